@@ -1,0 +1,1 @@
+"""Differential privacy with one ledger for every release."""

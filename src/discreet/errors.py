@@ -1,0 +1,59 @@
+"""The errors that discreet raises.
+
+    DiscreetError
+    ├── ParameterError    an argument is out of its range
+    ├── PolicyError       a policy is incomplete, contradictory or has an unknown key
+    ├── DataError         a source cannot be opened, or lacks what the policy promises
+    ├── QueryError        a query is malformed or not supported
+    ├── BudgetExceeded    a spend does not fit what is left
+    ├── LedgerError       a ledger cannot be opened, written or trusted
+    └── MissingExtra      an optional dependency is not installed
+
+A message says what was wrong, what is allowed and what to do next. It depends on the policy, the query and the
+caller's arguments, never on private data.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceeded",
+    "DataError",
+    "DiscreetError",
+    "LedgerError",
+    "MissingExtra",
+    "ParameterError",
+    "PolicyError",
+    "QueryError",
+]
+
+
+class DiscreetError(Exception):
+    """Base of every error that discreet raises on purpose."""
+
+
+class ParameterError(DiscreetError):
+    """An argument is out of its range; the message names it and the range."""
+
+
+class PolicyError(DiscreetError):
+    """A policy is incomplete, contradictory, or has a key that discreet does not know."""
+
+
+class DataError(DiscreetError):
+    """A source cannot be opened, or lacks a table or column that the policy promises."""
+
+
+class QueryError(DiscreetError):
+    """A query is malformed, or asks for something that is not supported."""
+
+
+class BudgetExceeded(DiscreetError):
+    """A spend does not fit what is left of the budget; nothing was spent."""
+
+
+class LedgerError(DiscreetError):
+    """A ledger cannot be opened, written or trusted."""
+
+
+class MissingExtra(DiscreetError):
+    """A feature needs an optional dependency; the message gives the pip command."""
