@@ -1,0 +1,132 @@
+"""The house rules that no linter holds: small files, honest names, a light import, one door to randomness."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+HOUSE = Path(discreet.__file__).parent
+SOURCES = sorted(HOUSE.rglob("*.py"))
+DRAWERS = {"common", "helper", "helpers", "misc", "util", "utils"}
+HEAVY = {
+    "duckdb",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "rich",
+    "scipy.stats",
+    "sqlalchemy",
+    "sqlglot",
+    "statsmodels",
+    "typer",
+}
+RANDOMNESS = {
+    "numpy.random",
+    "os.getrandom",
+    "os.urandom",
+    "random",
+    "scipy.stats",
+    "secrets",
+    "ssl.RAND_bytes",
+    "uuid.uuid1",
+    "uuid.uuid4",
+}
+
+
+def local(path: Path) -> str:
+    return path.relative_to(HOUSE).as_posix()
+
+
+def dotted(source: str) -> set[str]:
+    """Every dotted name that a module imports or reaches through an import, under its full name.
+
+    >>> sorted(dotted("import numpy as np; np.random.default_rng()"))
+    ['numpy', 'numpy.random', 'numpy.random.default_rng']
+    """
+    tree = ast.parse(source)
+    bound: dict[str, str] = {}
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found.add(alias.name)
+                bound[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                bound[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                found |= {node.module, f"{node.module}.{alias.name}"}
+    for node in ast.walk(tree):
+        parts: list[str] = []
+        reached: ast.expr | None = node if isinstance(node, ast.Attribute) else None
+        while isinstance(reached, ast.Attribute):
+            parts.append(reached.attr)
+            reached = reached.value
+        if isinstance(reached, ast.Name) and reached.id in bound:
+            found.add(".".join([bound[reached.id], *reversed(parts)]))
+    return found
+
+
+def touches(source: str, forbidden: set[str]) -> set[str]:
+    return {name for name in dotted(source) for each in forbidden if name == each or name.startswith(f"{each}.")}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import random",
+        "import random as r",
+        "from random import random",
+        "import numpy.random",
+        "from numpy import random as nr",
+        "import numpy as np\nnp.random.default_rng(1)",
+        "from numpy.random import default_rng",
+        "def f():\n    import os\n    return os.urandom(8)",
+        "from os import urandom",
+        "import uuid\nuuid.uuid4().hex",
+        "import secrets",
+        "import scipy\nscipy.stats.norm.rvs(1)",
+    ],
+)
+def test_the_search_for_randomness_finds_it(source: str) -> None:
+    assert touches(source, RANDOMNESS)
+
+
+@pytest.mark.parametrize("source", ["import randomised", "from discreet.noise import random_bits", "x.random()"])
+def test_the_search_for_randomness_finds_nothing_else(source: str) -> None:
+    assert not touches(source, RANDOMNESS)
+
+
+def test_no_file_is_longer_than_400_lines() -> None:
+    lengths = {local(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    assert {path: length for path, length in lengths.items() if length > 400} == {}
+
+
+def test_no_module_is_a_drawer_for_odds_and_ends() -> None:
+    modules = [path.relative_to(HOUSE).with_suffix("") for path in SOURCES]
+    assert [str(module) for module in modules if DRAWERS & {part.strip("_") for part in module.parts}] == []
+
+
+def test_only_noise_draws_random_numbers() -> None:
+    found = {local(path): touches(path.read_text(encoding="utf-8"), RANDOMNESS - {"scipy.stats"}) for path in SOURCES}
+    assert {path: names for path, names in found.items() if names and not path.startswith("noise/")} == {}
+
+
+def test_scipy_stats_is_never_imported() -> None:
+    found = {local(path): touches(path.read_text(encoding="utf-8"), {"scipy.stats"}) for path in SOURCES}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_import_discreet_loads_nothing_heavy() -> None:
+    # Unlike in the rest of the suite, the modules loaded by pytest and its plugins must not count.
+    script = "import sys, discreet; print(*sys.modules, sep='\\n')"
+    loaded = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=60)
+    assert HEAVY & set(loaded.stdout.split()) == set()
