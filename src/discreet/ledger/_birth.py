@@ -1,0 +1,92 @@
+"""How a ledger file comes to be, all at once, and how a file is known to be one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import stat
+from contextlib import closing
+from pathlib import Path
+
+from discreet.errors import LedgerError
+from discreet.ledger._rows import begin_ledger
+from discreet.ledger._sqlite import Database, uri
+from discreet.ledger._table import APPLICATION_ID, FORMAT
+from discreet.ledger._trouble import in_plain_words
+from discreet.privacy import Loss
+
+__all__ = ["create", "identify"]
+
+_PREFIX, _SUFFIX = ".discreet-", ".new"
+
+
+def create(path: str, budget: Loss) -> None:
+    """Make the ledger at `path`, whole or not at all; an existing file is left as it is.
+
+    The file is built beside its place under another name, synced, and linked to its place, which never overwrites.
+    """
+    where = f"the new ledger {path!r}"
+    home = Path(path).parent
+    if not home.is_dir():
+        raise LedgerError(f"{where} cannot be made: there is no directory {str(home)!r}; make it first")
+    draft = home / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
+    with in_plain_words(where):
+        try:
+            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            database = Database(str(draft))
+            with database.transaction(write=True) as connection:
+                begin_ledger(connection, budget)
+            database.close()
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                return
+        finally:
+            draft.unlink(missing_ok=True)
+            draft.with_name(draft.name + "-journal").unlink(missing_ok=True)
+        _sync_directory(home)
+
+
+def identify(path: str) -> None:
+    """Raise `LedgerError` unless the file is a ledger that this version can use. The file is not changed or locked."""
+    where = f"the file {path!r}"
+    with in_plain_words(where):
+        found = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(found.st_mode):
+            raise LedgerError(
+                f"{path!r} is a directory or a device, not a file; give the path of a file for the ledger"
+            )
+        if found.st_nlink != 1:
+            _drop_drafts(path)
+            if os.stat(path).st_nlink > 1:  # noqa: PTH116
+                raise LedgerError(f"{where} has a second name (a hard link); delete all but one of its names")
+        # `immutable` reads page one without a lock, without a journal, without creating anything.
+        with closing(sqlite3.connect(uri(path, "mode=ro&immutable=1"), uri=True)) as connection:
+            (mark,) = connection.execute("PRAGMA application_id").fetchone()
+            (number,) = connection.execute("PRAGMA user_version").fetchone()
+    if mark != APPLICATION_ID:
+        raise LedgerError(f"{where} is not a ledger of discreet; give another path, and a new ledger is made there")
+    if number > FORMAT:
+        raise LedgerError(
+            f"{where} is a ledger of format {number}, and this version of discreet knows formats up to {FORMAT}: "
+            "upgrade discreet"
+        )
+
+
+def _drop_drafts(path: str) -> None:
+    # A process that died between linking and unlinking has left the ledger's first name behind.
+    for draft in Path(path).parent.glob(f"{_PREFIX}*{_SUFFIX}"):
+        try:
+            if draft.samefile(path):
+                draft.unlink()
+        except FileNotFoundError:
+            continue
+
+
+def _sync_directory(home: Path) -> None:
+    handle = os.open(home, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,59 @@
+"""Errors of the database and the file system, in words."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError
+
+from discreet.errors import LedgerError
+
+__all__ = ["in_plain_words", "is_busy", "told"]
+
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+_WORDS = {
+    sqlite3.SQLITE_FULL: "the disk is full; free some space and try again",
+    sqlite3.SQLITE_BUSY: "another process has kept it locked for a minute; end that process, or try again later",
+    sqlite3.SQLITE_LOCKED: "another process has kept it locked for a minute; end that process, or try again later",
+    sqlite3.SQLITE_READONLY: "it or its directory is read-only; give this user write permission to both",
+    sqlite3.SQLITE_PERM: "it may not be used by this user; give this user read and write permission",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check that the file is there and that this user may read and write "
+    "it and its directory",
+    sqlite3.SQLITE_NOTADB: "it is damaged or not a ledger; restore a copy, and remember what was spent since",
+    sqlite3.SQLITE_CORRUPT: "it is damaged; restore a copy, and remember what was spent since",
+    sqlite3.SQLITE_IOERR: "the disk refused to read or write; check for space, quota and disk errors, then try again",
+    sqlite3.SQLITE_NOMEM: "there is not enough memory; free some and try again",
+}
+
+
+def is_busy(error: BaseException) -> bool:
+    """Whether trying again in a moment may help."""
+    return _code(error) in _BUSY
+
+
+@contextmanager
+def in_plain_words(where: str) -> Generator[None]:
+    """Turn errors from below into `LedgerError`."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        code = _code(error)
+        what = _WORDS.get(code, "it is damaged, or was changed by something other than discreet; restore a copy")
+        raise LedgerError(f"{where}: {what} (SQLite error {code}); nothing was answered") from None
+    except OSError as error:
+        raise told(where, error) from None
+
+
+def told(where: str, error: OSError) -> LedgerError:
+    """A `LedgerError` for an error of the file system."""
+    reason = error.strerror or type(error).__name__
+    return LedgerError(f"{where}: {reason[0].lower()}{reason[1:]}; give a path that this user may read and write")
+
+
+def _code(error: BaseException) -> int:
+    found = error.orig if isinstance(error, DBAPIError) else error
+    code: int | None = getattr(found, "sqlite_errorcode", None)
+    return sqlite3.SQLITE_ERROR if code is None else code & 0xFF
