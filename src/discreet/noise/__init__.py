@@ -1,0 +1,22 @@
+"""The only door to randomness: secure bits, and exact samplers of discrete noise made from them.
+
+No function here takes a seed or a source of bits, and none has a setting that would replace the source.
+The proofs are in ``proofs/noise.md``.
+"""
+
+from discreet.noise._bits import secret, uniform64
+from discreet.noise._exp import exp_bounds
+from discreet.noise._gaussian import discrete_gaussian
+from discreet.noise._laplace import discrete_laplace
+from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
+
+__all__ = [
+    "MAX_SCALE",
+    "MIN_SCALE",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exp_bounds",
+    "scale_in_range",
+    "secret",
+    "uniform64",
+]
