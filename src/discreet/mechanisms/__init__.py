@@ -1,0 +1,11 @@
+"""Noise with its loss: one mechanism, one file, one proof note in ``proofs/``.
+
+A mechanism used by itself is the raw toolbox: it states its loss and charges it to nobody.
+"""
+
+from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
+from discreet.mechanisms._discrete_laplace import DiscreteLaplace
+from discreet.mechanisms._mechanism import Mechanism
+from discreet.mechanisms._partition_selection import PartitionSelection
+
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Mechanism", "PartitionSelection"]

@@ -1,0 +1,113 @@
+"""Discrete Laplace noise: pure differential privacy for integers, by L1 sensitivity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, overload
+
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.mechanisms._integers import add_noise
+from discreet.mechanisms._sensitivity import l1_of, level_of
+from discreet.noise import MIN_SCALE, discrete_laplace, exp_bounds, scale_in_range
+from discreet.privacy import Loss, Pure, as_approx
+from discreet.rational import Number
+from discreet.sensitivity import Norms
+
+__all__ = ["DiscreteLaplace"]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace:
+    """Adds independent noise x to each integer, with probability proportional to exp(−|x| / scale), exactly.
+
+    `scale` is in units of the integers, from 0.001 to 2**56, otherwise `ParameterError`. A release costs pure
+    (L1 sensitivity / scale). Source: Ghosh, Roughgarden and Sundararajan 2012; ``proofs/discrete_laplace.md``.
+
+    >>> DiscreteLaplace(scale=10).loss(sensitivity=1)
+    Pure(eps=Fraction(1, 10))
+    """
+
+    scale: Fraction
+
+    def __init__(self, scale: Number) -> None:
+        object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
+
+    @classmethod
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms) -> DiscreteLaplace:
+        """The mechanism with the least noise whose loss is at most the ε of `spend`.
+
+        A spend in (ε, δ) is taken at its ε: this noise has no use for a δ. Where less than the least scale would do,
+        the scale is 0.001. Costs no privacy. Raises `ParameterError` for a spend in ρ, for a sensitivity below 0 and
+        if the scale would be above 2**56. Source: scale = Δ₁/ε, ``proofs/discrete_laplace.md``.
+
+        >>> from discreet.privacy import pure
+        >>> DiscreteLaplace.calibrate(pure(0.1), sensitivity=3)
+        DiscreteLaplace(scale=Fraction(30, 1))
+        """
+        pair = as_approx(spend)
+        if pair is None:
+            raise ParameterError(
+                "discrete Laplace noise is calibrated to an epsilon, and this spend is in rho; "
+                "spend dp.pure(epsilon), or use DiscreteGaussian"
+            )
+        if pair[0] <= 0:
+            raise ParameterError("epsilon must be greater than 0")
+        return cls(max(l1_of(sensitivity) / pair[0], MIN_SCALE))
+
+    def loss(self, sensitivity: Number | Norms) -> Loss:
+        """Pure ε with ε = sensitivity / scale, where neighbours' values are at most `sensitivity` apart in L1 norm.
+
+        Raises `ParameterError` if the sensitivity is below 0. Source: ``proofs/discrete_laplace.md``.
+        """
+        return Pure(l1_of(sensitivity) / self.scale)
+
+    @overload
+    def release(self, value: int) -> int: ...
+    @overload
+    def release(self, value: NDArray[Any]) -> NDArray[Any]: ...
+    @overload
+    def release(self, value: Sequence[int]) -> list[int]: ...
+    def release(self, value: int | Sequence[int] | NDArray[Any]) -> int | list[int] | NDArray[Any]:
+        """The value with fresh noise on each entry: an int, a list, or an array of Python ints of the same shape.
+
+        Integers may be of any size. Costs `loss(sensitivity)`, **and charges nobody**: this is the raw toolbox.
+        Raises `ParameterError` for anything but whole numbers. Source: ``proofs/discrete_laplace.md``.
+
+        >>> DiscreteLaplace("1/1000").release([2**100, -7])
+        [1267650600228229401496703205376, -7]
+        """
+        return add_noise(value, lambda size: discrete_laplace(self.scale, size))
+
+    def error(self, level: Number = 0.95) -> int:
+        """The least k such that one entry's noise is within ±k with probability `level` or more, rounded up.
+
+        Does not depend on data and costs no privacy. Raises `ParameterError` unless 0 < level < 1.
+        Source: P(|X| > k) = 2 q^(k+1) / (1 + q) with q = exp(−1/scale).
+
+        >>> DiscreteLaplace(10).error(0.95)
+        30
+        """
+        miss = 1 - level_of(level)
+        bits = 128 + math.ceil(1 / miss).bit_length()
+        q_low, _ = exp_bounds(1 / self.scale, bits)
+
+        def enough(k: int) -> bool:
+            return 2 * exp_bounds((k + 1) / self.scale, bits)[1] <= miss * ((1 << bits) + q_low)
+
+        low, high = -1, 1  # not enough at `low`, enough at `high`
+        while not enough(high):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of one entry's noise, in float precision: 1 / (√2 · sinh(1 / (2 scale)))."""
+        return 1 / (math.sqrt(2) * math.sinh(float(1 / (2 * self.scale))))

@@ -1,0 +1,41 @@
+"""Integers of any size, in the shapes that mechanisms release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+
+__all__ = ["add_noise"]
+
+
+def add_noise(
+    value: int | Sequence[int] | NDArray[Any], noise: Callable[[int], NDArray[np.int64]]
+) -> int | list[int] | NDArray[Any]:
+    """The value plus `noise(how many)`, as exact Python ints: an int, a list, or an array of objects."""
+    if isinstance(value, np.ndarray):
+        exact = [_integer(item) for item in value.ravel().tolist()]
+        noisy = np.empty(len(exact), dtype=object)
+        noisy[:] = _sums(exact, noise)
+        return noisy.reshape(value.shape)
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+        return _sums([_integer(item) for item in value], noise)
+    return _sums([_integer(value)], noise)[0]
+
+
+def _sums(exact: list[int], noise: Callable[[int], NDArray[np.int64]]) -> list[int]:
+    return [item + int(drawn) for item, drawn in zip(exact, noise(len(exact)).tolist(), strict=True)]
+
+
+def _integer(item: object) -> int:
+    if isinstance(item, Integral) and not isinstance(item, bool | np.bool_):
+        return int(cast("int", item))
+    raise ParameterError(
+        f"a release takes whole numbers, not {type(item).__name__}; "
+        "put the values on an integer grid first, and count the rounding in the sensitivity"
+    )

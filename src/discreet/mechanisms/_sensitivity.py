@@ -1,0 +1,36 @@
+"""The sensitivity that a caller states, and probabilities, checked."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.errors import ParameterError
+from discreet.rational import Number, decimal_text, rational
+from discreet.sensitivity import Norms
+
+__all__ = ["l1_of", "l2_squared_of", "level_of"]
+
+
+def l1_of(sensitivity: Number | Norms) -> Fraction:
+    """The L1 sensitivity."""
+    return Fraction(sensitivity.l1) if isinstance(sensitivity, Norms) else _not_negative(sensitivity)
+
+
+def l2_squared_of(sensitivity: Number | Norms) -> Fraction:
+    """The square of the L2 sensitivity."""
+    return Fraction(sensitivity.l2_squared) if isinstance(sensitivity, Norms) else _not_negative(sensitivity) ** 2
+
+
+def level_of(level: Number) -> Fraction:
+    """A probability between 0 and 1, both excluded."""
+    exact = rational(level, "level")
+    if not 0 < exact < 1:
+        raise ParameterError(f"level must be between 0 and 1, both excluded, got {decimal_text(exact)}")
+    return exact
+
+
+def _not_negative(value: Number) -> Fraction:
+    exact = rational(value, "sensitivity")
+    if exact < 0:
+        raise ParameterError(f"sensitivity must be 0 or more, got {decimal_text(exact)}")
+    return exact
