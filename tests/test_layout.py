@@ -125,6 +125,29 @@ def test_scipy_stats_is_never_imported() -> None:
     assert {path: names for path, names in found.items() if names} == {}
 
 
+def narrows(test: ast.expr) -> bool:
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(narrows(value) for value in values)
+        case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return True
+        case ast.Call(func=ast.Name(id="isinstance" | "callable")):
+            return True
+        case _:
+            return False
+
+
+def test_an_assert_only_narrows_a_type() -> None:
+    # Under `python -O` it is gone, so a check that privacy rests on must raise.
+    found = {
+        f"{local(path)}:{node.lineno}"
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Assert) and not narrows(node.test)
+    }
+    assert found == set()
+
+
 def test_import_discreet_loads_nothing_heavy() -> None:
     # Unlike in the rest of the suite, the modules loaded by pytest and its plugins must not count.
     script = "import sys, discreet; print(*sys.modules, sep='\\n')"
