@@ -1,6 +1,6 @@
 # Every verb sets itself up: a clone, Python 3.11 or newer and make are enough.
 
-PYTHON ?= $(shell for p in python3.11 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
 
@@ -53,8 +53,8 @@ help: ## this list
 	do printf '  make %-7s %s\n' "$$verb" "$$what"; done
 
 python:
-	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	echo >&2 "discreet needs Python 3.11 or newer; found: $$($(or $(PYTHON),false) --version 2>&1 || echo none)."; \
+	@$(or $(PYTHON),false) -c "import sys; sys.exit(sys.version_info < (3, 11))" 2>/dev/null || { \
+	echo >&2 "discreet needs Python 3.11 or newer; found: $$($(or $(PYTHON),false) --version 2>/dev/null || echo none)."; \
 	echo >&2 "Install one, or name it: make PYTHON=/path/to/python3.11 ..."; \
 	exit 1; }
 
