@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import stat
+import tempfile
 from contextlib import closing
 from pathlib import Path
 
@@ -30,10 +30,11 @@ def create(path: str, budget: Loss) -> None:
     home = Path(path).parent
     if not home.is_dir():
         raise LedgerError(f"{where} cannot be made: there is no directory {str(home)!r}; make it first")
-    draft = home / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
     with in_plain_words(where):
+        handle, name = tempfile.mkstemp(_SUFFIX, _PREFIX, home)  # for its owner's eyes only: mode 0600
+        draft = Path(name)
         try:
-            os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            os.close(handle)
             database = Database(str(draft))
             with database.transaction(write=True) as connection:
                 begin_ledger(connection, budget)

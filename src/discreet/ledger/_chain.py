@@ -87,7 +87,7 @@ def entry(row: Row, where: str) -> Entry:
         return Entry(
             seq=row.seq,
             kind=cast("Kind", row.kind),
-            reservation=row.reservation,
+            reservation=row.hash if row.kind == "reserve" else row.reservation,
             plan_hash=row.plan_hash,
             loss=loss_in(row.loss),
             spent=loss_in(row.spent),
@@ -113,7 +113,6 @@ def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterato
     """
     last: Row | None = None
     waiting: dict[str | None, Row] = {}
-    seen: set[str | None] = set()
     budget = spent = nothing("pure")
     for values, payload in rows:
         row = check(values, where)
@@ -125,13 +124,12 @@ def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterato
         if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
             raise _broken(where, row.seq, "its payload is not the one that was stored")
         match row.kind:
-            case "create" if last is None:
+            case "create" if last is None and row.reservation is None:
                 budget = this.loss
                 spent = nothing(currency(budget))
-            case "reserve" if last is not None and row.reservation not in seen:
+            case "reserve" if last is not None and row.reservation is None:
                 spent = add(spent, this.loss)
-                waiting[row.reservation] = row
-                seen.add(row.reservation)
+                waiting[row.hash] = row
             case "release" if row.reservation in waiting:
                 reserved = waiting.pop(row.reservation)
                 if (reserved.plan_hash, reserved.loss) != (row.plan_hash, row.loss):

@@ -20,7 +20,7 @@ class Reservation:
     """A charge that is on disk and entitles its holder to store one release.
 
     Only the ledger object that made it, in the process that made it, can commit it. If that never happens the
-    reservation is dead: its budget is gone.
+    reservation is dead: its budget is gone. `id` is the hash of its entry, `ledger` the hash of the ledger's first.
     """
 
     ledger: str

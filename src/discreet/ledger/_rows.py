@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Iterator, Sequence
 
 import sqlalchemy as sa
@@ -25,10 +24,10 @@ _no_payload = sa.null().label("payload")
 
 
 def begin_ledger(connection: sa.Connection, budget: Loss) -> None:
-    """Make an empty database a ledger. The first entry's payload describes it and makes its hash unique."""
+    """Make an empty database a ledger."""
     make(connection)
     name = currency(budget)
-    about = {"currency": name, "format": FORMAT, "ledger": secrets.token_hex(16)}
+    about = {"currency": name, "format": FORMAT}
     payload = json.dumps(about, sort_keys=True).encode()
     row = row_after(None, "create", reservation=None, plan_hash=None, loss=budget, spent=nothing(name), payload=payload)
     connection.execute(sa.insert(entries).values(**row._asdict(), payload=payload))
@@ -68,7 +67,7 @@ def append(  # noqa: PLR0913
     last: Row,
     kind: Kind,
     *,
-    reservation: str,
+    reservation: str | None,
     plan_hash: str,
     loss: Loss,
     spent: Loss,
@@ -94,9 +93,10 @@ def newest_release(connection: sa.Connection, plan_hash: str) -> tuple[Sequence[
     return None if found is None else (found[:-1], found[-1])
 
 
-def of_reservation(connection: sa.Connection, reservation: str, where: str) -> list[Row]:
+def of_reservation(connection: sa.Connection, ident: str, where: str) -> list[Row]:
     """The entries of one reservation: itself, and its release if there is one."""
-    wanted = sa.select(*row_columns).where(entries.c.reservation == reservation).order_by(entries.c.seq)
+    mine = sa.or_(entries.c.hash == ident, entries.c.reservation == ident)
+    wanted = sa.select(*row_columns).where(mine).order_by(entries.c.seq)
     return [check(values, where) for values in connection.execute(wanted)]
 
 

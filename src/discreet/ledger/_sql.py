@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
@@ -83,7 +82,6 @@ class SqlLedger:
         """Charge the budget, durably."""
         _check_plan_hash(plan_hash)
         charged = charge(loss, self.currency)
-        ident = secrets.token_hex(16)
         with self._db.transaction(write=True) as connection:
             tip = _rows.tip(connection, self._seen, self._where)
             spent = entry(tip, self._where).spent
@@ -91,11 +89,11 @@ class SqlLedger:
             if not fits(after, self._budget):
                 raise BudgetExceeded(refusal(charged, left(self._budget, spent), self._budget))
             row = _rows.append(
-                connection, tip, "reserve", reservation=ident, plan_hash=plan_hash, loss=charged, spent=after
+                connection, tip, "reserve", reservation=None, plan_hash=plan_hash, loss=charged, spent=after
             )
         self._seen = row
-        self._pending[ident] = (os.getpid(), None)
-        return Reservation(self._first.hash, ident, plan_hash, charged, row.seq)
+        self._pending[row.hash] = (os.getpid(), None)
+        return Reservation(self._first.hash, row.hash, plan_hash, charged, row.seq)
 
     def commit(self, reservation: Reservation, payload: bytes) -> Stored:
         """Store the whole release, durably."""

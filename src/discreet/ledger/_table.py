@@ -31,16 +31,15 @@ entries = sa.Table(
     _tables,
     sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("reservation", sa.Text),
+    sa.Column("reservation", sa.Text, unique=True),
     sa.Column("plan_hash", sa.Text, index=True),
     sa.Column("loss", sa.Text, nullable=False),
     sa.Column("spent", sa.Text, nullable=False),
     sa.Column("payload_sha256", sa.Text),
     sa.Column("at", sa.Text, nullable=False),
     sa.Column("previous", sa.Text, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False, unique=True),
     sa.Column("payload", sa.LargeBinary),
-    sa.UniqueConstraint("reservation", "kind"),
 )
 
 meta = sa.Table(
