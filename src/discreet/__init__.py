@@ -1,1 +1,87 @@
-"""Differential privacy with one ledger for every release."""
+"""Differential privacy with one ledger for every release.
+
+>>> import discreet as dp
+>>> dp.pure(0.1) + dp.pure(0.2)
+Sum(terms=(Pure(eps=Fraction(1, 10)), Pure(eps=Fraction(1, 5))))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from discreet import mechanisms, noise, privacy, sensitivity
+    from discreet.errors import (
+        BudgetExceeded,
+        DataError,
+        DiscreetError,
+        LedgerError,
+        MissingExtra,
+        ParameterError,
+        PolicyError,
+        QueryError,
+    )
+    from discreet.policy import Policy
+    from discreet.privacy import Loss, Unit, approx, pure, rho
+    from discreet.query import Plan, Release
+    from discreet.session import Session, connect
+
+__all__ = [
+    "BudgetExceeded",
+    "DataError",
+    "DiscreetError",
+    "LedgerError",
+    "Loss",
+    "MissingExtra",
+    "ParameterError",
+    "Plan",
+    "Policy",
+    "PolicyError",
+    "QueryError",
+    "Release",
+    "Session",
+    "Unit",
+    "approx",
+    "connect",
+    "mechanisms",
+    "noise",
+    "privacy",
+    "pure",
+    "rho",
+    "sensitivity",
+]
+
+_HOMES = {
+    "errors": (
+        "BudgetExceeded",
+        "DataError",
+        "DiscreetError",
+        "LedgerError",
+        "MissingExtra",
+        "ParameterError",
+        "PolicyError",
+        "QueryError",
+    ),
+    "policy": ("Policy",),
+    "privacy": ("Loss", "Unit", "approx", "pure", "rho"),
+    "query": ("Plan", "Release"),
+    "session": ("Session", "connect"),
+}
+_MODULES = ("mechanisms", "noise", "privacy", "sensitivity")
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first asked for, so that ``import discreet`` is quick (PEP 562)."""
+    if name in _MODULES:
+        return import_module(f"discreet.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(f"discreet.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

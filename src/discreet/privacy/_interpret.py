@@ -218,5 +218,6 @@ def _down(value: Fraction) -> float:
 
 
 def _unknown(loss: Loss) -> ParameterError:
-    return ParameterError(f"{type(loss).__name__} is not a loss that discreet knows; build losses with dp.pure, "
-                          "dp.approx and dp.rho")
+    return ParameterError(
+        f"{type(loss).__name__} is not a loss that discreet knows; build losses with dp.pure, dp.approx and dp.rho"
+    )

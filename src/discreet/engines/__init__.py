@@ -1,0 +1,5 @@
+"""Engines: where the private tables are, bounded and summed in place."""
+
+from discreet.engines._protocol import Engine
+
+__all__ = ["Engine"]

@@ -1,0 +1,29 @@
+"""What every engine can do."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from discreet.query import BoundedAggregate, Group
+
+__all__ = ["Engine"]
+
+
+class Engine(Protocol):
+    """Runs bounded aggregates over private tables. What it returns is private: only noise may follow."""
+
+    def check(self, table: str) -> None:
+        """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
+        ...
+
+    def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
+        """The exact sums of every group that is not empty, in no particular order.
+
+        `salt` is 16 secret bytes that decide, with a unit's own rows, which of them count when a cap bites.
+        Raises `DataError` if the engine fails, in words that do not depend on the data.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the source."""
+        ...

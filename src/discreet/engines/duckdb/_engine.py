@@ -1,0 +1,124 @@
+"""The embedded engine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import duckdb
+
+from discreet.engines.duckdb._bounding import bounded_sql
+from discreet.engines.duckdb._relation import Relation, StoredColumn
+from discreet.engines.duckdb._sources import is_database, relation_sql
+from discreet.errors import DataError
+from discreet.policy import Policy
+from discreet.query import BoundedAggregate, Group
+
+__all__ = ["DuckDB"]
+
+
+class DuckDB:
+    """Runs bounded aggregates in this process. Safe to share between threads.
+
+    Parameters
+    ----------
+    source
+        A DuckDB database that holds every table, or a mapping from a table's name to a path or a frame.
+    policy
+        Says which tables and columns exist; a source column that it does not name is invisible.
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | Mapping[str, object], policy: Policy) -> None:
+        self._policy = policy
+        self._sources = _by_table(source, policy)
+        self._lock = threading.Lock()
+        self._relations: dict[str, Relation] = {}
+        self._scratch = tempfile.mkdtemp(prefix="discreet-")
+        settings: dict[str, Any] = {
+            "temp_directory": self._scratch,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "allow_community_extensions": False,
+            "preserve_insertion_order": False,
+        }
+        self._connection = duckdb.connect(":memory:", config=settings)
+        self._connection.execute("SET enable_progress_bar = false")
+        self._connection.execute("SET TimeZone = 'UTC'")
+        # Rewriting "the first n of each partition" to a heap for each group is 3 times slower here.
+        self._connection.execute("SET disabled_optimizers = 'top_n_window_elimination'")
+
+    def check(self, table: str) -> None:
+        """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
+        with self._lock:
+            self._relation(table)
+
+    def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
+        """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
+        width = len(request.keys)
+        with self._lock:
+            relation = self._relation(request.table)
+            sql = bounded_sql(request, relation, salt)
+            try:
+                rows = self._connection.execute(sql).fetchall()
+            except (duckdb.Error, MemoryError):
+                _failed(request.table)
+        return [Group(tuple(row[:width]), int(row[width]), tuple(int(v) for v in row[width + 1 :])) for row in rows]
+
+    def close(self) -> None:
+        """Close the connection and remove what it spilled to disk."""
+        with self._lock:
+            self._connection.close()
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _relation(self, name: str) -> Relation:
+        if name not in self._relations:
+            self._relations[name] = self._describe(name)
+        return self._relations[name]
+
+    def _describe(self, name: str) -> Relation:
+        if name not in self._sources:
+            raise DataError(f"the policy's table {name} has no source; give connect() one under that name")
+        table = self._policy.tables[name]
+        unit = [] if table.unit == "rows" else [table.unit]
+        wanted = list(dict.fromkeys([*table.columns, *unit]))
+        sql = relation_sql(self._connection, name, self._sources[name], wanted)
+        try:
+            described = self._connection.execute(f"DESCRIBE SELECT * FROM {sql}").fetchall()
+        except duckdb.Error:
+            raise DataError(
+                f"the source of {name} cannot be read; check that the file is whole and holds {name}"
+            ) from None
+        stored = {row[0].casefold(): StoredColumn(row[0], row[1]) for row in described}
+        missing = [column for column in wanted if column.casefold() not in stored]
+        if missing:
+            raise DataError(f"the source of {name} lacks what the policy names: {', '.join(missing)}")
+        return Relation(sql, {column: stored[column.casefold()] for column in wanted})
+
+
+def _by_table(source: object, policy: Policy) -> dict[str, object]:
+    if isinstance(source, str | os.PathLike):
+        if not is_database(source) and len(policy.tables) > 1:
+            raise DataError(
+                'the policy has several tables; give their sources by name: {"visits": "visits.parquet", …}'
+            )
+        return dict.fromkeys(policy.tables, source)
+    if not isinstance(source, Mapping):
+        if len(policy.tables) == 1:
+            return dict.fromkeys(policy.tables, source)
+        raise DataError('give sources by name: {"visits": path_or_frame}')
+    known = {name.casefold(): name for name in policy.tables}
+    unknown = [str(name) for name in source if str(name).casefold() not in known]
+    if unknown:
+        raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
+    return {known[str(name).casefold()]: value for name, value in source.items()}
+
+
+def _failed(table: str) -> NoReturn:
+    raise DataError(
+        f"DuckDB could not finish reading {table}: the file may be damaged, or memory or disk ran out. "
+        "What was reserved for this query stays spent."
+    ) from None

@@ -1,0 +1,28 @@
+"""SQL to plan to answer: what may be asked, how far one person can move it, and how noisy sums become a result.
+
+Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact integers.
+"""
+
+from discreet.query._bounded import BoundedAggregate, Group, GroupKey
+from discreet.query._draw import draw
+from discreet.query._measures import Count, Measure, Sum
+from discreet.query._noise import Noise, noise_to_json
+from discreet.query._plan import Plan, assume_rows
+from discreet.query._planner import make_plan
+from discreet.query._release import Release
+
+__all__ = [
+    "BoundedAggregate",
+    "Count",
+    "Group",
+    "GroupKey",
+    "Measure",
+    "Noise",
+    "Plan",
+    "Release",
+    "Sum",
+    "assume_rows",
+    "draw",
+    "make_plan",
+    "noise_to_json",
+]

@@ -1,0 +1,66 @@
+"""What an engine is asked to run: one bounded aggregate over one table, in exact integers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from discreet.policy import Column, Key
+from discreet.query._measures import Measure
+
+__all__ = ["BoundedAggregate", "Group", "GroupKey", "complete"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """A column to group by; `values` are its public keys, None if they are private."""
+
+    name: str
+    values: tuple[Key, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedAggregate:
+    """Sums of `measures` by `keys`, over the rows of `table` that satisfy `where`, with each unit's part bounded.
+
+    `unit` names the column of the person, None if every row is another person. Of one unit at most `max_rows` rows
+    count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a
+    secret salt and that unit's own rows, as a multiset. Rows whose unit is null, or whose key is not among public
+    values, do not count. `count_units` asks how many units each group holds.
+    """
+
+    table: str
+    unit: str | None
+    max_rows: int
+    max_groups: int | None
+    where: exp.Expr | None
+    keys: tuple[GroupKey, ...]
+    measures: tuple[Measure, ...]
+    columns: Mapping[str, Column]
+    count_units: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group before noise: private. `units` is 0 where they were not counted."""
+
+    key: tuple[Key | None, ...]
+    units: int
+    sums: tuple[int, ...]
+
+
+def complete(groups: Iterable[Group], request: BoundedAggregate) -> list[Group]:
+    """Every public key in the policy's order, absent ones as zeros; private keys in the order of their values."""
+    found = {group.key: group for group in groups}
+    if not all(key.values is not None for key in request.keys):
+        return sorted(found.values(), key=lambda group: [_order(value) for value in group.key])
+    nothing = (0,) * len(request.measures)
+    every = itertools.product(*(key.values or () for key in request.keys))
+    return [found.get(key) or Group(key, 0, nothing) for key in every]
+
+
+def _order(value: Key | None) -> tuple[bool, object]:
+    return value is None, value

@@ -1,0 +1,71 @@
+"""Pass: one spelling for each meaning, so that equal questions have equal plans."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+__all__ = ["canonicalize", "name_outputs"]
+
+_OPERATORS = (exp.Binary, exp.Unary, exp.In)
+
+
+def canonicalize(select: exp.Select) -> exp.Select:
+    """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of a constant as COUNT(*).
+
+    >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
+    >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
+    'SELECT COUNT(*) FROM t WHERE (x >= 1) AND (x <= 2)'
+    """
+    tree = select.copy()
+    for node in reversed(list(tree.walk())):
+        node.comments = None
+        plain = _canonical_node(node)
+        if plain is not node:
+            node.replace(plain)
+    for node in reversed(list(tree.walk())):
+        if isinstance(node, _OPERATORS) and isinstance(node.parent, _OPERATORS):
+            paren = exp.Paren()
+            node.replace(paren)
+            paren.set("this", node)
+    return tree
+
+
+def name_outputs(select: exp.Select) -> exp.Select:
+    """Give every column of the result a name that is not taken.
+
+    >>> name_outputs(exp.maybe_parse("SELECT city, COUNT(*), COUNT(x) FROM t", into=exp.Select)).sql()
+    'SELECT city AS "city", COUNT(*) AS "count", COUNT(x) AS "count_2" FROM t'
+    """
+    select = select.copy()
+    taken = {e.alias for e in select.expressions if isinstance(e, exp.Alias)}
+    named: list[exp.Expr] = []
+    for item in select.expressions:
+        if isinstance(item, exp.Alias):
+            inner, name = item.this, item.alias
+        else:
+            inner, name = item, _free_name(item, taken)
+            taken.add(name)
+        named.append(exp.Alias(this=inner, alias=exp.to_identifier(name, quoted=True)))
+    select.set("expressions", named)
+    return select
+
+
+def _canonical_node(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Paren):
+        return node.this
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
+        high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
+        return exp.And(this=low, expression=high)
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Literal | exp.Boolean):
+        return exp.Count(this=exp.Star())
+    return node
+
+
+def _free_name(item: exp.Expr, taken: set[str]) -> str:
+    base = item.name if isinstance(item, exp.Column) else type(item).__name__.lower()
+    name, n = base, 1
+    while name in taken:
+        n += 1
+        name = f"{base}_{n}"
+    return name

@@ -1,0 +1,61 @@
+"""A plan in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.privacy import in_words
+from discreet.query._measures import Count, Measure
+from discreet.rational import decimal_text
+
+if TYPE_CHECKING:
+    from discreet.query._plan import Plan
+
+__all__ = ["explain"]
+
+
+def explain(plan: Plan, level: float = 0.95) -> str:
+    """What the plan does and how far off its answers may be, for people; see `Plan.explain`."""
+    bounded = plan.bounded
+    lines = [plan.sql, ""]
+    who = "every row is another person" if plan.unit.name is None else f"a person is a value of {plan.unit.name}"
+    lines.append(f"Protected: {who}; neighbours differ by {_RELATIONS[plan.unit.relation]} one person.")
+    if plan.unit.name is not None:
+        groups = "" if bounded.max_groups is None else f" and {bounded.max_groups} groups"
+        lines.append(f"Caps: at most {bounded.max_rows} rows{groups} of one person count.")
+    for key in bounded.keys:
+        public = f"{len(key.values)} public keys" if key.values is not None else "private keys, discovered"
+        lines.append(f"Key {key.name}: {public}.")
+    lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
+    lines += [f"  {_measure(plan, i, measure)}" for i, measure in enumerate(bounded.measures)]
+    if plan.noise is None:
+        lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
+        return "\n".join(lines)
+    if plan.noise.selection is not None:
+        lines.append(f"  key discovery: {plan.noise.selection}")
+    lines += ["", f"Half-widths at {level:.0%} (noise only; not the bias of clamping and caps):"]
+    for item in plan.select.expressions:
+        if item.alias in plan.noisy:
+            half = plan.error(item.alias, level)
+            text = 'depends on the data; plan with assume={"rows": n}' if half is None else f"± {half:.4g}"
+            lines.append(f"  {item.alias}: {text}")
+    lines += ["", f"Cost: {in_words(plan.noise.loss)}."]
+    return "\n".join(lines)
+
+
+_RELATIONS = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
+
+
+def _measure(plan: Plan, position: int, measure: Measure) -> str:
+    if isinstance(measure, Count):
+        what = "COUNT(*)" if measure.argument is None else f"COUNT({measure.argument.sql()})"
+        unit = ""
+    else:
+        what = f"SUM({measure.argument.sql()})"
+        step = decimal_text(measure.step)
+        low, high = (decimal_text(b * measure.step) for b in (measure.lower, measure.upper))
+        shift = f" less {decimal_text(measure.center * measure.step)}" if measure.center else ""
+        unit = f", each row{shift} in [{low}, {high}] in steps of {step}"
+    limits = plan.norms[position]
+    noise = "" if plan.noise is None else f", noise {plan.noise.mechanisms[position]}"
+    return f"{what}{unit}; L1 sensitivity {limits.l1:,} steps{noise}"

@@ -1,0 +1,44 @@
+"""The noise of a plan, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import LedgerError
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSelection
+from discreet.privacy import Loss
+
+__all__ = ["Noise", "NoiseMechanism", "noise_from_json", "noise_to_json"]
+
+NoiseMechanism = DiscreteLaplace | DiscreteGaussian
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """One mechanism for each measure, the discovery of private keys if there are any, and what all of it costs."""
+
+    mechanisms: tuple[NoiseMechanism, ...]
+    selection: PartitionSelection | None
+    loss: Loss
+
+
+def noise_to_json(mechanism: NoiseMechanism) -> dict[str, str]:
+    """A mechanism as plain JSON: its name and its parameter as exact text."""
+    match mechanism:
+        case DiscreteLaplace():
+            return {"mechanism": "DiscreteLaplace", "scale": str(mechanism.scale)}
+        case DiscreteGaussian():
+            return {"mechanism": "DiscreteGaussian", "sigma": str(mechanism.sigma)}
+
+
+def noise_from_json(data: Mapping[str, str]) -> NoiseMechanism:
+    """The inverse of `noise_to_json`; raises `LedgerError` on anything else."""
+    match data:
+        case {"mechanism": "DiscreteLaplace", "scale": scale}:
+            return DiscreteLaplace(scale=Fraction(scale))
+        case {"mechanism": "DiscreteGaussian", "sigma": sigma}:
+            return DiscreteGaussian(sigma=Fraction(sigma))
+        case _:
+            raise LedgerError("the stored release names a mechanism that this version does not know; upgrade discreet")

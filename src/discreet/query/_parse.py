@@ -1,0 +1,100 @@
+"""Text to one SELECT, or a refusal that says what is supported."""
+
+from __future__ import annotations
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from discreet.errors import QueryError
+
+__all__ = ["SUPPORTED", "parse", "refuse"]
+
+SUPPORTED = (
+    "Supported: SELECT of COUNT(*), COUNT(x), SUM(x), AVG(x) and arithmetic between them, FROM one table, WHERE, "
+    "GROUP BY columns, HAVING, ORDER BY, LIMIT."
+)
+
+_MAX_LENGTH = 100_000
+_MAX_NODES = 5_000
+_CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
+_CLAUSE_NAMES = {
+    "with_": "WITH (common table expressions)",
+    "joins": "JOIN",
+    "distinct": "SELECT DISTINCT",
+    "qualify": "QUALIFY",
+    "windows": "WINDOW",
+    "offset": "OFFSET",
+    "laterals": "LATERAL",
+    "into": "SELECT INTO",
+    "sample": "SAMPLE",
+}
+
+
+def refuse(what: str) -> QueryError:
+    """A `QueryError` for something unsupported, with the list of what is supported."""
+    return QueryError(f"{what} is not supported. {SUPPORTED}")
+
+
+def parse(text: str) -> exp.Select:
+    """Parse SQL in DuckDB's dialect into a single SELECT over a single table.
+
+    Raises `QueryError` if the text is not SQL, holds more than one statement, or uses an unsupported clause.
+
+    >>> parse("SELECT COUNT(*) FROM visits").sql()
+    'SELECT COUNT(*) FROM visits'
+    """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise QueryError(f"a query is SQL text, got {type(text).__name__}")
+    if len(text) > _MAX_LENGTH:
+        raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters")
+    try:
+        statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
+    except SqlglotError as error:
+        raise QueryError(f"the query is not valid SQL: {_first_line(error)}. {SUPPORTED}") from None
+    except RecursionError:
+        raise QueryError("the query is nested too deeply") from None
+    if len(statements) != 1:
+        raise QueryError(f"give exactly one statement, got {len(statements)}. {SUPPORTED}")
+    select = statements[0]
+    if not isinstance(select, exp.Select):
+        raise refuse(_statement_name(select))
+    if sum(1 for _ in select.walk()) > _MAX_NODES:
+        raise QueryError("the query is too large")
+    _check_clauses(select)
+    return select
+
+
+def _check_clauses(select: exp.Select) -> None:
+    for name, value in select.args.items():
+        if value and name not in _CLAUSES:
+            raise refuse(_CLAUSE_NAMES.get(name, name.rstrip("_").upper()))
+    for node in select.walk():
+        if isinstance(node, exp.Query) and node is not select:
+            raise refuse("a sub-query")
+    source = select.args.get("from_")
+    if source is None:
+        raise QueryError(f"the query has no FROM. {SUPPORTED}")
+    table = source.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        raise refuse("a FROM that is not a table's name")
+    for name, value in table.args.items():
+        if value and name not in ("this", "alias"):
+            qualified = name in ("db", "catalog")
+            raise refuse("a table name with a schema" if qualified else f"{name.upper()} after a table")
+    alias = table.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        raise refuse("renaming columns in FROM")
+    group = select.args.get("group")
+    if group is not None and any(value for name, value in group.args.items() if name != "expressions"):
+        raise refuse("GROUP BY with ALL, ROLLUP, CUBE or GROUPING SETS")
+
+
+def _first_line(error: SqlglotError) -> str:
+    return str(error).splitlines()[0].replace("\x1b[4m", "").replace("\x1b[0m", "").rstrip(".")
+
+
+def _statement_name(statement: exp.Expr) -> str:
+    if isinstance(statement, exp.SetOperation):
+        return type(statement).__name__.upper()
+    return f"a {type(statement).__name__.upper()} statement"

@@ -1,0 +1,117 @@
+"""A checked query: what it computes, how far one unit can move it, and, given a spend, with what noise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.errors import ParameterError
+from discreet.policy import Policy
+from discreet.privacy import Loss, Unit, to_json
+from discreet.query._answer import Answer, answer
+from discreet.query._bounded import BoundedAggregate, Group
+from discreet.query._measures import Aggregate
+from discreet.query._noise import Noise, NoiseMechanism
+from discreet.sensitivity import Norms
+
+__all__ = ["FORMAT", "Plan", "assume_rows"]
+
+FORMAT = 1
+"""Number of the plan format; it enters every plan's hash, so a change of meaning never reuses a stored answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A checked query. Making one costs nothing and touches no data; see `explain`."""
+
+    sql: str
+    select: exp.Select
+    bounded: BoundedAggregate
+    aggregates: tuple[Aggregate, ...]
+    unit: Unit
+    spend: Loss | None
+    norms: tuple[Norms, ...]
+    noise: Noise | None
+    rows: int | None = None
+
+    def hash(self, policy: Policy) -> str:
+        """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format."""
+        content = {
+            "format": FORMAT,
+            "query": self.sql,
+            "policy": policy.digest(),
+            "version": policy.version,
+            "spend": None if self.noise is None else to_json(self.noise.loss),
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def loss(self) -> Loss | None:
+        """What running the plan will charge; None without a spend."""
+        return None if self.noise is None else self.noise.loss
+
+    @property
+    def noisy(self) -> tuple[str, ...]:
+        """The output columns that will carry noise, in order; the others are keys."""
+        return tuple(self._answer([self._imagined(1)], noises=None).shapes)
+
+    def check_result(self) -> None:
+        """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated.
+
+        The result is computed once from made-up numbers, so that nothing is left to fail after the budget is spent.
+        """
+        self._answer([self._imagined(10)], noises=None)
+
+    def error(self, column: str, level: float = 0.95) -> float | None:
+        """The half-width of an output column where it does not depend on data; None where it does.
+
+        Under ``assume={"rows": n}`` an average is taken to rest on n rows, spread evenly over the public groups, and
+        to lie at the edge of its bounds; its half-width is approximate. Raises `ParameterError` without a spend.
+        """
+        if self.noise is None:
+            raise ParameterError("errors need a spend: plan(query, spend=…)")
+        groups = [self._imagined(self._rows_per_group())]
+        result = self._answer(groups, noises=self.noise.mechanisms)
+        shape = result.shape(column)
+        if not shape.linear and self.rows is None:
+            return None
+        return float(result.error(column, level)[0])
+
+    def finish(self, noisy: Sequence[Group]) -> Answer:
+        """The answer to the query from groups that have had their noise: post-processing."""
+        assert self.noise is not None
+        return self._answer(noisy, self.noise.mechanisms)
+
+    def explain(self, level: float = 0.95) -> str:
+        """What the plan does, in words and one line for each output column."""
+        from discreet.query._explain import explain
+
+        return explain(self, level)
+
+    def _answer(self, groups: Sequence[Group], noises: Sequence[NoiseMechanism] | None) -> Answer:
+        return answer(self.select, self.bounded, self.aggregates, groups, noises)
+
+    def _rows_per_group(self) -> int:
+        size = 1
+        for key in self.bounded.keys:
+            size *= len(key.values or (None,))
+        return max((self.rows or 0) // size, 1)
+
+    def _imagined(self, rows: int) -> Group:
+        key = tuple(None if key.values is None else key.values[0] for key in self.bounded.keys)
+        return Group(key, 0, tuple(rows * measure.upper for measure in self.bounded.measures))
+
+
+def assume_rows(assume: Mapping[str, int] | None) -> int | None:
+    """The public number of rows in `assume`; raises `ParameterError` on anything else in it."""
+    if not assume:
+        return None
+    rows = assume.get("rows")
+    if set(assume) != {"rows"} or isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
+        raise ParameterError('assume takes {"rows": n} with a whole number n of at least 1')
+    return int(rows)

@@ -1,0 +1,53 @@
+"""Pass: ordinals and aliases become the expressions they stand for."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+
+__all__ = ["expand_references"]
+
+
+def expand_references(select: exp.Select) -> exp.Select:
+    """Expand ``GROUP BY 1``, ``ORDER BY n`` and aliases in HAVING.
+
+    >>> query = "SELECT city AS c, COUNT(*) AS n FROM t GROUP BY 1 HAVING n > 5 ORDER BY n"
+    >>> expand_references(exp.maybe_parse(query, into=exp.Select)).sql()
+    'SELECT city AS c, COUNT(*) AS n FROM t GROUP BY city HAVING COUNT(*) > 5 ORDER BY COUNT(*)'
+    """
+    select = select.copy()
+    items = [e.this if isinstance(e, exp.Alias) else e for e in select.expressions]
+    aliases: dict[str, exp.Expr] = {}
+    for item, whole in zip(items, select.expressions, strict=True):
+        if whole.alias and whole.alias.casefold() in aliases:
+            raise QueryError(f"two columns of the result are called {whole.alias}")
+        if whole.alias:
+            aliases[whole.alias.casefold()] = item
+    group, having, order = (select.args.get(key) for key in ("group", "having", "order"))
+    if group is not None:
+        for node in list(group.expressions):
+            node.replace(_expand(node, items, aliases).copy())
+    if order is not None:
+        for ordered in order.expressions:
+            ordered.set("this", _expand(ordered.this, items, aliases).copy())
+    if having is not None:
+        having.set("this", _expand_aliases(having.this, aliases))
+    return select
+
+
+def _expand(node: exp.Expr, items: list[exp.Expr], aliases: dict[str, exp.Expr]) -> exp.Expr:
+    if isinstance(node, exp.Literal) and not node.is_string:
+        if not node.name.isdigit() or not 1 <= int(node.name) <= len(items):
+            raise QueryError(f"{node.sql()} is not a column of the result; it has {len(items)}")
+        return items[int(node.name) - 1]
+    return _expand_aliases(node, aliases)
+
+
+def _expand_aliases(tree: exp.Expr, aliases: dict[str, exp.Expr]) -> exp.Expr:
+    def swap(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and not node.table and not node.this.args.get("quoted"):
+            return aliases[node.name.casefold()].copy() if node.name.casefold() in aliases else node
+        return node
+
+    return tree.transform(swap)

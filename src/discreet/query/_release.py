@@ -1,0 +1,152 @@
+"""The answer that people get: values, errors and a certificate."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import LedgerError
+from discreet.privacy import Loss, from_json, in_words, to_json
+from discreet.query._answer import Answer, ErrorShape
+from discreet.query._dual import Floats
+from discreet.query._noise import noise_from_json, noise_to_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+__all__ = ["Release"]
+
+_SHOWN_ROWS = 50
+
+
+@dataclass(frozen=True)
+class Release:
+    """A private answer. It may be shown to anyone: everything done with it from here on is free.
+
+    `loss` is what it cost; `certificate` says in plain JSON what ran: the query, the unit and relation, the mechanism
+    and noise of each measure, and the digest of the policy.
+    """
+
+    answer: Answer
+    loss: Loss
+    certificate: Mapping[str, Any]
+
+    def to_arrow(self) -> pa.Table:
+        """The values as an Arrow table, in the order of the SELECT list."""
+        return self.answer.table
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The values as a pandas frame; raises `MissingExtra` without pandas."""
+        from discreet.query._frames import to_pandas
+
+        return to_pandas(self.answer.table)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The values as a polars frame; raises `MissingExtra` without polars."""
+        from discreet.query._frames import to_polars
+
+        return to_polars(self.answer.table)
+
+    def error(self, column: str, level: float = 0.95) -> Floats:
+        """Half-widths of the noise, aligned with the rows: value ± half-width covers with probability `level`.
+
+        Counts, sums and what is linear in them are answered from the noise's own distribution; ratios such as AVG are
+        approximate (see `approximate`). Bias from clamping to the bounds and from the caps is not included.
+
+        Raises `ParameterError` for a column without noise or a level outside (0, 1).
+        """
+        return self.answer.error(column, level)
+
+    def approximate(self, column: str) -> bool:
+        """Whether `error` of this column is approximate, as for ratios."""
+        return not self.answer.shape(column).linear
+
+    @property
+    def noisy(self) -> tuple[str, ...]:
+        """The columns that carry noise, in order; the others are keys."""
+        return tuple(self.answer.shapes)
+
+    def to_bytes(self) -> bytes:
+        """The whole release as an Arrow stream; `from_bytes` restores it."""
+        table = self.answer.table
+        slopes = [(name, i, s) for name, shape in self.answer.shapes.items() for i, s in shape.slopes.items()]
+        stored = [*table.columns, *(pa.array(s) for *_, s in slopes)]
+        about = {
+            "columns": table.column_names,
+            "shapes": {n: {"linear": s.linear, "cap": s.cap} for n, s in self.answer.shapes.items()},
+            "slopes": [[name, i] for name, i, _ in slopes],
+            "noises": [noise_to_json(noise) for noise in self.answer.noises],
+            "loss": to_json(self.loss),
+            "certificate": self.certificate,
+        }
+        fields = [pa.field(f"c{i}", column.type) for i, column in enumerate(stored)]
+        schema = pa.schema(fields, metadata={"discreet": json.dumps(about)})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema) as writer:
+            writer.write_table(pa.table(stored, schema=schema))
+        return sink.getvalue().to_pybytes()
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Release:
+        """Restore a stored release. Raises `LedgerError` if the bytes are not one."""
+        try:
+            stored = pa.ipc.open_stream(payload).read_all()
+            about = json.loads((stored.schema.metadata or {})[b"discreet"])
+            names = about["columns"]
+            table = pa.table(dict(zip(names, stored.columns[: len(names)], strict=True)))
+            slopes: dict[str, dict[int, Floats]] = {name: {} for name in about["shapes"]}
+            for (name, i), column in zip(about["slopes"], stored.columns[len(names) :], strict=True):
+                slopes[name][i] = np.asarray(column, dtype=np.float64)
+            shapes = {n: ErrorShape(slopes[n], s["linear"], s["cap"]) for n, s in about["shapes"].items()}
+            noises = tuple(noise_from_json(noise) for noise in about["noises"])
+            return cls(Answer(table, shapes, noises), from_json(about["loss"]), about["certificate"])
+        except (pa.ArrowException, KeyError, ValueError, TypeError):
+            raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
+
+    def cells(self, level: float = 0.95) -> list[list[str]]:
+        """The rows as text for people, noisy numbers with ± half-width and a ~ where that is approximate."""
+        columns: list[list[str]] = []
+        for name in self.answer.table.column_names:
+            values = self.answer.table.column(name).to_pylist()
+            if name in self.answer.shapes:
+                tilde = "~" if self.approximate(name) else ""
+                half = self.error(name, level)
+                columns.append([_with_error(v, h, tilde) for v, h in zip(values, half, strict=True)])
+            else:
+                columns.append(["NULL" if v is None else str(v) for v in values])
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    def __rich__(self) -> object:
+        from discreet.query._render import release_table
+
+        return release_table(self)
+
+    def __repr__(self) -> str:
+        from discreet.query._render import plain
+
+        return plain(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.answer.table.column_names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self.cells()[:_SHOWN_ROWS]
+        )
+        note = html.escape(f"{self.answer.table.num_rows} rows; ± is 95 % of the noise; cost {in_words(self.loss)}")
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+
+
+def _with_error(value: float | None, half: float, tilde: str) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, int):
+        return f"{value:,} ± {tilde}{half:,.0f}"
+    digits = 0 if half >= 100 else 2 if half >= 0.1 else 4
+    return f"{value:,.{digits}f} ± {tilde}{half:,.{digits}f}"

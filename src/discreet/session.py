@@ -1,0 +1,151 @@
+"""The front door: connect, ask, spend."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from discreet import noise
+from discreet.engines import Engine
+from discreet.errors import ParameterError
+from discreet.ledger import Ledger, open_ledger
+from discreet.policy import Policy, load_policy
+from discreet.privacy import Loss, to_json
+from discreet.query import Plan, Release, assume_rows, draw, make_plan, noise_to_json
+
+__all__ = ["Session", "connect"]
+
+
+def connect(
+    source: object,
+    policy: str | os.PathLike[str] | Mapping[str, object] | Policy,
+    ledger: str | os.PathLike[str] | None = None,
+) -> Session:
+    """Open private tables for questions.
+
+    Parameters
+    ----------
+    source
+        A DuckDB database, or a dict from a table's name to a Parquet, CSV or DuckDB file, an Arrow table, or a pandas
+        or polars frame.
+    policy
+        A TOML file or a dict of the same shape: the public facts of the source.
+    ledger
+        The file that keeps the budget. It is created, with the policy's budget, if it does not exist. None keeps the
+        budget in memory, where it ends with the session: fit for experiments only.
+
+    Raises
+    ------
+    PolicyError, DataError, LedgerError
+        If the policy, the source or the ledger cannot be used.
+
+    >>> import pyarrow as pa
+    >>> from discreet.privacy import pure
+    >>> policy = {"version": "1", "budget": {"epsilon": 1},
+    ...           "tables": {"t": {"unit": "rows", "columns": {"x": {"type": "int", "bounds": [0, 9]}}}}}
+    >>> with connect({"t": pa.table({"x": [1, 2, 3]})}, policy) as session:
+    ...     release = session.sql("SELECT COUNT(*) AS n FROM t", spend=pure(0.25))
+    ...     session.remaining
+    Pure(eps=Fraction(3, 4))
+    """
+    checked = load_policy(policy)
+    from discreet.engines.duckdb import DuckDB
+
+    engine = DuckDB(source, checked)  # pyright: ignore[reportArgumentType]
+    try:
+        for table in checked.tables:
+            engine.check(table)
+        budget = None if checked.budget is None else checked.budget.loss()
+        return Session(engine, checked, open_ledger(ledger, budget))
+    except BaseException:
+        engine.close()
+        raise
+
+
+class Session:
+    """Questions about one source, under one policy, on one ledger. Made by `connect`; safe to share between threads."""
+
+    def __init__(self, engine: Engine, policy: Policy, ledger: Ledger) -> None:
+        self._engine = engine
+        self._policy = policy
+        self._ledger = ledger
+
+    @property
+    def spent(self) -> Loss:
+        """What the ledger has charged so far, in its own currency."""
+        return self._ledger.spent
+
+    @property
+    def remaining(self) -> Loss:
+        """What the budget still allows, in the ledger's currency."""
+        return self._ledger.remaining
+
+    def plan(self, text: str, spend: Loss | None = None, assume: Mapping[str, int] | None = None) -> Plan:
+        """Check a query and, given a spend, show its noise. Costs nothing and touches no data.
+
+        ``assume={"rows": n}`` is a public guess that lets `Plan.error` tell the error of averages too.
+
+        Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it.
+        """
+        return replace(make_plan(text, self._policy, spend), rows=assume_rows(assume))
+
+    def sql(self, text: str, spend: Loss) -> Release:
+        """Answer a query with differential privacy, charging `spend` to the ledger.
+
+        The same query and spend, under the same version label of the policy, is answered from the ledger at no cost.
+
+        Raises
+        ------
+        QueryError
+            If the query is not supported; nothing is spent.
+        ParameterError
+            If the spend cannot buy the query, or does not suit the ledger's currency; nothing is spent.
+        BudgetExceeded
+            If the spend does not fit what is left; nothing is spent.
+        DataError, LedgerError
+            If the engine or the ledger fails; what was reserved stays spent.
+        """
+        plan = self.plan(text, spend)
+        if plan.noise is None:
+            raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
+        plan_hash = plan.hash(self._policy)
+        stored = self._ledger.find(plan_hash)
+        if stored is not None:
+            return Release.from_bytes(stored.payload)
+        reservation = self._ledger.reserve(plan_hash, plan.noise.loss)
+        groups = self._engine.run(plan.bounded, noise.secret(16))
+        noisy = draw(groups, plan.bounded, plan.noise)
+        release = Release(plan.finish(noisy), plan.noise.loss, self._certificate(plan, plan_hash))
+        self._ledger.commit(reservation, release.to_bytes())
+        return release
+
+    def close(self) -> None:
+        """Close the source and the ledger."""
+        self._engine.close()
+        self._ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _certificate(self, plan: Plan, plan_hash: str) -> dict[str, Any]:
+        assert plan.noise is not None
+        selection = plan.noise.selection
+        return {
+            "query": plan.sql,
+            "plan": plan_hash,
+            "policy": self._policy.digest(),
+            "version": self._policy.version,
+            "unit": plan.unit.name or "rows",
+            "relation": plan.unit.relation,
+            "loss": to_json(plan.noise.loss),
+            "mechanisms": [noise_to_json(mechanism) for mechanism in plan.noise.mechanisms],
+            "key_discovery": None if selection is None else str(selection),
+        }
