@@ -18,6 +18,7 @@ from discreet.rational import Number
 __all__ = ["discrete_gaussian"]
 
 _GUARD = 64
+_END = 40  # sums are cut where what is left is 2**-24 of the last place, so that bounds stay close
 
 
 def discrete_gaussian(sigma: Number, size: int) -> NDArray[np.int64]:
@@ -103,7 +104,7 @@ def _blocks(sigma: Fraction) -> Blocks:
 
 
 def _suffix_sums(rate: Fraction, width: int) -> list[Bounds]:
-    """Bounds on 2**width · Σ_{i ≥ j} exp(−rate · i²) for j = 0, 1, 2, …, down to and with a sum below 2**(_GUARD − 2).
+    """Bounds on 2**width · Σ_{i ≥ j} exp(−rate · i²) for j = 0, 1, 2, …, down to and with a sum below 2**_END.
 
     The weights follow w_{i+1} = w_i r_i and r_{i+1} = r_i g, with r_0 = exp(−rate) and g = exp(−2 rate). As the r_i
     fall, what comes after w_i is at most w_i r_i / (1 − r_i).
@@ -115,7 +116,7 @@ def _suffix_sums(rate: Fraction, width: int) -> list[Bounds]:
     while True:
         weights.append(weight)
         after = -(-weight[1] * ratio[1] // (one - ratio[1]))
-        if weight[1] + after < 1 << _GUARD - 2:
+        if weight[1] + after < 1 << _END:
             break
         weight, ratio = _product(weight, ratio, width), _product(ratio, factor, width)
     low, high = 0, after
