@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,9 @@ from discreet.query._confidence import check_level, linear_half_width, ratio_hal
 from discreet.query._dual import Dual, Floats, evaluate
 from discreet.query._measures import Aggregate
 from discreet.query._noise import NoiseMechanism
+
+if TYPE_CHECKING:
+    from discreet.query._conditions import Leaf, Values
 
 __all__ = ["Answer", "ErrorShape", "answer"]
 
@@ -94,19 +98,20 @@ def answer(
         if bounded.columns[name].type == "int":
             leaves[name] = Dual(np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)), {})
 
-    def leaf(node: exp.Expr) -> pa.Array:
+    def leaf(node: exp.Expr) -> Values:
         inner = node.unnest()
         if isinstance(inner, exp.Column):
             return keys[inner.name] if inner.name in keys else _ungrouped(inner)
-        if isinstance(inner, exp.Placeholder) and whole.get(inner.name) is not None:
-            return whole[inner.name]
+        exact = whole.get(inner.name) if isinstance(inner, exp.Placeholder) else None
+        if exact is not None:
+            return exact
         if isinstance(inner, exp.Literal) and inner.is_string:
             return pa.array([inner.name] * rows, pa.string())
         if isinstance(inner, exp.Boolean):
             return pa.array([bool(inner.this)] * rows, pa.bool_())
         return pa.array(_dual(inner, leaves, rows).value, from_pandas=True)
 
-    columns: dict[str, pa.Array] = {}
+    columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
     for item in select.expressions:
         if item.alias in columns:
@@ -125,13 +130,13 @@ def answer(
     return Answer(table, taken, tuple(noises or ()))
 
 
-def _arrange(select: exp.Select, leaf: object, rows: int) -> pa.Array:
+def _arrange(select: exp.Select, leaf: Leaf, rows: int) -> Values:
     having, order, limit = (select.args.get(name) for name in ("having", "order", "limit"))
     positions = pa.array(range(rows), pa.int64())
     if order is not None:
-        positions = sort_rows(order.expressions, leaf, rows)  # pyright: ignore[reportArgumentType]
+        positions = sort_rows(order.expressions, leaf, rows)
     if having is not None:
-        keep = keep_rows(having.this, leaf)  # pyright: ignore[reportArgumentType]
+        keep = keep_rows(having.this, leaf)
         positions = positions.filter(pc.take(keep, positions))
     count = row_limit(limit)
     return positions if count is None else positions.slice(0, count)
@@ -144,7 +149,7 @@ def _dual(node: exp.Expr, leaves: Mapping[str, Dual], rows: int) -> Dual:
     return evaluate(node, leaves, rows)
 
 
-def _ungrouped(column: exp.Column) -> pa.Array:
+def _ungrouped(column: exp.Column) -> Values:
     raise QueryError(
         f"{column.name} is neither in GROUP BY nor inside an aggregate, so it would release rows of people"
     )
@@ -153,7 +158,8 @@ def _ungrouped(column: exp.Column) -> pa.Array:
 def _read(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Dual:
     count = None if aggregate.count is None else np.array(sums[aggregate.count], dtype=np.float64)
     if aggregate.total is None:
-        assert aggregate.count is not None and count is not None
+        assert aggregate.count is not None
+        assert count is not None
         return Dual(count, {aggregate.count: np.ones_like(count)})
     step, center = float(aggregate.step), aggregate.center
     total = np.array(sums[aggregate.total], dtype=np.float64)
@@ -171,7 +177,7 @@ def _read(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Dual:
     return Dual(mean, slopes, linear=False, cap=upper - lower)
 
 
-def _whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> pa.Array | None:
+def _whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Values | None:
     """COUNT, and SUM of whole numbers, as exact integers that stop at the ends of 64 bits."""
     if aggregate.kind == "AVG" or aggregate.step.denominator != 1:
         return None
@@ -186,7 +192,7 @@ def _whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> pa.Array | No
     return pa.array([max(-_INT64, min(value, _INT64 - 1)) for value in values], pa.int64())
 
 
-def _key_column(position: int, groups: Sequence[Group], column: Column) -> pa.Array:
+def _key_column(position: int, groups: Sequence[Group], column: Column) -> Values:
     values = [group.key[position] for group in groups]
     if column.type == "timestamp":
         values = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in values]

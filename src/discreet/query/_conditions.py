@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,10 +12,12 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query._parse import refuse
 
-__all__ = ["Leaf", "keep_rows", "row_limit", "sort_rows"]
+__all__ = ["keep_rows", "row_limit", "sort_rows"]
 
-Leaf = Callable[[exp.Expr], pa.Array]
-"""Evaluates an expression that is not a condition to an Arrow array."""
+if TYPE_CHECKING:
+    Values = pa.Array[Any]
+    Leaf = Callable[[exp.Expr], Values]
+    """Evaluates an expression that is not a condition to an Arrow array."""
 
 _COMPARE: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.EQ: pc.equal,
@@ -27,15 +29,15 @@ _COMPARE: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
 }
 
 
-def keep_rows(condition: exp.Expr, leaf: Leaf) -> pa.Array:
+def keep_rows(condition: exp.Expr, leaf: Leaf) -> Values:
     """Which rows satisfy HAVING; null counts as no, as in SQL."""
     try:
-        return pc.fill_null(_condition(condition, leaf), False)
+        return pc.equal(_condition(condition, leaf), pa.scalar(value=True)).fill_null(fill_value=False)
     except pa.ArrowException:
         raise QueryError(f"HAVING compares things of different kinds: {condition.sql()}") from None
 
 
-def sort_rows(order: list[exp.Expr], leaf: Leaf, rows: int) -> pa.Array:
+def sort_rows(order: list[exp.Expr], leaf: Leaf, rows: int) -> Values:
     """The positions of the rows in the order that ORDER BY asks for; ties stay as they were."""
     positions = pa.array(range(rows), pa.int64())
     for item in reversed(order):
@@ -56,7 +58,7 @@ def row_limit(limit: exp.Expr | None) -> int | None:
     return int(count.name)
 
 
-def _condition(node: exp.Expr, leaf: Leaf) -> pa.Array:
+def _condition(node: exp.Expr, leaf: Leaf) -> Values:
     match node:
         case exp.Paren():
             return _condition(node.this, leaf)
@@ -72,7 +74,7 @@ def _condition(node: exp.Expr, leaf: Leaf) -> pa.Array:
             return pc.is_in(
                 leaf(node.this), value_set=pa.concat_arrays([leaf(e).slice(0, 1) for e in node.expressions])
             )
-        case _ if type(node) in _COMPARE:
+        case exp.Binary() if type(node) in _COMPARE:
             return _COMPARE[type(node)](leaf(node.left), leaf(node.right))
         case _:
             raise refuse(f"{node.sql()} in HAVING")

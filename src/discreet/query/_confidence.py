@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ _GRID = 1 << 14
 
 def check_level(level: float) -> float:
     """The confidence level as a float; raises `ParameterError` outside (0, 1)."""
-    if not isinstance(level, int | float) or isinstance(level, bool) or not 0 < level < 1:
+    if isinstance(level, bool) or not 0 < level < 1:
         raise ParameterError(f"level must lie strictly between 0 and 1, for example 0.95; got {level!r}")
     return float(level)
 
@@ -66,7 +67,7 @@ def ratio_half_widths(
     return np.sqrt(variance) * (z + (z**3 - 3 * z) * kurtosis / 24)
 
 
-def _cdf(z: NDArray[np.float64], noise: NoiseMechanism) -> NDArray[np.float64]:
+def _cdf(z: NDArray[np.floating[Any]], noise: NoiseMechanism) -> NDArray[np.floating[Any]]:
     """The distribution function of the noise's continuous form at `z` standard deviations."""
     if isinstance(noise, DiscreteLaplace):
         tail = 0.5 * np.exp(-np.abs(z) * np.sqrt(2.0))

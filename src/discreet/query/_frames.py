@@ -18,10 +18,9 @@ __all__ = ["to_pandas", "to_polars"]
 def to_pandas(table: pa.Table) -> pd.DataFrame:
     """An Arrow table as a pandas frame; raises `MissingExtra` without pandas."""
     try:
-        import pandas  # noqa: F401
+        return table.to_pandas()
     except ImportError:
         raise MissingExtra("to_pandas() needs pandas: pip install pandas") from None
-    return table.to_pandas()
 
 
 def to_polars(table: pa.Table) -> pl.DataFrame:

@@ -18,8 +18,8 @@ from discreet.query._scalars import check_scalar
 __all__ = ["Aggregate", "Count", "Measure", "Sum", "lift_aggregates"]
 
 BITS = 30
-"""The larger bound is between 2^29 and 2^31 grid steps from zero, unless whole numbers make a coarser grid exact.
-So a contribution, centred or not, is below 2^32 in magnitude, and 2^40 of them sum to less than 2^72: 128 bits hold it."""
+"""The larger bound is 2^29 to 2^31 grid steps from zero, unless whole numbers make a coarser grid exact. So a
+contribution, centred or not, is below 2^32 in magnitude, and 2^40 of them sum to less than 2^72: 128 bits hold it."""
 
 
 @dataclass(frozen=True, slots=True)

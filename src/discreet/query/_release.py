@@ -20,6 +20,7 @@ from discreet.query._noise import noise_from_json, noise_to_json
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+    from rich.table import Table
 
 __all__ = ["Release"]
 
@@ -123,7 +124,7 @@ class Release:
                 columns.append(["NULL" if v is None else str(v) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
 
-    def __rich__(self) -> object:
+    def __rich__(self) -> Table:
         from discreet.query._render import release_table
 
         return release_table(self)

@@ -9,7 +9,7 @@ import csv
 import gzip
 import os
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import duckdb
 import narwhals.stable.v2 as nw
@@ -18,7 +18,10 @@ import pyarrow as pa
 from discreet.engines.duckdb._expressions import identifier, text
 from discreet.errors import DataError
 
-__all__ = ["attach", "is_database", "relation_sql"]
+if TYPE_CHECKING:
+    Values = pa.Array[Any] | pa.ChunkedArray[Any]
+
+__all__ = ["is_database", "relation_sql"]
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -42,7 +45,7 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
     path = os.fspath(source)
     lowered = path.lower()
     if is_database(path):
-        return f"{attach(connection, path)}.{identifier(table)}"
+        return f"{_attach(connection, path)}.{identifier(table)}"
     if lowered.endswith(_PARQUET):
         _must_exist(path)
         return f"read_parquet({text(path)})"
@@ -50,12 +53,12 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
         _must_exist(path)
         return _csv_sql(path)
     raise DataError(
-        f"{path}: this kind of file is not supported; give Parquet (.parquet), CSV (.csv, .tsv, also .gz), a DuckDB "
-        "database (.duckdb, .db), an Arrow table or a data frame"
+        f"{path}: this kind of file is not supported; give Parquet (.parquet), CSV (.csv, .tsv, also .gz), "
+        "a DuckDB database (.duckdb, .db), an Arrow table or a data frame"
     )
 
 
-def attach(connection: duckdb.DuckDBPyConnection, path: str) -> str:
+def _attach(connection: duckdb.DuckDBPyConnection, path: str) -> str:
     """Attach a DuckDB database read-only, once; returns its quoted name. Raises `DataError` if that fails."""
     _must_exist(path)
     name = identifier(f"file:{Path(path).resolve()}")
@@ -63,8 +66,8 @@ def attach(connection: duckdb.DuckDBPyConnection, path: str) -> str:
         connection.execute(f"ATTACH IF NOT EXISTS {text(path)} AS {name} (READ_ONLY)")
     except duckdb.Error:
         raise DataError(
-            f"{path} cannot be opened as a DuckDB database; check that it is one, and that no other process has it open "
-            "for writing"
+            f"{path} cannot be opened as a DuckDB database; check that it is one, "
+            "and that no other process has it open for writing"
         ) from None
     return name
 
@@ -107,19 +110,20 @@ def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
         frame = nw.from_native(source, eager_only=True)  # pyright: ignore[reportArgumentType,reportCallIssue]
     except TypeError:
         raise DataError(
-            f"{table}: a {type(source).__name__} is not a source; give a path, an Arrow table, or a pandas or polars frame"
+            f"{table}: a {type(source).__name__} is not a source; give a path, an Arrow table, "
+            "or a pandas or polars frame"
         ) from None
     wanted = {name.casefold() for name in columns}
-    arrays: dict[str, pa.Array | pa.ChunkedArray] = {}
+    arrays: dict[str, Values] = {}
     for name in frame.columns:
         if name.casefold() in wanted:
             arrays[name] = _column(frame[name])
-    return pa.table(arrays)
+    return pa.Table.from_arrays(list(arrays.values()), names=list(arrays))
 
 
-def _column(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+def _column(series: nw.Series[Any]) -> Values:
     """A column as Arrow, total on any content: Python objects become their text."""
-    if series.dtype in (nw.Object, nw.Unknown):
+    if isinstance(series.dtype, nw.Object | nw.Unknown):
         return pa.array([None if _missing(value) else str(value) for value in series.to_list()], pa.string())
     return series.to_arrow()
 
