@@ -1,0 +1,186 @@
+"""Stated losses of additive noise, against the exact law of what is released."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
+from discreet.privacy import Approx, Pure, Rho, approx, fits, pure, rho
+from discreet.sensitivity import Norms
+
+BOTH = [DiscreteLaplace, DiscreteGaussian]
+
+
+def law(mechanism, reach: int) -> dict[int, mpmath.mpf]:
+    if isinstance(mechanism, DiscreteLaplace):
+        s = mpmath.mpf(mechanism.scale.numerator) / mechanism.scale.denominator
+        weight = {k: mpmath.exp(-abs(k) / s) for k in range(-reach, reach + 1)}
+    else:
+        s = mpmath.mpf(mechanism.sigma.numerator) / mechanism.sigma.denominator
+        weight = {k: mpmath.exp(-k * k / (2 * s * s)) for k in range(-reach, reach + 1)}
+    total = mpmath.fsum(weight.values())
+    return {k: w / total for k, w in weight.items()}
+
+
+@pytest.mark.parametrize("scale", ["1/2", "1", "3.3", "10"])
+@pytest.mark.parametrize("shift", [(1,), (3,), (1, 1), (2, -1)])
+def test_laplace_loss_is_the_worst_log_ratio(scale, shift) -> None:
+    """Worst over all outcomes of a vector with each entry moved: the entries are independent."""
+    mechanism = DiscreteLaplace(scale)
+    with mpmath.workprec(1000):
+        p = law(mechanism, 300)
+        worst = mpmath.fsum(max(abs(mpmath.log(p[k] / p[k - s])) for k in range(-200, 201)) for s in shift)
+    loss = mechanism.loss(sum(map(abs, shift)))
+    assert isinstance(loss, Pure)
+    assert abs(float(loss.eps) - float(worst)) <= 1e-12 * float(worst)
+
+
+@pytest.mark.parametrize("sigma", ["1/2", "1", "3.3", "10"])
+@pytest.mark.parametrize("shift", [(1,), (2,), (1, 1), (1, -2)])
+def test_gaussian_loss_is_the_worst_renyi_slope(sigma, shift) -> None:
+    """ρ is the supremum of D_α(P‖Q)/α over α > 1; entries add (Canonne, Kamath and Steinke 2020, Theorem 14)."""
+    mechanism = DiscreteGaussian(sigma)
+    stated = float(mechanism.loss(Norms(sum(map(abs, shift)), sum(s * s for s in shift))).r)
+    with mpmath.workprec(300):
+        p = law(mechanism, 200)
+
+        def slope(alpha: mpmath.mpf) -> float:
+            total = mpmath.mpf(0)
+            for s in shift:
+                moment = mpmath.fsum(p[k] ** alpha * p[k - s] ** (1 - alpha) for k in range(-150, 151))
+                total += mpmath.log(moment) / (alpha - 1)
+            return float(total / alpha)
+
+        slopes = [slope(mpmath.mpf(alpha)) for alpha in ("1.001", "1.3", "1.5", "2", "3", "4", "7", "10")]
+    assert max(slopes) <= stated * (1 + 1e-9)
+    assert max(slopes) >= stated / 1.001
+
+
+numbers = st.fractions(min_value=Fraction(1, 1000), max_value=1000)
+
+
+@given(eps=numbers, sensitivity=numbers)
+def test_laplace_calibration_spends_exactly_what_is_allowed(eps, sensitivity) -> None:
+    mechanism = DiscreteLaplace.calibrate(pure(eps), sensitivity)
+    assert fits(mechanism.loss(sensitivity), pure(eps))
+    assert mechanism.scale == Fraction(1, 1000) or mechanism.loss(sensitivity) == pure(eps)
+    assert DiscreteLaplace.calibrate(approx(eps, "1e-9"), sensitivity) == mechanism
+
+
+@given(r=numbers, l2_squared=st.integers(1, 10**20))
+def test_gaussian_calibration_is_the_least_sigma_on_the_grid(r, l2_squared) -> None:
+    norms = Norms(l2_squared, l2_squared)
+    mechanism = DiscreteGaussian.calibrate(rho(r), norms)
+    assert mechanism.loss(norms).r <= r
+    if mechanism.sigma > Fraction(1, 1000):
+        smaller = DiscreteGaussian(mechanism.sigma * (1 - Fraction(1, 2**39)))
+        assert smaller.loss(norms).r > r
+
+
+def test_least_scale_and_no_sensitivity() -> None:
+    assert DiscreteLaplace.calibrate(pure(10**6), 1).scale == Fraction(1, 1000)
+    assert DiscreteGaussian.calibrate(rho(10**9), 1).sigma == Fraction(1, 1000)
+    assert DiscreteLaplace.calibrate(pure(1), 0).loss(0) == Pure(Fraction(0))
+    assert DiscreteGaussian.calibrate(rho(1), 0).loss(0) == Rho(Fraction(0), Fraction(0))
+    assert DiscreteGaussian.calibrate(rho(1, 1e-6), 2).sigma >= Fraction(2) * Fraction(7071067811, 10**10)
+
+
+def test_spends_that_cannot_be_met_are_refused() -> None:
+    with pytest.raises(ParameterError, match="DiscreteGaussian"):
+        DiscreteLaplace.calibrate(rho(1), 1)
+    for spend in (pure(1), approx(1, 1e-6)):
+        with pytest.raises(ParameterError, match="DiscreteLaplace"):
+            DiscreteGaussian.calibrate(spend, 1)
+    for spend in (Approx(Fraction(0), Fraction(1, 10)), Pure(Fraction(0))):
+        with pytest.raises(ParameterError, match="epsilon"):
+            DiscreteLaplace.calibrate(spend, 1)
+    with pytest.raises(ParameterError, match="rho"):
+        DiscreteGaussian.calibrate(Rho(Fraction(0), Fraction(0)), 1)
+    for kind, spend in ((DiscreteLaplace, pure(1)), (DiscreteGaussian, rho(1))):
+        for bad in (-1, float("nan"), 10**30):
+            with pytest.raises(ParameterError):
+                kind.calibrate(spend, bad)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_released_shapes_and_big_integers(kind) -> None:
+    quiet, loud = kind("0.001"), kind(1000)
+    big = 2**110 + 1
+    assert quiet.release(big) == big
+    assert quiet.release([big, -big]) == [big, -big]
+    assert quiet.release((1, 2)) == [1, 2]
+    array = quiet.release(np.array([[1, 2], [3, 4]], dtype=np.int32))
+    assert array.tolist() == [[1, 2], [3, 4]]
+    assert array.dtype == object
+    assert quiet.release(np.array([big, 0], dtype=object)).tolist() == [big, 0]
+    assert quiet.release(np.array(7)).tolist() == 7
+    assert quiet.release(np.uint64(2**64 - 1)) == 2**64 - 1
+    assert quiet.release([]) == []
+    assert quiet.release(np.zeros((0, 3), dtype=np.int64)).shape == (0, 3)
+    assert type(loud.release(5)) is int
+    assert all(type(item) is int for item in loud.release(np.arange(4)))
+    assert len(set(loud.release([0] * 100))) > 10
+    assert loud.release(2**63 - 1) != loud.release(2**63 - 1) or loud.release(0) != loud.release(0)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    "value",
+    [1.0, True, None, "12", b"12", [1, 2.0], [True], np.array([1.0]), np.array([True]), float("nan"), np.array(["1"])],
+)
+def test_only_whole_numbers_are_released(kind, value) -> None:
+    with pytest.raises(ParameterError, match="whole numbers"):
+        kind(1).release(value)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("scale", [0, -1, 1e-4, 1e20, float("nan"), True, "x"])
+def test_bad_scales_are_refused(kind, scale) -> None:
+    with pytest.raises(ParameterError):
+        kind(scale)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(("scale", "level"), list(product(["0.001", "0.4", 1, 10, 31], [0.01, 0.5, 0.95, "0.999999"])))
+def test_error_is_the_least_that_holds(kind, scale, level) -> None:
+    mechanism = kind(scale)
+    k = mechanism.error(level)
+    wanted = Fraction(level) if isinstance(level, str) else Fraction(str(level))
+    with mpmath.workprec(2000):
+        p = law(mechanism, 2000)
+        inside = mpmath.fsum(p[x] for x in range(-k, k + 1))
+        assert inside >= mpmath.mpf(wanted.numerator) / wanted.denominator
+        assert k == 0 or inside - 2 * p[k] < mpmath.mpf(wanted.numerator) / wanted.denominator
+        std = float(mpmath.sqrt(mpmath.fsum(x * x * w for x, w in p.items())))
+    assert mechanism.std == pytest.approx(std, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("scale", [33, 1000, 10**6])
+def test_error_at_larger_scales(kind, scale) -> None:
+    mechanism = kind(scale)
+    for level in (0.5, 0.95, "0.999999999"):
+        miss = 1 - float(Fraction(level))
+        k = mechanism.error(level)
+        exact = -scale * np.log(miss) if kind is DiscreteLaplace else scale * float(mpmath.erfinv(1 - miss)) * 2**0.5
+        assert exact - 1 <= k <= exact + 2
+
+
+def test_error_at_the_largest_scale_is_quick() -> None:
+    assert DiscreteLaplace(2**56).error("0.95") == pytest.approx(2**56 * 2.995732, rel=1e-6)
+    assert DiscreteGaussian(2**56).error("0.95") == pytest.approx(2**56 * 1.959964, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("level", [0, 1, -1, 2, float("nan"), True])
+def test_bad_levels_are_refused(kind, level) -> None:
+    with pytest.raises(ParameterError, match="level"):
+        kind(1).error(level)
