@@ -90,7 +90,7 @@ def test_delta_of_one_key(delta, keys) -> None:
         whole = mpmath.mpf(choice.delta.numerator) / choice.delta.denominator
         each = mpmath.mpf(choice.key_delta.numerator) / choice.key_delta.denominator
         most = 1 - (1 - whole) ** (mpmath.mpf(1) / keys)
-        assert most * (1 - mpmath.mpf(2) ** -30) <= each <= most * (1 + mpmath.mpf(2) ** -390)
+        assert most * (1 - mpmath.mpf(2) ** -30) <= each <= most * (1 + mpmath.mpf(2) ** -350)
 
 
 def test_concentrated_spend() -> None:

@@ -17,6 +17,8 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.noise._source import SecureBits
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # forking is what is tested
+
 DRAWS: list[Callable[[], bytes]] = [
     lambda: noise.secret(32),
     lambda: noise.uniform64(4).tobytes(),
