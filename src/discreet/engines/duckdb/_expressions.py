@@ -54,11 +54,21 @@ def text(value: str) -> str:
 
 
 def clean(stored: StoredColumn, column: Column) -> str:
-    """A stored column as the policy's type: what does not cast is null, and so is NaN."""
+    """A stored column as the policy's type: what does not cast is null.
+
+    So is NaN, and a time outside the years 1 to 9999, which DuckDB knows and Python does not.
+    """
     wanted = _TYPES[column.type]
     name = identifier(stored.name)
+    if stored.type == "TIMESTAMPTZ_NS":  # which casts to nothing else
+        name = f"TRY_CAST({name} AS TIMESTAMPTZ)"
     value = name if stored.type == wanted else f"TRY_CAST({name} AS {wanted})"
-    return f"NULLIF({value}, CAST('NaN' AS DOUBLE))" if wanted == "DOUBLE" else value
+    if wanted == "DOUBLE":
+        return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
+    if wanted in ("DATE", "TIMESTAMP"):
+        first, after = (f"CAST('{moment}' AS {wanted})" for moment in ("0001-01-01", "10000-01-01"))
+        return f"CASE WHEN {value} >= {first} AND {value} < {after} THEN {value} END"
+    return value
 
 
 def person(stored: StoredColumn) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import csv
 import gzip
 import os
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+from narwhals.exceptions import NarwhalsError
 
 from discreet.engines.duckdb._expressions import identifier, text
 from discreet.errors import DataError
@@ -40,7 +42,14 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
     """
     if not isinstance(source, str | os.PathLike):
         name = f"frame:{table}"
-        connection.register(name, _arrow(table, source, columns))
+        frame = _arrow(table, source, columns)
+        try:
+            connection.register(name, frame)
+        except duckdb.Error:
+            types = ", ".join(f"{field.name} {field.type}" for field in frame.schema)
+            raise DataError(
+                f"{table}: DuckDB cannot read one of these Arrow types: {types}; cast the column first"
+            ) from None
         return identifier(name)
     path = os.fspath(source)
     lowered = path.lower()
@@ -85,7 +94,8 @@ def _csv_sql(path: str) -> str:
     try:
         with _open_text(path) as file:
             header = next(csv.reader(file, delimiter=delimiter), [])
-    except (OSError, UnicodeDecodeError, csv.Error, EOFError):
+        "".join(header).encode()
+    except (OSError, UnicodeEncodeError, csv.Error, EOFError, zlib.error):
         raise DataError(f"{path} cannot be read as CSV in UTF-8 with a header line") from None
     if not header or len({name.casefold() for name in header}) != len(header) or "" in header:
         raise DataError(f"{path}: the header line must name every column, each name once")
@@ -98,35 +108,55 @@ def _csv_sql(path: str) -> str:
 
 
 def _open_text(path: str) -> TextIO:
+    """A file as text, in which bytes that are not UTF-8 are surrogates.
+
+    So only those of the header are refused, and none in the rows that are read ahead of need.
+    """
     if path.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return Path(path).open(encoding="utf-8-sig", newline="")
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
+    return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
-    if isinstance(source, pa.Table):
-        return source
+    """The columns that the policy names, as Arrow; what it does not name is not looked at."""
     try:
-        frame = nw.from_native(source, eager_only=True)  # pyright: ignore[reportArgumentType,reportCallIssue]
+        frame = source if isinstance(source, pa.Table) else nw.from_native(source, eager_only=True)  # pyright: ignore[reportArgumentType,reportCallIssue]
     except TypeError:
         raise DataError(
             f"{table}: a {type(source).__name__} is not a source; give a path, an Arrow table, "
             "or a pandas or polars frame"
         ) from None
+    except NarwhalsError:
+        raise DataError(f"{table}: this frame cannot be read; every column needs a name, each name once") from None
+    names: list[object] = list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)
     wanted = {name.casefold() for name in columns}
-    arrays: dict[str, Values] = {}
-    for name in frame.columns:
-        if name.casefold() in wanted:
-            arrays[name] = _column(frame[name])
-    return pa.Table.from_arrays(list(arrays.values()), names=list(arrays))
+    kept = {i: name for i, name in enumerate(names) if isinstance(name, str) and name.casefold() in wanted}
+    if len({name.casefold() for name in kept.values()}) < len(kept):
+        raise DataError(f"{table}: two columns of the source have one name, or differ by case alone; rename one")
+    if isinstance(frame, pa.Table):
+        return frame.select(list(kept))
+    return pa.Table.from_arrays([_column(frame[name]) for name in kept.values()], names=list(kept.values()))
 
 
 def _column(series: nw.Series[Any]) -> Values:
     """A column as Arrow, total on any content: Python objects become their text."""
-    if isinstance(series.dtype, nw.Object | nw.Unknown):
-        return pa.array([None if _missing(value) else str(value) for value in series.to_list()], pa.string())
-    return series.to_arrow()
+    if not isinstance(series.dtype, nw.Object):
+        try:
+            array = series.to_arrow()
+        except Exception:  # noqa: BLE001 - a value that Arrow cannot hold must not speak
+            array = None
+        if array is not None and not isinstance(array.type, pa.BaseExtensionType):
+            return array
+    return pa.array([_text(value) for value in series.to_list()], pa.string())
 
 
-def _missing(value: object) -> bool:
-    return value is None or value != value  # noqa: PLR0124
+def _text(value: object) -> str | None:
+    """The text of a value; None if it is missing, or if it has none that is Unicode."""
+    try:
+        if value is None or value != value:  # noqa: PLR0124
+            return None
+        written = str(value)
+        written.encode()
+    except Exception:  # noqa: BLE001 - an object of the caller's may raise anything
+        return None
+    return written
