@@ -1,0 +1,23 @@
+"""The command line: `discreet query`, `plan`, `budget`, `policy init` and `demo`.
+
+Nothing heavy is imported before a command runs, so that ``discreet --help`` is quick.
+"""
+
+from __future__ import annotations
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line on ``sys.argv`` and exit: 0 answered, 2 bad usage, 3 over budget, 4 bad policy or data."""
+    import sys
+
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+        from discreet.cli._app import app
+
+        app(prog_name="discreet")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,5 @@
+"""``python -m discreet.cli`` is ``discreet``."""
+
+from discreet.cli import main
+
+main()

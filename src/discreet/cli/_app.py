@@ -1,0 +1,68 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli import _budget, _demo, _plan, _policy, _query
+from discreet.cli._errors import careful
+
+__all__ = ["app"]
+
+_EXAMPLES = (
+    "[bold]Start here[/bold]\n\n"
+    "  discreet demo\n\n"
+    "  discreet policy init visits.parquet --output visits.toml\n\n"
+    '  discreet query "SELECT COUNT(*) AS n FROM visits" --data visits.parquet --policy visits.toml '
+    "--ledger visits.ledger --epsilon 0.5\n\n"
+    "[bold]Exit codes[/bold]\n\n"
+    "  0 answered; 2 bad usage or unsupported query; 3 over budget, nothing spent; 4 bad policy, data or ledger"
+)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 — typer calls it so
+    if not wanted:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        typer.echo(f"discreet {version('discreet')}")
+    except PackageNotFoundError:
+        typer.echo("discreet, not installed as a package")
+    raise typer.Exit
+
+
+def _root(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Answer questions about people without betraying any one of them.
+
+    SQL under differential privacy: each answer gets noise and error bars, and each is charged to a ledger that refuses
+    when the budget is gone.
+    """
+
+
+app = typer.Typer(
+    name="discreet",
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.callback(epilog=_EXAMPLES)(_root)
+app.command(epilog=_query.EXAMPLES)(careful(_query.query))
+app.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
+app.command(epilog=_budget.EXAMPLES)(careful(_budget.budget))
+
+_policies = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
+_policies.callback()(_policy.policy)
+_policies.command(epilog=_policy.EXAMPLES)(careful(_policy.init))
+app.add_typer(_policies, name="policy")
+
+app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

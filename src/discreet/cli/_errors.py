@@ -1,0 +1,86 @@
+"""From exceptions to one clean message and an exit code."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, ParamSpec
+
+import typer
+
+from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, PolicyError
+
+__all__ = ["careful", "printable"]
+
+P = ParamSpec("P")
+
+_USAGE, _INTERNAL, _INTERRUPTED = 2, 1, 130
+_CODES: tuple[tuple[type[DiscreetError], int], ...] = (
+    (BudgetExceeded, 3),
+    (PolicyError, 4),
+    (DataError, 4),
+    (LedgerError, 4),
+)
+
+
+def careful(command: Callable[P, object]) -> Callable[P, None]:
+    """The same command, where every failure is one message on stderr and an exit code, and never a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+            if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                sys.stdout.flush()
+        except (typer.Exit, typer.Abort):
+            raise
+        except DiscreetError as error:
+            _fail(str(error), next((code for kind, code in _CODES if isinstance(error, kind)), _USAGE))
+        except KeyboardInterrupt:
+            _fail("interrupted; what was already charged stays charged", _INTERRUPTED)
+        except BrokenPipeError:
+            _forget_stdout()
+            raise typer.Exit(0) from None
+        except OSError as error:
+            _fail(f"the answer cannot be written: {error.strerror}; ask again, a repeat is free", _INTERNAL)
+        except Exception as error:  # noqa: BLE001 — its text may hold private values, so only its place is told
+            _fail(f"a bug in discreet: {type(error).__name__} at {_place(error)}; please report this line", _INTERNAL)
+
+    return run
+
+
+def printable(text: str) -> str:
+    r"""Text with control characters spelled out, so that no value can steer a terminal.
+
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    label = typer.style("error:", fg=typer.colors.RED, bold=True)
+    typer.echo(f"{label} {printable(message)}", err=True)
+    raise typer.Exit(code) from None
+
+
+def _place(error: BaseException) -> str:
+    """The last line of our own code that an exception passed."""
+    place, trace = "unknown", error.__traceback__
+    while trace is not None:
+        path = Path(trace.tb_frame.f_code.co_filename)
+        if "discreet" in path.parts:
+            place = f"{'/'.join(path.parts[-2:])}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place
+
+
+def _forget_stdout() -> None:
+    """Let Python's last flush go nowhere: nobody reads any more."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,118 @@
+"""A release on stdout: a table for people, CSV, or one JSON object."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from discreet.cli._errors import printable
+from discreet.cli._options import Format
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from discreet.privacy import Loss
+    from discreet.query import Release
+
+__all__ = ["plain_value", "print_json", "print_release", "print_table"]
+
+
+def print_release(release: Release, remaining: Loss, form: Format, level: float) -> None:
+    """Print a release. NaN and infinities become nulls; dates and timestamps become ISO 8601 text."""
+    if form is Format.json:
+        print_json(_as_json(release, remaining, level))
+    elif form is Format.csv:
+        _print_csv(release, level)
+    else:
+        _print_for_people(release, remaining, level)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """One JSON object on one line, in ASCII, so that no terminal or locale can garble it."""
+    typer.echo(json.dumps(content, allow_nan=False))
+
+
+def print_table(table: Table) -> None:
+    """A rich table on stdout, never narrowed where nobody has a window."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    console = Console()
+    if not sys.stdout.isatty():
+        console.width = max(80, Measurement.get(console, console.options.update(width=10_000), table).maximum)
+    with console.capture() as text:
+        console.print(table)
+    typer.echo(text.get(), nl=False)
+
+
+def plain_value(value: object) -> object:
+    """A value as JSON has it.
+
+    >>> plain_value(float("nan")), plain_value(dt.date(2026, 1, 31)), plain_value(2**60)
+    (None, '2026-01-31', 1152921504606846976)
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def _rows(release: Release) -> list[list[object]]:
+    columns = [[plain_value(v) for v in column.to_pylist()] for column in release.to_arrow().columns]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _errors(release: Release, level: float) -> dict[str, list[object]]:
+    return {name: [plain_value(float(half)) for half in release.error(name, level)] for name in release.noisy}
+
+
+def _as_json(release: Release, remaining: Loss, level: float) -> dict[str, Any]:
+    from discreet.privacy import to_json
+
+    return {
+        "columns": release.to_arrow().column_names,
+        "rows": _rows(release),
+        "errors": _errors(release, level),
+        "loss": to_json(release.loss),
+        "remaining": to_json(remaining),
+    }
+
+
+def _print_csv(release: Release, level: float) -> None:
+    names = list(release.to_arrow().column_names)
+    errors = _errors(release, level)
+    header = list(names)
+    for name in errors:
+        label = f"{name}_error"
+        while label in header:
+            label += "_error"
+        header.append(label)
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(header)
+    halves = list(errors.values())
+    writer.writerows([*row, *(half[i] for half in halves)] for i, row in enumerate(_rows(release)))
+
+
+def _print_for_people(release: Release, remaining: Loss, level: float) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from discreet.privacy import in_words
+
+    rows = release.cells(level)
+    approximate = "; ~ approximate" if any(release.approximate(name) for name in release.noisy) else ""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in release.to_arrow().column_names:
+        table.add_column(Text(printable(name)), justify="right" if name in release.noisy else "left")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    print_table(table)
+    number = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
+    typer.echo(f"{number}; ± is {100 * level:.10g} % of the noise{approximate}")
+    typer.echo(f"cost {in_words(release.loss)}; left {in_words(remaining)}")

@@ -1,0 +1,149 @@
+"""`discreet plan`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli._options import (
+    DeltaOption,
+    EpsilonOption,
+    Format,
+    FormatOption,
+    LevelOption,
+    MuOption,
+    OptionalDataOption,
+    PolicyOption,
+    RhoOption,
+    SqlArgument,
+    check_level,
+)
+from discreet.cli._progress import elapsed
+
+if TYPE_CHECKING:
+    from discreet.policy import Policy
+    from discreet.privacy import Loss
+    from discreet.query import Plan
+
+__all__ = ["EXAMPLES", "plan"]
+
+EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    '  discreet plan "SELECT AVG(cost) AS c FROM visits" --policy visits.toml\n\n'
+    '  discreet plan "SELECT AVG(cost) AS c FROM visits" --policy visits.toml --epsilon 0.5 --assume-rows 20000'
+)
+
+
+def plan(  # noqa: PLR0913 — an option each
+    sql: SqlArgument,
+    *,
+    policy: PolicyOption,
+    data: OptionalDataOption = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            "-l",
+            metavar="FILE",
+            show_default=False,
+            help="Also say whether the query still fits. Nothing is written, and no ledger is made.",
+        ),
+    ] = None,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    mu: MuOption = None,
+    delta: DeltaOption = None,
+    assume_rows: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=10**15,
+            show_default=False,
+            help="A public guess of the number of rows, for the errors of averages. Default: not told.",
+        ),
+    ] = None,
+    form: FormatOption = Format.table,
+    level: LevelOption = 0.95,
+) -> None:
+    """Check a query and show its bounds, sensitivity, noise and errors. Spends nothing, reads no rows."""
+    with elapsed():
+        from discreet.cli._source import source_of
+        from discreet.cli._spend import spend_of
+        from discreet.policy import load_policy
+        from discreet.query import make_plan
+
+        spend = spend_of(epsilon, rho, mu, delta)
+        check_level(level)
+        facts = load_policy(policy)
+        if data:
+            _check_source(source_of(data), facts)
+        checked = replace(make_plan(sql, facts, spend), rows=assume_rows)
+        left = None if ledger is None else _left(ledger)
+        if form is Format.table:
+            typer.echo(checked.explain(level))
+            if spend is None:
+                typer.echo("On this command line: --epsilon E or --rho R.")
+            elif assume_rows is None and any(checked.error(name, level) is None for name in checked.noisy):
+                typer.echo("On this command line: --assume-rows N.")
+            if ledger is not None:
+                typer.echo(_outlook(checked, facts, ledger, left))
+        else:
+            _print_errors(checked, form, level)
+
+
+def _check_source(source: object, policy: Policy) -> None:
+    from discreet.engines.duckdb import DuckDB
+
+    engine = DuckDB(source, policy)  # pyright: ignore[reportArgumentType]
+    try:
+        for table in policy.tables:
+            engine.check(table)
+    finally:
+        engine.close()
+
+
+def _left(path: Path) -> Loss | None:
+    from discreet.ledger import open_ledger
+
+    if not path.exists():
+        return None
+    with open_ledger(path, None) as ledger:
+        return ledger.remaining
+
+
+def _outlook(checked: Plan, policy: Policy, path: Path, left: Loss | None) -> str:
+    from discreet.ledger import open_ledger
+    from discreet.privacy import in_words
+
+    if left is None:
+        return f"Ledger: there is none at {path} yet; the first query makes it with the policy's budget."
+    if checked.loss is None:
+        return f"Ledger: {in_words(left)} is left."
+    with open_ledger(path, None) as ledger:
+        stored = ledger.find(checked.hash(policy)) is not None
+    if stored:
+        return f"Ledger: {in_words(left)} is left; the answer is stored, so asking is free."
+    return f"Ledger: {in_words(left)} is left; {'this fits' if checked.loss.fits(left) else 'this does not fit'}."
+
+
+def _print_errors(checked: Plan, form: Format, level: float) -> None:
+    from discreet.cli._output import plain_value, print_json
+    from discreet.privacy import to_json
+
+    priced = checked.loss is not None
+    errors: dict[str, Any] = {
+        name: plain_value(checked.error(name, level)) if priced else None for name in checked.noisy
+    }
+    if form is Format.json:
+        print_json({"errors": errors, "loss": None if checked.loss is None else to_json(checked.loss)})
+        return
+    import csv
+    import sys
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["column", "error"])
+    writer.writerows(errors.items())

@@ -1,0 +1,64 @@
+"""`discreet query`."""
+
+from __future__ import annotations
+
+from discreet.cli._options import (
+    DataOption,
+    DeltaOption,
+    EpsilonOption,
+    Format,
+    FormatOption,
+    LedgerOption,
+    LevelOption,
+    MuOption,
+    PolicyOption,
+    RhoOption,
+    SqlArgument,
+    check_level,
+)
+from discreet.cli._progress import elapsed
+from discreet.errors import ParameterError
+
+__all__ = ["EXAMPLES", "query"]
+
+EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    '  discreet query "SELECT region, COUNT(*) AS n FROM visits GROUP BY region" --data visits=visits.parquet '
+    "--policy visits.toml --ledger visits.ledger --epsilon 0.5\n\n"
+    '  discreet query "SELECT AVG(cost) AS c FROM visits" --data visits.csv --policy visits.toml '
+    "--ledger visits.ledger --rho 0.01 --format json\n\n"
+    "The same query at the same price is free the second time: the ledger gives the same answer again."
+)
+
+
+def query(  # noqa: PLR0913 — an option each
+    sql: SqlArgument,
+    *,
+    data: DataOption,
+    policy: PolicyOption,
+    ledger: LedgerOption,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    mu: MuOption = None,
+    delta: DeltaOption = None,
+    form: FormatOption = Format.table,
+    level: LevelOption = 0.95,
+) -> None:
+    """Answer a SELECT with differential privacy and charge the ledger.
+
+    The charge is on disk before any noise is drawn, and the answer is on disk before it is printed.
+    """
+    with elapsed():
+        from discreet.cli._output import print_release
+        from discreet.cli._source import source_of
+        from discreet.cli._spend import spend_of
+        from discreet.session import connect
+
+        spend = spend_of(epsilon, rho, mu, delta)
+        if spend is None:
+            raise ParameterError("say what the answer may cost: --epsilon E, or --rho R, and --delta D beside them")
+        check_level(level)
+        with connect(source_of(data), policy, ledger) as session:
+            release = session.sql(sql, spend)
+            remaining = session.remaining
+    print_release(release, remaining, form, level)

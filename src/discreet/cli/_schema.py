@@ -1,0 +1,130 @@
+"""The names and declared types of a file's columns. No value is read, not even a file's own statistics."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Declared", "declared_tables"]
+
+Declared = Mapping[str, str | None]
+"""From a column's name to its type in a policy; None where policies have no such type."""
+
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_DATABASE = (".duckdb", ".ddb", ".db")
+
+_DUCKDB = {
+    "BOOLEAN": "bool",
+    "FLOAT": "float",
+    "DOUBLE": "float",
+    "DECIMAL": "decimal",
+    "VARCHAR": "string",
+    "ENUM": "string",
+    "UUID": "string",
+    "DATE": "date",
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "int"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "int"),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), "timestamp"),
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+}
+
+
+def declared_tables(path: Path) -> dict[str, Declared]:
+    """From each table's name to its columns; a Parquet or CSV file is one table, called like the file.
+
+    Raises `DataError` if the file is missing, damaged or of another kind.
+    """
+    lowered = path.name.lower()
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    for suffixes, read in ((_PARQUET, _parquet), (_CSV, _csv)):
+        if lowered.endswith(suffixes):
+            suffix = max((s for s in suffixes if lowered.endswith(s)), key=len)
+            return {path.name[: -len(suffix)] or "data": read(path)}
+    if lowered.endswith(_DATABASE):
+        return _database(path)
+    raise DataError(
+        f"{path}: this kind of file is not supported; give Parquet (.parquet), CSV (.csv, .tsv, also .gz) or a DuckDB "
+        "database (.duckdb, .db)"
+    )
+
+
+def _parquet(path: Path) -> Declared:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        schema = pq.read_schema(path)
+    except (pa.ArrowException, OSError):
+        raise DataError(f"{path} cannot be read as Parquet; check that the file is whole") from None
+    return {field.name: _arrow_type(field.type) for field in schema}
+
+
+def _arrow_type(kind: pa.DataType) -> str | None:
+    import pyarrow.types as of
+
+    if of.is_dictionary(kind):
+        return _arrow_type(kind.value_type)
+    tests = (
+        (of.is_boolean, "bool"),
+        (of.is_integer, "int"),
+        (of.is_floating, "float"),
+        (of.is_decimal, "decimal"),
+        (of.is_string, "string"),
+        (of.is_large_string, "string"),
+        (of.is_date, "date"),
+        (of.is_timestamp, "timestamp"),
+    )
+    return next((name for test, name in tests if test(kind)), None)
+
+
+def _csv(path: Path) -> Declared:
+    name = path.name.lower()
+    try:
+        if name.endswith(".gz"):
+            file = gzip.open(path, "rt", encoding="utf-8-sig", newline="")  # noqa: SIM115
+        else:
+            file = path.open(encoding="utf-8-sig", newline="")
+        with file:
+            header = next(csv.reader(file, delimiter="\t" if ".tsv" in name else ","), [])
+    except (OSError, UnicodeDecodeError, csv.Error, EOFError):
+        raise DataError(f"{path} cannot be read as CSV in UTF-8 with a header line") from None
+    if not header or "" in header or len({column.casefold() for column in header}) != len(header):
+        raise DataError(f"{path}: the header line must name every column, each name once")
+    return dict.fromkeys(header, "string")
+
+
+def _database(path: Path) -> dict[str, Declared]:
+    import duckdb
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    try:
+        with duckdb.connect(str(path), read_only=True, config=settings) as connection:
+            rows = connection.execute(
+                "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'main' "
+                "AND table_catalog = current_database() ORDER BY table_name, ordinal_position"
+            ).fetchall()
+    except duckdb.Error:
+        raise DataError(
+            f"{path} cannot be opened as a DuckDB database; check that it is one, and that no other process has it "
+            "open for writing"
+        ) from None
+    if not rows:
+        raise DataError(f"{path} has no tables in its main schema")
+    tables: dict[str, dict[str, str | None]] = {}
+    for table, column, kind in rows:
+        array = str(kind).endswith("]")
+        tables.setdefault(table, {})[column] = None if array else _DUCKDB.get(str(kind).partition("(")[0].strip())
+    return dict(tables)
