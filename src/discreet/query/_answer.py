@@ -96,7 +96,8 @@ def answer(
     whole = {f"a{i}": _whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
     for name, column in keys.items():
         if bounded.columns[name].type == "int":
-            leaves[name] = Dual(np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)), {})
+            number = pc.cast(column, pa.float64(), safe=False)  # beyond 2**53 as the nearest double, not an error
+            leaves[name] = Dual(np.asarray(number.to_numpy(zero_copy_only=False)), {})
 
     def leaf(node: exp.Expr) -> Values:
         inner = node.unnest()
@@ -109,7 +110,8 @@ def answer(
             return pa.array([inner.name] * rows, pa.string())
         if isinstance(inner, exp.Boolean):
             return pa.array([bool(inner.this)] * rows, pa.bool_())
-        return pa.array(_dual(inner, leaves, rows).value, from_pandas=True)
+        value = _dual(inner, leaves, keys, rows).value
+        return pa.array(value, mask=~np.isfinite(value))
 
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
@@ -118,7 +120,7 @@ def answer(
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = leaf(item.this)
         if not isinstance(item.this.unnest(), exp.Column):
-            dual = _dual(item.this, leaves, rows)
+            dual = _dual(item.this, leaves, keys, rows)
             shapes[item.alias] = ErrorShape(dual.slopes, dual.linear, dual.cap)
     kept = _arrange(select, leaf, rows)
     table = pa.table({name: pc.take(column, kept) for name, column in columns.items()})
@@ -142,8 +144,10 @@ def _arrange(select: exp.Select, leaf: Leaf, rows: int) -> Values:
     return positions if count is None else positions.slice(0, count)
 
 
-def _dual(node: exp.Expr, leaves: Mapping[str, Dual], rows: int) -> Dual:
+def _dual(node: exp.Expr, leaves: Mapping[str, Dual], keys: Mapping[str, pa.Array], rows: int) -> Dual:
     for column in node.find_all(exp.Column):
+        if column.name in keys and column.name not in leaves:
+            raise QueryError(f"{column.name} is not a number, so {node.sql()} cannot be computed")
         if column.name not in leaves:
             _ungrouped(column)
     return evaluate(node, leaves, rows)
@@ -170,7 +174,7 @@ def _read(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Dual:
         slopes = {aggregate.total: np.full_like(total, step), aggregate.count: np.full_like(total, step * center)}
         return Dual(step * np.array(exact, dtype=np.float64), slopes)
     assert aggregate.bounds is not None
-    lower, upper = (float(bound) for bound in aggregate.bounds)
+    lower, upper = float(aggregate.bounds.lower), float(aggregate.bounds.upper)
     rows = np.maximum(count, 1.0)
     mean = np.clip(step * (total / rows + center), lower, upper)
     slopes = {aggregate.total: step / rows, aggregate.count: (step * center - mean) / rows}
@@ -179,7 +183,7 @@ def _read(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Dual:
 
 def _whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Values | None:
     """COUNT, and SUM of whole numbers, as exact integers that stop at the ends of 64 bits."""
-    if aggregate.kind == "AVG" or aggregate.step.denominator != 1:
+    if not aggregate.whole:
         return None
     if aggregate.total is None:
         assert aggregate.count is not None

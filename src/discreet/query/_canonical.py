@@ -10,7 +10,7 @@ _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 
 def canonicalize(select: exp.Select) -> exp.Select:
-    """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of a constant as COUNT(*).
+    """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of nothing or 1 as COUNT(*).
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -57,7 +57,7 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
         return exp.And(this=low, expression=high)
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Literal | exp.Boolean):
+    if isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Literal | exp.Boolean)):
         return exp.Count(this=exp.Star())
     return node
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     Values = pa.Array[Any]
     Leaf = Callable[[exp.Expr], Values]
     """Evaluates an expression that is not a condition to an Arrow array."""
+
+_MAX_DIGITS = 18  # what Arrow counts to
 
 _COMPARE: Mapping[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.EQ: pc.equal,
@@ -53,9 +56,10 @@ def row_limit(limit: exp.Expr | None) -> int | None:
     if limit is None:
         return None
     count = limit.expression
-    if not isinstance(count, exp.Literal) or count.is_string or not count.name.isdigit():
-        raise QueryError("LIMIT takes a whole number")
-    return int(count.name)
+    whole = isinstance(count, exp.Literal) and not count.is_string and count.name.isdigit()
+    if not whole or limit.args.get("limit_options"):
+        raise QueryError("LIMIT takes a whole number of rows")
+    return int(count.name) if len(count.name) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 def _condition(node: exp.Expr, leaf: Leaf) -> Values:
@@ -71,10 +75,18 @@ def _condition(node: exp.Expr, leaf: Leaf) -> Values:
         case exp.Is() if isinstance(node.expression, exp.Null):
             return pc.is_null(leaf(node.this))
         case exp.In() if node.expressions:
-            return pc.is_in(
-                leaf(node.this), value_set=pa.concat_arrays([leaf(e).slice(0, 1) for e in node.expressions])
-            )
+            alternatives = (_compare(pc.equal, leaf(node.this), leaf(item)) for item in node.expressions)
+            return reduce(pc.or_kleene, alternatives)
         case exp.Binary() if type(node) in _COMPARE:
-            return _COMPARE[type(node)](leaf(node.left), leaf(node.right))
+            return _compare(_COMPARE[type(node)], leaf(node.left), leaf(node.right))
         case _:
             raise refuse(f"{node.sql()} in HAVING")
+
+
+def _compare(comparison: Callable[[Any, Any], Any], left: Values, right: Values) -> Values:
+    """Compare two columns; whole numbers beside doubles as the nearest doubles, since Arrow refuses large ones."""
+    if left.type != right.type and pa.types.is_integer(left.type) and pa.types.is_floating(right.type):
+        left = pc.cast(left, pa.float64(), safe=False)
+    if left.type != right.type and pa.types.is_integer(right.type) and pa.types.is_floating(left.type):
+        right = pc.cast(right, pa.float64(), safe=False)
+    return comparison(left, right)

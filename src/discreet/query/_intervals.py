@@ -12,9 +12,9 @@ from discreet.errors import QueryError
 from discreet.policy import Column
 from discreet.rational import rational
 
-__all__ = ["Interval", "interval"]
+__all__ = ["LARGEST", "Interval", "interval"]
 
-_LARGEST = Fraction(10) ** 200
+LARGEST = Fraction(10) ** 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,6 @@ def _arithmetic(node: exp.Binary, left: Interval, right: Interval) -> Interval:
                 )
             corners = [a / b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
             lower, upper, whole = min(corners), max(corners), False
-    if max(abs(lower), abs(upper)) > _LARGEST:
+    if max(abs(lower), abs(upper)) > LARGEST:
         raise QueryError(f"the bounds of {node.sql()} are too wide to be useful")
     return Interval(lower, upper, whole)

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import Column
-from discreet.query._intervals import Interval, interval
+from discreet.query._intervals import LARGEST, Interval, interval
 from discreet.query._parse import refuse
 from discreet.query._scalars import check_scalar
 
@@ -58,7 +58,13 @@ class Aggregate:
     count: int | None
     step: Fraction = Fraction(1)
     center: int = 0
-    bounds: tuple[Fraction, Fraction] | None = None
+    bounds: Interval | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the aggregate is a whole number, known exactly before noise."""
+        sums_whole = self.bounds is not None and self.bounds.whole and self.step == 1
+        return self.kind == "COUNT" or (self.kind == "SUM" and sums_whole)
 
 
 def lift_aggregates(
@@ -108,7 +114,7 @@ def lift_aggregates(
                 count(argument) if centered else None,
                 measure.step,
                 measure.center,
-                (bounds.lower, bounds.upper),
+                bounds,
             )
         )
     order = {sql: i for i, sql in enumerate(found)}
@@ -145,6 +151,8 @@ def _sum(argument: exp.Expr, bounds: Interval, *, centered: bool) -> Sum:
 def _step(bounds: Interval) -> Fraction:
     """The grid: 1 for whole numbers up to 2^30, else the power of two that spends 30 bits on the larger bound."""
     largest = max(abs(bounds.lower), abs(bounds.upper))
+    if largest and not 1 / LARGEST <= largest <= LARGEST:
+        raise QueryError("the bounds of a SUM or AVG lie beyond 1e200, or all within 1e-200 of zero; rescale it")
     if largest == 0 or (bounds.whole and largest <= 2**BITS):
         return Fraction(1)
     exponent = (largest.numerator.bit_length() - largest.denominator.bit_length()) - BITS

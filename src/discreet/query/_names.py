@@ -21,7 +21,8 @@ def table_name(select: exp.Select, policy: Policy) -> str:
 def resolve_names(select: exp.Select, policy: Policy) -> exp.Select:
     """Resolve names against the policy, without regard to case, and drop table qualifiers.
 
-    A name that is an alias of the SELECT list stays: the next pass expands it. Anything else raises `QueryError`.
+    A name that is an alias of the SELECT list stays, unquoted: the next pass expands it. Where a column has the same
+    name, the alias is meant if it is all there is to an item of ORDER BY. Anything else raises `QueryError`.
 
     >>> from discreet.policy import load_policy
     >>> policy = load_policy({"version": "1", "tables": {"Visits": {"unit": "rows", "columns": {
@@ -41,7 +42,8 @@ def resolve_names(select: exp.Select, policy: Policy) -> exp.Select:
         if isinstance(column.this, exp.Star):
             continue
         known = {name.casefold(): name for name in columns}.get(column.name.casefold())
-        if known is None and column.name.casefold() in aliases and not column.table and not _inside_list(column):
+        if column.name.casefold() in aliases and not column.table and _may_be_alias(column, known):
+            column.replace(exp.column(exp.Identifier(this=column.name, quoted=False)))
             continue
         name = known or _match(column.name, columns, "column")
         column.replace(exp.column(exp.to_identifier(name, quoted=True)))
@@ -49,12 +51,14 @@ def resolve_names(select: exp.Select, policy: Policy) -> exp.Select:
     return select
 
 
-def _inside_list(column: exp.Column) -> bool:
-    """Whether a column stands in the SELECT list or in WHERE, where SQL has no aliases yet."""
+def _may_be_alias(column: exp.Column, known: str | None) -> bool:
+    """Whether a name that is an alias means it: never in the SELECT list and in WHERE, where SQL has none yet."""
+    if known is not None:
+        return isinstance(column.parent, exp.Ordered)
     node: exp.Expr = column
     while node.parent is not None and not isinstance(node.parent, exp.Select):
         node = node.parent
-    return node.arg_key in ("expressions", "where")
+    return node.arg_key not in ("expressions", "where")
 
 
 def _match(name: str, known: Iterable[str], what: str) -> str:

@@ -72,6 +72,8 @@ def _check_clauses(select: exp.Select) -> None:
     for node in select.walk():
         if isinstance(node, exp.Query) and node is not select:
             raise refuse("a sub-query")
+        if isinstance(node, exp.Placeholder | exp.Parameter):
+            raise refuse(f"a parameter ({node.sql()})")
     source = select.args.get("from_")
     if source is None:
         raise QueryError(f"the query has no FROM. {SUPPORTED}")

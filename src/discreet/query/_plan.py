@@ -76,7 +76,10 @@ class Plan:
         if self.noise is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
         groups = [self._imagined(self._rows_per_group())]
-        result = self._answer(groups, noises=self.noise.mechanisms)
+        every_row = self.select.copy()
+        for name in ("having", "order", "limit"):  # the imagined row need not survive them
+            every_row.set(name, None)
+        result = answer(every_row, self.bounded, self.aggregates, groups, self.noise.mechanisms)
         shape = result.shape(column)
         if not shape.linear and self.rows is None:
             return None

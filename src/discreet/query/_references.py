@@ -38,9 +38,10 @@ def expand_references(select: exp.Select) -> exp.Select:
 
 def _expand(node: exp.Expr, items: list[exp.Expr], aliases: dict[str, exp.Expr]) -> exp.Expr:
     if isinstance(node, exp.Literal) and not node.is_string:
-        if not node.name.isdigit() or not 1 <= int(node.name) <= len(items):
+        positions = {str(i): item for i, item in enumerate(items, start=1)}
+        if node.name not in positions:
             raise QueryError(f"{node.sql()} is not a column of the result; it has {len(items)}")
-        return items[int(node.name) - 1]
+        return positions[node.name]
     return _expand_aliases(node, aliases)
 
 

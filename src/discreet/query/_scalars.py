@@ -32,7 +32,7 @@ _KINDS: dict[str, Kind] = {
 }
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-_DATES = {"DATE": "date", "TIMESTAMP": "timestamp"}
+_DATES = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMPNTZ": "timestamp"}
 
 
 def check_predicate(tree: exp.Expr, columns: Mapping[str, Column]) -> None:
@@ -54,7 +54,7 @@ def check_scalar(node: exp.Expr, columns: Mapping[str, Column]) -> Kind:
         case exp.Paren():
             return check_scalar(node.this, columns)
         case exp.Column():
-            return _KINDS[columns[node.name].type]
+            return _column_kind(node, columns)
         case exp.Boolean():
             return "bool"
         case exp.Literal():
@@ -87,6 +87,12 @@ def check_scalar(node: exp.Expr, columns: Mapping[str, Column]) -> Kind:
             return "bool"
         case _:
             return _check_binary(node, columns)
+
+
+def _column_kind(node: exp.Column, columns: Mapping[str, Column]) -> Kind:
+    if isinstance(node.this, exp.Star):
+        raise refuse(f"{node.sql()} in a row-level expression")
+    return _KINDS[columns[node.name].type]
 
 
 def literal_value(node: exp.Literal) -> float:
@@ -124,13 +130,19 @@ def _check_same(left: exp.Expr, right: exp.Expr, columns: Mapping[str, Column]) 
 
 
 def _check_date_literal(node: exp.Cast) -> Kind:
+    """Check a date or a timestamp, and write it in place as every engine reads it."""
     kind = _DATES.get(node.to.sql())
     if kind is None or not isinstance(node.this, exp.Literal) or not node.this.is_string:
         raise refuse(f"{node.sql()} (CAST)")
     try:
-        (dt.date if kind == "date" else dt.datetime).fromisoformat(node.this.name)
+        moment = (dt.date if kind == "date" else dt.datetime).fromisoformat(node.this.name)
     except ValueError:
-        raise QueryError(f"{node.this.sql()} is not a {kind}; write it as 2026-01-31") from None
+        example = "2026-01-31" if kind == "date" else "2026-01-31 12:00:00"
+        raise QueryError(f"{node.this.sql()} is not a {kind}; write it as {example}") from None
+    if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
+        raise QueryError(f"{node.this.sql()} has a time zone, and timestamps here have none; write it without, in UTC")
+    node.this.replace(exp.Literal.string(str(moment)))
+    node.set("to", exp.DataType.build(kind.upper()))
     return "date" if kind == "date" else "timestamp"
 
 
