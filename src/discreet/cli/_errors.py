@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn, ParamSpec
 
 import typer
@@ -18,6 +22,7 @@ __all__ = ["careful", "printable"]
 P = ParamSpec("P")
 
 _USAGE, _INTERNAL, _INTERRUPTED = 2, 1, 130
+_STOPPED = "interrupted; what was already charged stays charged"
 _CODES: tuple[tuple[type[DiscreetError], int], ...] = (
     (BudgetExceeded, 3),
     (PolicyError, 4),
@@ -31,16 +36,20 @@ def careful(command: Callable[P, object]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        interrupts: list[int] = []
         try:
-            command(*args, **kwargs)
+            with _noting(interrupts):
+                command(*args, **kwargs)
             if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
                 sys.stdout.flush()
         except (typer.Exit, typer.Abort):
             raise
         except DiscreetError as error:
+            if interrupts:
+                _fail(_STOPPED, _INTERRUPTED)
             _fail(str(error), next((code for kind, code in _CODES if isinstance(error, kind)), _USAGE))
         except KeyboardInterrupt:
-            _fail("interrupted; what was already charged stays charged", _INTERRUPTED)
+            _fail(_STOPPED, _INTERRUPTED)
         except BrokenPipeError:
             _forget_stdout()
             raise typer.Exit(0) from None
@@ -59,6 +68,24 @@ def printable(text: str) -> str:
     'a\\x1b[2Jb'
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+@contextmanager
+def _noting(interrupts: list[int]) -> Generator[None]:
+    """Note each Ctrl-C: in the middle of a query DuckDB makes an error of its own of it."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        signal.default_int_handler(number, frame)
+
+    if threading.current_thread() is not threading.main_thread():  # only there may handlers be set
+        yield
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
 def _fail(message: str, code: int) -> NoReturn:
