@@ -1,84 +1,133 @@
-"""A bounded aggregate as one DuckDB query: a chain of named steps, each on top of the one before.
+"""A bounded aggregate as one DuckDB query: a chain of named steps, each on top of the ones before.
 
-`rows` are the rows that count, with each one's contributions as whole numbers. For person-level units the caps follow:
+`rows` are the rows that count, with each one's contributions as whole numbers. For row-level units they are summed at
+once. For person-level units, only people above a cap need any care:
 
-- Row cap. People with more than `max_rows` rows are *over*. Their rows are ranked by a salted hash of the row's
-  content, ties by the content itself, and the `max_rows` ranks from a salted start, round the circle, are kept: each
-  row stays with probability max_rows / n, however many rows are alike. Nobody else is ranked, which is what makes it fast.
-- Group cap. People who still touch more than `max_groups` groups keep those with the least salted hash.
+- `people` are those above a cap, `flagged` their rows.
+- `picked`: a person's rows are ranked by a salted hash of their content, ties by the content itself, and the
+  `max_rows` ranks from a salted start, round the circle, are kept. So each row stays with probability max_rows / n,
+  however many rows are alike.
+- `few`: a person who still touches more than `max_groups` groups keeps those with the least salted hash.
+- The result is the sum over everybody, less the flagged rows, plus what was kept of them: exact, because all of it is
+  in whole numbers.
 
-A person's part is a function of the salt and the multiset of that person's rows alone. See proofs/bounding.md.
+A person's part is a function of the salt and the multiset of that person's rows alone: see proofs/bounding.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.engines.duckdb._expressions import clean, condition, contribution, key_literal, person, present, reference
+from discreet.engines.duckdb._expressions import (
+    clean,
+    condition,
+    contribution,
+    key_literal,
+    person,
+    present,
+    reference,
+    text,
+)
 from discreet.engines.duckdb._relation import Relation
-from discreet.policy import Column
-from discreet.query import BoundedAggregate, Count, Measure, Sum
+from discreet.query import BoundedAggregate, Count, GroupKey, Measure, Sum
 
 __all__ = ["bounded_sql"]
 
+_INT32 = 2**31
+_PACKED = 2**39
+_MASK = 62
+"""Up to this many public keys, the groups of one person fit a bit mask in a signed 64-bit integer."""
+
 
 def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> str:
-    """The query over a relation. It returns the keys, then the number of units (0 if not asked for), then one sum for each measure."""
-    keys = [f"k{i}" for i in range(len(request.keys))]
+    """The query over a relation. It returns the keys, the number of units (0 if not asked for), a sum per measure."""
     values = _values(request.measures)
-    steps = [("source", _source(request, relation)), ("rows", _rows(request, values))]
-    named = [name for name, _ in values.values()]
+    names = _Names([f"k{i}" for i in range(len(request.keys))], dict(values.values()))
+    sums = _sums(request.measures, values)
+    steps = [_step("source", _source(request, relation), keep=False), _step("rows", _rows(request, values), keep=False)]
     if request.unit is None:
-        final = _select(keys, ["count(*)" if request.count_units else "0", *_sums(request.measures, values)], "rows")
-        return _chain(steps, final + _group_by(keys))
+        units = "count(*)" if request.count_units else "0"
+        return _chain(steps, f"SELECT {_list(names.keys, units, *_wide(sums))} FROM rows{_group_by(names.keys)}")
     salts = [int.from_bytes(salt[i : i + 7], "big") for i in (0, 7)]
-    steps += _cap_rows(keys, named, request.max_rows, salts)
-    if request.max_groups is None and not request.count_units:
-        return _chain(steps, _select(keys, ["0", *_sums(request.measures, values)], "kept") + _group_by(keys))
-    parts = [f"{s} AS p{i}" for i, s in enumerate(_sums(request.measures, values))]
-    steps.append(("parts", _select(["u", *keys], parts, "kept") + _group_by(["u", *keys])))
-    source = "parts"
-    if request.max_groups is not None:
-        steps += _cap_groups(keys, len(parts), request.max_groups, salts[0])
-        source = "few"
-    totals = [f"CAST(coalesce(sum(p{i}), 0) AS HUGEINT)" for i in range(len(parts))]
-    return _chain(steps, _select(keys, ["count(*)", *totals], source) + _group_by(keys))
+    parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
+    by_person = f"SELECT {_list(['u'], *names.keys, *parts)} FROM %s{_group_by(['u', *names.keys])}"
+    steps += _flagged(request, names, salts)
+    steps += [_step("parts", by_person % "picked"), *_few(request, names, len(parts), salts[0])]
+    if request.count_units:
+        steps.append(_step("each", by_person % "rows"))
+        taken = "each SEMI JOIN people ON each.u = people.u"
+        tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
+        terms = [_term(names, tallies, "each"), _term(names, tallies, taken, sign="-"), _term(names, tallies, "few")]
+    else:
+        kept = ["0", *(f"sum(p{i})" for i in range(len(parts)))]
+        whole = ["0", *sums]
+        terms = [_term(names, whole, "rows"), _term(names, whole, "flagged", sign="-"), _term(names, kept, "few")]
+    totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT)" for i in range(len(parts) + 1)]
+    joined = " UNION ALL ".join(terms)
+    return _chain(steps, f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The columns of `rows` beside the unit: keys, and values with the measure that says what they range over."""
+
+    keys: list[str]
+    values: dict[str, Measure]
+
+    @property
+    def content(self) -> list[str]:
+        return [*self.keys, *self.values]
 
 
 def _source(request: BoundedAggregate, relation: Relation) -> str:
     """Only the columns that the query touches, as the policy's types, and the unit as it is."""
     trees: list[exp.Expr] = [] if request.where is None else [request.where]
-    trees += [m.argument for m in request.measures if m.argument is not None]
-    used = {c.name for tree in trees for c in tree.find_all(exp.Column)} | {key.name for key in request.keys}
-    columns: Mapping[str, Column] = request.columns
-    items = [f"{clean(relation.columns[name], columns[name])} AS {reference(name)}" for name in sorted(used)]
+    trees += [measure.argument for measure in request.measures if measure.argument is not None]
+    used = {column.name for tree in trees for column in tree.find_all(exp.Column)} | {key.name for key in request.keys}
+    items = [f"{clean(relation.columns[n], request.columns[n])} AS {reference(n)}" for n in sorted(used)]
     if request.unit is not None:
         items.append(f"{person(relation.columns[request.unit])} AS u")
-    return f"SELECT {', '.join(items) or '1 AS one'} FROM {relation.sql}"
+    return f"SELECT {_list(items) or '1 AS one'} FROM {relation.sql}"
 
 
 def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) -> str:
     items = ["u"] if request.unit is not None else []
-    items += [f"{reference(key.name)} AS k{i}" for i, key in enumerate(request.keys)]
-    for name, measure in values.values():
-        if isinstance(measure, Sum):
-            items.append(f"{contribution(measure, request.columns)} AS {name}")
-        elif measure.argument is not None:
-            items.append(f"CASE WHEN {present(measure.argument, request.columns)} THEN 1 END AS {name}")
     conditions = ["u IS NOT NULL"] if request.unit is not None else []
     if request.where is not None:
         conditions.append(condition(request.where, request.columns))
-    for key in request.keys:
-        if key.values is not None:
-            listed = ", ".join(key_literal(value) for value in key.values)
-            conditions.append(f"{reference(key.name)} IN ({listed})")
+    for i, key in enumerate(request.keys):
+        value = _key(key, request)
+        items.append(f"{value} AS k{i}")
+        if _is_enum(key, request):
+            conditions.append(f"{value} IS NOT NULL")
+        elif key.values is not None:
+            conditions.append(f"{value} IN ({_list(map(key_literal, key.values))})")
+    for name, measure in values.values():
+        if isinstance(measure, Sum):
+            small = -_INT32 <= measure.lower and measure.upper < _INT32
+            value = contribution(measure, request.columns)
+            items.append(f"{f'CAST({value} AS INTEGER)' if small else value} AS {name}")
+        elif measure.argument is not None:
+            items.append(f"CASE WHEN {present(measure.argument, request.columns)} THEN 1 END AS {name}")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"SELECT {', '.join(items) or '1 AS one'} FROM source{where}"
+    return f"SELECT {_list(items) or '1 AS one'} FROM source{where}"
 
 
-def _values(measures: tuple[Measure, ...]) -> dict[str, tuple[str, Measure]]:
+def _key(key: GroupKey, request: BoundedAggregate) -> str:
+    """A key; public strings as an enumeration, which is a byte or two to group and hash, and null for other values."""
+    if not _is_enum(key, request):
+        return reference(key.name)
+    return f"TRY_CAST({reference(key.name)} AS ENUM({_list(text(str(value)) for value in key.values or ())}))"
+
+
+def _is_enum(key: GroupKey, request: BoundedAggregate) -> bool:
+    return key.values is not None and request.columns[key.name].type == "string"
+
+
+def _values(measures: Sequence[Measure]) -> dict[str, tuple[str, Measure]]:
     """A column for each distinct argument; a sum's column also tells where its argument is null."""
     found: dict[str, Measure] = {}
     for measure in sorted(measures, key=lambda m: isinstance(m, Count)):
@@ -87,7 +136,7 @@ def _values(measures: tuple[Measure, ...]) -> dict[str, tuple[str, Measure]]:
     return {sql: (f"v{i}", measure) for i, (sql, measure) in enumerate(found.items())}
 
 
-def _sums(measures: tuple[Measure, ...], values: Mapping[str, tuple[str, Measure]]) -> list[str]:
+def _sums(measures: Sequence[Measure], values: Mapping[str, tuple[str, Measure]]) -> list[str]:
     sums: list[str] = []
     for measure in measures:
         if measure.argument is None:
@@ -96,52 +145,101 @@ def _sums(measures: tuple[Measure, ...], values: Mapping[str, tuple[str, Measure
             sums.append(f"count({values[measure.argument.sql()][0]})")
         else:
             sums.append(f"coalesce(sum({values[measure.argument.sql()][0]}), 0)")
+    return sums
+
+
+def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int]) -> list[str]:
+    above = [f"count(*) > {request.max_rows}"]
+    if request.max_groups is not None:
+        above.append(f"{_group_count(request)} > {request.max_groups}")
+    n = "CAST(count(*) AS BIGINT)"
+    start = f"CAST(hash({salts[1]}, u) % CAST(count(*) AS UBIGINT) AS BIGINT)"
+    qualified = _list(f"rows.{name}" for name in ["u", *names.content])
+    return [
+        _step("people", f"SELECT u, {n} AS n, {start} AS start FROM rows GROUP BY u HAVING {' OR '.join(above)}"),
+        _step("flagged", f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u"),
+        _step(
+            "ranked",
+            f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY {_content_order(request, names, salts[0])}) - 1 "
+            "AS place FROM flagged",
+            keep=False,
+        ),
+        _step("picked", f"SELECT * FROM ranked WHERE (place + n - start) % n < {request.max_rows}", keep=False),
+    ]
+
+
+def _content_order(request: BoundedAggregate, names: _Names, salt: int) -> str:
+    """An order of a person's rows that looks random and depends on content alone: a salted hash, then the content.
+
+    Where the content is at most 39 bits, it goes beneath 24 bits of the hash in one integer, which sorts much faster.
+    """
+    hashed = f"hash({salt}, {_list(['u'], *names.content)})"
+    packed, size = "CAST(0 AS BIGINT)", 1
+    for name, key in zip(names.keys, request.keys, strict=True):
+        if not _is_enum(key, request):
+            return _list([hashed], *names.content)
+        count = len(key.values or ())
+        packed, size = f"({packed} * {count} + CAST(enum_code({name}) AS BIGINT))", size * count
+    for name, measure in names.values.items():
+        count = measure.upper - measure.lower + 2
+        digit = f"coalesce(CAST({name} AS BIGINT) - {measure.lower - 1}, 0)"
+        packed, size = f"({packed} * {count} + {digit})", size * count
+    if size > _PACKED:
+        return _list([hashed], *names.content)
+    return f"(CAST({hashed} >> 40 AS BIGINT) * {_PACKED} + {packed})"
+
+
+def _group_count(request: BoundedAggregate) -> str:
+    """The number of a person's groups, or more: of a person above the cap, nobody may be missed."""
+    if len(request.keys) == 1:
+        key = request.keys[0]
+        if _is_enum(key, request) and len(key.values or ()) <= _MASK:
+            return "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BIGINT)))"
+    return "count(*)"
+
+
+def _few(request: BoundedAggregate, names: _Names, parts: int, salt: int) -> list[str]:
+    if request.max_groups is None:
+        return [_step("few", "SELECT * FROM parts", keep=False)]
+    columns = _list(names.keys, *(f"p{i}" for i in range(parts)))
+    order = _list([f"hash({salt}, u, {_list(names.keys)})"], *names.keys)
+    return [
+        _step("many", f"SELECT u FROM parts GROUP BY u HAVING count(*) > {request.max_groups}"),
+        _step(
+            "ordered",
+            f"SELECT {columns}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place "
+            "FROM parts SEMI JOIN many ON parts.u = many.u",
+            keep=False,
+        ),
+        _step(
+            "few",
+            f"SELECT {columns} FROM parts ANTI JOIN many ON parts.u = many.u "
+            f"UNION ALL SELECT {columns} FROM ordered WHERE place <= {request.max_groups}",
+            keep=False,
+        ),
+    ]
+
+
+def _term(names: _Names, sums: Sequence[str], source: str, sign: str = "") -> str:
+    items = [f"{sign}({s}) AS t{i}" for i, s in enumerate(_wide(sums))]
+    return f"SELECT {_list(names.keys, *items)} FROM {source}{_group_by(names.keys)}"
+
+
+def _wide(sums: Sequence[str]) -> list[str]:
     return [f"CAST({s} AS HUGEINT)" for s in sums]
 
 
-def _cap_rows(keys: list[str], values: list[str], cap: int, salts: list[int]) -> list[tuple[str, str]]:
-    content = [*keys, *values]
-    listed = "".join(f", {name}" for name in content)
-    qualified = "".join(f", rows.{name}" for name in content)
-    order = f"hash({salts[0]}, rows.u{qualified}){qualified}"
-    ranked = (
-        f"SELECT rows.u{qualified}, n, row_number() OVER (PARTITION BY rows.u ORDER BY {order}) - 1 AS r "
-        "FROM rows JOIN over_cap ON rows.u = over_cap.u"
-    )
-    start = f"CAST(hash({salts[1]}, u) % n AS BIGINT)"
-    return [
-        ("over_cap", f"SELECT u, count(*) AS n FROM rows GROUP BY u HAVING count(*) > {cap}"),
-        ("ranked", ranked),
-        (
-            "kept",
-            f"SELECT u{listed} FROM rows ANTI JOIN over_cap ON rows.u = over_cap.u "
-            f"UNION ALL SELECT u{listed} FROM ranked WHERE (r + {start}) % n < {cap}",
-        ),
-    ]
+def _list(first: Iterable[str], *rest: str) -> str:
+    return ", ".join([*first, *rest])
 
 
-def _cap_groups(keys: list[str], parts: int, cap: int, salt: int) -> list[tuple[str, str]]:
-    columns = ", ".join([*keys, *(f"p{i}" for i in range(parts))])
-    listed = ", ".join(keys)
-    return [
-        ("many", f"SELECT u FROM parts GROUP BY u HAVING count(*) > {cap}"),
-        (
-            "few",
-            f"SELECT {columns} FROM parts ANTI JOIN many ON parts.u = many.u UNION ALL SELECT {columns} FROM ("
-            f"SELECT {columns}, row_number() OVER (PARTITION BY u ORDER BY hash({salt}, u, {listed}), {listed}) AS r "
-            f"FROM parts SEMI JOIN many ON parts.u = many.u) WHERE r <= {cap}",
-        ),
-    ]
+def _group_by(keys: Sequence[str]) -> str:
+    return f" GROUP BY {_list(keys)}" if keys else ""
 
 
-def _select(keys: list[str], items: list[str], source: str) -> str:
-    return f"SELECT {', '.join([*keys, *items])} FROM {source}"
+def _step(name: str, sql: str, *, keep: bool = True) -> str:
+    return f"{name} AS {'' if keep else 'NOT '}MATERIALIZED ({sql})"
 
 
-def _group_by(keys: list[str]) -> str:
-    return f" GROUP BY {', '.join(keys)}" if keys else ""
-
-
-def _chain(steps: list[tuple[str, str]], final: str) -> str:
-    named = ",\n".join(f"{name} AS ({sql})" for name, sql in steps)
-    return f"WITH {named}\n{final}"
+def _chain(steps: Sequence[str], final: str) -> str:
+    return "WITH " + ",\n".join(steps) + "\n" + final
