@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import tempfile
-from contextlib import closing
 from pathlib import Path
 
 from discreet.errors import LedgerError
 from discreet.ledger._rows import begin_ledger
-from discreet.ledger._sqlite import Database, uri
+from discreet.ledger._sqlite import Database, header_of
 from discreet.ledger._table import APPLICATION_ID, FORMAT
 from discreet.ledger._trouble import in_plain_words
 from discreet.privacy import Loss
@@ -62,12 +60,15 @@ def identify(path: str) -> None:
             _drop_drafts(path)
             if os.stat(path).st_nlink > 1:  # noqa: PTH116
                 raise LedgerError(f"{where} has a second name (a hard link); delete all but one of its names")
-        # `immutable` reads page one without a lock, without a journal, without creating anything.
-        with closing(sqlite3.connect(uri(path, "mode=ro&immutable=1"), uri=True)) as connection:
-            (mark,) = connection.execute("PRAGMA application_id").fetchone()
-            (number,) = connection.execute("PRAGMA user_version").fetchone()
-    if mark != APPLICATION_ID:
+        header = header_of(path)
+    number, mark = (int.from_bytes(header[at : at + 4]) for at in (60, 68))
+    if header[:16] != b"SQLite format 3\0" or mark != APPLICATION_ID:
         raise LedgerError(f"{where} is not a ledger of discreet; give another path, and a new ledger is made there")
+    if header[18:20] != b"\1\1":
+        raise LedgerError(
+            f"{where} was switched to a write-ahead log, where charges may live in a second file; switch it back, with "
+            f"sqlite3 {path!r} 'PRAGMA journal_mode = DELETE'"
+        )
     if number > FORMAT:
         raise LedgerError(
             f"{where} is a ledger of format {number}, and this version of discreet knows formats up to {FORMAT}: "

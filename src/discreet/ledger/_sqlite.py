@@ -10,8 +10,8 @@ the one file that looks like the ledger loses them. Here everything that was eve
 
 Why a connection per transaction: it costs a third of a millisecond, and no connection is ever shared with a child.
 `_gate` is held meanwhile, and by every fork, since a fork in the middle of a transaction would leave the child's copy
-of SQLite believing in locks that it does not have. Never open the file in another way while it is in use: closing any
-file descriptor drops all POSIX locks that the process holds on it.
+of SQLite believing in locks that it does not have. Never open the file without it: closing any file descriptor drops
+all POSIX locks that the process holds on the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 from discreet.errors import LedgerError
 from discreet.ledger._trouble import in_plain_words, is_busy
 
-__all__ = ["PATIENCE", "Database", "uri"]
+__all__ = ["PATIENCE", "Database", "header_of", "uri"]
 
 PATIENCE = 60.0
 """Seconds to wait for other processes."""
@@ -58,6 +58,16 @@ os.register_at_fork(before=_close_gate, after_in_parent=_open_gate, after_in_chi
 def uri(path: str, options: str) -> str:
     """A SQLite URI for any path, whatever characters are in it."""
     return f"file:{quote(os.fsencode(path))}?{options}"
+
+
+def header_of(path: str) -> bytes:
+    """The first bytes of a file, read without SQLite, which would finish or undo what a dead writer has begun.
+
+    The bytes of interest are the same before, during and after any transaction, so no lock is needed. The gate is:
+    closing a file drops the locks that this process holds on it.
+    """
+    with _gate, open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.read(100)
 
 
 class Database:

@@ -15,6 +15,7 @@ __all__ = ["in_plain_words", "is_busy", "told"]
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 _WORDS = {
+    sqlite3.SQLITE_READONLY_DBMOVED: "the file was moved or deleted while in use; put it back and open it again",
     sqlite3.SQLITE_FULL: "the disk is full; free some space and try again",
     sqlite3.SQLITE_BUSY: "another process has kept it locked for a minute; end that process, or try again later",
     sqlite3.SQLITE_LOCKED: "another process has kept it locked for a minute; end that process, or try again later",
@@ -31,7 +32,7 @@ _WORDS = {
 
 def is_busy(error: BaseException) -> bool:
     """Whether trying again in a moment may help."""
-    return _code(error) in _BUSY
+    return _code(error) & 0xFF in _BUSY
 
 
 @contextmanager
@@ -41,7 +42,8 @@ def in_plain_words(where: str) -> Generator[None]:
         yield
     except (DBAPIError, sqlite3.Error) as error:
         code = _code(error)
-        what = _WORDS.get(code, "it is damaged, or was changed by something other than discreet; restore a copy")
+        other = "it is damaged, or was changed by something other than discreet; restore a copy"
+        what = _WORDS.get(code) or _WORDS.get(code & 0xFF, other)
         raise LedgerError(f"{where}: {what} (SQLite error {code}); nothing was answered") from None
     except OSError as error:
         raise told(where, error) from None
@@ -56,4 +58,4 @@ def told(where: str, error: OSError) -> LedgerError:
 def _code(error: BaseException) -> int:
     found = error.orig if isinstance(error, DBAPIError) else error
     code: int | None = getattr(found, "sqlite_errorcode", None)
-    return sqlite3.SQLITE_ERROR if code is None else code & 0xFF
+    return sqlite3.SQLITE_ERROR if code is None else code

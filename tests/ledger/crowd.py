@@ -1,0 +1,163 @@
+"""Many small processes on one ledger: run as a script, so that forking starts from a small process without threads.
+
+python crowd.py kill LEDGER REPORTS COUNT SEED     children spend in a loop and are killed at random moments
+python crowd.py birth DIRECTORY COUNT SEED         children are killed at random moments of making a ledger
+python crowd.py race LEDGER COUNT TRIES            children make or open one ledger at once and spend what they can
+python crowd.py fork LEDGER COUNT                  a process whose threads are spending forks children that spend
+python crowd.py once LEDGER                        one reservation, one draw, one release: for a trace
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from discreet.errors import BudgetExceeded, LedgerError
+from discreet.ledger import Ledger, open_ledger
+from discreet.privacy import pure
+
+
+def child(work: Callable[[], int]) -> int:
+    """Fork; the child's exit status is what `work` returns, or 255 after a traceback."""
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 255
+    try:
+        status = work()
+    except BaseException:  # noqa: BLE001
+        sys.excepthook(*sys.exc_info())
+    finally:
+        os._exit(status)
+
+
+def warm() -> None:
+    """Import what a ledger imports, so that a child is killed at work and not at its imports."""
+    open_ledger(None, pure(1)).close()
+
+
+def end(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def kill(path: str, reports: str, count: str, seed: str) -> None:
+    chance = random.Random(int(seed))
+
+    def spend(name: str) -> int:
+        report = os.open(f"{reports}/{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        with open_ledger(path, None) as ledger:
+            for number in range(1000):
+                plan = f"{name}.{number}"
+                reservation = ledger.reserve(plan, pure("1/100"))
+                os.write(report, f"reserved {reservation.id} {plan}\n".encode())
+                stored = ledger.commit(reservation, plan.encode() * 50)
+                os.write(report, f"released {stored.head} {plan}\n".encode())
+        return 0
+
+    def stop(name: str, pid: int) -> None:
+        lines, report = chance.randrange(4), Path(reports, name)
+        while not report.exists() or report.read_text().count("\n") < lines:
+            assert os.waitpid(pid, os.WNOHANG) == (0, 0), f"{name} ended by itself"
+            time.sleep(0.0005)
+        time.sleep(chance.uniform(0, 0.008))
+        os.kill(pid, signal.SIGKILL)
+        assert end(pid) == -signal.SIGKILL
+
+    warm()
+    running: list[tuple[str, int]] = []
+    for index in range(int(count)):
+        name = f"child{index}"
+        running.append((name, child(partial(spend, name))))
+        if len(running) == 4:
+            stop(*running.pop(0))
+    for name, pid in running:
+        stop(name, pid)
+
+
+def birth(directory: str, count: str, seed: str) -> None:
+    chance = random.Random(int(seed))
+    warm()
+
+    def make(path: str) -> int:
+        with open_ledger(path, pure(3)) as ledger:
+            return ledger.verify() - 1
+
+    began = time.monotonic()
+    assert end(child(partial(make, f"{directory}/alive.ledger"))) == 0
+    longest = 1.5 * (time.monotonic() - began)
+    for index in range(int(count)):
+        path = f"{directory}/{index}.ledger"
+        pid = child(partial(make, path))
+        time.sleep(chance.uniform(0, longest))
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        assert end(pid) in (0, -signal.SIGKILL)
+
+
+def race(path: str, count: str, tries: str) -> None:
+    start, go = os.pipe()
+
+    def spend() -> int:
+        os.close(go)
+        os.read(start, 1)
+        with open_ledger(path, pure(3)) as ledger:
+            return affordable(ledger, int(tries))
+
+    children = [child(spend) for _ in range(int(count))]
+    os.close(go)
+    print(*(end(pid) for pid in children))
+
+
+def fork(path: str, count: str) -> None:
+    with open_ledger(path, None) as ledger, open_ledger(None, pure(1)) as private:
+        done = threading.Event()
+        spent: list[int] = []
+
+        def spend_on() -> None:
+            while not done.is_set():
+                spent.append(affordable(ledger, 1))
+
+        def inherit() -> int:
+            with contextlib.suppress(LedgerError):
+                private.reserve("double", pure(1))
+                return 200
+            return affordable(ledger, 3)
+
+        threads = [threading.Thread(target=spend_on) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        children = [end(child(inherit)) for _ in range(int(count))]
+        done.set()
+        for thread in threads:
+            thread.join()
+        print(sum(spent), *children)
+
+
+def once(path: str) -> None:
+    with open_ledger(path, None) as ledger:
+        os.write(1, b"before\n")
+        reservation = ledger.reserve("plan", pure(0.1))
+        os.getrandom(37)  # stands for the first draw of noise
+        ledger.commit(reservation, b"release")
+        os.write(1, b"answer\n")
+
+
+def affordable(ledger: Ledger, tries: int) -> int:
+    accepted = 0
+    for _ in range(tries):
+        with contextlib.suppress(BudgetExceeded):
+            ledger.reserve("plan", pure(0.1))
+            accepted += 1
+    return accepted
+
+
+if __name__ == "__main__":
+    {"kill": kill, "birth": birth, "race": race, "fork": fork, "once": once}[sys.argv[1]](*sys.argv[2:])

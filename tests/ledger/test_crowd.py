@@ -1,0 +1,235 @@
+"""Many processes and threads, killed, forked and racing: nothing is lost, nothing is overspent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet.errors import BudgetExceeded, LedgerError
+from discreet.ledger import _sqlite, open_ledger
+from discreet.privacy import Pure, pure
+
+SCRIPT = [sys.executable, str(Path(__file__).with_name("crowd.py"))]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
+
+
+def crowd(*words: object, before: tuple[str, ...] = ()) -> str:
+    command = [*before, *SCRIPT, *map(str, words)]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_two_hundred_killed_processes_lose_no_charge_and_no_release(tmp_path):
+    path, reports = tmp_path / "ledger", tmp_path / "reports"
+    reports.mkdir()
+    open_ledger(path, pure(100)).close()
+    crowd("kill", path, reports, 200, 20240)
+    told = [line.split() for report in reports.iterdir() for line in report.read_text().splitlines(keepends=False)]
+    with open_ledger(path, None) as ledger:
+        entries = list(ledger.entries())
+        assert ledger.verify() == len(entries)
+        reserves = {entry.hash: entry for entry in entries if entry.kind == "reserve"}
+        assert ledger.spent == Pure(Fraction(len(reserves), 100))
+        assert ledger.spent.fits(ledger.budget)
+        for word, name, plan in told:
+            if word == "reserved":
+                assert reserves[name].plan_hash == plan
+            else:
+                stored = ledger.find(plan)
+                assert stored is not None
+                assert (stored.head, stored.payload) == (name, plan.encode() * 50)
+        assert sum(word == "reserved" for word, *_ in told) > 100, "the test is too gentle to mean anything"
+        ledger.reserve("after", pure(1))
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger", "reports"], "the next writer clears the dead away"
+
+
+def test_a_ledger_is_born_whole_or_not_at_all(tmp_path):
+    crowd("birth", tmp_path, 50, 7)
+    born = 0
+    for index in range(50):
+        path = tmp_path / f"{index}.ledger"
+        born += path.exists()
+        with open_ledger(path, pure(3)) as ledger:
+            assert ledger.verify() == 1
+            assert path.stat().st_nlink == 1
+    print(f"{born} of 50 were born before they were killed")
+
+
+def test_sixteen_processes_spend_exactly_the_budget_of_the_one_ledger_that_they_all_make(tmp_path):
+    path = tmp_path / "ledger"
+    accepted = [int(word) for word in crowd("race", path, 16, 4).split()]
+    assert (len(accepted), sum(accepted)) == (16, 30)
+    with open_ledger(path, None) as ledger:
+        assert ledger.verify() == 31
+        assert ledger.spent == pure(3)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("shared", "in_file"), [(True, True), (False, True), (True, False)])
+def test_sixteen_threads_spend_exactly_the_budget(tmp_path, shared, in_file):
+    path = tmp_path / "ledger" if in_file else None
+    first = open_ledger(path, pure(3))
+    ledgers = [first if shared else open_ledger(path, None) for _ in range(16)]
+    accepted, barrier = [], threading.Barrier(16)
+
+    def spend(ledger):
+        barrier.wait()
+        for number in range(4):
+            try:
+                reservation = ledger.reserve(f"plan{number}", pure(0.1))
+            except BudgetExceeded:
+                continue
+            accepted.append(ledger.commit(reservation, b"release"))
+
+    threads = [threading.Thread(target=spend, args=(ledger,)) for ledger in ledgers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({stored.position for stored in accepted}) == 30
+    assert first.verify() == 61
+    for ledger in {*ledgers}:
+        ledger.close()
+
+
+def test_a_process_whose_threads_are_spending_can_fork(tmp_path):
+    path = tmp_path / "ledger"
+    open_ledger(path, pure(100)).close()
+    accepted = [int(word) for word in crowd("fork", path, 15).split()]
+    assert accepted[1:] == [3] * 15, "each child spends three times, and none can use its parent's ledger in memory"
+    with open_ledger(path, None) as ledger:
+        assert ledger.spent.eps == Fraction(sum(accepted), 10)
+        assert ledger.verify() == sum(accepted) + 1
+
+
+def test_a_child_cannot_commit_what_its_parent_reserved(tmp_path, monkeypatch):
+    with open_ledger(tmp_path / "ledger", pure(1)) as ledger:
+        reservation = ledger.reserve("plan", pure(0.5))
+        parent = os.getpid()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getpid", lambda: parent + 1)
+            with pytest.raises(LedgerError, match="another ledger or process"):
+                ledger.commit(reservation, b"release")
+        ledger.commit(reservation, b"release")
+
+
+def test_at_the_moment_reserve_returns_the_file_alone_holds_the_charge(tmp_path):
+    path, copy = tmp_path / "ledger", tmp_path / "copy"
+    with open_ledger(path, pure(1)) as ledger:
+        for number in range(1, 6):
+            reservation = ledger.reserve(f"plan{number}", pure(0.1))
+            assert list(tmp_path.iterdir()) == [path], "no second file holds a part of the ledger"
+            shutil.copy(path, copy)
+            with open_ledger(copy, None) as crashed:
+                assert crashed.spent.eps == Fraction(number, 10)
+                assert list(crashed.entries())[-1].hash == reservation.id
+                assert crashed.find(f"plan{number}") is None
+                with pytest.raises(LedgerError, match="another ledger or process"):
+                    crashed.commit(reservation, b"redrawn")
+            copy.unlink()
+            ledger.commit(reservation, b"release")
+
+
+def test_every_transaction_syncs_as_hard_as_sqlite_can(tmp_path):
+    open_ledger(tmp_path / "ledger", pure(1)).close()
+    database = _sqlite.Database(str(tmp_path / "ledger"))
+    for write in (True, False):
+        with database.transaction(write=write) as connection:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 3
+            assert connection.exec_driver_sql("PRAGMA fullfsync").scalar() == 1
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "delete"
+    database.close()
+
+
+def trace(path: Path, log: Path) -> list[str]:
+    if shutil.which("strace") is None:
+        pytest.skip("strace is not installed; the snapshot test above covers the order without it")
+    calls = "trace=fsync,fdatasync,getrandom,write,pwrite64,unlink"
+    try:
+        crowd("once", path, before=("strace", "-f", "-y", "-o", str(log), "-e", calls))
+    except AssertionError:
+        pytest.skip("strace may not trace here; the snapshot test above covers the order without it")
+    return log.read_text().splitlines()
+
+
+def test_the_charge_is_synced_before_the_first_draw(tmp_path):
+    path = tmp_path / "ledger"
+    open_ledger(path, pure(1)).close()
+    lines = trace(path, tmp_path / "trace")
+    start, draw, answer = (
+        next(number for number, line in enumerate(lines) if mark in line)
+        for mark in ("before\\n", ", 37, ", "answer\\n")
+    )
+    for part in (lines[start:draw], lines[draw:answer]):
+        syncs = [number for number, line in enumerate(part) if "sync(" in line]
+        writes = [number for number, line in enumerate(part) if "pwrite64(" in line and f"<{path}>" in line]
+        deleted = [number for number, line in enumerate(part) if "unlink(" in line and f"{path}-journal" in line]
+        assert writes, part
+        assert any(number > writes[-1] and f"<{path}>" in part[number] for number in syncs), (
+            "the file, after its last write"
+        )
+        assert any(number > deleted[-1] and f"<{tmp_path}>" in part[number] for number in syncs), "the journal's end"
+
+
+def test_opening_a_ledger_again_drops_no_lock(tmp_path):
+    """Closing any descriptor of a file drops all POSIX locks of the process on it: opening waits for transactions."""
+    path = tmp_path / "ledger"
+    open_ledger(path, pure(1)).close()
+    probe = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+    opener = threading.Thread(target=lambda: open_ledger(path, None).close())
+    with _sqlite.Database(str(path)).transaction(write=True):
+        opener.start()
+        opener.join(0.3)
+        assert opener.is_alive()
+        done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=False)
+    opener.join()
+    assert "database is locked" in done.stderr
+
+
+def test_a_ledger_whose_writer_died_halfway_through_growing_the_file_opens(tmp_path):
+    """The header already speaks of pages that the file lacks; only the journal can put that right."""
+    path, crashed = tmp_path / "ledger", tmp_path / "crashed"
+    with open_ledger(path, pure(1)) as ledger:
+        reservation = ledger.reserve("plan", pure(0.1))
+        size = path.stat().st_size
+        database = _sqlite.Database(str(path))
+        with suppress(ZeroDivisionError), database.transaction(write=True) as connection:
+            connection.exec_driver_sql("PRAGMA cache_size = 1")
+            connection.exec_driver_sql("CREATE TABLE big (a)")
+            for _ in range(50):
+                connection.exec_driver_sql("INSERT INTO big VALUES (zeroblob(9000))")
+            shutil.copy(path, crashed)
+            shutil.copy(f"{path}-journal", f"{crashed}-journal")
+            raise ZeroDivisionError
+        assert crashed.stat().st_size > size
+        with crashed.open("r+b") as file:
+            file.seek(28)
+            file.write((10_000).to_bytes(4))
+        with open_ledger(crashed, None) as recovered:
+            assert recovered.verify() == 2
+            assert list(recovered.entries())[-1].hash == reservation.id
+        assert crashed.stat().st_size == size
+
+
+@pytest.mark.parametrize("mode", ["IMMEDIATE", "EXCLUSIVE"])
+def test_a_ledger_that_stays_locked_is_an_error_and_writes_nothing(tmp_path, monkeypatch, mode):
+    path = tmp_path / "ledger"
+    monkeypatch.setattr(_sqlite, "PATIENCE", 0.3)
+    with open_ledger(path, pure(1)) as ledger:
+        holder = sqlite3.connect(path, isolation_level=None)
+        holder.execute(f"BEGIN {mode}")
+        with pytest.raises(LedgerError, match="another process has kept it locked"):
+            ledger.reserve("plan", pure(0.1))
+        holder.close()
+        assert ledger.verify() == 1
