@@ -40,8 +40,8 @@ def _exact(value: object) -> Fraction:
         raise ValueError(str(error)) from None
 
 
-Exact = Annotated[Fraction, BeforeValidator(_exact)]
-Cap = Annotated[StrictInt, Field(ge=1, le=_MAX_CAP)]
+_Exact = Annotated[Fraction, BeforeValidator(_exact)]
+_Cap = Annotated[StrictInt, Field(ge=1, le=_MAX_CAP)]
 
 
 class _Part(BaseModel):
@@ -56,7 +56,7 @@ class Column(_Part):
     """
 
     type: ColumnType
-    bounds: tuple[Exact, Exact] | None = None
+    bounds: tuple[_Exact, _Exact] | None = None
     keys: tuple[Any, ...] | None = None
     nullable: bool = True
 
@@ -83,8 +83,8 @@ class Table(_Part):
     """A table about people. `unit` says whom a row belongs to: ``"rows"``, or the column that names the person."""
 
     unit: Annotated[str, Field(min_length=1)]
-    max_rows: Cap | None = None
-    max_groups: Cap | None = None
+    max_rows: _Cap | None = None
+    max_groups: _Cap | None = None
     columns: dict[str, Column]
 
     @model_validator(mode="after")
@@ -116,10 +116,10 @@ class Table(_Part):
 class Budget(_Part):
     """The loss that the owner accepts in total, in one currency: ε, (ε, δ), or ρ with a δ beside it."""
 
-    epsilon: Exact | None = None
-    rho: Exact | None = None
-    mu: Exact | None = None
-    delta: Exact = Fraction(0)
+    epsilon: _Exact | None = None
+    rho: _Exact | None = None
+    mu: _Exact | None = None
+    delta: _Exact = Fraction(0)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Real
 
@@ -64,9 +64,12 @@ def _from_text(text: str) -> Fraction:
 
 
 def decimal_text(value: Fraction, digits: int = 6) -> str:
-    """A short decimal for people: exact if it fits in `digits` significant digits, else rounded.
+    """A short decimal for people, rounded to `digits` significant digits; total on any size.
 
-    >>> decimal_text(Fraction(1, 10)), decimal_text(Fraction(1, 3))
-    ('0.1', '0.333333')
+    >>> decimal_text(Fraction(1, 10)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(10) ** 400)
+    ('0.1', '0.333333', '1e+400')
     """
-    return f"{float(value):.{digits}g}"
+    context = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    near = float(rounded)
+    return f"{near:.{digits}g}" if rounded == 0 or 0 < abs(near) < math.inf else f"{rounded.normalize(context):e}"

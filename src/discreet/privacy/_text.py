@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy._loss import Approx, Loss, Pure, Rho, Sum, Times
-from discreet.rational import decimal_text
+from discreet.rational import decimal_text, rational
 
 __all__ = ["from_json", "in_words", "to_json"]
 
@@ -74,10 +74,7 @@ def in_words(loss: Loss) -> str:
 
 
 def _fraction(text: str) -> Fraction:
-    try:
-        value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ParameterError("this is not a privacy loss written by discreet") from None
+    value = rational(text, "a privacy loss")
     if value < 0:
         raise ParameterError("a privacy loss cannot be negative")
     return value

@@ -40,6 +40,7 @@ _INT32 = 2**31
 _PACKED = 2**39
 _MASK = 62
 """Up to this many public keys, the groups of one person fit a bit mask in a signed 64-bit integer."""
+_MASKED_GROUPS = "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BIGINT)))"
 
 
 def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> str:
@@ -53,17 +54,19 @@ def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> s
         return _chain(steps, f"SELECT {_list(names.keys, units, *_wide(sums))} FROM rows{_group_by(names.keys)}")
     salts = [int.from_bytes(salt[i : i + 7], "big") for i in (0, 7)]
     parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
-    by_person = f"SELECT {_list(['u'], *names.keys, *parts)} FROM %s{_group_by(['u', *names.keys])}"
-    steps += _flagged(request, names, salts)
-    steps += [_step("parts", by_person % "picked"), *_few(request, names, len(parts), salts[0])]
-    if request.count_units:
+    by_person = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
+    by_person += _group_by(["u", *names.keys])
+    split = _is_split(request)
+    if split:
         steps.append(_step("each", by_person % "rows"))
+    steps += _flagged(request, names, salts, split=split)
+    steps += [_step("parts", by_person % "picked"), *_few(request, names, len(parts), salts[0])]
+    tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
+    if split:
         taken = "each SEMI JOIN people ON each.u = people.u"
-        tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
         terms = [_term(names, tallies, "each"), _term(names, tallies, taken, sign="-"), _term(names, tallies, "few")]
     else:
-        kept = ["0", *(f"sum(p{i})" for i in range(len(parts)))]
-        whole = ["0", *sums]
+        whole, kept = ["0", *sums], ["0", *tallies[1:]]
         terms = [_term(names, whole, "rows"), _term(names, whole, "flagged", sign="-"), _term(names, kept, "few")]
     totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT)" for i in range(len(parts) + 1)]
     joined = " UNION ALL ".join(terms)
@@ -107,7 +110,7 @@ def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) 
             conditions.append(f"{value} IN ({_list(map(key_literal, key.values))})")
     for name, measure in values.values():
         if isinstance(measure, Sum):
-            small = -_INT32 <= measure.lower and measure.upper < _INT32
+            small = measure.lower >= -_INT32 and measure.upper < _INT32
             value = contribution(measure, request.columns)
             items.append(f"{f'CAST({value} AS INTEGER)' if small else value} AS {name}")
         elif measure.argument is not None:
@@ -148,15 +151,16 @@ def _sums(measures: Sequence[Measure], values: Mapping[str, tuple[str, Measure]]
     return sums
 
 
-def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int]) -> list[str]:
-    above = [f"count(*) > {request.max_rows}"]
+def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int], *, split: bool) -> list[str]:
+    n, groups, source = ("sum(size)", "count(*)", "each") if split else ("count(*)", _MASKED_GROUPS, "rows")
+    above = [f"{n} > {request.max_rows}"]
     if request.max_groups is not None:
-        above.append(f"{_group_count(request)} > {request.max_groups}")
-    n = "CAST(count(*) AS BIGINT)"
-    start = f"CAST(hash({salts[1]}, u) % CAST(count(*) AS UBIGINT) AS BIGINT)"
+        above.append(f"{groups} > {request.max_groups}")
+    having = f"GROUP BY u HAVING {' OR '.join(above)}"
+    start = f"CAST(hash({salts[1]}, u) % CAST({n} AS UBIGINT) AS BIGINT)"
     qualified = _list(f"rows.{name}" for name in ["u", *names.content])
     return [
-        _step("people", f"SELECT u, {n} AS n, {start} AS start FROM rows GROUP BY u HAVING {' OR '.join(above)}"),
+        _step("people", f"SELECT u, CAST({n} AS BIGINT) AS n, {start} AS start FROM {source} {having}"),
         _step("flagged", f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u"),
         _step(
             "ranked",
@@ -189,13 +193,18 @@ def _content_order(request: BoundedAggregate, names: _Names, salt: int) -> str:
     return f"(CAST({hashed} >> 40 AS BIGINT) * {_PACKED} + {packed})"
 
 
-def _group_count(request: BoundedAggregate) -> str:
-    """The number of a person's groups, or more: of a person above the cap, nobody may be missed."""
-    if len(request.keys) == 1:
-        key = request.keys[0]
-        if _is_enum(key, request) and len(key.values or ()) <= _MASK:
-            return "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BIGINT)))"
-    return "count(*)"
+def _is_split(request: BoundedAggregate) -> bool:
+    """Whether all rows have to be summed by person and group first, to count units or a person's groups.
+
+    Groups of a few public strings are counted more cheaply, as bits of a mask.
+    """
+    if request.count_units or request.max_groups is None:
+        return request.count_units
+    return not (len(request.keys) == 1 and _is_enum(request.keys[0], request) and _fits_mask(request.keys[0]))
+
+
+def _fits_mask(key: GroupKey) -> bool:
+    return len(key.values or ()) <= _MASK
 
 
 def _few(request: BoundedAggregate, names: _Names, parts: int, salt: int) -> list[str]:
