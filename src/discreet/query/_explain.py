@@ -34,11 +34,10 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     if plan.noise.selection is not None:
         lines.append(f"  key discovery: {plan.noise.selection}")
     lines += ["", f"Half-widths at {level:.0%} (noise only; not the bias of clamping and caps):"]
-    for item in plan.select.expressions:
-        if item.alias in plan.noisy:
-            half = plan.error(item.alias, level)
-            text = 'depends on the data; plan with assume={"rows": n}' if half is None else f"± {half:.4g}"
-            lines.append(f"  {item.alias}: {text}")
+    for name in plan.noisy:
+        half = plan.error(name, level)
+        text = 'depends on the data; plan with assume={"rows": n}' if half is None else f"± {half:.4g}"
+        lines.append(f"  {name}: {text}")
     lines += ["", f"Cost: {in_words(plan.noise.loss)}."]
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 
-__all__ = ["SUPPORTED", "parse", "refuse"]
+__all__ = ["SUPPORTED", "TOO_DEEP", "parse", "refuse"]
 
 SUPPORTED = (
     "Supported: SELECT of COUNT(*), COUNT(x), SUM(x), AVG(x) and arithmetic between them, FROM one table, WHERE, "
@@ -17,6 +17,8 @@ SUPPORTED = (
 
 _MAX_LENGTH = 100_000
 _MAX_NODES = 5_000
+_MAX_DEPTH = 100
+TOO_DEEP = f"the query is nested more than {_MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _CLAUSE_NAMES = {
     "with_": "WITH (common table expressions)",
@@ -53,16 +55,26 @@ def parse(text: str) -> exp.Select:
     except SqlglotError as error:
         raise QueryError(f"the query is not valid SQL: {_first_line(error)}. {SUPPORTED}") from None
     except RecursionError:
-        raise QueryError("the query is nested too deeply") from None
+        raise QueryError(TOO_DEEP) from None
     if len(statements) != 1:
         raise QueryError(f"give exactly one statement, got {len(statements)}. {SUPPORTED}")
     select = statements[0]
     if not isinstance(select, exp.Select):
         raise refuse(_statement_name(select))
     if sum(1 for _ in select.walk()) > _MAX_NODES:
-        raise QueryError("the query is too large")
+        raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
+    if _depth(select) > _MAX_DEPTH:
+        raise QueryError(TOO_DEEP)
     _check_clauses(select)
     return select
+
+
+def _depth(tree: exp.Expr) -> int:
+    depth, level = 0, [tree]
+    while level:
+        level = [child for node in level for child in node.iter_expressions()]
+        depth += 1
+    return depth
 
 
 def _check_clauses(select: exp.Select) -> None:

@@ -76,10 +76,9 @@ class Plan:
         if self.noise is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
         groups = [self._imagined(self._rows_per_group())]
-        every_row = self.select.copy()
-        for name in ("having", "order", "limit"):  # the imagined row need not survive them
-            every_row.set(name, None)
-        result = answer(every_row, self.bounded, self.aggregates, groups, self.noise.mechanisms)
+        named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
+        alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
+        result = answer(alone, self.bounded, self.aggregates, groups, self.noise.mechanisms)
         shape = result.shape(column)
         if not shape.linear and self.rows is None:
             return None

@@ -16,7 +16,7 @@ from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._measures import Measure, lift_aggregates
 from discreet.query._names import resolve_names, table_name
 from discreet.query._noise import Noise
-from discreet.query._parse import SUPPORTED, parse, refuse
+from discreet.query._parse import SUPPORTED, TOO_DEEP, parse, refuse
 from discreet.query._plan import Plan
 from discreet.query._references import expand_references
 from discreet.query._scalars import check_predicate
@@ -41,7 +41,13 @@ def make_plan(text: str, policy: Policy, spend: Loss | None = None) -> Plan:
     Raises `QueryError` for what is not supported or not allowed by the policy, `ParameterError` for a spend that cannot
     buy the query.
     """
-    select = parse(text)
+    try:
+        return _make_plan(parse(text), policy, spend)
+    except RecursionError:
+        raise QueryError(TOO_DEEP) from None
+
+
+def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     for step in PASSES:
         select = step(select, policy)
     name = table_name(select, policy)
