@@ -17,7 +17,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    ValidationError,
+    model_validator,
+)
 
 from discreet.errors import ParameterError, PolicyError
 from discreet.privacy import Loss, Relation, Unit, approx, pure, rho
@@ -58,7 +67,7 @@ class Column(_Part):
     type: ColumnType
     bounds: tuple[_Exact, _Exact] | None = None
     keys: tuple[Any, ...] | None = None
-    nullable: bool = True
+    nullable: StrictBool = True
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -182,9 +191,11 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, object] | Policy) 
         return source
     if isinstance(source, Mapping):
         name, data = "the policy", dict(source)
-    else:
+    elif isinstance(source, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
         name = os.fspath(source)
         data = _read_toml(Path(source))
+    else:
+        raise PolicyError(f"a policy is a TOML file or a dict of the same shape, got {type(source).__name__}")
     try:
         return Policy.model_validate(data)
     except ValidationError as error:
@@ -200,7 +211,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise PolicyError(f"{path} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # also what is not UTF-8, a null byte in the path, and integers without end
         raise PolicyError(f"{path} is not valid TOML: {error}") from None
     except RecursionError:
         raise PolicyError(f"{path} is nested too deeply to be a policy") from None
@@ -242,13 +253,15 @@ def _typed_key(kind: ColumnType, key: object) -> Key:
             return key
         case "int", int() if not isinstance(key, bool) and -(2**63) <= key < 2**63:
             return key
-        case "string", str():
+        case "string", str() if key.isascii() or key.encode(errors="ignore").decode() == key:  # no lone surrogates
             return key
         case "timestamp", dt.datetime() if key.tzinfo is None:
             return key
         case "date", dt.date() if not isinstance(key, dt.datetime):
             return key
-        case (("date" | "timestamp"), str()):
-            return (dt.date if kind == "date" else dt.datetime).fromisoformat(key)
+        case "date", str():
+            return dt.date.fromisoformat(key)
+        case "timestamp", str():
+            return _typed_key(kind, dt.datetime.fromisoformat(key))
         case _:
             raise ValueError(f"key {key!r} does not suit a column of type {kind}")

@@ -51,9 +51,12 @@ def parse(text: str) -> exp.Select:
     if len(text) > _MAX_LENGTH:
         raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters")
     try:
+        text.encode()
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
     except SqlglotError as error:
         raise QueryError(f"the query is not valid SQL: {_first_line(error)}. {SUPPORTED}") from None
+    except UnicodeEncodeError:
+        raise QueryError("the query is not Unicode text: it holds half of a surrogate pair") from None
     except RecursionError:
         raise QueryError(TOO_DEEP) from None
     if len(statements) != 1:
