@@ -50,7 +50,7 @@ def rational(value: Number, name: str) -> Fraction:
             number = float(value)
             if not math.isfinite(number):
                 raise ValueError
-            return Fraction(repr(number))
+            return Fraction(str(value))
     except (ValueError, ZeroDivisionError, OverflowError):
         pass
     raise ParameterError(f"{name} must be a finite number, got {value!r}; write for example 0.1 or '1/10'")

@@ -150,33 +150,43 @@ def epsilon(loss: Loss, delta: Number = 0) -> float:
         return 0.0
     if spent_delta >= exact_delta:
         return math.inf
-    return _concentrated_epsilon(_up(rho), _down(exact_delta - spent_delta))
+    return _concentrated_epsilon(_up(rho), exact_delta - spent_delta)
 
 
-def _concentrated_epsilon(rho: float, delta: float) -> float:
+def _concentrated_epsilon(rho: float, delta: Fraction) -> float:
     """Canonne, Kamath and Steinke 2020, Proposition 7 and Corollary 13: any α > 1 gives the bound
 
         ε = αρ + ln((α − 1)/α) + (ln(1/δ) − ln α) / (α − 1),
 
     so only the arithmetic of one evaluation has to be rounded up; the search for the best α need not be exact.
     """
+    log_inverse = _log_inverse(delta)
 
-    def at(log_excess: float) -> float:
+    def terms(log_excess: float) -> tuple[float, float, float, float]:
         excess = math.exp(log_excess)
-        alpha = 1 + excess
-        return alpha * rho + math.log(excess / alpha) + (-math.log(delta) - math.log(alpha)) / excess
+        log_alpha = math.log1p(excess)
+        return (1 + excess) * rho, log_excess - log_alpha, log_inverse / excess, -log_alpha / excess
 
-    low, high = -40.0, 60.0
+    low, high = -20.0, 60.0
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(160):
         left_, right = high - golden * (high - low), low + golden * (high - low)
-        if at(left_) < at(right):
+        if sum(terms(left_)) < sum(terms(right)):
             high = right
         else:
             low = left_
-    best = at((low + high) / 2)
-    magnitude = rho + abs(math.log(delta)) + 1
-    return max(0.0, best + 1e-12 * magnitude * (1 + 1 / math.exp(low)))
+    best = terms((low + high) / 2)
+    rounding = 1e-13 * (1 + sum(abs(term) for term in best))  # each term is right to 1e-14 of itself, the sum too
+    return max(0.0, sum(best) + rounding)
+
+
+def _log_inverse(delta: Fraction) -> float:
+    """ln(1/δ) to a relative 1e-14, also where δ is below or next to all floats."""
+    if delta > Fraction(1, 2):
+        return -math.log1p(-float(1 - delta))
+    if delta > Fraction(1, 10**300):
+        return -math.log(float(delta))
+    return math.log(delta.denominator) - math.log(delta.numerator)
 
 
 def _parts(loss: Loss) -> tuple[Fraction, ...]:
@@ -208,13 +218,11 @@ def _total_pair(pairs: Iterable[Pair | None]) -> Pair | None:
 
 
 def _up(value: Fraction) -> float:
-    near = float(value)
+    try:
+        near = float(value)
+    except OverflowError:
+        return math.inf
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
-
-
-def _down(value: Fraction) -> float:
-    near = float(value)
-    return near if Fraction(near) <= value else math.nextafter(near, 0.0)
 
 
 def _unknown(loss: Loss) -> ParameterError:
