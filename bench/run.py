@@ -1,0 +1,19 @@
+"""All benchmarks, one after the other; each can also be run by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ALL = ["startup.py", "noise.py", "queries.py"]
+
+
+def main() -> None:
+    for name in ALL:
+        print(f"\n=== {name}\n", flush=True)
+        subprocess.run([sys.executable, str(Path(__file__).parent / name)], check=True)
+
+
+if __name__ == "__main__":
+    main()
