@@ -37,5 +37,5 @@ def _tick(done: threading.Event, start: float) -> None:
 
     with Console(stderr=True).status("") as status:
         while not done.is_set():
-            status.update(f"working, {time.monotonic() - start:.0f} s")
+            status.update(f"working, {int(time.monotonic() - start)} s")
             done.wait(1)

@@ -52,13 +52,17 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli._output import print_release
         from discreet.cli._source import source_of
         from discreet.cli._spend import spend_of
+        from discreet.policy import load_policy
+        from discreet.query import make_plan
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
         if spend is None:
             raise ParameterError("say what the answer may cost: --epsilon E, or --rho R, and --delta D beside them")
         check_level(level)
-        with connect(source_of(data), policy, ledger) as session:
+        facts = load_policy(policy)
+        make_plan(sql, facts, spend)  # what is refused is refused before a ledger is made
+        with connect(source_of(data), facts, ledger) as session:
             release = session.sql(sql, spend)
             remaining = session.remaining
     print_release(release, remaining, form, level)

@@ -1,0 +1,36 @@
+"""`discreet demo`."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from pathlib import Path
+from typing import Any
+
+
+def test_the_demo_tells_its_story(cli: Any) -> None:
+    start = time.monotonic()
+    done = cli("demo")
+    assert done.code == 0
+    assert time.monotonic() - start < 60
+    for words in ("5,912 people", "only because these data are public", "truth, clamped", "It got the same numbers",
+                  "BudgetExceeded", "Left: epsilon 2, delta 1e-06"):  # fmt: skip
+        assert words in done.out
+    assert "bug" not in done.out
+
+
+def test_its_files_can_be_kept_and_gone_on_with(cli: Any) -> None:
+    assert cli("demo", "--keep", "rand").code == 0
+    assert sorted(path.name for path in Path("rand").iterdir()) == ["visits.csv", "visits.ledger", "visits.toml"]
+    assert cli("budget", "--ledger", "rand/visits.ledger", "--format", "json").json["spent"]["epsilon"] == "1"
+    again = cli("demo", "--keep", "rand")
+    assert again.code == 2
+    assert "not empty" in again.err
+
+
+def test_without_statsmodels_it_says_what_to_install(cli: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    done = cli("demo", "--keep", "rand")
+    assert done.code == 2
+    assert "pip install 'discreet[demo]'" in done.err
+    assert not Path("rand").exists()

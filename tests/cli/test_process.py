@@ -1,0 +1,178 @@
+"""The command line as a process: start-up, pipes, signals, terminals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+QUERY = [
+    *("query", COUNT, "--data", "visits.parquet", "--policy", "visits.toml"),
+    *("--ledger", "visits.ledger", "--epsilon", "0.1"),
+]
+SLOW = """
+import pathlib, sys, time
+import discreet.session as session
+from discreet.cli import _progress, main
+connect = session.connect
+def slow(*arguments):
+    pathlib.Path("begun").touch()
+    time.sleep({seconds})
+    return connect(*arguments)
+session.connect = slow
+_progress.PATIENCE = {patience}
+sys.argv = ["discreet", *{words!r}]
+main()
+"""
+
+
+def slowly(seconds: float, patience: float = 2) -> list[str]:
+    """A query that takes a while to connect; slow enough, or patient enough, that a busy machine changes nothing."""
+    return [sys.executable, "-c", SLOW.format(seconds=seconds, patience=patience, words=QUERY)]
+
+
+def on_a_terminal(command: list[str]) -> str:
+    """What a command writes to stderr when that is a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=theirs) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            if not part:
+                break
+            seen += part
+    os.close(ours)
+    assert process.returncode == 0
+    return seen.decode()
+
+
+def test_slow_work_shows_elapsed_time_on_a_terminal(cli: Any) -> None:
+    seen = on_a_terminal(slowly(3.5))
+    shown = re.findall(r"working, (\d+) s", seen)
+    assert shown
+    assert int(shown[0]) >= 2
+    assert re.sub(r"working, \d+ s|\x1b\[[\d;?]*[A-Za-z]|[\u2800-\u28ff]|\s", "", seen) == ""  # and nothing else
+
+
+def test_quick_work_shows_nothing(cli: Any) -> None:
+    assert on_a_terminal(slowly(0, patience=60)) == ""
+
+
+def test_slow_work_shows_nothing_where_there_is_no_terminal(cli: Any) -> None:
+    done = subprocess.run(slowly(2.6), capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+
+
+def test_the_installed_entry_point_is_main() -> None:
+    import tomllib
+
+    text = Path(__file__).parents[2].joinpath("pyproject.toml").read_text(encoding="utf-8")
+    assert tomllib.loads(text)["project"]["scripts"]["discreet"] == "discreet.cli:main"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["--version"], 0),
+        (["--help"], 0),
+        (["query", "--help"], 0),
+        (QUERY, 0),
+        ([*QUERY[:-1], "0"], 2),
+        ([*QUERY[:-1], "30"], 3),
+        ([word.replace("visits.parquet", "nowhere.csv") for word in QUERY], 4),
+    ],
+)
+def test_exit_codes(cli: Any, words: list[str], code: int) -> None:
+    done = cli.process(*words)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+    assert (done.stdout == "") == (code != 0)
+    assert (done.stderr == "") == (code == 0)
+
+
+def test_help_and_version_load_no_engine(cli: Any) -> None:
+    script = (
+        "import sys\nfrom discreet.cli import main\nsys.argv = ['discreet', 'query', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules, sep='\\n', file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert not {"duckdb", "numpy", "pyarrow", "scipy", "sqlalchemy", "sqlglot"} & set(done.stderr.split())
+
+
+def test_help_teaches(cli: Any) -> None:
+    text = cli.process("query", "--help").stdout
+    for word in ("Examples", "--epsilon", "greater than 0", "strictly between 0 and 1", "default: 0.95", "free"):
+        assert word in text
+    top = cli.process("--help").stdout
+    for command in ("query", "plan", "budget", "demo", "policy"):
+        assert command in top
+    assert "discreet demo" in top
+
+
+def test_a_closed_pipe_is_no_error(cli: Any) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        cli.command(*QUERY), stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_closed_stdout_is_no_bug(cli: Any) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *cli.command(*QUERY)],
+        stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_an_answer_that_cannot_be_written_is_still_in_the_ledger(cli: Any) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            cli.command(*QUERY), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert "a repeat is free" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert cli("budget", "--ledger", "visits.ledger", "--format", "json").json["releases"] == 1
+
+
+def test_an_interrupt_is_130_and_one_line(cli: Any) -> None:
+    with subprocess.Popen(slowly(30), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not Path("begun").exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out == ""
+    assert err == "error: interrupted; what was already charged stays charged\n"
+
+
+def test_an_unexpected_error_tells_its_place_and_not_its_text(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import discreet.session
+
+    def fail(*arguments: object) -> None:
+        raise ValueError("a private value")
+
+    monkeypatch.setattr(discreet.session, "connect", fail)
+    done = cli.ask(COUNT, "--epsilon", "0.1")
+    assert done.code == 1
+    assert "a bug in discreet: ValueError at cli/_query.py:" in done.err
+    assert "private" not in done.err
