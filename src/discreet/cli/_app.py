@@ -42,8 +42,7 @@ def _root(
 ) -> None:
     """Answer questions about people without betraying any one of them.
 
-    SQL under differential privacy: each answer gets noise and error bars, and each is charged to a ledger that refuses
-    when the budget is gone.
+    SQL under differential privacy: noise, error bars, and a ledger that refuses when the budget is gone.
     """
 
 
