@@ -19,6 +19,8 @@ def canonicalize(select: exp.Select) -> exp.Select:
     tree = select.copy()
     for node in reversed(list(tree.walk())):
         node.comments = None
+        if isinstance(node, exp.Ordered) and not node.args.get("desc"):
+            node.set("desc", None)  # ASC goes without saying
         plain = _canonical_node(node)
         if plain is not node:
             node.replace(plain)
