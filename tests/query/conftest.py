@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
 }
 
 
-def clinic_policy(**table: Any) -> Policy:
+def make_policy(**table: Any) -> Policy:
     """A policy over one table `Clinic`, row-level unless `unit` says otherwise."""
     return load_policy(
         {
@@ -66,7 +67,12 @@ def clinic_table(rows: int = 120) -> pa.Table:
 
 @pytest.fixture(scope="session")
 def policy() -> Policy:
-    return clinic_policy()
+    return make_policy()
+
+
+@pytest.fixture(scope="session")
+def clinic_policy() -> Callable[..., Policy]:
+    return make_policy
 
 
 @pytest.fixture(scope="session")

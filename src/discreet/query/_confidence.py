@@ -19,7 +19,8 @@ _GRID = 1 << 14
 
 def check_level(level: float) -> float:
     """The confidence level as a float; raises `ParameterError` outside (0, 1)."""
-    if isinstance(level, bool) or not 0 < level < 1:
+    known = isinstance(level, int | float) and not isinstance(level, bool)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not known or not 0 < level < 1:
         raise ParameterError(f"level must lie strictly between 0 and 1, for example 0.95; got {level!r}")
     return float(level)
 

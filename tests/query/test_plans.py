@@ -1,0 +1,178 @@
+"""What a plan says, against a golden file; and what it says about errors, against the noise itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.policy import Policy, load_policy
+from discreet.privacy import Loss
+from discreet.query import assume_rows, draw, make_plan
+from discreet.query._bounded import Group
+
+PLANS = Path(__file__).parent / "golden" / "plans.txt"
+PEOPLE = {"unit": "zper", "max_rows": 6, "max_groups": 2}
+
+
+def blocks() -> Iterator[tuple[str, str]]:
+    """The head of a block is a call, as people would write it; the rest is the explanation."""
+    for block in PLANS.read_text(encoding="utf-8").split("\n\n=====\n\n"):
+        head, _, text = block.strip().partition("\n---\n")
+        yield head, text
+
+
+def explain(head: str, clinic_policy: Any) -> str:
+    """Evaluate `[people] [substitute] [rows=n] [spend] | query`."""
+    options, _, query = (part.strip() for part in head.partition("|"))
+    words = options.split()
+    table = PEOPLE if "people" in words else {}
+    policy: Policy = clinic_policy(**table)
+    if "substitute" in words:
+        policy = policy.model_copy(update={"relation": "substitute"})
+    rows = next((int(word.removeprefix("rows=")) for word in words if word.startswith("rows=")), None)
+    spend = next((SPENDS[word] for word in words if word in SPENDS), None)
+    plan = replace(make_plan(query, policy, spend), rows=assume_rows({"rows": rows} if rows else None))
+    return plan.explain()
+
+
+SPENDS: dict[str, Loss] = {
+    "pure(1)": dp.pure(1),
+    "pure(0.1)": dp.pure(0.1),
+    "approx(1,1e-6)": dp.approx(1, 1e-6),
+    "rho(0.5)": dp.rho(0.5),
+    "rho(0.01,1e-9)": dp.rho(0.01, 1e-9),
+}
+
+
+@pytest.mark.parametrize(("head", "text"), list(blocks()))
+def test_explanations(head: str, text: str, clinic_policy: Any) -> None:
+    assert explain(head, clinic_policy) == text
+
+
+def test_there_are_a_dozen() -> None:
+    assert len(list(blocks())) >= 12
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT COUNT(*) AS x FROM clinic HAVING x > 10000000",
+        "SELECT COUNT(*) AS x FROM clinic LIMIT 0",
+        "SELECT plan, COUNT(*) AS x FROM clinic GROUP BY plan HAVING plan = 'gold' ORDER BY x LIMIT 1",
+    ],
+)
+def test_the_planned_error_is_that_of_the_noise_whatever_is_shown(query: str, policy: Policy) -> None:
+    plan = make_plan(query, policy, dp.pure(0.1))
+    assert plan.error("x", 0.95) == dp.mechanisms.DiscreteLaplace(scale=10).error(0.95)
+
+
+def test_an_average_needs_an_assumption(policy: Policy) -> None:
+    plan = make_plan("SELECT AVG(cost) AS a FROM clinic", policy, dp.pure(1))
+    assert plan.error("a") is None
+    few, many = (replace(plan, rows=n).error("a") for n in (100, 10_000))
+    assert few is not None and many is not None
+    assert 50 < few / many < 200
+
+
+def test_errors_and_assumptions_that_make_no_sense(policy: Policy) -> None:
+    plan = make_plan("SELECT plan, COUNT(*) AS n FROM clinic GROUP BY plan", policy, dp.pure(1))
+    for level in (0, 1, -1, 2, math.nan, "x", None, True):
+        with pytest.raises(dp.ParameterError, match="level"):
+            plan.error("n", level)  # type: ignore[arg-type]
+    with pytest.raises(dp.ParameterError, match="is a key"):
+        plan.error("plan")
+    with pytest.raises(dp.ParameterError, match="no column m"):
+        plan.error("m")
+    with pytest.raises(dp.ParameterError, match="spend"):
+        make_plan("SELECT COUNT(*) FROM clinic", policy).error("count")
+    for assume in ({"rows": 0}, {"rows": True}, {"rows": 1.5}, {"row": 1}, {"rows": 1, "x": 2}):
+        with pytest.raises(dp.ParameterError, match="rows"):
+            assume_rows(assume)  # type: ignore[arg-type]
+
+
+def test_a_plan_without_a_spend_has_no_noise(policy: Policy) -> None:
+    plan = make_plan("SELECT COUNT(*) FROM clinic", policy)
+    assert plan.loss is None
+    assert "Give a spend" in plan.explain()
+
+
+@pytest.mark.parametrize(
+    ("spend", "charged"),
+    [
+        (dp.pure(1), dp.pure(1)),
+        (dp.approx(1, 1e-6), dp.pure(1)),
+        (dp.rho(1, 1e-6), dp.rho(1)),
+        (3 * dp.pure("1/3"), dp.pure(1)),
+        (dp.pure(1) + dp.rho("1/2"), dp.rho(1)),
+    ],
+)
+def test_a_delta_that_nothing_needs_is_not_charged(spend: Loss, charged: Loss, policy: Policy) -> None:
+    assert make_plan("SELECT plan, COUNT(*) FROM clinic GROUP BY plan", policy, spend).loss == charged
+
+
+def test_private_keys_need_a_delta_and_public_ones_do_not(policy: Policy) -> None:
+    for spend in (dp.pure(1), dp.rho(1)):
+        with pytest.raises(dp.ParameterError, match="city has private keys"):
+            make_plan("SELECT city, COUNT(*) FROM clinic GROUP BY city", policy, spend)
+        make_plan("SELECT plan, COUNT(*) FROM clinic GROUP BY plan", policy, spend)
+    spend = dp.approx(1, 1e-6)
+    assert make_plan("SELECT city, COUNT(*) FROM clinic GROUP BY city", policy, spend).loss == spend
+
+
+SILENT = load_policy(
+    {
+        "version": "1",
+        "tables": {
+            "t": {
+                "unit": "rows",
+                "columns": {"x": {"type": "int", "bounds": [0, 10]}, "k": {"type": "int", "keys": [1]}},
+            }
+        },
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "total"),
+    [
+        ("SELECT COUNT(*) AS v FROM t", 500, 0),
+        ("SELECT SUM(x) AS v FROM t", 500, 2_500),
+        ("SELECT 2 * COUNT(*) - SUM(x) + 1 AS v FROM t", 500, 2_500),
+        ("SELECT AVG(x) AS v FROM t", 500, 2_500),
+        ("SELECT SUM(x) / COUNT(*) AS v FROM t", 500, 2_500),
+    ],
+)
+@pytest.mark.parametrize("spend", [dp.pure(1), dp.rho(0.05)])
+def test_half_widths_cover(text: str, count: int, total: int, spend: Loss) -> None:
+    """2,000 draws, groups of one release. A level of 0.9 is met within 8.5 standard deviations on the low side, plus
+    0.02 for the ratios, whose widths are approximate: by Hoeffding the chance of a false alarm is below
+    exp(-2 · 2000 · 0.075²) < 2e-10, and the widths may not be more than 10 % too wide either, up to the grid's ties.
+    """
+    plan = make_plan(text, SILENT, spend)
+    assert plan.noise is not None
+    exact = [_sums(plan, count, total)] * 2_000
+    bounded = plan.bounded
+    released = replace(bounded, keys=())
+    noisy = [group for sums in exact for group in draw([Group((), 0, sums)], released, plan.noise)]
+    answer = plan.finish(noisy)
+    truth = plan.finish([Group((), 0, exact[0])]).table.column("v").to_pylist()[0]
+    values = np.array(answer.table.column("v").to_pylist(), dtype=float)
+    half = answer.error("v", 0.9)
+    covered = float(np.mean(np.abs(values - truth) <= half))
+    assert covered >= 0.9 - 0.075 - (0 if answer.shape("v").linear else 0.02)
+    assert covered <= 0.9 + 0.075 + 0.02
+
+
+def _sums(plan: Any, count: int, total: int) -> tuple[int, ...]:
+    sums: list[int] = []
+    for measure in plan.bounded.measures:
+        center = getattr(measure, "center", None)
+        sums.append(count if center is None else total - center * count)
+    return tuple(sums)
