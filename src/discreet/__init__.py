@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.query import Plan, Release
     from discreet.session import Session, connect
 
+
 __all__ = [
     "BudgetExceeded",
     "DataError",
@@ -74,6 +75,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 def __getattr__(name: str) -> Any:
     """Import a name when it is first asked for, so that ``import discreet`` is quick (PEP 562)."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("discreet")
     if name in _MODULES:
         return import_module(f"discreet.{name}")
     if name not in _HOME_OF:

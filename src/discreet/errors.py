@@ -24,6 +24,7 @@ __all__ = [
     "ParameterError",
     "PolicyError",
     "QueryError",
+    "printable",
 ]
 
 
@@ -57,3 +58,12 @@ class LedgerError(DiscreetError):
 
 class MissingExtra(DiscreetError):
     """A feature needs an optional dependency; the message gives the pip command."""
+
+
+def printable(text: str) -> str:
+    r"""Text that cannot steer a terminal: what is not printable is written as an escape.
+
+    >>> printable("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

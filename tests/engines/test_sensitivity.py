@@ -95,13 +95,14 @@ def _random_row(dice: random.Random, person: int | None) -> Row:
     )
 
 
+@pytest.mark.parametrize("tables", [6, pytest.param(150, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("query", QUERIES)
-def test_no_unit_moves_an_answer_further_than_planned(query: str, relation: str, caps: str) -> None:
+def test_no_unit_moves_an_answer_further_than_planned(query: str, relation: str, caps: str, tables: int) -> None:
     bench = Bench(relation, caps)
     dice = random.Random(f"{query} {relation} {caps}")
-    for _ in range(6):
+    for _ in range(tables):
         rows = [_random_row(dice, dice.choice([1, 1, 1, 2, 3, None])) for _ in range(dice.randrange(1, 14))]
         salt = dice.randbytes(16)
         people = {_person(row, i, caps) for i, row in enumerate(rows)} - {None}

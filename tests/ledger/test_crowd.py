@@ -25,16 +25,17 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1
 
 def crowd(*words: object, before: tuple[str, ...] = ()) -> str:
     command = [*before, *SCRIPT, *map(str, words)]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-def test_two_hundred_killed_processes_lose_no_charge_and_no_release(tmp_path):
+@pytest.mark.parametrize("killed", [200, pytest.param(1000, marks=pytest.mark.soak)])
+def test_killed_processes_lose_no_charge_and_no_release(tmp_path, killed):
     path, reports = tmp_path / "ledger", tmp_path / "reports"
     reports.mkdir()
     open_ledger(path, pure(100)).close()
-    crowd("kill", path, reports, 200, 20240)
+    crowd("kill", path, reports, killed, 20240)
     told = [line.split() for report in reports.iterdir() for line in report.read_text().splitlines(keepends=False)]
     with open_ledger(path, None) as ledger:
         entries = list(ledger.entries())

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
-import signal
 import sys
-import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import NoReturn, ParamSpec
 
 import typer
 
-from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, PolicyError
+from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, PolicyError, printable
 
-__all__ = ["careful", "printable"]
+__all__ = ["careful"]
 
 P = ParamSpec("P")
 
@@ -36,17 +32,13 @@ def careful(command: Callable[P, object]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        interrupts: list[int] = []
         try:
-            with _noting(interrupts):
-                command(*args, **kwargs)
+            command(*args, **kwargs)
             if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
                 sys.stdout.flush()
         except (typer.Exit, typer.Abort):
             raise
         except DiscreetError as error:
-            if interrupts:
-                _fail(_STOPPED, _INTERRUPTED)
             _fail(str(error), next((code for kind, code in _CODES if isinstance(error, kind)), _USAGE))
         except KeyboardInterrupt:
             _fail(_STOPPED, _INTERRUPTED)
@@ -59,33 +51,6 @@ def careful(command: Callable[P, object]) -> Callable[P, None]:
             _fail(f"a bug in discreet: {type(error).__name__} at {_place(error)}; please report this line", _INTERNAL)
 
     return run
-
-
-def printable(text: str) -> str:
-    r"""Text with control characters spelled out, so that no value can steer a terminal.
-
-    >>> printable("a\x1b[2Jb")
-    'a\\x1b[2Jb'
-    """
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-@contextmanager
-def _noting(interrupts: list[int]) -> Generator[None]:
-    """Note each Ctrl-C: in the middle of a query DuckDB makes an error of its own of it."""
-
-    def note(number: int, frame: FrameType | None) -> None:
-        interrupts.append(number)
-        signal.default_int_handler(number, frame)
-
-    if threading.current_thread() is not threading.main_thread():  # only there may handlers be set
-        yield
-        return
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli._errors import printable
 from discreet.cli._options import Format
 
 if TYPE_CHECKING:
@@ -99,20 +98,9 @@ def _print_csv(release: Release, level: float) -> None:
 
 
 def _print_for_people(release: Release, remaining: Loss, level: float) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     from discreet.privacy import in_words
+    from discreet.query import release_note, release_table
 
-    rows = release.cells(level)
-    approximate = "; ~ approximate" if any(release.approximate(name) for name in release.noisy) else ""
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in release.to_arrow().column_names:
-        table.add_column(Text(printable(name)), justify="right" if name in release.noisy else "left")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    print_table(table)
-    number = "1 row" if len(rows) == 1 else f"{len(rows):,} rows"
-    typer.echo(f"{number}; ± is {100 * level:.10g} % of the noise{approximate}")
+    print_table(release_table(release, level))
+    typer.echo(release_note(release, level))
     typer.echo(f"cost {in_words(release.loss)}; left {in_words(remaining)}")

@@ -42,8 +42,8 @@ def init(
 
     No value is read. What only the owner of the data can decide is left open, and a policy is refused until it is said.
     """
-    from discreet.cli._schema import declared_tables
     from discreet.cli._skeleton import skeleton
+    from discreet.engines.duckdb import declared_tables
 
     text = skeleton(data.name, declared_tables(data))
     if output is None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from discreet.cli._errors import printable
-from discreet.cli._schema import Declared
+from discreet.errors import printable
+
+if TYPE_CHECKING:
+    from discreet.engines.duckdb import Declared
 
 __all__ = ["skeleton"]
 

@@ -10,6 +10,7 @@ from discreet.query._noise import Noise, noise_to_json
 from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
+from discreet.query._render import release_note, release_table
 
 __all__ = [
     "BoundedAggregate",
@@ -25,4 +26,6 @@ __all__ = [
     "draw",
     "make_plan",
     "noise_to_json",
+    "release_note",
+    "release_table",
 ]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.mechanisms import DiscreteLaplace, PartitionSelection
 from discreet.privacy import in_words
 from discreet.query._measures import Count, Measure
+from discreet.query._noise import NoiseMechanism
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
@@ -21,10 +23,10 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     who = "every row is another person" if plan.unit.name is None else f"a person is a value of {plan.unit.name}"
     lines.append(f"Protected: {who}; neighbours differ by {_RELATIONS[plan.unit.relation]} one person.")
     if plan.unit.name is not None:
-        groups = "" if bounded.max_groups is None else f" and {bounded.max_groups} groups"
-        lines.append(f"Caps: at most {bounded.max_rows} rows{groups} of one person count.")
+        groups = "" if bounded.max_groups is None else f" and {_count(bounded.max_groups, 'group')}"
+        lines.append(f"Caps: at most {_count(bounded.max_rows, 'row')}{groups} of one person count.")
     for key in bounded.keys:
-        public = f"{len(key.values)} public keys" if key.values is not None else "private keys, discovered"
+        public = f"{_count(len(key.values), 'public key')}" if key.values is not None else "private keys, discovered"
         lines.append(f"Key {key.name}: {public}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  {_measure(plan, i, measure)}" for i, measure in enumerate(bounded.measures)]
@@ -32,8 +34,8 @@ def explain(plan: Plan, level: float = 0.95) -> str:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
     if plan.noise.selection is not None:
-        lines.append(f"  key discovery: {plan.noise.selection}")
-    lines += ["", f"Half-widths at {level:.0%} (noise only; not the bias of clamping and caps):"]
+        lines.append(f"  key discovery: {_discovery(plan.noise.selection)}")
+    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps):"]
     for name in plan.noisy:
         half = plan.error(name, level)
         text = 'depends on the data; plan with assume={"rows": n}' if half is None else f"± {half:.4g}"
@@ -43,6 +45,21 @@ def explain(plan: Plan, level: float = 0.95) -> str:
 
 
 _RELATIONS = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _noise(mechanism: NoiseMechanism) -> str:
+    if isinstance(mechanism, DiscreteLaplace):
+        return f"discrete Laplace noise of scale {decimal_text(mechanism.scale)} steps"
+    return f"discrete Gaussian noise of sigma {decimal_text(mechanism.sigma)} steps"
+
+
+def _discovery(selection: PartitionSelection) -> str:
+    epsilon, delta = decimal_text(selection.key_epsilon), decimal_text(selection.key_delta)
+    return f"optimal partition selection, epsilon {epsilon} and delta {delta} for each key of a person"
 
 
 def _measure(plan: Plan, position: int, measure: Measure) -> str:
@@ -56,5 +73,5 @@ def _measure(plan: Plan, position: int, measure: Measure) -> str:
         shift = f" less {decimal_text(measure.center * measure.step)}" if measure.center else ""
         unit = f", each row{shift} in [{low}, {high}] in steps of {step}"
     limits = plan.norms[position]
-    noise = "" if plan.noise is None else f", noise {plan.noise.mechanisms[position]}"
+    noise = "" if plan.noise is None else f", {_noise(plan.noise.mechanisms[position])}"
     return f"{what}{unit}; L1 sensitivity {limits.l1:,} steps{noise}"

@@ -67,10 +67,5 @@ def _match(name: str, known: Iterable[str], what: str) -> str:
     if name.casefold() in folded:
         return folded[name.casefold()]
     close = get_close_matches(name.casefold(), list(folded), n=1)
-    hint = f"; did you mean {folded[close[0]]}?" if close else ""
-    listing = ", ".join(names) or "none"
-    raise QueryError(
-        f"the policy has no {what} {name}{hint} It has: {listing}"
-        if hint
-        else f"the policy has no {what} {name}. It has: {listing}"
-    )
+    hint = f"; did you mean {folded[close[0]]}?" if close else "."
+    raise QueryError(f"the policy has no {what} {name}{hint} It has: {', '.join(names) or 'none'}")

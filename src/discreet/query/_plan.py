@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
 from discreet.query._answer import Answer, answer
@@ -65,7 +65,10 @@ class Plan:
 
         The result is computed once from made-up numbers, so that nothing is left to fail after the budget is spent.
         """
-        self._answer([self._imagined(10)], noises=None)
+        try:
+            self._answer([self._imagined(10)], noises=None)
+        except QueryError as error:
+            raise QueryError(self._in_sql(str(error))) from None
 
     def error(self, column: str, level: float = 0.95) -> float | None:
         """The half-width of an output column where it does not depend on data; None where it does.
@@ -97,6 +100,12 @@ class Plan:
 
     def _answer(self, groups: Sequence[Group], noises: Sequence[NoiseMechanism] | None) -> Answer:
         return answer(self.select, self.bounded, self.aggregates, groups, noises)
+
+    def _in_sql(self, message: str) -> str:
+        """The message with aggregates in place of the placeholders that stand for them."""
+        for i in reversed(range(len(self.aggregates))):
+            message = message.replace(f":a{i}", self.aggregates[i].sql)
+        return message
 
     def _rows_per_group(self) -> int:
         size = 1

@@ -20,7 +20,7 @@ from discreet.query._noise import noise_from_json, noise_to_json
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    from rich.table import Table
+    from rich.console import Group
 
 __all__ = ["Release"]
 
@@ -111,23 +111,23 @@ class Release:
         except (pa.ArrowException, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
 
-    def cells(self, level: float = 0.95) -> list[list[str]]:
-        """The rows as text for people, noisy numbers with ± half-width and a ~ where that is approximate."""
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
+        """The (first) rows as text for people: noisy numbers with ± half-width, and a ~ where that is approximate."""
         columns: list[list[str]] = []
         for name in self.answer.table.column_names:
-            values = self.answer.table.column(name).to_pylist()
+            values = self.answer.table.column(name).slice(0, first).to_pylist()
             if name in self.answer.shapes:
                 tilde = "~" if self.approximate(name) else ""
-                half = self.error(name, level)
+                half = self.error(name, level)[:first]
                 columns.append([_with_error(v, h, tilde) for v, h in zip(values, half, strict=True)])
             else:
                 columns.append(["NULL" if v is None else str(v) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
 
-    def __rich__(self) -> Table:
-        from discreet.query._render import release_table
+    def __rich__(self) -> Group:
+        from discreet.query._render import shown
 
-        return release_table(self)
+        return shown(self)
 
     def __repr__(self) -> str:
         from discreet.query._render import plain
@@ -135,12 +135,14 @@ class Release:
         return plain(self.__rich__())
 
     def _repr_html_(self) -> str:
+        from discreet.query._render import release_note
+
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.answer.table.column_names)
         body = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.cells()[:_SHOWN_ROWS]
+            for row in self.cells(first=_SHOWN_ROWS)
         )
-        note = html.escape(f"{self.answer.table.num_rows} rows; ± is 95 % of the noise; cost {in_words(self.loss)}")
+        note = html.escape(f"{release_note(self)}; cost {in_words(self.loss)}")
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
 
 

@@ -5,40 +5,50 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from discreet.errors import printable
 from discreet.privacy import in_words
 
 if TYPE_CHECKING:
     from discreet.query._release import Release
 
-__all__ = ["plain", "release_table"]
+__all__ = ["plain", "release_note", "release_table", "shown"]
 
-_SHOWN_ROWS = 50
+_FIRST = 50
 
 
-def release_table(release: Release) -> Table:
-    """A rich table of the release: values ± 95 % half-widths, the cost below."""
-    rows = release.answer.table.num_rows
-    shown = "" if rows <= _SHOWN_ROWS else f"first {_SHOWN_ROWS} of {rows} rows; "
-    approximate = "; ~ approximate" if any(release.approximate(name) for name in release.noisy) else ""
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        caption=f"{shown}± is 95 % of the noise{approximate}; cost {in_words(release.loss)}",
-        caption_justify="left",
-    )
-    for name in release.answer.table.column_names:
-        table.add_column(Text(name), justify="right" if name in release.noisy else "left")
-    for row in release.cells()[:_SHOWN_ROWS]:
-        table.add_row(*(Text(cell) for cell in row))
+def release_table(release: Release, level: float = 0.95, first: int | None = None) -> Table:
+    """A rich table of the release, or of its first rows: values ± half-widths of the noise at `level`."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in release.to_arrow().column_names:
+        table.add_column(Text(printable(name)), justify="right" if name in release.noisy else "left")
+    for row in release.cells(level, first):
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
+
+
+def release_note(release: Release, level: float = 0.95) -> str:
+    """What to know beside the table: how many rows, and what ± and ~ mean."""
+    rows = release.to_arrow().num_rows
+    number = "1 row" if rows == 1 else f"{rows:,} rows"
+    approximate = "; ~ approximate" if any(release.approximate(name) for name in release.noisy) else ""
+    return f"{number}; ± is {100 * level:.10g} % of the noise{approximate}"
+
+
+def shown(release: Release) -> Group:
+    """The table of the first rows, the note, and the cost."""
+    rows = release.to_arrow().num_rows
+    cut = f"first {_FIRST} of " if rows > _FIRST else ""
+    note = f"{cut}{release_note(release)}; cost {in_words(release.loss)}"
+    return Group(release_table(release, first=_FIRST), Text(note))
 
 
 def plain(renderable: RenderableType) -> str:
     """What rich would print, without colour."""
-    console = Console(width=100, color_system=None, force_terminal=False)
+    console = Console(width=120, color_system=None, force_terminal=False)
     with console.capture() as capture:
         console.print(renderable)
     return capture.get().rstrip("\n")

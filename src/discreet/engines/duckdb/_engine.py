@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 import duckdb
 
 from discreet.engines.duckdb._bounding import bounded_sql
+from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._relation import Relation, StoredColumn
-from discreet.engines.duckdb._sources import is_database, relation_sql
+from discreet.engines.duckdb._sources import relation_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Group
@@ -69,6 +70,10 @@ class DuckDB:
             sql = bounded_sql(request, relation, salt)
             try:
                 rows = self._connection.execute(sql).fetchall()
+            except RuntimeError as error:
+                if str(error) == "Query interrupted":  # how DuckDB reports Ctrl-C
+                    raise KeyboardInterrupt from None
+                _failed(request.table)
             except Exception:  # noqa: BLE001 - whatever a row made the engine say stays here
                 _failed(request.table)
         return [Group(tuple(row[:width]), int(row[width]), tuple(int(v) for v in row[width + 1 :])) for row in rows]

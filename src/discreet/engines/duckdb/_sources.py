@@ -5,12 +5,9 @@ Only names and declared types are looked at. A CSV file is read as text, whateve
 
 from __future__ import annotations
 
-import csv
-import gzip
 import os
-import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import narwhals.stable.v2 as nw
@@ -18,21 +15,13 @@ import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
 from discreet.engines.duckdb._expressions import identifier, text
+from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
     Values = pa.Array[Any] | pa.ChunkedArray[Any]
 
-__all__ = ["is_database", "relation_sql"]
-
-_PARQUET = (".parquet", ".pq")
-_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_DATABASE = (".duckdb", ".ddb", ".db")
-
-
-def is_database(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is named like a DuckDB database."""
-    return os.fspath(path).lower().endswith(_DATABASE)
+__all__ = ["relation_sql"]
 
 
 def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: object, columns: list[str]) -> str:
@@ -55,16 +44,13 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
     lowered = path.lower()
     if is_database(path):
         return f"{_attach(connection, path)}.{identifier(table)}"
-    if lowered.endswith(_PARQUET):
+    if lowered.endswith(PARQUET):
         _must_exist(path)
         return f"read_parquet({text(path)})"
-    if lowered.endswith(_CSV):
+    if lowered.endswith(CSV):
         _must_exist(path)
         return _csv_sql(path)
-    raise DataError(
-        f"{path}: this kind of file is not supported; give Parquet (.parquet), CSV (.csv, .tsv, also .gz), "
-        "a DuckDB database (.duckdb, .db), an Arrow table or a data frame"
-    )
+    raise unsupported(path)
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: str) -> str:
@@ -89,32 +75,13 @@ def _must_exist(path: str) -> None:
 
 
 def _csv_sql(path: str) -> str:
-    tabbed = path.lower().endswith((".tsv", ".tsv.gz"))
-    delimiter = "\t" if tabbed else ","
-    try:
-        with _open_text(path) as file:
-            header = next(csv.reader(file, delimiter=delimiter), [])
-        "".join(header).encode()
-    except (OSError, UnicodeEncodeError, csv.Error, EOFError, zlib.error):
-        raise DataError(f"{path} cannot be read as CSV in UTF-8 with a header line") from None
-    if not header or len({name.casefold() for name in header}) != len(header) or "" in header:
-        raise DataError(f"{path}: the header line must name every column, each name once")
+    header, delimiter = csv_header(path)
     types = ", ".join(f"{text(name)}: 'VARCHAR'" for name in header)
     return (
         f"read_csv({text(path)}, auto_detect = false, header = true, delim = {text(delimiter)}, quote = '\"', "
         f"escape = '\"', columns = {{{types}}}, null_padding = true, ignore_errors = true, strict_mode = false, "
         "parallel = false)"
     )
-
-
-def _open_text(path: str) -> TextIO:
-    """A file as text, in which bytes that are not UTF-8 are surrogates.
-
-    So only those of the header are refused, and none in the rows that are read ahead of need.
-    """
-    if path.lower().endswith(".gz"):
-        return gzip.open(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
-    return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -17,10 +16,6 @@ __all__ = ["Declared", "declared_tables"]
 
 Declared = Mapping[str, str | None]
 """From a column's name to its type in a policy; None where policies have no such type."""
-
-_PARQUET = (".parquet", ".pq")
-_CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_DATABASE = (".duckdb", ".ddb", ".db")
 
 _DUCKDB = {
     "BOOLEAN": "bool",
@@ -46,16 +41,13 @@ def declared_tables(path: Path) -> dict[str, Declared]:
     lowered = path.name.lower()
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
-    for suffixes, read in ((_PARQUET, _parquet), (_CSV, _csv)):
+    for suffixes, read in ((PARQUET, _parquet), (CSV, _csv)):
         if lowered.endswith(suffixes):
             suffix = max((s for s in suffixes if lowered.endswith(s)), key=len)
             return {path.name[: -len(suffix)] or "data": read(path)}
-    if lowered.endswith(_DATABASE):
+    if is_database(path):
         return _database(path)
-    raise DataError(
-        f"{path}: this kind of file is not supported; give Parquet (.parquet), CSV (.csv, .tsv, also .gz) or a DuckDB "
-        "database (.duckdb, .db)"
-    )
+    raise unsupported(path)
 
 
 def _parquet(path: Path) -> Declared:
@@ -88,18 +80,7 @@ def _arrow_type(kind: pa.DataType) -> str | None:
 
 
 def _csv(path: Path) -> Declared:
-    name = path.name.lower()
-    try:
-        if name.endswith(".gz"):
-            file = gzip.open(path, "rt", encoding="utf-8-sig", newline="")  # noqa: SIM115
-        else:
-            file = path.open(encoding="utf-8-sig", newline="")
-        with file:
-            header = next(csv.reader(file, delimiter="\t" if ".tsv" in name else ","), [])
-    except (OSError, UnicodeDecodeError, csv.Error, EOFError):
-        raise DataError(f"{path} cannot be read as CSV in UTF-8 with a header line") from None
-    if not header or "" in header or len({column.casefold() for column in header}) != len(header):
-        raise DataError(f"{path}: the header line must name every column, each name once")
+    header, _ = csv_header(str(path))
     return dict.fromkeys(header, "string")
 
 
