@@ -22,7 +22,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "insured": {"type": "bool", "keys": [True, False]},
     "seen": {"type": "date"},
     "quarter": {"type": "date", "keys": ["2024-01-01", "2024-04-01"]},
-    "at": {"type": "timestamp"},
+    "stamp": {"type": "timestamp"},
     "code": {"type": "int"},
     'odd "name"': {"type": "int", "bounds": [0, 5]},
 }
@@ -47,7 +47,9 @@ def clinic_table(rows: int = 120) -> pa.Table:
     data = {
         "age": pa.array([(i * 37) % 131 for i in range(rows)], pa.int64()),
         "visits": pa.array([None if i % 7 == 3 else (i * 5) % 23 - 8 for i in range(rows)], pa.int32()),
-        "cost": pa.array([None if i % 11 == 5 else (i * 97 % 2500) / 8 for i in range(rows)], pa.float64()),
+        "cost": pa.array(
+            [None if i % 11 == 5 else (i * 97 % 2500) / 8 + i // 2 / 16 for i in range(rows)], pa.float64()
+        ),
         "dose": pa.array([None if i % 13 == 1 else (i % 40) / 4 for i in range(rows)], pa.float64()),
         "city": pa.array([cities[i % 6] for i in range(rows)], pa.string()),
         "plan": pa.array([plans[i % 5] for i in range(rows)], pa.string()),
@@ -55,7 +57,7 @@ def clinic_table(rows: int = 120) -> pa.Table:
         "insured": pa.array([[True, False, True, None][i * 3 % 4] for i in range(rows)], pa.bool_()),
         "seen": pa.array([None if i % 9 == 2 else start + dt.timedelta(days=i % 30) for i in range(rows)], pa.date32()),
         "quarter": pa.array([[start, dt.date(2024, 4, 1), dt.date(2024, 7, 1), None][i % 4] for i in range(rows)]),
-        "at": pa.array(
+        "stamp": pa.array(
             [None if i % 10 == 4 else dt.datetime.combine(start, dt.time(i % 24, 30)) for i in range(rows)],
             pa.timestamp("us"),
         ),

@@ -103,7 +103,7 @@ QUESTIONS = (
     "SELECT city, AVG(dose) FROM clinic WHERE age BETWEEN 18 AND 65 AND plan IN ('free', 'gold') GROUP BY city",
     "SELECT SUM(2 * visits - 1) / COUNT(cost) AS r FROM clinic WHERE NOT (insured OR seen >= '2024-01-05')",
     "SELECT AVG(cost) AS cost FROM clinic ORDER BY cost",
-    "SELECT at, COUNT(*) FROM clinic WHERE at > '2024-01-01T05' GROUP BY at",
+    "SELECT stamp, COUNT(*) FROM clinic WHERE stamp > '2024-01-01T05' GROUP BY stamp",
 )
 
 SAME = (
@@ -124,8 +124,8 @@ SAME = (
         "SELECT COUNT(*) FROM clinic WHERE seen > DATE '20240105'",
     ),
     (
-        "SELECT COUNT(*) FROM clinic WHERE at > '2024-01-05'",
-        "SELECT COUNT(*) FROM clinic WHERE at > TIMESTAMP '2024-01-05 00:00:00'",
+        "SELECT COUNT(*) FROM clinic WHERE stamp > '2024-01-05'",
+        "SELECT COUNT(*) FROM clinic WHERE stamp > TIMESTAMP '2024-01-05 00:00:00'",
     ),
     (
         "SELECT city AS c, COUNT(*) AS n FROM clinic GROUP BY city ORDER BY COUNT(*)",

@@ -55,6 +55,10 @@ def name_outputs(select: exp.Select) -> exp.Select:
 def _canonical_node(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Paren):
         return node.this
+    if node.args.get("negate"):
+        positive = node.copy()
+        positive.set("negate", None)
+        return exp.Not(this=positive)
     if isinstance(node, exp.Between) and not node.args.get("symmetric"):
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())

@@ -8,7 +8,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 
-__all__ = ["SUPPORTED", "TOO_DEEP", "parse", "refuse"]
+__all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
 SUPPORTED = (
     "Supported: SELECT of COUNT(*), COUNT(x), SUM(x), AVG(x) and arithmetic between them, FROM one table, WHERE, "
@@ -20,6 +20,10 @@ _MAX_NODES = 5_000
 _MAX_DEPTH = 100
 TOO_DEEP = f"the query is nested more than {_MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
+_UNDERSTOOD = {
+    *("this", "expression", "expressions", "alias", "quoted", "is_string", "to", "desc", "nulls_first"),
+    *("typed", "safe", "big_int"),  # how dialects divide and count: here always in doubles, and in whole numbers
+}
 _CLAUSE_NAMES = {
     "with_": "WITH (common table expressions)",
     "joins": "JOIN",
@@ -70,6 +74,14 @@ def parse(text: str) -> exp.Select:
         raise QueryError(TOO_DEEP)
     _check_clauses(select)
     return select
+
+
+def check_understood(select: exp.Select) -> None:
+    """Raise `QueryError` for a modifier that no pass reads: what is not understood is refused, never skipped."""
+    for node in select.walk():
+        for name, value in node.args.items():
+            if value and name not in _UNDERSTOOD and name not in _CLAUSES:
+                raise refuse(f"{name.rstrip('_').upper()} in {node.sql()}")
 
 
 def _depth(tree: exp.Expr) -> int:

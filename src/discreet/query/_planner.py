@@ -16,7 +16,7 @@ from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._measures import Measure, lift_aggregates
 from discreet.query._names import resolve_names, table_name
 from discreet.query._noise import Noise
-from discreet.query._parse import SUPPORTED, TOO_DEEP, parse, refuse
+from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
 from discreet.query._plan import Plan
 from discreet.query._references import expand_references
 from discreet.query._scalars import check_predicate
@@ -77,6 +77,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     noise = None if spend is None else _calibrate(spend, bounded, norms, unit, table)
     plan = Plan(canonical, lifted, bounded, aggregates, unit, spend, norms, noise)
     plan.check_result()
+    check_understood(select)
     return plan
 
 
