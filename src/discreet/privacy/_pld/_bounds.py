@@ -1,0 +1,186 @@
+"""Certified two-sided bounds on epsilon and delta of a composition of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, exp, inf, log, sqrt
+from typing import TYPE_CHECKING
+
+from discreet.privacy._pld._compose import Composition, WindowTooLargeError, compose
+from discreet.privacy._pld._cumulants import Cumulants, tilt_for_delta, tilt_for_epsilon
+from discreet.privacy._pld._hockey_stick import delta_of, epsilon_of
+from discreet.privacy._pld._lower import lower_measure
+from discreet.privacy._pld._merge import merged
+from discreet.privacy._pld._swapped import Swapped
+from discreet.privacy._pld._upper import upper_measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.privacy._pld._measure import Measure
+    from discreet.privacy._pld._pair import Pair
+
+    Parts = Sequence[tuple[Pair, int]]
+
+ROUNDS = 6  # meshes tried
+CELLS = 1 << 21  # cells of all pairs together, at most: the work limit
+COARSE = 200  # cells of a pair when only the tilt is sought
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One direction: what is composed, where it is tilted, and how far tails must reach."""
+
+    parts: Parts
+    tilt: float
+    guess: float
+    log_tail: float
+    width: float
+
+    @property
+    def count(self) -> int:
+        return sum(count for _, count in self.parts)
+
+
+def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: bool = True) -> tuple[float, float]:
+    """Return (lower, upper) with lower <= epsilon(delta) <= upper for the composition of `count` copies of each pair.
+
+    `gap` is the relative width asked for; where it takes more than the work limit, the bracket is wider and no less
+    valid. `symmetric` takes the larger of the two directions (remove and add). The upper bound is infinite only if
+    events of more than delta reveal the record outright. Valid for mechanisms fixed in advance (also when their outputs
+    are chosen adaptively from a family that each pair dominates: Zhu, Dong and Wang 2022, Theorem 10).
+    """
+    plans = _plans(parts, log(max(delta, 1e-290)), lambda c: tilt_for_delta(c, log(max(delta, 1e-290))), symmetric=symmetric)
+    return _bracket(
+        plans,
+        lambda composition, upper: epsilon_of(composition, delta, upper=upper),
+        lambda plan: gap * max(plan.guess, 1e-6),
+        gap,
+        inf,
+    )
+
+
+def delta_bounds(parts: Parts, epsilon: float, gap: float = 1e-3, *, symmetric: bool = True) -> tuple[float, float]:
+    """Return (lower, upper) with lower <= delta(epsilon) <= upper; the rest as in `epsilon_bounds`."""
+    plans = _plans(parts, None, lambda c: tilt_for_epsilon(c, epsilon), symmetric=symmetric)
+    return _bracket(
+        plans,
+        lambda composition, upper: delta_of(composition, epsilon, upper=upper),
+        lambda plan: gap / plan.tilt,
+        gap,
+        1.0,
+    )
+
+
+def curve(parts: Parts, epsilons: Sequence[float], gap: float = 1e-3, *, symmetric: bool = True) -> list[float]:
+    """Return upper bounds on delta at each epsilon, from one composition; tightest near the middle one."""
+    middle = sorted(epsilons)[len(epsilons) // 2]
+    plans = _plans(parts, None, lambda c: tilt_for_epsilon(c, middle), symmetric=symmetric)
+    found = [0.0] * len(epsilons)
+    for plan in plans:
+        step = _step(plan, gap / plan.tilt)
+        composition = compose(_measures(plan, step, upper=True), plan.tilt, upper=True)
+        found = [max(old, delta_of(composition, each, upper=True)) for old, each in zip(found, epsilons, strict=True)]
+    return found
+
+
+def _plans(
+    parts: Parts, log_delta: float | None, tilt_of: Callable[[Cumulants], float], *, symmetric: bool
+) -> list[_Plan]:
+    """One plan per direction that matters."""
+    ours = [(pair, count) for pair, count in merged(parts) if count > 0]
+    directions = [ours]
+    if symmetric and not all(pair.symmetric for pair, _ in ours):
+        directions.append([(Swapped(pair), count) for pair, count in ours])
+    plans: list[_Plan] = []
+    for each in directions:
+        count = sum(n for _, n in each)
+        log_tail = max(-640.0, (-60.0 if log_delta is None else log_delta) - log(max(count, 1)) - 14.0)
+        for _ in range(3):
+            coarse = _coarse(each, log_tail)
+            cumulants = Cumulants.of(coarse)
+            tilt = tilt_of(cumulants)
+            k, mean, variance = cumulants.moments(tilt)
+            wanted = max(-640.0, k - tilt * mean - log(1 + count) - 25.0)
+            if log_delta is not None or wanted > log_tail - 5.0:
+                break
+            log_tail = wanted - 10.0
+        plans.append(_Plan(each, tilt, max(mean, 0.0), log_tail, sqrt(max(variance, 0.0))))
+    return plans
+
+
+def _coarse(parts: Parts, log_tail: float) -> list[tuple[Measure, int]]:
+    """A mesh for each pair, good enough to choose a tilt."""
+    cells = max(16, min(COARSE * 8, 400_000 // len(parts)))
+    found: list[tuple[Measure, int]] = []
+    for pair, count in parts:
+        low, high = pair.span(log_tail)
+        lattice = pair.lattice
+        step = max((high - low) / cells, 1e-12)
+        if lattice:
+            step = lattice.spacing / max(1, ceil(lattice.spacing / step)) if lattice.spacing > 1e-12 else step
+        found.append((upper_measure(pair, step, log_tail), count))
+    return found
+
+
+def _step(plan: _Plan, tolerance: float) -> float:
+    """The mesh at which connecting the dots costs about `tolerance`: each step adds (1 + tilt) h^2 / 12."""
+    wanted = sqrt(12 * tolerance / (plan.count * (1 + plan.tilt)))
+    return _fitted(plan, wanted)
+
+
+def _fitted(plan: _Plan, wanted: float) -> float:
+    """A mesh of about `wanted` that divides the lattice of the most used pair that has one, within the work limit."""
+    total = sum(high - low for low, high in (pair.span(plan.log_tail) for pair, _ in plan.parts))
+    wanted = max(wanted, total / CELLS, 16 * plan.width / CELLS, 1e-13)
+    lattices = [(count, pair.lattice) for pair, count in plan.parts]
+    known = [(count, lattice) for count, lattice in lattices if lattice is not None and lattice.spacing > 1e-12]
+    if not known:
+        return wanted
+    _, lattice = max(known, key=lambda each: each[0])
+    if len(plan.parts) == 1 and lattice.only_atoms:
+        return lattice.spacing
+    return lattice.spacing / ceil(lattice.spacing / wanted)
+
+
+def _measures(plan: _Plan, step: float, *, upper: bool) -> list[tuple[Measure, int]]:
+    if upper:
+        return [(upper_measure(pair, step, plan.log_tail), count) for pair, count in plan.parts]
+    return [(lower_measure(pair, step, plan.log_tail, plan.tilt), count) for pair, count in plan.parts]
+
+
+def _bracket(
+    plans: Sequence[_Plan],
+    value: Callable[[Composition, bool], float],
+    tolerance: Callable[[_Plan], float],
+    gap: float,
+    worst: float,
+) -> tuple[float, float]:
+    """Refine meshes until upper and lower are within `gap`; every bound found on the way is valid, so keep the best."""
+    best = [(0.0, worst)] * len(plans)
+    steps = [_step(plan, tolerance(plan)) for plan in plans]
+    lower = upper = 0.0
+    for attempt in range(ROUNDS):
+        for index, plan in enumerate(plans):
+            low, high = best[index]
+            if attempt and high <= lower * (1 + gap):
+                continue  # the other direction decides
+            try:
+                high = min(high, value(compose(_measures(plan, steps[index], upper=True), plan.tilt, upper=True), True))
+                low = max(low, value(compose(_measures(plan, steps[index], upper=False), plan.tilt, upper=False), False))
+            except WindowTooLargeError:
+                steps[index] *= 4.0
+                continue
+            best[index] = (low, high)
+        lower, upper = max(low for low, _ in best), max(high for _, high in best)
+        if upper <= lower * (1 + gap) or upper == 0.0:
+            break
+        finer: list[float] = []
+        for plan, step, (low, high) in zip(plans, steps, best, strict=True):
+            width = (high - low) / max(low, 1e-300) if high < inf else 100.0
+            ratio = min(0.7, max(0.1, 0.85 * sqrt(gap / max(width, 1e-300))))
+            finer.append(_fitted(plan, step * ratio))
+        if finer == steps:
+            break
+        steps = finer
+    return lower, upper

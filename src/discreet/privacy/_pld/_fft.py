@@ -1,0 +1,54 @@
+"""Sizes and error bounds of the fast Fourier transform."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy._pld._pair import ROUNDING
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Complexes = NDArray[np.complex128]
+
+STAGE = 16.0  # u per radix-2 level: proofs/accounting.md, section 6
+
+
+def smooth_size(least: int) -> int:
+    """Return the least 2^a 3^b 5^c with b, c <= 2 that is at least `least` (and at least 16).
+
+    >>> smooth_size(1000)
+    1000
+    >>> smooth_size(1025)
+    1080
+    """
+    best = 16
+    while best < least:
+        best *= 2
+    for odd in (3, 5, 9, 15, 25, 45):
+        size = odd * 4
+        while size < least:
+            size *= 2
+        best = min(best, size)
+    return best
+
+
+def transform_error(size: int) -> float:
+    """Return phi with |computed - exact| <= phi * (sum of |input|) for each entry of an FFT of `size` points."""
+    return 1.01 * STAGE * ROUNDING * log2(size)
+
+
+def power(base: Complexes, exponent: int) -> Complexes:
+    """Return base ** exponent by squaring, within a relative error of 3 (exponent - 1) u (1.0001 included)."""
+    result: Complexes | None = None
+    while exponent:
+        if exponent & 1:
+            result = base if result is None else result * base
+        exponent >>= 1
+        if exponent:
+            base = base * base  # noqa: PLR6104  not in place: the caller's array
+    assert result is not None
+    return result

@@ -1,0 +1,110 @@
+"""A pair of finite distributions given by their probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import fsum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.privacy._pld._pair import Floats
+
+
+def _empty() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class FinitePair:
+    """P and Q on the same finite set, entry by entry; `error` bounds the relative error of every entry.
+
+    Entries are Fractions, or floats that are right within `error`. An entry where Q is 0 has infinite loss.
+    Masses of at most `defect` may have been left out of P and of Q; the upper bound puts them at infinite loss.
+    """
+
+    p: tuple[float | Fraction, ...]
+    q: tuple[float | Fraction, ...]
+    error: float = 4 * ROUNDING
+    defect: float = 0.0
+    _loss: Floats = field(init=False, repr=False, compare=False, default_factory=_empty)
+    _p: Floats = field(init=False, repr=False, compare=False, default_factory=_empty)
+    _q: Floats = field(init=False, repr=False, compare=False, default_factory=_empty)
+
+    def __post_init__(self) -> None:
+        """Sort the atoms by loss, once."""
+        p = np.array([float(each) for each in self.p])
+        q = np.array([float(each) for each in self.q])
+        both = (p > 0) & (q > 0)
+        p, q = p[both], q[both]
+        loss = np.log(p) - np.log(q)
+        close = np.abs(p - q) < 0.5 * q
+        loss = np.where(close, np.log1p((p - q) / q), loss)
+        order = np.argsort(loss, kind="stable")
+        for name, value in (("_loss", loss[order]), ("_p", p[order]), ("_q", q[order])):
+            object.__setattr__(self, name, value)
+
+    @property
+    def infinity(self) -> tuple[float, float]:
+        """P where Q is 0."""
+        return self._alone(self.p, self.q)
+
+    @property
+    def missing(self) -> tuple[float, float]:
+        """Q where P is 0."""
+        return self._alone(self.q, self.p)
+
+    def _alone(self, mass: Sequence[float | Fraction], other: Sequence[float | Fraction]) -> tuple[float, float]:
+        found = fsum(float(a) for a, b in zip(mass, other, strict=True) if b == 0)
+        slack = self.error + 4 * ROUNDING
+        return found * (1 - slack), found * (1 + slack) + self.defect
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether exchanging P and Q permutes the entries."""
+        there = sorted(zip(self.p, self.q, strict=True))
+        return there == sorted(zip(self.q, self.p, strict=True))
+
+    @property
+    def lattice(self) -> Lattice | None:
+        """The common spacing of the losses, if they have one that is not finer than a 4096th of their span."""
+        loss = self._loss
+        gaps = np.diff(loss)
+        gaps = gaps[gaps > 1e-13 * max(1e-300, float(np.ptp(loss)) if len(loss) else 0.0)]
+        if len(loss) == 0 or len(gaps) == 0:
+            return Lattice(float(loss[0]) if len(loss) else 0.0, 1.0, only_atoms=True)
+        spacing, span = float(gaps.min()), float(np.ptp(loss))
+        for divisor in range(1, 5):
+            steps = np.round((loss - loss[0]) / spacing * divisor)
+            fine = span / float(steps[-1])
+            if steps[-1] <= 4096 and np.all(np.abs(loss[0] + steps * fine - loss) < 1e-12 * span):
+                return Lattice(float(loss[0]), fine, only_atoms=True)
+        return None
+
+    def span(self, log_tail: float) -> tuple[float, float]:  # noqa: ARG002  the loss is bounded
+        """The least and the largest finite loss."""
+        return (float(self._loss[0]), float(self._loss[-1])) if len(self._loss) else (0.0, 0.0)
+
+    def cells(self, edges: Floats) -> Cells:
+        """Atoms counted in cells; their losses are right within 2 `error` and a few round-offs."""
+        where = np.searchsorted(edges, self._loss)
+        size = len(edges) + 1
+        p, q = np.bincount(where, self._p, size), np.bincount(where, self._q, size)
+        factor = self.error + ROUNDING * len(self._loss)
+        biggest = float(np.max(np.abs(self._loss), initial=0.0))
+        return Cells(p, q, factor * p, factor * q, 4 * self.error + 8 * ROUNDING * (1 + biggest))
+
+    def partition(self, step: float, log_tail: float) -> Partition:  # noqa: ARG002
+        """Cells centred on the lattice, or else on the heaviest atom."""
+        lattice = self.lattice
+        low, high = self.span(0.0)
+        heaviest = float(self._loss[int(np.argmax(self._p))]) if len(self._loss) else 0.0
+        origin = lattice.origin if lattice else heaviest
+        first, last = np.floor((low - origin) / step) - 1, np.ceil((high - origin) / step) + 1
+        return Partition(origin, origin + step * (np.arange(first, last) + 0.5))
