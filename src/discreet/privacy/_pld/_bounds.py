@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 6  # meshes tried
 CELLS = 1 << 21  # cells of all pairs together, at most: the work limit
-COARSE = 200  # cells of a pair when only the tilt is sought
+COARSE = 600  # cells of a pair when only the tilt is sought
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,7 @@ def _plans(
         count = sum(n for _, n in each)
         log_tail = max(-640.0, (-60.0 if log_delta is None else log_delta) - log(max(count, 1)) - 14.0)
         for _ in range(3):
-            coarse = _coarse(each, log_tail)
-            cumulants = Cumulants.of(coarse)
+            cumulants = Cumulants.rough(each, log_tail, max(12, min(COARSE, 100_000 // len(each))))
             tilt = tilt_of(cumulants)
             k, mean, variance = cumulants.moments(tilt)
             wanted = max(-640.0, k - tilt * mean - log(1 + count) - 25.0)
@@ -107,20 +106,6 @@ def _plans(
             log_tail = wanted - 10.0
         plans.append(_Plan(each, tilt, max(mean, 0.0), log_tail, sqrt(max(variance, 0.0))))
     return plans
-
-
-def _coarse(parts: Parts, log_tail: float) -> list[tuple[Measure, int]]:
-    """A mesh for each pair, good enough to choose a tilt."""
-    cells = max(16, min(COARSE * 8, 400_000 // len(parts)))
-    found: list[tuple[Measure, int]] = []
-    for pair, count in parts:
-        low, high = pair.span(log_tail)
-        lattice = pair.lattice
-        step = max((high - low) / cells, 1e-12)
-        if lattice:
-            step = lattice.spacing / max(1, ceil(lattice.spacing / step)) if lattice.spacing > 1e-12 else step
-        found.append((upper_measure(pair, step, log_tail), count))
-    return found
 
 
 def _step(plan: _Plan, tolerance: float) -> float:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.privacy._pld._pair import Cells
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from discreet.privacy._pld._measure import Measure
-    from discreet.privacy._pld._pair import Floats
+    from discreet.privacy._pld._pair import Floats, Pair
 
     Parts = Sequence[tuple[Measure, int]]
 
@@ -31,18 +33,31 @@ class Cumulants:
     @staticmethod
     def of(parts: Parts) -> Cumulants:
         """Gather the atoms of positive mass; every part must have some."""
-        losses: list[Floats] = []
-        masses: list[Floats] = []
-        sizes: list[int] = []
-        counts: list[float] = []
-        for part, count in parts:
+        atoms: list[tuple[Floats, Floats]] = []
+        for part, _ in parts:
             kept = part.mass > 0
-            losses.append(part.losses()[kept])
-            masses.append(part.mass[kept])
-            sizes.append(len(masses[-1]))
-            counts.append(float(count))
+            atoms.append((part.losses()[kept], part.mass[kept]))
+        return Cumulants._gathered(atoms, [count for _, count in parts])
+
+    @staticmethod
+    def rough(parts: Sequence[tuple[Pair, int]], log_tail: float, cells: int) -> Cumulants:
+        """Estimate from cells of each pair, with the log ratio of their masses for a loss. Not a bound."""
+        atoms: list[tuple[Floats, Floats]] = []
+        for pair, _ in parts:
+            found = pair.cells(pair.quantiles(log_tail, cells))
+            kept = (found.p > 1e-300) & (found.q > 1e-300)
+            if not kept.any():
+                kept, found = np.ones(1, dtype=bool), Cells(np.ones(1), np.ones(1), np.zeros(1), np.zeros(1))
+            p, q = found.p[kept], found.q[kept]
+            atoms.append((np.log(p) - np.log(q), p))
+        return Cumulants._gathered(atoms, [count for _, count in parts])
+
+    @staticmethod
+    def _gathered(atoms: Sequence[tuple[Floats, Floats]], counts: Sequence[int]) -> Cumulants:
+        sizes = [len(mass) for _, mass in atoms]
         starts = np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.intp)
-        return Cumulants(np.concatenate(losses), np.log(np.concatenate(masses)), starts, np.array(counts))
+        loss, mass = (np.concatenate(each) for each in zip(*atoms, strict=True))
+        return Cumulants(loss, np.log(mass), starts, np.array(counts, dtype=float))
 
     @property
     def steepest(self) -> float:
@@ -78,12 +93,13 @@ class Cumulants:
 def tilt_for_delta(cumulants: Cumulants, log_delta: float) -> float:
     """Return t such that the saddle-point estimate of delta at epsilon = K'(t) is about e**log_delta.
 
-    ln delta ~ K - t K' - ln(2 pi K'')/2 - ln t - ln(1 + t) (Alghamdi et al. 2022, equation 23).
+    ln delta ~ K - t K' - ln(2 pi K'')/2 - ln t - ln(1 + t) (Alghamdi et al. 2022, equation 23), but never above the
+    bound K - t K' - ln(e (1 + t)) that needs no density.
     """
 
     def estimate(tilt: float) -> float:
         k, mean, variance = cumulants.moments(tilt)
-        return k - tilt * mean - 0.5 * log(2 * pi * variance + 1e-300) - log(tilt) - log1p(tilt)
+        return k - tilt * mean - 0.5 * log(2 * pi * variance * tilt**2 + 7.39) - log1p(tilt)
 
     return _decreasing_root(estimate, log_delta, cumulants.steepest)
 

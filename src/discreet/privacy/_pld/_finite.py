@@ -100,6 +100,11 @@ class FinitePair:
         biggest = float(np.max(np.abs(self._loss), initial=0.0))
         return Cells(p, q, factor * p, factor * q, 4 * self.error + 8 * ROUNDING * (1 + biggest))
 
+    def quantiles(self, log_tail: float, cells: int) -> Floats:  # noqa: ARG002  the loss is bounded
+        """Between the atoms, or between some of them."""
+        between = (self._loss[1:] + self._loss[:-1]) / 2
+        return between[:: max(1, len(between) // cells)] if len(between) else self._loss + 1.0
+
     def partition(self, step: float, log_tail: float) -> Partition:  # noqa: ARG002
         """Cells centred on the lattice, or else on the heaviest atom."""
         lattice = self.lattice

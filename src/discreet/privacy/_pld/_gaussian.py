@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
-from discreet.privacy._pld._sampling import sampled_cells, sampled_loss, unsampled_losses
+from discreet.privacy._pld._sampling import sampled_cells, sampled_loss, sampled_losses, unsampled_losses
 
 if TYPE_CHECKING:
     from discreet.privacy._pld._pair import Floats
@@ -28,11 +28,11 @@ def _normal_masses(cuts: Floats, mean: float, noise: float) -> tuple[Floats, Flo
 
     z = (cuts - mean) / noise
     below, above = ndtr(z), ndtr(-z)
-    with np.errstate(invalid="ignore"):
-        wobble = ROUNDING * (24 + 24 * np.minimum(z * z, 1e6))
+    finite = np.where(np.isfinite(z), z, 0.0)
     left = z[1:] <= 0
     mass = np.where(left, below[1:] - below[:-1], above[:-1] - above[1:])
-    low, high = wobble * below, wobble * above
+    low = ROUNDING * (24 + 24 * np.minimum(finite, 0.0) ** 2) * below
+    high = ROUNDING * (24 + 24 * np.maximum(finite, 0.0) ** 2) * above
     error = np.where(left, low[1:] + low[:-1], high[:-1] + high[1:])
     return np.maximum(mass, 0.0), error + 1e-305
 
@@ -79,6 +79,12 @@ class GaussianPair:
         finite = x[np.isfinite(x)]
         error_x = 16 * ROUNDING * (float(np.max(np.abs(finite), initial=0.0)) + 1) / self.noise**2
         return sampled_cells(Cells(p, q, p_error, q_error, error_x), self.rate, error)
+
+    def quantiles(self, log_tail: float, cells: int) -> Floats:
+        """Equally spaced outcomes."""
+        reach = self.noise * sqrt(-2 * log_tail)
+        base = (2 * np.linspace(-reach, 1 + reach, cells) - 1) / (2 * self.noise**2)
+        return sampled_losses(base, self.rate)
 
     def partition(self, step: float, log_tail: float) -> Partition:
         """Uniform cells; near the least loss ln(1 - rate), where the density is steep, one cell on the grid."""

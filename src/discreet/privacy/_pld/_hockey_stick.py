@@ -53,8 +53,7 @@ def epsilon_of(sum_of_losses: Composition, delta: float, *, upper: bool) -> floa
     c = sum_of_losses
     if upper and delta <= c.infinity:
         return inf
-    holds = delta_of(c, 0.0, upper=upper) <= delta
-    if holds:
+    if upper and delta_of(c, 0.0, upper=True) <= delta:
         return 0.0
     low, high = 0.0, max(c.top, 0.0) + 2 * c.loss_error + 1e-300
     if delta_of(c, high, upper=upper) > delta:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
-from discreet.privacy._pld._sampling import sampled_cells, sampled_loss, unsampled_losses
+from discreet.privacy._pld._sampling import sampled_cells, sampled_loss, sampled_losses, unsampled_losses
 
 if TYPE_CHECKING:
     from discreet.privacy._pld._pair import Floats
@@ -60,6 +60,12 @@ class LaplacePair:
         q[top] += 0.5 * np.exp(-epsilon)
         factor = ROUNDING * (24 + 8 * epsilon)
         return sampled_cells(Cells(p, q, factor * p + 1e-305, factor * q + 1e-305), self.rate, error)
+
+    def quantiles(self, log_tail: float, cells: int) -> Floats:  # noqa: ARG002  the loss is bounded
+        """Equally spaced losses before sampling, the atoms inside."""
+        edges = sampled_losses(np.linspace(-1 / self.scale, 1 / self.scale, cells), self.rate)
+        width = (edges[-1] - edges[0]) * SLIVER
+        return edges[:-1] + np.where(np.arange(cells - 1) == 0, width, 0.0)
 
     def partition(self, step: float, log_tail: float) -> Partition:
         """Both atoms alone in their cells, at the middle of which the grid goes through them if `step` divides."""

@@ -82,6 +82,10 @@ class Pair(Protocol):
         """Return the masses between increasing losses `edges`."""
         ...
 
+    def quantiles(self, log_tail: float, cells: int) -> Floats:
+        """Return about that many cuts, fine where the loss has structure. Only for choosing tilts and meshes."""
+        ...
+
     def partition(self, step: float, log_tail: float) -> Partition:
         """Return cells of width about `step` whose merged losses lie close to a grid of that step."""
         ...

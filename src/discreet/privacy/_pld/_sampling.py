@@ -23,6 +23,13 @@ def sampled_loss(loss: float, rate: float) -> float:
     return float(np.logaddexp(np.log1p(-rate), np.log(rate) + loss))
 
 
+def sampled_losses(losses: Floats, rate: float) -> Floats:
+    """Return `sampled_loss` of each."""
+    if rate == 1.0:
+        return losses
+    return np.logaddexp(np.log1p(-rate), np.log(rate) + losses)
+
+
 def unsampled_losses(losses: Floats, rate: float) -> tuple[Floats, float]:
     """Return the losses before sampling, and a bound on the error this makes, measured as a loss after sampling.
 

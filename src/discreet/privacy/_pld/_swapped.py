@@ -53,6 +53,10 @@ class Swapped:
             found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1], found.edge_error
         )
 
+    def quantiles(self, log_tail: float, cells: int) -> Floats:
+        """The same cuts."""
+        return -self.pair.quantiles(log_tail, cells)[::-1]
+
     def partition(self, step: float, log_tail: float) -> Partition:
         """The same cells."""
         found = self.pair.partition(step, log_tail)
