@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, exp, inf, log, sqrt
+from math import ceil, inf, log, log1p, sqrt
 from typing import TYPE_CHECKING
 
 from discreet.privacy._pld._compose import Composition, WindowTooLargeError, compose
@@ -34,7 +34,7 @@ class _Plan:
     parts: Parts
     tilt: float
     guess: float
-    log_tail: float
+    spans: Sequence[tuple[float, float]]
     width: float
 
     @property
@@ -54,7 +54,7 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     return _bracket(
         plans,
         lambda composition, upper: epsilon_of(composition, delta, upper=upper),
-        lambda plan: gap * max(plan.guess, 1e-6),
+        lambda _: gap * max(plans[0].guess, 1e-6),
         gap,
         inf,
     )
@@ -100,12 +100,27 @@ def _plans(
             cumulants = Cumulants.rough(each, log_tail, max(12, min(COARSE, 100_000 // len(each))))
             tilt = tilt_of(cumulants)
             k, mean, variance = cumulants.moments(tilt)
-            wanted = max(-640.0, k - tilt * mean - log(1 + count) - 25.0)
-            if log_delta is not None or wanted > log_tail - 5.0:
+            reached = k - tilt * mean - log1p(tilt)
+            if log_delta is not None or reached - log(count) - 14.0 > log_tail:
                 break
-            log_tail = wanted - 10.0
-        plans.append(_Plan(each, tilt, max(mean, 0.0), log_tail, sqrt(max(variance, 0.0))))
-    return plans
+            log_tail = max(-640.0, reached - log(count) - 24.0)
+        guess = (k - log1p(tilt) - log_delta) / tilt if log_delta is not None else mean
+        plans.append(_Plan(each, tilt, max(guess, 0.0), _spans(each, log_tail, tilt, cumulants), sqrt(max(variance, 0.0))))
+    return sorted(plans, key=lambda plan: -plan.guess)
+
+
+def _spans(parts: Parts, log_tail: float, tilt: float, cumulants: Cumulants) -> list[tuple[float, float]]:
+    """The losses that matter of each pair.
+
+    Raising losses below x to x adds at most e^{tilt x} to the sum of mass e^{tilt loss} = e^K: no more than e^-16 of
+    delta, over all copies, if x = (K - 16 - ln count) / tilt.
+    """
+    count = log(sum(n for _, n in parts))
+    found: list[tuple[float, float]] = []
+    for (pair, _), k in zip(parts, cumulants.each(tilt).tolist(), strict=True):
+        low, high = pair.span(log_tail)
+        found.append((min(max(low, (k - 16.0 - count) / tilt), high), high))
+    return found
 
 
 def _step(plan: _Plan, tolerance: float) -> float:
@@ -116,7 +131,7 @@ def _step(plan: _Plan, tolerance: float) -> float:
 
 def _fitted(plan: _Plan, wanted: float) -> float:
     """A mesh of about `wanted` that divides the lattice of the most used pair that has one, within the work limit."""
-    total = sum(high - low for low, high in (pair.span(plan.log_tail) for pair, _ in plan.parts))
+    total = sum(high - low for low, high in plan.spans)
     wanted = max(wanted, total / CELLS, 16 * plan.width / CELLS, 1e-13)
     lattices = [(count, pair.lattice) for pair, count in plan.parts]
     known = [(count, lattice) for count, lattice in lattices if lattice is not None and lattice.spacing > 1e-12]
@@ -129,9 +144,11 @@ def _fitted(plan: _Plan, wanted: float) -> float:
 
 
 def _measures(plan: _Plan, step: float, *, upper: bool) -> list[tuple[Measure, int]]:
-    if upper:
-        return [(upper_measure(pair, step, plan.log_tail), count) for pair, count in plan.parts]
-    return [(lower_measure(pair, step, plan.log_tail, plan.tilt), count) for pair, count in plan.parts]
+    found: list[tuple[Measure, int]] = []
+    for (pair, count), (low, high) in zip(plan.parts, plan.spans, strict=True):
+        measure = upper_measure(pair, step, low, high) if upper else lower_measure(pair, step, low, high, plan.tilt)
+        found.append((measure, count))
+    return found
 
 
 def _bracket(
@@ -148,7 +165,8 @@ def _bracket(
     for attempt in range(ROUNDS):
         for index, plan in enumerate(plans):
             low, high = best[index]
-            if attempt and high <= lower * (1 + gap):
+            lower = max(each for each, _ in best)
+            if high <= lower * (1 + gap):
                 continue  # the other direction decides
             try:
                 high = min(high, value(compose(_measures(plan, steps[index], upper=True), plan.tilt, upper=True), True))

@@ -105,10 +105,10 @@ class FinitePair:
         between = (self._loss[1:] + self._loss[:-1]) / 2
         return between[:: max(1, len(between) // cells)] if len(between) else self._loss + 1.0
 
-    def partition(self, step: float, log_tail: float) -> Partition:  # noqa: ARG002
+    def partition(self, step: float, low: float, high: float) -> Partition:
         """Cells centred on the lattice, or else on the heaviest atom."""
         lattice = self.lattice
-        low, high = self.span(0.0)
+        low, high = max(low, self.span(0.0)[0]), min(high, self.span(0.0)[1])
         heaviest = float(self._loss[int(np.argmax(self._p))]) if len(self._loss) else 0.0
         origin = lattice.origin if lattice else heaviest
         first, last = np.floor((low - origin) / step) - 1, np.ceil((high - origin) / step) + 1

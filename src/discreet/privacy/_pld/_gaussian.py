@@ -86,13 +86,13 @@ class GaussianPair:
         base = (2 * np.linspace(-reach, 1 + reach, cells) - 1) / (2 * self.noise**2)
         return sampled_losses(base, self.rate)
 
-    def partition(self, step: float, log_tail: float) -> Partition:
+    def partition(self, step: float, low: float, high: float) -> Partition:
         """Uniform cells; near the least loss ln(1 - rate), where the density is steep, one cell on the grid."""
-        low, high = self.span(log_tail)
         if self.rate == 1.0:
             first, last = np.floor(low / step), np.ceil(high / step)
             return Partition(0.0, (np.arange(first, last) + 0.5) * step)
         bottom = max(low, log1p(-self.rate)) + BOTTOM * step
+        high = max(high, bottom)
         cells = self.cells(np.array([bottom]))
         origin = float(np.log(cells.p[0] / cells.q[0])) if cells.q[0] > 0 and cells.p[0] > 0 else bottom
         first, last = np.floor((bottom - origin) / step + 1), np.ceil((high - origin) / step)

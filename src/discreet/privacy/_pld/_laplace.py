@@ -67,9 +67,9 @@ class LaplacePair:
         width = (edges[-1] - edges[0]) * SLIVER
         return edges[:-1] + np.where(np.arange(cells - 1) == 0, width, 0.0)
 
-    def partition(self, step: float, log_tail: float) -> Partition:
+    def partition(self, step: float, low: float, high: float) -> Partition:
         """Both atoms alone in their cells, at the middle of which the grid goes through them if `step` divides."""
-        low, high = self.span(log_tail)
+        low, high = self.span(0.0)
         inner = low + step * (np.arange(1, max(1.0, np.ceil((high - low) / step) - 1)) + 0.5)
         inner = inner[inner < high - 1.25 * step]
         sliver = SLIVER * min(step, high - low)

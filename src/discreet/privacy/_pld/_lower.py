@@ -50,13 +50,13 @@ def _mixed(cells: Cells, origin: float, step: float) -> tuple[Floats, Floats, Fl
     return spread(p), spread(q), spread(cells.p_error), spread(cells.q_error)
 
 
-def lower_measure(pair: Pair, step: float, log_tail: float, tilt: float) -> Measure:
+def lower_measure(pair: Pair, step: float, low: float, high: float, tilt: float) -> Measure:
     """Return a measure whose hockey-stick curve lies below that of `pair`, also after any composition.
 
     Every mass sits at a grid point at or below its certified loss; the grid is moved down by the amount that wastes
     least under the tilt e^{tilt * loss}. Cells without P- or Q-mass are dropped. proofs/accounting.md, section 3.
     """
-    partition = pair.partition(step, log_tail)
+    partition = pair.partition(step, low, high)
     cells = pair.cells(partition.edges)
     p, q, p_error, q_error = _mixed(cells, partition.origin, step)
     p = (p - p_error) * (1 - 16 * ROUNDING)

@@ -86,6 +86,6 @@ class Pair(Protocol):
         """Return about that many cuts, fine where the loss has structure. Only for choosing tilts and meshes."""
         ...
 
-    def partition(self, step: float, log_tail: float) -> Partition:
-        """Return cells of width about `step` whose merged losses lie close to a grid of that step."""
+    def partition(self, step: float, low: float, high: float) -> Partition:
+        """Return cells of width about `step` from `low` to `high` whose merged losses lie close to a grid of that step."""
         ...

@@ -57,7 +57,7 @@ class Swapped:
         """The same cuts."""
         return -self.pair.quantiles(log_tail, cells)[::-1]
 
-    def partition(self, step: float, log_tail: float) -> Partition:
+    def partition(self, step: float, low: float, high: float) -> Partition:
         """The same cells."""
-        found = self.pair.partition(step, log_tail)
+        found = self.pair.partition(step, -high, -low)
         return Partition(-found.origin, -found.edges[::-1])

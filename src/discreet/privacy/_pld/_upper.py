@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from discreet.privacy._pld._pair import Pair
 
 
-def upper_measure(pair: Pair, step: float, log_tail: float) -> Measure:
+def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
     """Return a measure whose hockey-stick curve lies above that of `pair`, also after any composition.
 
     The mass (p, q) of a cell g <= L <= g + h becomes b at g + h and a = p - b at g, with the same p and q
     (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, Section 3): b = (p - q e^g) / (1 - e^-h), a spread of the
     likelihood ratio that keeps its mean. Rounding only ever adds mass or moves it up: proofs/accounting.md, section 2.
+    What lies below `low` is moved up to it, what lies above `high` to infinity.
     """
-    low, high = pair.span(log_tail)
     lattice = pair.lattice
     origin = lattice.origin if lattice else 0.0
     first, last = floor((low - origin) / step) - 1, ceil((high - origin) / step) + 1
