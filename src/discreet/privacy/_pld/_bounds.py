@@ -162,7 +162,8 @@ def _bracket(
     best = [(0.0, worst)] * len(plans)
     steps = [_step(plan, tolerance(plan)) for plan in plans]
     lower = upper = 0.0
-    for attempt in range(ROUNDS):
+    earlier: list[tuple[float, float] | None] = [None] * len(plans)  # mesh and width the round before
+    for _ in range(ROUNDS):
         for index, plan in enumerate(plans):
             low, high = best[index]
             lower = max(each for each, _ in best)
@@ -179,11 +180,19 @@ def _bracket(
         if upper <= lower * (1 + gap) or upper == 0.0:
             break
         finer: list[float] = []
-        for plan, step, (low, high) in zip(plans, steps, best, strict=True):
+        for index, (plan, step, (low, high)) in enumerate(zip(plans, steps, best, strict=True)):
             width = (high - low) / max(low, 1e-300) if high < inf else 100.0
-            ratio = min(0.7, max(0.1, 0.85 * sqrt(gap / max(width, 1e-300))))
-            finer.append(_fitted(plan, step * ratio))
+            finer.append(_fitted(plan, step * _refinement(step, width, gap, earlier[index])))
+            earlier[index] = (step, width)
         if finer == steps:
             break
         steps = finer
     return lower, upper
+
+
+def _refinement(step: float, width: float, gap: float, earlier: tuple[float, float] | None) -> float:
+    """By what factor to refine the mesh, from the order of convergence seen so far (two, until seen otherwise)."""
+    order = 2.0
+    if earlier is not None and 0 < width < earlier[1] and step < earlier[0]:
+        order = min(2.0, max(0.5, log(earlier[1] / width) / log(earlier[0] / step)))
+    return min(0.7, max(0.1, (0.7 * gap / max(width, 1e-300)) ** (1 / order)))

@@ -37,7 +37,8 @@ class Composition:
 
     The bound's mass at loss[i] is mass[i] e^{log_scale - tilt loss[i]}, with mass[i] within `error` of it; the factor
     is right within `log_error` of its logarithm and the losses within `loss_error`. At most `outside` of the tilted
-    mass lies outside the window on both sides together; it was folded into the window. `top` is where the window ends.
+    mass lies outside the window, and was folded into it; at most `beyond` of it lies at or above `top`, where the window
+    ends.
     """
 
     loss: Floats
@@ -46,6 +47,7 @@ class Composition:
     log_scale: float
     error: float
     outside: float
+    beyond: float
     top: float
     infinity: float
     log_error: float
@@ -58,7 +60,7 @@ def compose(parts: Parts, tilt: float, *, upper: bool) -> Composition:
     cumulants = Cumulants.of(parts)
     constants = cumulants.each(tilt).tolist()
     origin, first = fsum(n * part.origin for part, n in parts), sum(n * part.first for part, n in parts)
-    low, high = _window(cumulants, tilt, parts)
+    (low, high), (cut_low, cut_high) = _window(cumulants, tilt, parts)
     begin = floor((low - origin) / step) - 1
     size = smooth_size(ceil((high - origin) / step) + 2 - begin)
     if size > LARGEST_WINDOW:
@@ -67,13 +69,16 @@ def compose(parts: Parts, tilt: float, *, upper: bool) -> Composition:
     mass, error = _convolved(weights, [n for _, n in parts], size)
     log_scale = fsum(n * k for (_, n), k in zip(parts, constants, strict=True))
     biggest = max(abs(low), abs(high)) + fsum(n * abs(part.origin) for part, n in parts)
+    last = first + sum(n * (len(part.mass) - 1) for part, n in parts)
+    inside = slice(max(0, first - begin), min(size, last - begin + 1))  # no sum lies elsewhere
     return Composition(
-        loss=origin + step * (begin + np.arange(size)),
-        mass=np.roll(mass, (first - begin) % size),
+        loss=origin + step * (begin + np.arange(size)[inside]),
+        mass=np.roll(mass, (first - begin) % size)[inside],
         tilt=tilt,
         log_scale=log_scale,
         error=error,
-        outside=2.02 * exp(LOG_OUTSIDE),
+        outside=1.01 * exp(LOG_OUTSIDE) * (cut_low + cut_high),
+        beyond=1.01 * exp(LOG_OUTSIDE) * cut_high,
         top=origin + step * (begin + size),
         infinity=_infinity(parts, upper=upper),
         log_error=4 * ROUNDING * fsum(n * abs(k) for (_, n), k in zip(parts, constants, strict=True)),
@@ -101,8 +106,10 @@ def _tilted(part: Measure, tilt: float, constant: float, *, upper: bool) -> Floa
     return np.exp(exponent) * (1 + slack if upper else 1 - slack)
 
 
-def _window(cumulants: Cumulants, tilt: float, parts: Parts) -> tuple[float, float]:
-    """Losses between which all but 2 e^LOG_OUTSIDE of the tilted sum lies: Chernoff's bound at a few parameters.
+def _window(cumulants: Cumulants, tilt: float, parts: Parts) -> tuple[tuple[float, float], tuple[bool, bool]]:
+    """Losses below and above which at most e^LOG_OUTSIDE of the tilted sum lies, and whether any of it does.
+
+    Chernoff's bound at a few parameters:
 
     P(S >= x) <= e^{K(t + u) - K(t) - u x} and P(S <= x) <= e^{K(t - u) - K(t) + u x} for every u > 0.
     """
@@ -111,11 +118,12 @@ def _window(cumulants: Cumulants, tilt: float, parts: Parts) -> tuple[float, flo
     unit = 1 / max(sqrt(max(variance, 0.0)), 0.05 * step)
     low = fsum(n * float(part.losses()[0]) for part, n in parts) - step
     high = fsum(n * float(part.losses()[-1]) for part, n in parts) + step
+    least, most = low, high
     for reach in REACHES:
         u = reach * unit
         low = max(low, (LOG_OUTSIDE - (cumulants.total(tilt - u) - k)) / u)
         high = min(high, (cumulants.total(tilt + u) - k - LOG_OUTSIDE) / u)
-    return low, max(high, low + step)
+    return (low, max(high, low + step)), (low > least, high < most)
 
 
 def _convolved(weights: Sequence[Floats], counts: Sequence[int], size: int) -> tuple[Floats, float]:

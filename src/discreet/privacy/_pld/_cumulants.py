@@ -64,10 +64,14 @@ class Cumulants:
         """The largest tilt worth trying: beyond it the exponent of a single atom would lose digits."""
         return 1e4 / max(1e-12, float(np.max(np.abs(self.loss))))
 
+    @property
+    def _sizes(self) -> NDArray[np.intp]:
+        return np.diff(np.append(self.starts, len(self.loss)))
+
     def _weights(self, tilt: float) -> tuple[Floats, Floats]:
         exponent = self.log_mass + tilt * self.loss
         peak = np.maximum.reduceat(exponent, self.starts)
-        sizes = np.diff(np.append(self.starts, len(exponent)))
+        sizes = self._sizes
         weight = np.exp(exponent - np.repeat(peak, sizes))
         total = np.add.reduceat(weight, self.starts)
         weight /= np.repeat(total, sizes)
@@ -75,7 +79,10 @@ class Cumulants:
 
     def each(self, tilt: float) -> Floats:
         """ln sum mass e^{tilt loss} of each part."""
-        return self._weights(tilt)[1]
+        exponent = self.log_mass + tilt * self.loss
+        peak = np.maximum.reduceat(exponent, self.starts)
+        exponent -= np.repeat(peak, self._sizes)
+        return peak + np.log(np.add.reduceat(np.exp(exponent, out=exponent), self.starts))
 
     def total(self, tilt: float) -> float:
         """K(tilt)."""
@@ -85,8 +92,7 @@ class Cumulants:
         """K, K' and K'' at `tilt`: the last two are the mean and the variance of the tilted sum."""
         weight, each = self._weights(tilt)
         mean = np.add.reduceat(weight * self.loss, self.starts)
-        sizes = np.diff(np.append(self.starts, len(weight)))
-        spread = np.add.reduceat(weight * (self.loss - np.repeat(mean, sizes)) ** 2, self.starts)
+        spread = np.add.reduceat(weight * (self.loss - np.repeat(mean, self._sizes)) ** 2, self.starts)
         return float(self.counts @ each), float(self.counts @ mean), float(self.counts @ spread)
 
 

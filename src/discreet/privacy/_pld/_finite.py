@@ -14,7 +14,7 @@ from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.privacy._pld._pair import Floats
+    from discreet.privacy._pld._pair import Floats, Pair
 
 
 def _empty() -> Floats:
@@ -99,6 +99,10 @@ class FinitePair:
         factor = self.error + ROUNDING * len(self._loss)
         biggest = float(np.max(np.abs(self._loss), initial=0.0))
         return Cells(p, q, factor * p, factor * q, 4 * self.error + 8 * ROUNDING * (1 + biggest))
+
+    def weaker(self, step: float) -> Pair:  # noqa: ARG002
+        """Itself."""
+        return self
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:  # noqa: ARG002  the loss is bounded
         """Between the atoms, or between some of them."""

@@ -12,7 +12,7 @@ from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
 from discreet.privacy._pld._sampling import sampled_cells, sampled_loss, sampled_losses, unsampled_losses
 
 if TYPE_CHECKING:
-    from discreet.privacy._pld._pair import Floats
+    from discreet.privacy._pld._pair import Floats, Pair
 
 BOTTOM = 6.0  # steps above the least loss that one cell of the lower bound takes together
 
@@ -79,6 +79,10 @@ class GaussianPair:
         finite = x[np.isfinite(x)]
         error_x = 16 * ROUNDING * (float(np.max(np.abs(finite), initial=0.0)) + 1) / self.noise**2
         return sampled_cells(Cells(p, q, p_error, q_error, error_x), self.rate, error)
+
+    def weaker(self, step: float) -> Pair:  # noqa: ARG002
+        """Itself."""
+        return self
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:
         """Equally spaced outcomes."""

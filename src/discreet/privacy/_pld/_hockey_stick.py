@@ -31,7 +31,9 @@ def delta_of(sum_of_losses: Composition, epsilon: float, *, upper: bool) -> floa
     weight = np.exp(weight - peak)
     if upper:
         total = float(weight @ mass) + c.error * float(np.sum(weight))
-        total += c.outside * exp(min(700.0, min(0.0, -c.tilt * (c.top - moved)) - peak))
+        total += c.beyond * exp(min(700.0, min(0.0, -c.tilt * (c.top - moved)) - peak))
+        if moved < c.loss[0]:  # what was folded into the window from below it may lie above epsilon
+            total += c.outside * exp(min(700.0, -peak))
     else:
         total = float(weight @ np.maximum(mass - c.error, 0.0)) - c.outside
     if total <= 0:

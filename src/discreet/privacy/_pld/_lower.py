@@ -39,7 +39,11 @@ def _mixed(cells: Cells, origin: float, step: float) -> tuple[Floats, Floats, Fl
     for _ in range(ROUNDS):
         below = np.minimum(kept * from_below, SHARE)
         above = np.minimum(kept * from_above, SHARE)
-        kept = 1.0 - np.append(below[1:], 0.0) - np.insert(above[:-1], 0, 0.0)
+        before, kept = kept, np.ones(len(p))
+        kept[:-1] -= below[1:]
+        kept[1:] -= above[:-1]
+        if np.max(np.abs(kept - before)) < 1e-15:
+            break
 
     def spread(mass: Floats) -> Floats:
         out = kept * mass
@@ -56,6 +60,7 @@ def lower_measure(pair: Pair, step: float, low: float, high: float, tilt: float)
     Every mass sits at a grid point at or below its certified loss; the grid is moved down by the amount that wastes
     least under the tilt e^{tilt * loss}. Cells without P- or Q-mass are dropped. proofs/accounting.md, section 3.
     """
+    pair = pair.weaker(step)
     partition = pair.partition(step, low, high)
     cells = pair.cells(partition.edges)
     p, q, p_error, q_error = _mixed(cells, partition.origin, step)

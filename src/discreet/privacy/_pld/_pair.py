@@ -82,6 +82,10 @@ class Pair(Protocol):
         """Return the masses between increasing losses `edges`."""
         ...
 
+    def weaker(self, step: float) -> Pair:
+        """Return a pair that this one dominates and whose lattice `step` divides, where that is cheap; else itself."""
+        ...
+
     def quantiles(self, log_tail: float, cells: int) -> Floats:
         """Return about that many cuts, fine where the loss has structure. Only for choosing tilts and meshes."""
         ...

@@ -53,6 +53,10 @@ class Swapped:
             found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1], found.edge_error
         )
 
+    def weaker(self, step: float) -> Pair:
+        """The same of the other direction."""
+        return Swapped(self.pair.weaker(step))
+
     def quantiles(self, log_tail: float, cells: int) -> Floats:
         """The same cuts."""
         return -self.pair.quantiles(log_tail, cells)[::-1]
