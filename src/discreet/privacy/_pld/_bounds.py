@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf, log, log1p, sqrt
+from math import ceil, fsum, inf, log, log1p, sqrt
 from typing import TYPE_CHECKING
 
 from discreet.privacy._pld._compose import Composition, WindowTooLargeError, compose
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROUNDS = 6  # meshes tried
 CELLS = 1 << 21  # cells of all pairs together, at most: the work limit
+MANY = 50  # parts, from which on closed forms are used
+TOO_MANY = 2000  # parts, from which on one mesh has to do
 COARSE = 600  # cells of a pair when only the tilt is sought
 
 
@@ -51,13 +53,14 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     are chosen adaptively from a family that each pair dominates: Zhu, Dong and Wang 2022, Theorem 10).
     """
     plans = _plans(parts, log(max(delta, 1e-290)), lambda c: tilt_for_delta(c, log(max(delta, 1e-290))), symmetric=symmetric)
-    return _bracket(
+    lower, upper = _bracket(
         plans,
         lambda composition, upper: epsilon_of(composition, delta, upper=upper),
         lambda _: gap * max(plans[0].guess, 1e-6),
         gap,
-        inf,
+        _largest_loss(plans, delta),
     )
+    return min(lower, upper), upper
 
 
 def delta_bounds(parts: Parts, epsilon: float, gap: float = 1e-3, *, symmetric: bool = True) -> tuple[float, float]:
@@ -109,6 +112,18 @@ def _plans(
     return sorted(plans, key=lambda plan: -plan.guess)
 
 
+def _largest_loss(plans: Sequence[_Plan], delta: float) -> float:
+    """No epsilon is larger than the largest finite loss, unless infinite losses have more than delta."""
+    found = 0.0
+    for plan in plans:
+        if not all(pair.bounded for pair, _ in plan.parts):
+            return inf
+        if fsum(count * pair.infinity[1] for pair, count in plan.parts) > delta * (1 - 1e-12):
+            return inf
+        found = max(found, fsum(count * max(high, 0.0) for (_, count), (_, high) in zip(plan.parts, plan.spans, strict=True)))
+    return found * (1 + 1e-12) + 1e-300
+
+
 def _spans(parts: Parts, log_tail: float, tilt: float, cumulants: Cumulants) -> list[tuple[float, float]]:
     """The losses that matter of each pair.
 
@@ -146,7 +161,13 @@ def _fitted(plan: _Plan, wanted: float) -> float:
 def _measures(plan: _Plan, step: float, *, upper: bool) -> list[tuple[Measure, int]]:
     found: list[tuple[Measure, int]] = []
     for (pair, count), (low, high) in zip(plan.parts, plan.spans, strict=True):
-        measure = upper_measure(pair, step, low, high) if upper else lower_measure(pair, step, low, high, plan.tilt)
+        closed = pair.measures(step) if len(plan.parts) > MANY else None
+        if closed is not None:
+            measure = closed[upper]
+        elif upper:
+            measure = upper_measure(pair, step, low, high)
+        else:
+            measure = lower_measure(pair, step, low, high, plan.tilt)
         found.append((measure, count))
     return found
 
@@ -160,10 +181,11 @@ def _bracket(
 ) -> tuple[float, float]:
     """Refine meshes until upper and lower are within `gap`; every bound found on the way is valid, so keep the best."""
     best = [(0.0, worst)] * len(plans)
-    steps = [_step(plan, tolerance(plan)) for plan in plans]
+    only = len(plans[0].parts) >= TOO_MANY
+    steps = [_step(plan, tolerance(plan) * (0.15 if only else 1.0)) for plan in plans]
     lower = upper = 0.0
     earlier: list[tuple[float, float] | None] = [None] * len(plans)  # mesh and width the round before
-    for _ in range(ROUNDS):
+    for _ in range(1 if only else ROUNDS):
         for index, plan in enumerate(plans):
             low, high = best[index]
             lower = max(each for each, _ in best)

@@ -12,9 +12,10 @@ import numpy as np
 from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
 
 if TYPE_CHECKING:
+    from discreet.privacy._pld._measure import Measure
     from collections.abc import Sequence
 
-    from discreet.privacy._pld._pair import Floats, Pair
+    from discreet.privacy._pld._pair import Floats
 
 
 def _empty() -> Floats:
@@ -66,6 +67,11 @@ class FinitePair:
         return found * (1 - slack), found * (1 + slack) + self.defect
 
     @property
+    def bounded(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def symmetric(self) -> bool:
         """Whether exchanging P and Q permutes the entries."""
         there = sorted(zip(self.p, self.q, strict=True))
@@ -100,9 +106,9 @@ class FinitePair:
         biggest = float(np.max(np.abs(self._loss), initial=0.0))
         return Cells(p, q, factor * p, factor * q, 4 * self.error + 8 * ROUNDING * (1 + biggest))
 
-    def weaker(self, step: float) -> Pair:  # noqa: ARG002
-        """Itself."""
-        return self
+    def measures(self, step: float) -> tuple[Measure, Measure] | None:  # noqa: ARG002
+        """No closed form."""
+        return None
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:  # noqa: ARG002  the loss is bounded
         """Between the atoms, or between some of them."""

@@ -12,7 +12,8 @@ from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
 from discreet.privacy._pld._sampling import sampled_cells, sampled_loss, sampled_losses, unsampled_losses
 
 if TYPE_CHECKING:
-    from discreet.privacy._pld._pair import Floats, Pair
+    from discreet.privacy._pld._measure import Measure
+    from discreet.privacy._pld._pair import Floats
 
 BOTTOM = 6.0  # steps above the least loss that one cell of the lower bound takes together
 
@@ -50,6 +51,7 @@ class GaussianPair:
 
     infinity = (0.0, 0.0)
     missing = (0.0, 0.0)
+    bounded = False
 
     @property
     def symmetric(self) -> bool:
@@ -80,9 +82,9 @@ class GaussianPair:
         error_x = 16 * ROUNDING * (float(np.max(np.abs(finite), initial=0.0)) + 1) / self.noise**2
         return sampled_cells(Cells(p, q, p_error, q_error, error_x), self.rate, error)
 
-    def weaker(self, step: float) -> Pair:  # noqa: ARG002
-        """Itself."""
-        return self
+    def measures(self, step: float) -> tuple[Measure, Measure] | None:  # noqa: ARG002
+        """No closed form."""
+        return None
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:
         """Equally spaced outcomes."""

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.privacy._pld._laplace_grid import fits, laplace_lower, laplace_upper
 from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
 from discreet.privacy._pld._sampling import sampled_cells, sampled_loss, sampled_losses, unsampled_losses
 
 if TYPE_CHECKING:
-    from discreet.privacy._pld._pair import Floats, Pair
+    from discreet.privacy._pld._measure import Measure
+    from discreet.privacy._pld._pair import Floats
 
 SLIVER = 1e-6  # of a step: how far beside an atom the lower bound cuts, so that rounding never cuts on the wrong side
 
@@ -29,6 +31,7 @@ class LaplacePair:
 
     infinity = (0.0, 0.0)
     missing = (0.0, 0.0)
+    bounded = True
 
     @property
     def symmetric(self) -> bool:
@@ -61,16 +64,9 @@ class LaplacePair:
         factor = ROUNDING * (24 + 8 * epsilon)
         return sampled_cells(Cells(p, q, factor * p + 1e-305, factor * q + 1e-305), self.rate, error)
 
-    def weaker(self, step: float) -> Pair:
-        """A little more noise, so that the atoms are a whole number of steps apart.
-
-        Lap(c) with c > b is Lap(b) plus noise of its own (zero with probability b^2/c^2, else Lap(c)): post-processing.
-        """
-        steps = 2 / (self.scale * step)
-        whole = np.floor(steps)
-        if self.rate < 1.0 or whole < 1 or steps - whole < 1e-9 * steps or whole + 1 - steps < 1e-9 * steps:
-            return self
-        return LaplacePair(2 / (whole * step) * (1 + 4 * ROUNDING))
+    def measures(self, step: float) -> tuple[Measure, Measure] | None:
+        """Closed forms of both bounds, where they apply."""
+        return (laplace_lower(self, step), laplace_upper(self, step)) if fits(self, step) else None
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:  # noqa: ARG002  the loss is bounded
         """Equally spaced losses before sampling, the atoms inside."""

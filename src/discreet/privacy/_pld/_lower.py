@@ -60,7 +60,6 @@ def lower_measure(pair: Pair, step: float, low: float, high: float, tilt: float)
     Every mass sits at a grid point at or below its certified loss; the grid is moved down by the amount that wastes
     least under the tilt e^{tilt * loss}. Cells without P- or Q-mass are dropped. proofs/accounting.md, section 3.
     """
-    pair = pair.weaker(step)
     partition = pair.partition(step, low, high)
     cells = pair.cells(partition.edges)
     p, q, p_error, q_error = _mixed(cells, partition.origin, step)

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from discreet.privacy._pld._measure import Measure
+
     Floats = NDArray[np.float64]
 
 ROUNDING = 2.0**-53  # unit round-off u of IEEE double arithmetic
@@ -70,6 +72,11 @@ class Pair(Protocol):
         ...
 
     @property
+    def bounded(self) -> bool:
+        """Whether `span` gives the largest finite loss, up to round-off."""
+        ...
+
+    @property
     def lattice(self) -> Lattice | None:
         """Where heavy atoms of the loss lie; None when there are none, or when they lie on no lattice."""
         ...
@@ -82,8 +89,8 @@ class Pair(Protocol):
         """Return the masses between increasing losses `edges`."""
         ...
 
-    def weaker(self, step: float) -> Pair:
-        """Return a pair that this one dominates and whose lattice `step` divides, where that is cheap; else itself."""
+    def measures(self, step: float) -> tuple[Measure, Measure] | None:
+        """Return a lower and an upper measure on a grid of that step where closed forms are known."""
         ...
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:

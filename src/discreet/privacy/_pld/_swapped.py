@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.privacy._pld._pair import Cells, Lattice, Pair, Partition
 
 if TYPE_CHECKING:
+    from discreet.privacy._pld._measure import Measure
     from discreet.privacy._pld._pair import Floats
 
 
@@ -53,9 +54,14 @@ class Swapped:
             found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1], found.edge_error
         )
 
-    def weaker(self, step: float) -> Pair:
-        """The same of the other direction."""
-        return Swapped(self.pair.weaker(step))
+    def measures(self, step: float) -> tuple[Measure, Measure] | None:
+        """Those of the pair, if both directions are alike."""
+        return self.pair.measures(step) if self.pair.symmetric else None
+
+    @property
+    def bounded(self) -> bool:
+        """As the pair; nobody composes a pair that is bounded on one side only."""
+        return self.pair.bounded
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:
         """The same cuts."""
