@@ -52,7 +52,9 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     events of more than delta reveal the record outright. Valid for mechanisms fixed in advance (also when their outputs
     are chosen adaptively from a family that each pair dominates: Zhu, Dong and Wang 2022, Theorem 10).
     """
-    plans = _plans(parts, log(max(delta, 1e-290)), lambda c: tilt_for_delta(c, log(max(delta, 1e-290))), symmetric=symmetric)
+    plans = _plans(
+        parts, log(max(delta, 1e-290)), lambda c: tilt_for_delta(c, log(max(delta, 1e-290))), symmetric=symmetric
+    )
     lower, upper = _bracket(
         plans,
         lambda composition, upper: epsilon_of(composition, delta, upper=upper),
@@ -108,7 +110,9 @@ def _plans(
                 break
             log_tail = max(-640.0, reached - log(count) - 24.0)
         guess = (k - log1p(tilt) - log_delta) / tilt if log_delta is not None else mean
-        plans.append(_Plan(each, tilt, max(guess, 0.0), _spans(each, log_tail, tilt, cumulants), sqrt(max(variance, 0.0))))
+        plans.append(
+            _Plan(each, tilt, max(guess, 0.0), _spans(each, log_tail, tilt, cumulants), sqrt(max(variance, 0.0)))
+        )
     return sorted(plans, key=lambda plan: -plan.guess)
 
 
@@ -120,7 +124,9 @@ def _largest_loss(plans: Sequence[_Plan], delta: float) -> float:
             return inf
         if fsum(count * pair.infinity[1] for pair, count in plan.parts) > delta * (1 - 1e-12):
             return inf
-        found = max(found, fsum(count * max(high, 0.0) for (_, count), (_, high) in zip(plan.parts, plan.spans, strict=True)))
+        found = max(
+            found, fsum(count * max(high, 0.0) for (_, count), (_, high) in zip(plan.parts, plan.spans, strict=True))
+        )
     return found * (1 + 1e-12) + 1e-300
 
 
@@ -193,7 +199,9 @@ def _bracket(
                 continue  # the other direction decides
             try:
                 high = min(high, value(compose(_measures(plan, steps[index], upper=True), plan.tilt, upper=True), True))
-                low = max(low, value(compose(_measures(plan, steps[index], upper=False), plan.tilt, upper=False), False))
+                low = max(
+                    low, value(compose(_measures(plan, steps[index], upper=False), plan.tilt, upper=False), False)
+                )
             except WindowTooLargeError:
                 steps[index] *= 4.0
                 continue

@@ -95,7 +95,7 @@ def _infinity(parts: Parts, *, upper: bool) -> float:
 
 
 def _tilted(part: Measure, tilt: float, constant: float, *, upper: bool) -> Floats:
-    """mass e^{tilt loss - constant}, each entry rounded outward by a bound on the error of its exponent."""
+    """Mass e^{tilt loss - constant}, each entry rounded outward by a bound on the error of its exponent."""
     loss = part.losses()
     with np.errstate(divide="ignore"):
         logs = np.log(part.mass)

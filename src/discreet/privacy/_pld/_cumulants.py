@@ -78,7 +78,7 @@ class Cumulants:
         return weight, peak + np.log(total)
 
     def each(self, tilt: float) -> Floats:
-        """ln sum mass e^{tilt loss} of each part."""
+        """Ln sum mass e^{tilt loss} of each part."""
         exponent = self.log_mass + tilt * self.loss
         peak = np.maximum.reduceat(exponent, self.starts)
         exponent -= np.repeat(peak, self._sizes)

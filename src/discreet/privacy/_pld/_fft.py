@@ -49,6 +49,6 @@ def power(base: Complexes, exponent: int) -> Complexes:
             result = base if result is None else result * base
         exponent >>= 1
         if exponent:
-            base = base * base  # noqa: PLR6104  not in place: the caller's array
+            base = base * base
     assert result is not None
     return result

@@ -12,9 +12,9 @@ import numpy as np
 from discreet.privacy._pld._pair import ROUNDING, Cells, Lattice, Partition
 
 if TYPE_CHECKING:
-    from discreet.privacy._pld._measure import Measure
     from collections.abc import Sequence
 
+    from discreet.privacy._pld._measure import Measure
     from discreet.privacy._pld._pair import Floats
 
 

@@ -49,7 +49,7 @@ class LaplacePair:
         return sampled_loss(-1 / self.scale, self.rate), sampled_loss(1 / self.scale, self.rate)
 
     def cells(self, edges: Floats) -> Cells:
-        """Closed forms of nonnegative terms; 1/scale is off by a round-off, which moves masses by 2u/scale of themselves."""
+        """Closed forms of nonnegative terms; 1/scale is off by a round-off, which moves masses by 2u/scale of them."""
         epsilon = 1 / self.scale
         base, error = unsampled_losses(edges, self.rate)
         cuts = np.concatenate(([-epsilon], np.maximum.accumulate(np.clip(base, -epsilon, epsilon)), [epsilon]))

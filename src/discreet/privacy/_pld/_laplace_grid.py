@@ -51,7 +51,8 @@ def laplace_lower(pair: LaplacePair, step: float) -> Measure:
     """Merge the outcomes between the atoms into cells of two steps, after adding noise until steps divide.
 
     Merging a cell of losses gives exactly its midpoint, because p and q are exponentials of the loss with opposite
-    rates. So with 2e = 2 m step the cells, like the atoms, are on the grid. Lap(c), c > b, is a post-processing of Lap(b).
+    rates. So with e = m step the cells, like the atoms, are on the grid. Lap(c) with c > b is Lap(b) plus noise of its
+    own (zero with probability b^2/c^2, else Lap(c)): a post-processing.
     """
     cells = floor((1 / pair.scale) / step * (1 - 1e-14))
     epsilon = cells * step

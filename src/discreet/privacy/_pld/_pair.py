@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.privacy._pld._measure import Measure
 
-    Floats = NDArray[np.float64]
+    Floats = NDArray[np.floating[Any]]
 
 ROUNDING = 2.0**-53  # unit round-off u of IEEE double arithmetic
 
@@ -98,5 +100,5 @@ class Pair(Protocol):
         ...
 
     def partition(self, step: float, low: float, high: float) -> Partition:
-        """Return cells of width about `step` from `low` to `high` whose merged losses lie close to a grid of that step."""
+        """Return cells from `low` to `high` whose merged losses lie close to a grid of that step."""
         ...

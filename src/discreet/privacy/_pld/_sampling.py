@@ -34,8 +34,9 @@ def unsampled_losses(losses: Floats, rate: float) -> tuple[Floats, float]:
     """Return the losses before sampling, and a bound on the error this makes, measured as a loss after sampling.
 
     With d = e**l - 1 + rate the answer is ln(d / rate). The float d is off by at most 2u|e**l - 1| + u d, which moves
-    l = ln(1 - rate + d) by at most that over e**l, and e**l >= 1 - rate. The two logarithms and their difference are off
-    by 2u(|ln d| + |ln rate|), and dl / d ln d = d / e**l <= 1. Losses below ln(1 - rate) give -inf: no outcome has them.
+    l = ln(1 - rate + d) by at most that over e**l, and e**l >= 1 - rate. The two logarithms and their difference are
+    off by 2u(|ln d| + |ln rate|), and dl / d ln d = d / e**l <= 1. Losses below ln(1 - rate), which no outcome has,
+    give -inf.
     """
     if rate == 1.0:
         return losses, 0.0

@@ -50,9 +50,7 @@ class Swapped:
     def cells(self, edges: Floats) -> Cells:
         """The same events, P and Q exchanged."""
         found = self.pair.cells(-edges[::-1])
-        return Cells(
-            found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1], found.edge_error
-        )
+        return Cells(found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1], found.edge_error)
 
     def measures(self, step: float) -> tuple[Measure, Measure] | None:
         """Those of the pair, if both directions are alike."""

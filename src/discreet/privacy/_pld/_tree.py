@@ -25,7 +25,7 @@ def convolve_all(arrays: Sequence[Floats]) -> tuple[Floats, float]:
     number of its entries; the errors of its factors add, as totals are at most 1 + 1e-9. Negative entries are set to
     zero, which brings them nearer to the truth. proofs/accounting.md, section 6.
     """
-    level = sorted(((each, 0.0) for each in arrays), key=lambda each: len(each[0]))
+    level = sorted(((each, 0.0) for each in arrays), key=_length)
     while len(level) > 1:
         odd = level[-1:] if len(level) % 2 else []
         pairs = list(zip(level[0 : len(level) - len(odd) : 2], level[1 : len(level) - len(odd) : 2], strict=True))
@@ -35,8 +35,12 @@ def convolve_all(arrays: Sequence[Floats]) -> tuple[Floats, float]:
             rows = max(1, BATCH // size)
             for start in range(0, len(chosen), rows):
                 level += _products(chosen[start : start + rows], size)
-        level = sorted(level + odd, key=lambda each: len(each[0]))
+        level = sorted(level + odd, key=_length)
     return level[0]
+
+
+def _length(each: tuple[Floats, float]) -> int:
+    return len(each[0])
 
 
 def _products(

@@ -31,9 +31,12 @@ def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
     most = (p + cells.p_error[1:-1]) * (1 + 4 * ROUNDING)
     with np.errstate(over="ignore", invalid="ignore"):
         weighted = q * np.exp(grid[:-1])
-        slack = cells.p_error[1:-1] + weighted * (
-            cells.edge_error * 4 + ROUNDING * (8 + 2 * np.abs(grid[:-1]))
-        ) + cells.q_error[1:-1] * np.exp(grid[:-1]) + 4 * ROUNDING * p
+        slack = (
+            cells.p_error[1:-1]
+            + weighted * (cells.edge_error * 4 + ROUNDING * (8 + 2 * np.abs(grid[:-1])))
+            + cells.q_error[1:-1] * np.exp(grid[:-1])
+            + 4 * ROUNDING * p
+        )
         up = (p - weighted + slack) / -np.expm1(-step) * (1 + 8 * ROUNDING)
     up = np.clip(np.where(np.isfinite(up), up, most), 0.0, most)
     mass = np.zeros(len(grid))
@@ -41,4 +44,6 @@ def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
     mass[:-1] += most - up
     mass[0] += cells.p[0] + cells.p_error[0]
     top = (cells.p[-1] + cells.p_error[-1]) + pair.infinity[1]
-    return Measure(origin + 2 * cells.edge_error, step, first, mass * (1 + 8 * ROUNDING), float(min(top, 1.0))).trimmed()
+    return Measure(
+        origin + 2 * cells.edge_error, step, first, mass * (1 + 8 * ROUNDING), float(min(top, 1.0))
+    ).trimmed()
