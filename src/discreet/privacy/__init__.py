@@ -1,6 +1,6 @@
 """What a release costs: losses, their composition, and the unit they protect."""
 
-# from discreet.privacy import filters, game, theorems
+from discreet.privacy import filters, game, theorems
 from discreet.privacy._combinators import Group, Parallel, Sampled, Shuffled, Substituted
 from discreet.privacy._constructors import (
     approx,
@@ -71,8 +71,10 @@ __all__ = [
     "currency",
     "discrete_gaussian",
     "discrete_laplace",
+    "filters",
     "fits",
     "from_json",
+    "game",
     "gaussian",
     "in_currency",
     "in_words",
@@ -84,6 +86,7 @@ __all__ = [
     "randomized_response",
     "rdp",
     "rho",
+    "theorems",
     "to_json",
     "tradeoff",
 ]

@@ -61,12 +61,13 @@ def grouped_curve(curve: Curve, k: int) -> Curve:
 
 
 def shuffled_curve(eps0: Bounds, n: int, *, binary: bool) -> Curve:
-    """N local ε₀-DP reports in random order.
+    """Return the curve of n local ε₀-DP reports in random order.
 
     Upper: Feldman, McMillan and Talwar 2021, Theorem 3.2: with C ~ Bin(n−1, p), A ~ Bin(C, ½) and
-    B ~ Bernoulli(e^ε₀/(e^ε₀+1)) the worst pair is (A + B, C − A + 1 − B) against (A + 1 − B, C − A + B), p = e^{−ε₀}. For binary randomized response
-    p = 2/(e^ε₀+1) holds exactly: another's report is one of the two answers, uniformly, with that probability, and
-    his own answer otherwise. Lower: binary randomized response is ε₀-DP, and n−1 people may all hold one value.
+    B ~ Bernoulli(e^ε₀/(e^ε₀+1)) the worst pair is (A + B, C − A + 1 − B) against (A + 1 − B, C − A + B), p = e^{−ε₀}.
+    For binary randomized response p = 2/(e^ε₀+1): another's report is one of the two answers, uniformly, with that
+    probability, and his own answer otherwise. Lower: binary randomized response is ε₀-DP, and the n−1 others may all
+    hold one value.
     """
 
     def log_delta(eps: float) -> Bounds:
@@ -108,7 +109,7 @@ def _upper(eps: float, eps0: float, n: int, *, binary: bool) -> float:
 
 
 def _lower(eps: float, eps0: float, n: int) -> float:
-    """The others all hold 0: the number of ones is Bin(n−1, u) + Bernoulli, u = 1/(1+e^ε₀); any event is a lower end."""
+    """The others all hold 0: Bin(n−1, u) + Bernoulli ones are seen, u = 1/(1+e^ε₀); any event is a lower end."""
     import numpy as np
 
     if eps >= eps0:

@@ -21,8 +21,8 @@ __all__ = ["at_risk", "loss_tail", "posterior"]
 def posterior(loss: Loss, prior: Number, delta: Number = 0, *, independent: bool = False) -> tuple[float, float]:
     """The range in which an adversary's belief about one person ends, who held `prior` before.
 
-    At δ = 0 on every output: the odds move by at most e^{±2ε}, against what the same output would have taught without the
-    person's data; for *any* prior, however records hang together. With ``independent=True`` (the person's record is
+    At δ = 0 on every output: the odds move by at most e^{±2ε}, against what the same output would have taught without
+    the person's data; for *any* prior, however records hang together. With ``independent=True`` (the person's record is
     independent of all others, the loss is for substitution) the odds move by at most e^{±ε} from the prior itself.
 
     At δ > 0 except on an event of probability at most δ, over what is true and the output. Then, in general, it is the

@@ -39,20 +39,18 @@ _NO_LOSS = Of(lambda eps: (-math.inf, -math.inf))  # noqa: ARG005
 
 def closed_curve(form: Normal) -> Curve | None:
     """The curve of a plain form by a theorem, or None where only numeric composition does it justice."""
-    curve = _composed(form.items)
+    curve = _composed(form.items) if form.items else _NO_LOSS
     return None if curve is None else leaking(curve, form.log_kept)
 
 
 def _composed(items: tuple[tuple[Loss, int], ...]) -> Curve | None:
-    if not items:
-        return _NO_LOSS
     if all(isinstance(leaf, Rho | Mu | Rdp) for leaf, _ in items) and not _all_gaussian(items):
         # A Gaussian mechanism has these losses too: ρ-zCDP with ρ = μ²/2, and D(α) = αμ²/2 for every α.
         return two_sided(gaussian_curve(sum((_least_squared(leaf) * n for leaf, n in items), Fraction(0))),
                          renyi_curve(items))  # fmt: skip
     if len(items) > 1:
         return None
-    ((leaf, count),) = items
+    leaf, count = next(iter(items))
     match leaf:
         case Mu(squared, _):
             return gaussian_curve(squared)

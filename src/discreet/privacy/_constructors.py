@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from discreet.errors import ParameterError
 from discreet.privacy._checks import at_least_zero, delta, positive, probability, whole
@@ -99,7 +100,7 @@ def rdp(orders: Sequence[Number], values: Sequence[Number]) -> Loss:
     spent = tuple(at_least_zero(value, "values") for value in values)
     if not alphas or len(alphas) != len(spent):
         raise ParameterError(f"orders and values must be equally many, 1 or more, got {len(alphas)} and {len(spent)}")
-    if alphas[0] <= 1 or any(a >= b for a, b in zip(alphas, alphas[1:], strict=False)):
+    if alphas[0] <= 1 or any(a >= b for a, b in pairwise(alphas)):
         raise ParameterError("orders must be greater than 1 and increase")
     return Rdp(alphas, spent)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from discreet.errors import ParameterError
 from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy._interpret import epsilon
@@ -32,21 +34,19 @@ def explain(loss: Loss) -> str:
     lines = [f"Loss: {in_words(loss)}.", f"Neighbours: {_RELATION[loss.relation]}."]
     eps = as_pure(loss)
     if eps is not None:
-        import math
-
         high = loss.posterior(0.01)[1]
         ratio = math.exp(min(up(eps), 700.0))
         lines.append(
-            f"Pure epsilon {decimal_text(eps)}: every outcome is at most {ratio:.4g} times likelier with one unit's data "
-            "than without."
+            f"Pure epsilon {decimal_text(eps)}: every outcome is at most {ratio:.4g} times likelier with one unit's "
+            "data than without."
         )
         lines.append(f"A belief of 1 % about one person can become at most {100 * high:.4g} %, whatever else is known.")
         return "\n".join(lines)
     pair = as_approx(loss)
     if pair is not None:
         lines.append(
-            f"By basic composition epsilon {decimal_text(pair[0])} but for a delta of {decimal_text(pair[1])}: of n people "
-            f"about {decimal_text(pair[1])}·n may be exposed outright."
+            f"By basic composition epsilon {decimal_text(pair[0])} but for a delta of {decimal_text(pair[1])}: "
+            f"of n people about {decimal_text(pair[1])}·n may be exposed outright."
         )
     lines.extend(_single_numbers(loss))
     for delta in ("1e-6", "1e-9"):

@@ -23,17 +23,16 @@ _LARGEST_SUPPORT = 1_000_000
 def pair_curve(p: Floats, log_ratio: Floats, error: float = WIDE) -> Curve:
     """δ(ε) = Σ p(1 − e^{ε−L})⁺ with L = ln(p/q): Balle and Wang 2018, Theorem 5.
 
-    `p` is right to `error` of itself, and L to `error` of itself or of ε; infinite L is a full leak. Terms are positive,
-    so the sum is right to `error` plus 2⁻⁴⁶; the error in L is paid by moving ε.
+    `p` is right to `error` of itself, and L to `error` of itself or of ε; infinite L is a full leak. Terms are
+    positive, so the sum is right to `error` plus 2⁻⁴⁶; the error in L is paid by moving ε.
     """
     import numpy as np
 
     moved = 2 * error + WIDE
 
     def log_delta(eps: float) -> Bounds:
-        sums: list[float] = []
-        for near in (eps * (1 + moved), eps * (1 - moved)):
-            sums.append(float(np.sum(p * -np.expm1(np.minimum(near - log_ratio, 0.0)))))
+        shifted = (eps * (1 + moved), eps * (1 - moved))
+        sums = [float(np.sum(p * -np.expm1(np.minimum(near - log_ratio, 0.0)))) for near in shifted]
         low, high = (math.log(each) if each > 0 else -math.inf for each in sums)
         return low - moved, high + moved
 
@@ -53,7 +52,7 @@ def laplace_curve(scale: Fraction) -> Curve:
 
 
 def discrete_laplace_curve(scale: Fraction, sensitivity: int) -> Curve | None:
-    """The losses are (s − 2x)/b for x = 0, …, s, where what is beyond the two ends counts with them; None if s is huge."""
+    """The losses are (s − 2x)/b for x = 0, …, s, and what is beyond an end counts with it; None if s is huge."""
     import numpy as np
 
     if sensitivity > _LARGEST_SUPPORT:
@@ -93,7 +92,7 @@ def discrete_gaussian_curve(sigma: Fraction, sensitivity: int) -> Curve | None:
 
 
 def response_curve(p: Fraction, k: int) -> Curve:
-    """k-ary randomized response: with probability r it gives the neighbour's value, and the other k − 2 tell nothing."""
+    """Return the curve of k-ary randomized response: the k − 2 values that neither neighbour holds tell nothing."""
     import numpy as np
 
     other = (1 - p) / (k - 1)

@@ -48,7 +48,7 @@ class Loss:
 
     def __radd__(self, other: int) -> Loss:
         # Python's `sum` begins with 0.
-        return self if other == 0 and not isinstance(other, bool) else NotImplemented
+        return self if other == 0 else NotImplemented
 
     def __mul__(self, count: int) -> Loss:
         if isinstance(count, bool) or not isinstance(count, int):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -193,8 +193,8 @@ class Sum(Loss):
     neighbours: Relation | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        relations = (term.relation if isinstance(term, Loss) else None for term in self.terms)  # pyright: ignore[reportUnnecessaryIsInstance]
-        object.__setattr__(self, "neighbours", joined(relations))
+        losses = [term for term in self.terms if isinstance(term, Loss)]  # pyright: ignore[reportUnnecessaryIsInstance]
+        object.__setattr__(self, "neighbours", joined([loss.relation for loss in losses]))
 
 
 @dataclass(frozen=True, slots=True)

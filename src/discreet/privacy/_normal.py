@@ -210,9 +210,9 @@ def _bigger(a: Loss, b: Loss) -> Loss | None:
     match a, b:
         case Pure(x), Pure(y):
             return a if x >= y else b
-        case Mu(x, 0), Mu(y, 0):
+        case Mu(x, d), Mu(y, e) if not d and not e:
             return a if x >= y else b
-        case Rho(x, 0), Rho(y, 0):
+        case Rho(x, d), Rho(y, e) if not d and not e:
             return a if x >= y else b
         case Approx(x, d), Approx(y, e):
             return Approx(max(x, y), max(d, e))

@@ -142,8 +142,22 @@ def _pair(leaf: Loss, *, upper: bool) -> tuple[Pair, ...]:
             return (discrete_laplace_pair(float(scale), sensitivity),)
         case DiscreteGaussian(sigma, sensitivity) if sigma < 20_000:
             return (discrete_gaussian_pair(float(sigma), sensitivity),)
-        case DiscreteGaussian(sigma, sensitivity) if upper:
+        case Sampled():
+            return _sample(leaf, upper=upper)
+        case _:
             return ()
+
+
+def _sample(leaf: Sampled, *, upper: bool) -> tuple[Pair, ...]:
+    from discreet.privacy._pld import (
+        FinitePair,
+        GaussianPair,
+        LaplacePair,
+        discrete_gaussian_pair,
+        discrete_laplace_pair,
+    )
+
+    match leaf:
         case Sampled(rate, "poisson", Mu(squared, _)):
             return (GaussianPair(1 / math.sqrt(float(squared)), float(rate)),)
         case Sampled(rate, "poisson", Laplace(scale)):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from discreet.privacy._combinators import Group, Parallel, Sampled, Shuffled
 from discreet.privacy._currency import as_pure
@@ -175,7 +176,7 @@ def _interpolated(orders: tuple[Fraction, ...], values: tuple[Fraction, ...], or
     """(α−1)D(α) is convex in α and 0 at 1, so it lies below its chords; nothing is known past the last order."""
     knots = [(0.0, 0.0), *((float(a) - 1, (float(a) - 1) * up(v)) for a, v in zip(orders, values, strict=True))]
     excess = order - 1
-    for (x0, y0), (x1, y1) in zip(knots, knots[1:], strict=False):
+    for (x0, y0), (x1, y1) in pairwise(knots):
         if excess <= x1 * (1 + 1e-15):
             weight = min(1.0, (excess - x0) / (x1 - x0))
             return (y0 + weight * (y1 - y0)) / excess * _SAFE
@@ -207,13 +208,14 @@ def _mixed(rate: float, whole: float, order: float) -> float:
 def _sampled_gaussian(rate: float, squared: float, order: int) -> float:
     """Mironov, Talwar and Zhang 2019, Section 3.3: ln Σ_j C(α,j)(1−q)^{α−j} q^j e^{j(j−1)μ²/2} / (α−1)."""
     import numpy as np
-    from scipy.special import gammaln, logsumexp  # pyright: ignore[reportMissingTypeStubs]
+    from scipy.special import gammaln  # pyright: ignore[reportMissingTypeStubs]
 
     j = np.arange(order + 1, dtype=np.float64)
     log_terms = (
         gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1)
         + (order - j) * math.log1p(-rate) + j * math.log(rate) + j * (j - 1) * squared / 2
     )  # fmt: skip
+    top = float(np.max(log_terms))
     lost = 1e-15 * (8 + 3 * order * math.log(order) - order * math.log(rate) + order * order * squared)
-    exact = (float(logsumexp(log_terms)) + lost) / (order - 1)
+    exact = (top + math.log(float(np.sum(np.exp(log_terms - top)))) + lost) / (order - 1)
     return max(0.0, min(exact, order * squared / 2 * _SAFE))
