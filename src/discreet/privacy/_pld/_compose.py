@@ -37,8 +37,8 @@ class Composition:
 
     The bound's mass at loss[i] is mass[i] e^{log_scale - tilt loss[i]}, with mass[i] within `error` of it; the factor
     is right within `log_error` of its logarithm and the losses within `loss_error`. At most `outside` of the tilted
-    mass lies outside the window, and was folded into it; at most `beyond` of it lies at or above `top`, where the window
-    ends.
+    mass lies outside the window, and was folded into it; at most `beyond` of it lies at or above `top`, the window's
+    end.
     """
 
     loss: Floats
@@ -57,6 +57,9 @@ class Composition:
 def compose(parts: Parts, tilt: float, *, upper: bool) -> Composition:
     """Convolve `count` copies of each measure under the tilt e^{tilt loss}; all on grids of one step."""
     step = parts[0][0].step
+    if not all(part.mass.any() for part, _ in parts):  # nothing finite is left
+        zero = np.zeros(1)
+        return Composition(zero, zero, tilt, 0.0, 0.0, 0.0, 0.0, 0.0, _infinity(parts, upper=upper), 0.0, 0.0)
     cumulants = Cumulants.of(parts)
     constants = cumulants.each(tilt).tolist()
     origin, first = fsum(n * part.origin for part, n in parts), sum(n * part.first for part, n in parts)

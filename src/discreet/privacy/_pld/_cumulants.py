@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cumulants:
-    """All atoms of all parts in one array, with the bounds of the parts: K(t) = sum of count * ln sum mass e^{t loss}."""
+    """All atoms of all parts in one array: K(t) = sum of count * ln sum mass e^{t loss}."""
 
     loss: Floats
     log_mass: Floats

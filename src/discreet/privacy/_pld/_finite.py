@@ -62,9 +62,10 @@ class FinitePair:
         return self._alone(self.q, self.p)
 
     def _alone(self, mass: Sequence[float | Fraction], other: Sequence[float | Fraction]) -> tuple[float, float]:
-        found = fsum(float(a) for a, b in zip(mass, other, strict=True) if b == 0)
         slack = self.error + 4 * ROUNDING
-        return found * (1 - slack), found * (1 + slack) + self.defect
+        sure = fsum(float(a) for a, b in zip(mass, other, strict=True) if b == 0)
+        possible = fsum(float(a) for a, b in zip(mass, other, strict=True) if float(b) == 0)  # underflow is charged
+        return sure * (1 - slack), possible * (1 + slack) + self.defect
 
     @property
     def bounded(self) -> bool:
@@ -101,7 +102,8 @@ class FinitePair:
         """Atoms counted in cells; their losses are right within 2 `error` and a few round-offs."""
         where = np.searchsorted(edges, self._loss)
         size = len(edges) + 1
-        p, q = np.bincount(where, self._p, size), np.bincount(where, self._q, size)
+        p: Floats = np.bincount(where, self._p, size).astype(np.float64)
+        q: Floats = np.bincount(where, self._q, size).astype(np.float64)
         factor = self.error + ROUNDING * len(self._loss)
         biggest = float(np.max(np.abs(self._loss), initial=0.0))
         return Cells(p, q, factor * p, factor * q, 4 * self.error + 8 * ROUNDING * (1 + biggest))

@@ -21,9 +21,10 @@ BOTTOM = 6.0  # steps above the least loss that one cell of the lower bound take
 def _normal_masses(cuts: Floats, mean: float, noise: float) -> tuple[Floats, Floats]:
     """Masses of N(mean, noise^2) between cuts (increasing, -inf and inf allowed), and bounds on their errors.
 
-    Each mass is a difference of two tails on the side where tails are small. A tail at z = (x - mean) / noise has relative
-    error at most (24 + 24 z^2) u: 20 z^2 u when z is off by 10 u (8 u in the noise and two roundings; the hazard of the
-    normal at z is below |z| + 1), the rest is the measured accuracy of scipy's ndtr (tests/privacy/test_pld_gaussian.py) with room to spare.
+    Each mass is a difference of two tails on the side where tails are small. A tail at z = (x - mean) / noise has
+    relative error at most (24 + 24 z^2) u: 20 z^2 u when z is off by 10 u (8 u in the noise and two roundings; the
+    hazard of the normal at z is below |z| + 1), the rest is the measured accuracy of scipy's ndtr with room to spare
+    (tests/privacy/test_pld_gaussian.py).
     """
     from scipy.special import ndtr
 
@@ -42,8 +43,9 @@ def _normal_masses(cuts: Floats, mean: float, noise: float) -> tuple[Floats, Flo
 class GaussianPair:
     """P = (1 - rate) N(0, noise^2) + rate N(1, noise^2) against Q = N(0, noise^2).
 
-    `noise` may be off by 8 round-offs of itself, so that it can be computed. Dominates any Poisson-subsampled Gaussian mechanism with noise multiplier `noise`, for removal of a record;
-    `Swapped` for addition (Zhu, Dong and Wang 2022, Theorem 11).
+    `noise` may be off by 8 round-offs of itself, so that it can be computed. Dominates any Poisson-subsampled Gaussian
+    mechanism with noise multiplier `noise`, for removal of a record; `Swapped` for addition (Zhu, Dong and Wang 2022,
+    Theorem 11).
     """
 
     noise: float

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def delta_of(sum_of_losses: Composition, epsilon: float, *, upper: bool) -> float:
     """Return a bound on the composition's hockey-stick divergence.
 
-    That is the sum of mass (1 - e^{epsilon - loss}) over losses above epsilon. All terms are positive, so nothing cancels. proofs/accounting.md, sections 5 and 6.
+    That is the sum of mass (1 - e^{epsilon - loss}) over losses above epsilon. All terms are positive, so nothing
+    cancels. proofs/accounting.md, sections 5 and 6.
     """
     c = sum_of_losses
     sign = 1.0 if upper else -1.0

@@ -6,6 +6,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from discreet.privacy._pld._gaussian import GaussianPair
+from discreet.privacy._pld._laplace import LaplacePair
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,8 @@ def merged(parts: Sequence[tuple[Pair, int]]) -> list[tuple[Pair, int]]:
     counts: dict[Pair, int] = {}
     precisions: list[float] = []
     for pair, count in parts:
+        if isinstance(pair, GaussianPair | LaplacePair) and pair.rate == 0.0:
+            continue  # P = Q
         if isinstance(pair, GaussianPair) and pair.rate == 1.0:
             precisions += [count / pair.noise**2]
         else:

@@ -28,12 +28,13 @@ def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
     grid = origin + step * np.arange(first, last + 1)
     cells = pair.cells(grid)
     p, q = cells.p[1:-1], cells.q[1:-1]
+    edge_error = cells.edge_error + 4 * ROUNDING * (abs(origin) + float(np.max(np.abs(grid))))
     most = (p + cells.p_error[1:-1]) * (1 + 4 * ROUNDING)
     with np.errstate(over="ignore", invalid="ignore"):
         weighted = q * np.exp(grid[:-1])
         slack = (
             cells.p_error[1:-1]
-            + weighted * (cells.edge_error * 4 + ROUNDING * (8 + 2 * np.abs(grid[:-1])))
+            + weighted * (edge_error * 4 + ROUNDING * (8 + 2 * np.abs(grid[:-1])))
             + cells.q_error[1:-1] * np.exp(grid[:-1])
             + 4 * ROUNDING * p
         )
@@ -44,6 +45,5 @@ def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
     mass[:-1] += most - up
     mass[0] += cells.p[0] + cells.p_error[0]
     top = (cells.p[-1] + cells.p_error[-1]) + pair.infinity[1]
-    return Measure(
-        origin + 2 * cells.edge_error, step, first, mass * (1 + 8 * ROUNDING), float(min(top, 1.0))
-    ).trimmed()
+    mass *= 1 + 8 * ROUNDING
+    return Measure(origin + 2 * edge_error, step, first, mass, float(min(top, 1.0))).trimmed()
