@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         QueryError,
     )
     from discreet.policy import Policy
-    from discreet.privacy import Loss, Unit, approx, pure, rho
+    from discreet.privacy import Loss, Unit, approx, pure, rho, solve
     from discreet.query import Plan, Release
     from discreet.session import Session, connect
 
@@ -51,6 +51,7 @@ __all__ = [
     "pure",
     "rho",
     "sensitivity",
+    "solve",
 ]
 
 _HOMES = {
@@ -65,7 +66,7 @@ _HOMES = {
         "QueryError",
     ),
     "policy": ("Policy",),
-    "privacy": ("Loss", "Unit", "approx", "pure", "rho"),
+    "privacy": ("Loss", "Unit", "approx", "pure", "rho", "solve"),
     "query": ("Plan", "Release"),
     "session": ("Session", "connect"),
 }

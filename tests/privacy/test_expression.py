@@ -14,6 +14,7 @@ from discreet.privacy import (
     approx,
     bounded_range,
     discrete_laplace,
+    from_text,
     gaussian,
     mu,
     nonadaptive,
@@ -22,7 +23,6 @@ from discreet.privacy import (
     rdp,
     rho,
 )
-from discreet.privacy._expression import from_text
 
 MEANT = {
     "pure(0.1)": pure(0.1),

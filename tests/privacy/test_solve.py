@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
-from discreet.privacy import Loss, approx, gaussian, laplace, mu, pure, rho
-from discreet.privacy._solve import solve
+from discreet.privacy import Loss, approx, gaussian, laplace, mu, pure, rho, solve
 
 STEP = 1 + 1.01e-4
 epsilons = st.floats(0.01, 20)

@@ -56,7 +56,7 @@ def account(
 ) -> None:
     """Show what a release with this loss reveals: ε with its certified bracket. Reads no data, spends nothing."""
     from discreet.cli._output import print_json
-    from discreet.privacy._expression import from_text
+    from discreet.privacy import from_text
 
     if plot is not None:
         from discreet.cli._plot import check_plot

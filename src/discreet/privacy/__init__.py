@@ -17,6 +17,7 @@ from discreet.privacy._constructors import (
     rho,
 )
 from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho, currency, in_currency, left
+from discreet.privacy._expression import from_text
 from discreet.privacy._interpret import fits
 from discreet.privacy._loss import Loss, Sum, Times
 from discreet.privacy._nodes import (
@@ -34,6 +35,7 @@ from discreet.privacy._nodes import (
     Rho,
     Tradeoff,
 )
+from discreet.privacy._solve import solve
 from discreet.privacy._text import from_json, in_words, to_json
 from discreet.privacy._tradeoffs import tradeoff
 from discreet.privacy._unit import Relation, Unit
@@ -74,6 +76,7 @@ __all__ = [
     "filters",
     "fits",
     "from_json",
+    "from_text",
     "game",
     "gaussian",
     "in_currency",
@@ -86,6 +89,7 @@ __all__ = [
     "randomized_response",
     "rdp",
     "rho",
+    "solve",
     "theorems",
     "to_json",
     "tradeoff",
