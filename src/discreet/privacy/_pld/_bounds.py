@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import inf, log
 from typing import TYPE_CHECKING, Protocol
@@ -42,7 +43,7 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     lower, upper = _bracket(
         plans,
         partial(epsilon_of, delta=delta),
-        lambda _: gap * max(plans[0].guess, 1e-6),
+        lambda _, found: gap * max(min(plans[0].guess, found), 1e-6),
         gap,
         largest_loss(plans, delta),
     )
@@ -55,7 +56,7 @@ def delta_bounds(parts: Parts, epsilon: float, gap: float = 1e-3, *, symmetric: 
     return _bracket(
         plans,
         partial(delta_of, epsilon=epsilon),
-        lambda plan: gap / plan.tilt,
+        lambda plan, _: gap / plan.tilt,
         gap,
         1.0,
     )
@@ -76,15 +77,16 @@ def curve(parts: Parts, epsilons: Sequence[float], gap: float = 1e-3, *, symmetr
 def _bracket(
     plans: Sequence[Plan],
     value: _Value,
-    tolerance: Callable[[Plan], float],
+    tolerance: Callable[[Plan, float], float],
     gap: float,
     worst: float,
 ) -> tuple[float, float]:
     """Refine meshes until upper and lower are within `gap`; every bound found on the way is valid, so keep the best."""
     best = [(0.0, worst)] * len(plans)
     only = len(plans[0].parts) >= TOO_MANY
-    steps = [first_step(plan, tolerance(plan) * (0.15 if only else 1.0)) for plan in plans]
+    steps = [first_step(plan, tolerance(plan, inf) * (0.15 if only else 1.0)) for plan in plans]
     lower = upper = 0.0
+    plans = [replace(plan, tolerance=tolerance(plan, inf)) for plan in plans]
     earlier: list[tuple[float, float] | None] = [None] * len(plans)  # mesh and width the round before
     for _ in range(1 if only else ROUNDS):
         for index, plan in enumerate(plans):
@@ -104,6 +106,7 @@ def _bracket(
         lower, upper = max(low for low, _ in best), max(high for _, high in best)
         if upper <= lower * (1 + gap) or upper == 0.0:
             break
+        plans = [replace(plan, tolerance=tolerance(plan, high)) for plan, (_, high) in zip(plans, best, strict=True)]
         finer: list[float] = []
         for index, (plan, step, (low, high)) in enumerate(zip(plans, steps, best, strict=True)):
             width = (high - low) / max(low, 1e-300) if high < inf else 100.0

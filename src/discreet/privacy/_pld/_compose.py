@@ -80,7 +80,7 @@ def compose(parts: Parts, tilt: float, *, upper: bool) -> Composition:
         tilt=tilt,
         log_scale=log_scale,
         error=error,
-        outside=1.01 * exp(LOG_OUTSIDE) * (cut_low + cut_high),
+        outside=1.01 * exp(LOG_OUTSIDE) * (cut_low + cut_high) + fsum(n * part.folded for part, n in parts),
         beyond=1.01 * exp(LOG_OUTSIDE) * cut_high,
         top=origin + step * (begin + size),
         infinity=_infinity(parts, upper=upper),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SHARE = 0.45  # the most of a cell that each neighbour may take
 ROUNDS = 12
+AIM = 1e-4  # of a step
 
 
 def _mixed(cells: Cells, origin: float, step: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -62,26 +63,36 @@ def lower_measure(pair: Pair, step: float, low: float, high: float, tilt: float)
     """
     partition = pair.partition(step, low, high)
     cells = pair.cells(partition.edges)
-    p, q, p_error, q_error = _mixed(cells, partition.origin, step)
+    return lowered(cells, partition.origin, step, tilt, pair.infinity[0])
+
+
+def lowered(cells: Cells, origin: float, step: float, tilt: float | None, infinity: float = 0.0) -> Measure:
+    """Mix the cells, take their masses and losses at their certified worst, and round down to the grid.
+
+    Without a tilt the grid stays where it is, and losses are aimed a little above it.
+    """
+    aim = origin if tilt is not None else origin + AIM * step
+    p, q, p_error, q_error = _mixed(cells, aim, step)
     p = (p - p_error) * (1 - 16 * ROUNDING)
     q = (q + q_error) * (1 + 16 * ROUNDING)
     kept = (p > 0) & (q > 0) & np.isfinite(q)
     p, q = p[kept], q[kept]
-    infinity = pair.infinity[0]
     if len(p) == 0:
-        return Measure(partition.origin, step, 0, np.zeros(1), infinity)
+        return Measure(origin, step, 0, np.zeros(1), infinity)
     ratio = np.log(p) - np.log(q)
     ratio -= 8 * ROUNDING * (1 + np.abs(np.log(p)) + np.abs(np.log(q)))
-    nearest = np.round((ratio - partition.origin) / step)
-    excess = ratio - (partition.origin + step * nearest)
-    excess -= 4 * ROUNDING * (abs(partition.origin) + np.abs(ratio) + step)
-    weight = np.log(p) + tilt * ratio
-    weight = np.exp(weight - np.max(weight))
-    shift = _least_waste(excess, weight / np.sum(weight), step)
+    nearest = np.round((ratio - origin) / step)
+    excess = ratio - (origin + step * nearest)
+    excess -= 4 * ROUNDING * (abs(origin) + np.abs(ratio) + step)
+    shift = 0.0
+    if tilt is not None:
+        weight = np.log(p) + tilt * ratio
+        weight = np.exp(weight - np.max(weight))
+        shift = _least_waste(excess, weight / np.sum(weight), step)
     where = nearest + np.floor((excess + shift) / step)
     first = int(where.min())
     mass = np.bincount((where - first).astype(np.int64), p) * (1 - len(p) * ROUNDING)
-    return Measure(partition.origin - shift, step, first, mass, infinity)
+    return Measure(origin - shift, step, first, mass, infinity)
 
 
 def _least_waste(excess: Floats, weight: Floats, step: float) -> float:

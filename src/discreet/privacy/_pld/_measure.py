@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Measure:
     """Mass `mass[i]` at loss origin + step * (first + i), and `infinity` at +inf.
 
+    Of a lower bound, `folded` bounds how much of the tilted total may be false.
+
     A bound, not a distribution: totals may be a little above or below one.
     """
 
@@ -23,6 +25,7 @@ class Measure:
     first: int
     mass: Floats
     infinity: float
+    folded: float = 0.0
 
     def losses(self) -> Floats:
         """Where the masses lie."""

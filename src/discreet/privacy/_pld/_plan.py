@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.privacy._pld._cumulants import Cumulants
 from discreet.privacy._pld._lower import lower_measure
 from discreet.privacy._pld._merge import merged
+from discreet.privacy._pld._split import split_at, split_lower, split_upper
 from discreet.privacy._pld._swapped import Swapped
 from discreet.privacy._pld._upper import upper_measure
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 CELLS = 1 << 21  # cells of all pairs together, at most: the work limit
 MANY = 50  # parts, from which on closed forms are used
+FEW = 4  # parts, up to which each may be split in bulk and tail
 COARSE = 600  # cells of a pair when only the tilt is sought
 
 
@@ -34,6 +36,7 @@ class Plan:
     guess: float
     spans: Sequence[tuple[float, float]]
     width: float
+    tolerance: float = 0.0  # error in loss that the caller can stand
 
     @property
     def count(self) -> int:
@@ -126,6 +129,10 @@ def measures(plan: Plan, step: float, *, upper: bool) -> list[tuple[Measure, int
     found: list[tuple[Measure, int]] = []
     for (pair, count), (low, high) in zip(plan.parts, plan.spans, strict=True):
         closed = pair.measures(step) if len(plan.parts) > MANY else None
+        split = split_at((pair, count), step, (low, high), plan.tolerance) if len(plan.parts) <= FEW else None
+        if split is not None:
+            found += split_upper(split, plan.tilt) if upper else split_lower(split, plan.tilt)
+            continue
         if closed is not None:
             measure = closed[upper]
         elif upper:

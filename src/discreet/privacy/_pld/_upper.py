@@ -11,7 +11,7 @@ from discreet.privacy._pld._measure import Measure
 from discreet.privacy._pld._pair import ROUNDING
 
 if TYPE_CHECKING:
-    from discreet.privacy._pld._pair import Pair
+    from discreet.privacy._pld._pair import Floats, Pair
 
 
 def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
@@ -25,6 +25,17 @@ def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
     lattice = pair.lattice
     origin = lattice.origin if lattice else 0.0
     first, last = floor((low - origin) / step) - 1, ceil((high - origin) / step) + 1
+    mass, below, above, shift = connected(pair, origin, step, first, last)
+    mass[0] += below
+    return Measure(origin + shift, step, first, mass, min(above, 1.0)).trimmed()
+
+
+def connected(pair: Pair, origin: float, step: float, first: int, last: int) -> tuple[Floats, float, float, float]:
+    """Connect the dots between grid points `first` and `last`.
+
+    Returns the masses at the grid points, the P-masses below and above (with what is infinite), and how far to move the
+    grid up.
+    """
     grid = origin + step * np.arange(first, last + 1)
     cells = pair.cells(grid)
     p, q = cells.p[1:-1], cells.q[1:-1]
@@ -43,7 +54,7 @@ def upper_measure(pair: Pair, step: float, low: float, high: float) -> Measure:
     mass = np.zeros(len(grid))
     mass[1:] += up
     mass[:-1] += most - up
-    mass[0] += cells.p[0] + cells.p_error[0]
-    top = (cells.p[-1] + cells.p_error[-1]) + pair.infinity[1]
     mass *= 1 + 8 * ROUNDING
-    return Measure(origin + 2 * edge_error, step, first, mass, float(min(top, 1.0))).trimmed()
+    below = float(cells.p[0] + cells.p_error[0]) * (1 + 8 * ROUNDING)
+    above = float(cells.p[-1] + cells.p_error[-1] + pair.infinity[1]) * (1 + 8 * ROUNDING)
+    return mass, below, above, 2 * edge_error
