@@ -75,11 +75,14 @@ def measured(command: list[str], case: dict[str, Any]) -> dict[str, Any] | None:
     """What one process found; None if it failed, or did not finish."""
     try:
         done = subprocess.run(
-            [*command, json.dumps(case)], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+            command, input=json.dumps(case), capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         return None
-    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
+    if done.returncode == 0:
+        return json.loads(done.stdout.splitlines()[-1])
+    print("  " + (done.stderr.strip().splitlines() or ["no message"])[-1][:110])
+    return None
 
 
 def install_peers() -> None:
@@ -125,7 +128,7 @@ def compared(name: str, parts: list[dict[str, Any]], delta: float, *, peers: boo
 
 def main() -> None:
     if sys.argv[1:2] == ["--one"]:
-        print(json.dumps(measure_ours(json.loads(sys.argv[2]))))
+        print(json.dumps(measure_ours(json.load(sys.stdin))))
         return
     if "--install-peers" in sys.argv:
         install_peers()

@@ -1,4 +1,4 @@
-"""One measurement by a peer, in the peer's own environment: `python accounting_peers.py PEER CASE`, JSON in and out."""
+"""One measurement by a peer, in the peer's own environment: `python accounting_peers.py PEER`, JSON in and out."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def prv_accountant(case: Case) -> Callable[[], list[float]]:
 
 
 def main() -> None:
-    peer, case = sys.argv[1], json.loads(sys.argv[2])
+    peer, case = sys.argv[1], json.load(sys.stdin)
     run = {"dp-accounting": dp_accounting, "prv-accountant": prv_accountant}[peer](case)  # imports are not timed
     start = time.process_time()
     found = run()
