@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, log
 from typing import TYPE_CHECKING, Protocol
@@ -74,6 +74,19 @@ def curve(parts: Parts, epsilons: Sequence[float], gap: float = 1e-3, *, symmetr
     return found
 
 
+@dataclass(frozen=True)
+class _Attempt:
+    """A plan, the mesh it is tried on next, in which precision, and what is known so far."""
+
+    plan: Plan
+    step: float
+    low: float
+    high: float
+    extended: bool = False
+    doubted: bool = False  # round-off decided the last width, and can still be lessened
+    earlier: tuple[float, float] | None = None  # mesh and relative width the time before
+
+
 def _bracket(
     plans: Sequence[Plan],
     value: _Value,
@@ -82,45 +95,52 @@ def _bracket(
     worst: float,
 ) -> tuple[float, float]:
     """Refine meshes until upper and lower are within `gap`; every bound found on the way is valid, so keep the best."""
-    best = [(0.0, worst)] * len(plans)
     only = len(plans[0].parts) >= TOO_MANY
-    steps = [first_step(plan, tolerance(plan, inf) * (0.15 if only else 1.0)) for plan in plans]
-    lower = upper = 0.0
-    plans = [replace(plan, tolerance=tolerance(plan, inf)) for plan in plans]
-    earlier: list[tuple[float, float] | None] = [None] * len(plans)  # mesh and width the round before
+    tries: list[_Attempt] = []
+    for plan in plans:
+        allowed = tolerance(plan, inf)
+        step = first_step(plan, allowed * (0.15 if only else 1.0))
+        tries.append(_Attempt(replace(plan, tolerance=allowed), step, 0.0, worst))
     for _ in range(1 if only else ROUNDS):
-        for index, plan in enumerate(plans):
-            low, high = best[index]
-            lower = max(each for each, _ in best)
-            if high <= lower * (1 + gap):
-                continue  # the other direction decides
-            try:
-                above = compose(measures(plan, steps[index], upper=True), plan.tilt, upper=True)
-                high = min(high, value(above, upper=True))
-                below = compose(measures(plan, steps[index], upper=False), plan.tilt, upper=False)
-                low = max(low, value(below, upper=False))
-            except WindowTooLargeError:
-                steps[index] *= 4.0
-                continue
-            best[index] = (low, high)
-        lower, upper = max(low for low, _ in best), max(high for _, high in best)
+        for index, each in enumerate(tries):
+            if each.high > max(other.low for other in tries) * (1 + gap):  # else the other direction decides
+                tries[index] = _tried(each, value, gap)
+        lower, upper = max(each.low for each in tries), max(each.high for each in tries)
         if upper <= lower * (1 + gap) or upper == 0.0:
             break
-        plans = [replace(plan, tolerance=tolerance(plan, high)) for plan, (_, high) in zip(plans, best, strict=True)]
-        finer: list[float] = []
-        for index, (plan, step, (low, high)) in enumerate(zip(plans, steps, best, strict=True)):
-            width = (high - low) / max(low, 1e-300) if high < inf else 100.0
-            finer.append(fitted_step(plan, step * _refinement(step, width, gap, earlier[index])))
-            earlier[index] = (step, width)
-        if finer == steps:
+        following = [_refined(each, tolerance(each.plan, each.high), gap) for each in tries]
+        if not any(each.doubted for each in tries) and [a.step for a in following] == [a.step for a in tries]:
             break
-        steps = finer
-    return lower, upper
+        tries = following
+    return max(each.low for each in tries), max(each.high for each in tries)
 
 
-def _refinement(step: float, width: float, gap: float, earlier: tuple[float, float] | None) -> float:
-    """By what factor to refine the mesh, from the order of convergence seen so far (two, until seen otherwise)."""
-    order = 2.0
-    if earlier is not None and 0 < width < earlier[1] and step < earlier[0]:
-        order = min(2.0, max(0.5, log(earlier[1] / width) / log(earlier[0] / step)))
-    return min(0.7, max(0.1, (0.7 * gap / max(width, 1e-300)) ** (1 / order)))
+def _tried(each: _Attempt, value: _Value, gap: float) -> _Attempt:
+    """Both bounds on the current mesh; the next one in extended precision where round-off was what mattered."""
+    plan, step, found, rounded = each.plan, each.step, each, False
+    try:
+        for upper in (True, False):
+            parts = measures(plan, step, upper=upper)
+            composition = compose(parts, plan.tilt, upper=upper, extended=each.extended)
+            bound, exact = (value(which, upper=upper) for which in (composition, replace(composition, error=0.0)))
+            rounded = rounded or not abs(bound - exact) <= 0.1 * gap * max(abs(exact), 1e-300)
+            found = replace(found, high=min(found.high, bound)) if upper else replace(found, low=max(found.low, bound))
+    except WindowTooLargeError:
+        return replace(found, step=4.0 * step, earlier=None, doubted=True)
+    return replace(found, extended=each.extended or rounded, doubted=rounded and not each.extended)
+
+
+def _width(each: _Attempt) -> float:
+    return (each.high - each.low) / max(each.low, 1e-300) if each.high < inf else 100.0
+
+
+def _refined(each: _Attempt, allowed: float, gap: float) -> _Attempt:
+    """The next mesh, from the order of convergence seen so far (two, until seen otherwise)."""
+    width, order = _width(each), 2.0
+    if each.earlier is not None and 0 < width < each.earlier[1] and each.step < each.earlier[0]:
+        order = min(2.0, max(0.5, log(each.earlier[1] / width) / log(each.earlier[0] / each.step)))
+    ratio = min(0.7, max(0.1, (0.7 * gap / max(width, 1e-300)) ** (1 / order)))
+    plan = replace(each.plan, tolerance=allowed)
+    if each.doubted:
+        return replace(each, plan=plan, doubted=False)
+    return replace(each, plan=plan, step=fitted_step(plan, each.step * ratio), earlier=(each.step, width))

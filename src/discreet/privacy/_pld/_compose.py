@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.privacy._pld._cumulants import Cumulants
-from discreet.privacy._pld._fft import power, smooth_size, transform_error
+from discreet.privacy._pld._fft import power, smooth_size, transform_error, unit
 from discreet.privacy._pld._pair import ROUNDING
 from discreet.privacy._pld._tree import convolve_all
 
@@ -54,8 +54,11 @@ class Composition:
     loss_error: float
 
 
-def compose(parts: Parts, tilt: float, *, upper: bool) -> Composition:
-    """Convolve `count` copies of each measure under the tilt e^{tilt loss}; all on grids of one step."""
+def compose(parts: Parts, tilt: float, *, upper: bool, extended: bool = False) -> Composition:
+    """Convolve `count` copies of each measure under the tilt e^{tilt loss}; all on grids of one step.
+
+    `extended` transforms in long double, some five times slower, where round-off would decide the width.
+    """
     step = parts[0][0].step
     if not all(part.mass.any() for part, _ in parts):  # nothing finite is left
         zero = np.zeros(1)
@@ -69,7 +72,7 @@ def compose(parts: Parts, tilt: float, *, upper: bool) -> Composition:
     if size > LARGEST_WINDOW:
         raise WindowTooLargeError
     weights = [_tilted(part, tilt, k, upper=upper) for (part, _), k in zip(parts, constants, strict=True)]
-    mass, error = _convolved(weights, [n for _, n in parts], size)
+    mass, error = _convolved(weights, [n for _, n in parts], size, extended=extended)
     log_scale = fsum(n * k for (_, n), k in zip(parts, constants, strict=True))
     biggest = max(abs(low), abs(high)) + fsum(n * abs(part.origin) for part, n in parts)
     last = first + sum(n * (len(part.mass) - 1) for part, n in parts)
@@ -129,7 +132,7 @@ def _window(cumulants: Cumulants, tilt: float, parts: Parts) -> tuple[tuple[floa
     return (low, max(high, low + step)), (low > least, high < most)
 
 
-def _convolved(weights: Sequence[Floats], counts: Sequence[int], size: int) -> tuple[Floats, float]:
+def _convolved(weights: Sequence[Floats], counts: Sequence[int], size: int, *, extended: bool) -> tuple[Floats, float]:
     """Circular convolution of all weights, and a bound on the error of each entry.
 
     With |F_g| the computed spectrum of part g and phi_g the bound on its error, the error of the product of powers is
@@ -142,23 +145,24 @@ def _convolved(weights: Sequence[Floats], counts: Sequence[int], size: int) -> t
         factors = [each for each in factors if not (each[2] == 1 and len(each[0]) <= size // 4)]
         merged, error = convolve_all([each[0] for each in single])
         factors.append((merged, error, 1))
-    phi = transform_error(size)
+    phi, u = transform_error(size, extended=extended), unit(extended=extended)
     product: Complexes | None = None
     logs, loss, roundings = np.zeros(size // 2 + 1), np.zeros(size // 2 + 1), 0
     for weight, error, count in factors:
         folds = -(-len(weight) // size)
         folded = weight if folds == 1 else np.bincount(np.arange(len(weight)) % size, weight, size)
-        spectrum = np.fft.rfft(folded, size)
-        own = (phi + 4 * folds * ROUNDING) * float(np.sum(folded)) * (1 + 1e-9) + error
-        modulus = np.abs(spectrum) * (1 + 4 * ROUNDING) + own
+        spectrum = np.fft.rfft(folded.astype(np.longdouble) if extended else folded, size)
+        own = (phi + 4 * (folds - 1) * ROUNDING) * float(np.sum(folded)) * (1 + 1e-9) + error
+        modulus = np.abs(spectrum).astype(np.float64) * (1 + 4 * ROUNDING) + own
         logs += count * np.log(modulus)
         loss += count * own / modulus
         roundings += count
         raised = power(spectrum, count)
         product = raised if product is None else product * raised
     assert product is not None
-    relative = np.minimum(loss, 1.0) + 4 * ROUNDING * roundings + 1.01 * phi
+    relative = np.minimum(loss, 1.0) + 4 * u * roundings + 1.01 * phi
     sizes = np.exp(np.minimum(logs, 700.0)) * relative
     # all frequencies: those of rfft count twice but for the first, which is charged twice too
     error = 2.001 * float(np.sum(sizes)) / size + 1e-300
-    return np.maximum(np.fft.irfft(product, size), 0.0), error
+    found = np.maximum(np.fft.irfft(product, size), 0.0).astype(np.float64)
+    return found, error + (2 * ROUNDING * float(np.max(found)) if extended else 0.0)

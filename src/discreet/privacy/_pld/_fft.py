@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy._pld._pair import ROUNDING
-
 if TYPE_CHECKING:
+    from typing import Any
+
     from numpy.typing import NDArray
 
-    Complexes = NDArray[np.complex128]
+    Complexes = NDArray[np.complexfloating[Any, Any]]
 
 STAGE = 16.0  # u per radix-2 level: proofs/accounting.md, section 6
 
@@ -36,9 +36,14 @@ def smooth_size(least: int) -> int:
     return best
 
 
-def transform_error(size: int) -> float:
+def unit(*, extended: bool) -> float:
+    """Unit round-off of double arithmetic, or of the platform's long double (which may be the same)."""
+    return float(np.finfo(np.longdouble if extended else np.float64).eps) / 2
+
+
+def transform_error(size: int, *, extended: bool = False) -> float:
     """Return phi with |computed - exact| <= phi * (sum of |input|) for each entry of an FFT of `size` points."""
-    return 1.01 * STAGE * ROUNDING * log2(size)
+    return 1.01 * STAGE * unit(extended=extended) * log2(size)
 
 
 def power(base: Complexes, exponent: int) -> Complexes:
