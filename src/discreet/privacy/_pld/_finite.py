@@ -46,7 +46,7 @@ class FinitePair:
         p, q = p[both], q[both]
         loss = np.log(p) - np.log(q)
         close = np.abs(p - q) < 0.5 * q
-        loss = np.where(close, np.log1p((p - q) / q), loss)
+        loss[close] = np.log1p((p[close] - q[close]) / q[close])
         order = np.argsort(loss, kind="stable")
         for name, value in (("_loss", loss[order]), ("_p", p[order]), ("_q", q[order])):
             object.__setattr__(self, name, value)
@@ -94,9 +94,13 @@ class FinitePair:
                 return Lattice(float(loss[0]), fine, only_atoms=True)
         return None
 
-    def span(self, log_tail: float) -> tuple[float, float]:  # noqa: ARG002  the loss is bounded
-        """The least and the largest finite loss."""
-        return (float(self._loss[0]), float(self._loss[-1])) if len(self._loss) else (0.0, 0.0)
+    def span(self, log_tail: float) -> tuple[float, float]:
+        """The least and the largest finite loss, but for P-masses of at most e**log_tail at either end."""
+        if len(self._loss) == 0:
+            return 0.0, 0.0
+        tail = float(np.exp(log_tail))
+        kept = np.flatnonzero((np.cumsum(self._p) > tail) & (np.cumsum(self._p[::-1])[::-1] > tail))
+        return (float(self._loss[kept[0]]), float(self._loss[kept[-1]])) if len(kept) else self.span(-np.inf)
 
     def cells(self, edges: Floats) -> Cells:
         """Atoms counted in cells; their losses are right within 2 `error` and a few round-offs."""
@@ -120,7 +124,8 @@ class FinitePair:
     def partition(self, step: float, low: float, high: float) -> Partition:
         """Cells centred on the lattice, or else on the heaviest atom."""
         lattice = self.lattice
-        low, high = max(low, self.span(0.0)[0]), min(high, self.span(0.0)[1])
+        if len(self._loss):
+            low, high = max(low, float(self._loss[0])), min(high, float(self._loss[-1]))
         heaviest = float(self._loss[int(np.argmax(self._p))]) if len(self._loss) else 0.0
         origin = lattice.origin if lattice else heaviest
         first, last = np.floor((low - origin) / step) - 1, np.ceil((high - origin) / step) + 1

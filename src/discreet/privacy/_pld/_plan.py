@@ -85,7 +85,7 @@ def largest_loss(plans: Sequence[Plan], delta: float) -> float:
             return inf
         if fsum(count * pair.infinity[1] for pair, count in plan.parts) > delta * (1 - 1e-12):
             return inf
-        losses = [(count, max(high, 0.0)) for (_, count), (_, high) in zip(plan.parts, plan.spans, strict=True)]
+        losses = [(count, max(pair.span(-inf)[1], 0.0)) for pair, count in plan.parts]
         # a loss after sampling is a logarithm near 1, right within 1e-14 absolutely
         found = max(found, fsum(count * (high * (1 + 1e-12) + 1e-14) for count, high in losses))
     return found
@@ -116,12 +116,12 @@ def fitted_step(plan: Plan, wanted: float) -> float:
     total = sum(high - low for low, high in plan.spans)
     wanted = max(wanted, total / CELLS, 16 * plan.width / CELLS, 1e-13)
     lattices = [(count, pair.lattice) for pair, count in plan.parts]
-    known = [(count, lattice) for count, lattice in lattices if lattice is not None and lattice.spacing > 1e-12]
+    known = [(count, lattice) for count, lattice in lattices if lattice is not None and lattice.spacing >= wanted]
+    if len(plan.parts) == 1 and lattices[0][1] is not None and lattices[0][1].only_atoms:
+        return lattices[0][1].spacing
     if not known:
         return wanted
     _, lattice = max(known, key=lambda each: each[0])
-    if len(plan.parts) == 1 and lattice.only_atoms:
-        return lattice.spacing
     return lattice.spacing / ceil(lattice.spacing / wanted)
 
 
