@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["grouped_curve", "sampled_curve", "shuffled_curve"]
 
 
-def sampled_curve(curve: Curve, rate: Fraction, *, attained: bool) -> Curve:
+def sampled_curve(curve: Curve, rate: Fraction, *, attained: bool, tolerance: float = 4e-16) -> Curve:
     """δ′(ln(1 + q(e^ε − 1))) = q·δ(ε): Balle, Barthe and Gaboardi 2018, Theorems 8 and 9.
 
     Tight where the pair of the curve is `attained` in the direction of removal; the lower end is dropped otherwise.
@@ -30,7 +30,7 @@ def sampled_curve(curve: Curve, rate: Fraction, *, attained: bool) -> Curve:
         high = curve.log_delta(_unsampled(eps, high_rate) * (1 - WIDE))[1]
         return low + log_rate[0], high + log_rate[1]
 
-    return Of(log_delta)
+    return Of(log_delta, tolerance)
 
 
 def _unsampled(eps: float, rate: float) -> float:
@@ -40,7 +40,7 @@ def _unsampled(eps: float, rate: float) -> float:
     return math.log1p(math.expm1(eps) / rate)
 
 
-def grouped_curve(curve: Curve, k: int) -> Curve:
+def grouped_curve(curve: Curve, k: int, *, tolerance: float = 4e-16) -> Curve:
     """δ_k(kε) ≤ δ(ε)(e^{kε} − 1)/(e^ε − 1): k steps of the triangle inequality of (ε, δ) (Vadhan 2017, Lemma 2.2).
 
     One of the k may be the only one who changes, so the single curve is a lower end.
@@ -57,7 +57,7 @@ def grouped_curve(curve: Curve, k: int) -> Curve:
         upper = curve.log_delta(each * (1 - WIDE))[1] + growth + WIDE * (1 + eps)
         return curve.log_delta(eps)[0], upper
 
-    return Of(log_delta)
+    return Of(log_delta, tolerance)
 
 
 def shuffled_curve(eps0: Bounds, n: int, *, binary: bool) -> Curve:

@@ -86,8 +86,7 @@ def _single(leaf: Loss) -> Curve | None:
             inner = closed_curve(normal(term))
             return None if inner is None else sampled_curve(inner, rate, attained=not _has_sampling(term))
         case Group(k, term):
-            inner = closed_curve(normal(term))
-            return None if inner is None else grouped_curve(inner, k)
+            return _grouped(k, term)
         case Parallel(terms, _):
             curves = [closed_curve(normal(term)) for term in terms]
             found = [curve for curve in curves if curve is not None]
@@ -99,6 +98,19 @@ def _single(leaf: Loss) -> Curve | None:
             return None if eps is None else shuffled_curve((down(eps), up(eps)), n, binary=False)
         case _:
             return None
+
+
+def _grouped(k: int, term: Loss) -> Curve | None:
+    inner = closed_curve(normal(term))
+    if inner is None:
+        return None
+    steps = grouped_curve(inner, k)
+    if not isinstance(term, Sampled) or term.scheme != "poisson":
+        return steps
+    # None of the k is in the sample with probability (1 − q)^k; given that one is, the unsampled loss of k bounds all.
+    whole = closed_curve(normal(Group(k, term.term)))
+    rate = 1 - (1 - term.rate) ** k
+    return steps if whole is None else best(steps, sampled_curve(whole, rate, attained=False))
 
 
 def _all_gaussian(items: tuple[tuple[Loss, int], ...]) -> bool:

@@ -259,7 +259,7 @@ def _mu_of_pure(eps: Fraction) -> Fraction:
     near = up(eps)
     if near < 1e-3:
         # Φ⁻¹(1/2 + x) ≤ √(2π)·x·(1 + 4x²) for 0 ≤ x ≤ 0.01, and x = tanh(ε/2)/2 ≤ ε/4: the root does not cancel.
-        return (Fraction(251, 200) * eps * (1 + eps * eps)) ** 2  # √(2π)/2 < 1.2550
+        return (Fraction(12534, 10000) * eps * (1 + eps * eps)) ** 2  # √(2π)/2 < 1.2534
     return to_fraction_up(2 * abs(float(ndtri_exp(log_expit(-near)))) * (1 + 1e-12)) ** 2
 
 

@@ -40,6 +40,8 @@ class Of:
     """A curve given by ln δ(ε); ε is found by bisection, and the two ends are points where the bracket was computed."""
 
     function: LogDelta
+    tolerance: float = 4e-16
+    """How far the bisection goes, relative to ε; coarser where a point costs much."""
 
     def log_delta(self, eps: float) -> Bounds:
         """A bracket of ln δ at ε."""
@@ -48,12 +50,19 @@ class Of:
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
         """Upper: the least ε found with ln δ_upper(ε) ≤ ln δ. Lower: the largest found with ln δ_lower(ε) > ln δ."""
-        upper = _least(lambda eps: self.log_delta(eps)[1] <= log_delta[0])[1]
-        lower = _least(lambda eps: self.log_delta(eps)[0] <= log_delta[1])[0]
+        known: dict[float, Bounds] = {}
+
+        def at(eps: float) -> Bounds:
+            if eps not in known:
+                known[eps] = self.log_delta(eps)
+            return known[eps]
+
+        upper = _least(lambda eps: at(eps)[1] <= log_delta[0], self.tolerance)[1]
+        lower = _least(lambda eps: at(eps)[0] <= log_delta[1], self.tolerance)[0]
         return min(lower, upper), upper
 
 
-def _least(holds: Callable[[float], bool]) -> Bounds:
+def _least(holds: Callable[[float], bool], tolerance: float) -> Bounds:
     """(a, b) with b the least found where `holds`, a next below where it does not; (0, 0) if it holds at 0."""
     if holds(0.0):
         return 0.0, 0.0
@@ -65,7 +74,7 @@ def _least(holds: Callable[[float], bool]) -> Bounds:
     if low == 0.0:
         while high > 1e-12 and holds(high / 16):
             high /= 16
-    while high - low > 4e-16 * high and high - low > 1e-300:
+    while high - low > tolerance * high and high - low > 1e-300:
         middle = (low + high) / 2
         if not low < middle < high:
             break
@@ -114,14 +123,14 @@ class _UpperOnly:
         return 0.0, self.curve.epsilon(log_delta)[1]
 
 
-def either(*curves: Curve) -> Curve:
+def either(*curves: Curve, tolerance: float = 4e-16) -> Curve:
     """The worst of several losses of which one is met: the largest δ at each ε."""
 
     def log_delta(eps: float) -> Bounds:
         found = [curve.log_delta(eps) for curve in curves]
         return max(low for low, _ in found), max(high for _, high in found)
 
-    return Of(log_delta)
+    return Of(log_delta, tolerance)
 
 
 def leaking(curve: Curve, log_kept: Bounds) -> Curve:

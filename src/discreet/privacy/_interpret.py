@@ -10,11 +10,13 @@ import math
 from fractions import Fraction
 
 from discreet.errors import ParameterError
+from discreet.privacy._amplified import grouped_curve
 from discreet.privacy._checks import at_least_zero
 from discreet.privacy._checks import delta as checked_delta
 from discreet.privacy._closed import closed_curve
+from discreet.privacy._combinators import Group, Substituted
 from discreet.privacy._currency import as_approx, currency, in_currency, parts
-from discreet.privacy._curves import Bounds, Curve
+from discreet.privacy._curves import Bounds, Curve, best
 from discreet.privacy._loss import Loss, Sum, Times
 from discreet.privacy._normal import normal
 from discreet.privacy._rounding import down, log_bounds, up
@@ -25,10 +27,21 @@ __all__ = ["bounds", "curve_of", "delta", "epsilon", "fits"]
 
 def curve_of(loss: Loss, gap: float = 1e-3) -> Curve:
     """The certified privacy curve of a loss."""
-    from discreet.privacy._numeric import numeric_curve
+    from discreet.privacy._numeric import combined_curve, numeric_curve
 
     form = normal(loss)
-    return closed_curve(form) or numeric_curve(form, gap)
+    closed = closed_curve(form) or combined_curve(form, gap)
+    if closed is not None:
+        return closed
+    curve = numeric_curve(form, gap)
+    match loss:
+        case Group(k, term):
+            # Either the group of each release, composed, or the composition, for the group: both are valid.
+            return best(grouped_curve(curve_of(term, gap), k, tolerance=1e-3), curve)
+        case Substituted(term):
+            return curve_of(Group(2, term), gap)
+        case _:
+            return curve
 
 
 def epsilon(loss: Loss, delta: Number = 0) -> float:

@@ -44,7 +44,7 @@ class Loss:
     def __add__(self, other: Loss) -> Loss:
         if not isinstance(other, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        return Sum((self, other))
+        return _added(self, other)
 
     def __radd__(self, other: int) -> Loss:
         # Python's `sum` begins with 0.
@@ -195,6 +195,16 @@ class Sum(Loss):
     def __post_init__(self) -> None:
         losses = [term for term in self.terms if isinstance(term, Loss)]  # pyright: ignore[reportUnnecessaryIsInstance]
         object.__setattr__(self, "neighbours", joined([loss.relation for loss in losses]))
+
+
+def _added(first: Loss, second: Loss) -> Sum:
+    """One flat sum: a long one neither nests nor looks at its old terms again."""
+    total = object.__new__(Sum)
+    left = first.terms if isinstance(first, Sum) else (first,)
+    right = second.terms if isinstance(second, Sum) else (second,)
+    object.__setattr__(total, "terms", left + right)
+    object.__setattr__(total, "neighbours", joined((first.relation, second.relation)))
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy._checks import probability
+from discreet.privacy._closed import closed_curve
 from discreet.privacy._currency import as_mu, as_rho
 from discreet.privacy._interpret import curve_of
 from discreet.privacy._loss import Loss
@@ -34,7 +35,9 @@ def tradeoff(loss: Loss, alpha: Number) -> float:
     form = normal(loss)
     if not form.leaks and len(form.items) == 1 and isinstance(form.items[0][0], Mu):
         return _gaussian_tradeoff(form.items[0][0].squared, at)
-    curve = curve_of(loss)
+    closed = closed_curve(form)
+    curve = closed or curve_of(loss)
+    points, rounds = (40, 30) if closed is not None else (16, 8)
     error = up(at)
 
     def line(eps: float) -> float:
@@ -42,13 +45,13 @@ def tradeoff(loss: Loss, alpha: Number) -> float:
         return max(kept - math.exp(min(eps, 700.0)) * error * (1 + 2.0**-50), math.exp(-eps) * (kept - error), 0.0)
 
     top = min(max(curve.epsilon((-30.0, -30.0))[1], 1e-3), 700.0)
-    grid = [top * (i / 40) ** 2 for i in range(41)]
+    grid = [top * (i / points) ** 2 for i in range(points + 1)]
     values = [line(eps) for eps in grid]
-    best = max(range(41), key=values.__getitem__)
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
+    best = max(range(points + 1), key=values.__getitem__)
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, points)]
     found = values[best]
     golden = (math.sqrt(5) - 1) / 2
-    for _ in range(30):
+    for _ in range(rounds):
         left, right = high - golden * (high - low), low + golden * (high - low)
         at_left, at_right = line(left), line(right)
         found = max(found, at_left, at_right)

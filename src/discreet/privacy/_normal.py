@@ -135,10 +135,8 @@ def _rewritten(node: Loss) -> Loss | None:
         case Substituted(term):
             return Group(2, term)
         case Group(k, term):
-            grouped = [(_grouped(leaf, k), count) for leaf, count in _leaves(term, 1)]
-            if any(leaf is None for leaf, _ in grouped):
-                return _grouped(_plain(term), k) or Group(k, _plain(term))
-            return _sum((leaf, count) for leaf, count in grouped if leaf is not None)
+            # Each leaf for the group: the groups of a composition compose.
+            return _sum((_grouped(leaf, k) or Group(k, leaf), count) for leaf, count in _leaves(term, 1))
         case Parallel(terms, relation):
             worst = _worst([_plain(term) for term in terms])
             return worst if relation == "add_remove" else Times(2, worst)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from discreet.privacy._closed import closed_curve
 from discreet.privacy._combinators import Sampled
-from discreet.privacy._curves import Bounds, Curve, best, leaking
+from discreet.privacy._curves import Bounds, Curve, leaking
 from discreet.privacy._loss import Loss
 from discreet.privacy._nodes import (
     Approx,
@@ -33,7 +33,7 @@ from discreet.privacy._nodes import (
     Tradeoff,
 )
 from discreet.privacy._normal import Normal, normal
-from discreet.privacy._renyi import renyi_curve
+from discreet.privacy._renyi import RenyiCurve, renyi_curve
 from discreet.privacy._rounding import up
 from discreet.privacy._tradeoffs import tradeoff_pair
 
@@ -42,21 +42,56 @@ if TYPE_CHECKING:
 
     Parts = list[tuple[Pair, int]]
 
-__all__ = ["numeric_curve"]
+__all__ = ["combined_curve", "numeric_curve"]
 
 _LOG_FLOOR = -300.0  # what a dominating pair leaks outright: a factor of 1e-130
 _KNOTS = 600
+_LOG_TINY = -250.0
+_FEW = 50
+_COARSE = 1e-3  # how far a bisection goes whose every step is a composition
 
 
 def numeric_curve(form: Normal, gap: float) -> Curve:
     """The composition of a plain form by privacy-loss distributions, beside what Rényi divergences say of it."""
     high, low = _parts(form.items, upper=True), _parts(form.items, upper=False)
-    numeric = NumericCurve(high, high if low == high else low, gap)
-    return leaking(best(renyi_curve(form.items), numeric), form.log_kept)
+    pairs = _Pairs(high, high if low == high else low, gap)
+    # Only leaves without an exact pair gain from Rényi divergences; for long sums they cost more than they give.
+    curve = Numeric(renyi_curve(form.items), pairs) if len(form.items) <= _FEW else pairs
+    return leaking(curve, form.log_kept)
+
+
+def combined_curve(form: Normal, gap: float) -> Curve | None:
+    """The curve of a single combinator over a composition that is itself numeric; None for anything else."""
+    if len(form.items) != 1 or form.items[0][1] != 1:
+        return None
+    inner = _inner(form.items[0][0], gap)
+    return None if inner is None else leaking(inner, form.log_kept)
 
 
 @dataclass(frozen=True, slots=True)
-class NumericCurve:
+class Numeric:
+    """Rényi divergences and numbers side by side; numbers are not asked where δ is below e^{−250} anyway."""
+
+    renyi: RenyiCurve
+    pairs: _Pairs
+
+    def log_delta(self, eps: float) -> Bounds:
+        """A bracket of ln δ at ε."""
+        ceiling = self.renyi.log_delta(eps)[1]
+        if ceiling < _LOG_TINY:
+            return -math.inf, ceiling
+        low, high = self.pairs.log_delta(eps)
+        return min(low, ceiling), min(high, ceiling)
+
+    def epsilon(self, log_delta: Bounds) -> Bounds:
+        """A bracket of ε."""
+        ceiling = self.renyi.epsilon(log_delta)[1]
+        low, high = self.pairs.epsilon(log_delta)
+        return min(low, ceiling), min(high, ceiling)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
     """The curve of two compositions: one that dominates, one that is attained."""
 
     high: Parts
@@ -193,29 +228,28 @@ def _dominating(leaf: Loss, count: int) -> tuple[Pair, int]:
         return _pair_above(together), 1
     alone = closed_curve(Normal(((leaf, 1),), ()))
     if alone is None:
-        alone = _inner(leaf)
+        alone = _inner(leaf, 1e-3) or renyi_curve(((leaf, 1),))
     return _pair_above(alone), count
 
 
-def _inner(leaf: Loss) -> Curve:
-    """The curve of a combinator over a composition that is itself numeric."""
+def _inner(leaf: Loss, gap: float) -> Curve | None:
     from discreet.privacy._amplified import grouped_curve, sampled_curve
     from discreet.privacy._combinators import Group, Parallel
     from discreet.privacy._curves import either
 
     def of(term: Loss) -> Curve:
         form = normal(term)
-        return closed_curve(form) or numeric_curve(form, 1e-3)
+        return closed_curve(form) or combined_curve(form, gap) or numeric_curve(form, gap)
 
     match leaf:
         case Sampled(rate, _, term):
-            return sampled_curve(of(term), rate, attained=False)
+            return sampled_curve(of(term), rate, attained=False, tolerance=_COARSE)
         case Group(k, term):
-            return grouped_curve(of(term), k)
+            return grouped_curve(of(term), k, tolerance=_COARSE)
         case Parallel(terms, _):
-            return either(*map(of, terms))
+            return either(*map(of, terms), tolerance=_COARSE)
         case _:
-            return renyi_curve(((leaf, 1),))
+            return None
 
 
 def _pair_above(curve: Curve) -> Pair:
@@ -225,6 +259,8 @@ def _pair_above(curve: Curve) -> Pair:
     fractions, have a convex hull from below that is still above δ at every knot, for δ itself is convex and below the
     values. Slopes of the hull are the masses of Q; what is left at the last knot is P's mass of infinite loss.
     """
+    import numpy as np
+
     from discreet.privacy._pld import FinitePair
 
     top = min(curve.epsilon((_LOG_FLOOR, _LOG_FLOOR))[1], 300.0)
@@ -239,7 +275,8 @@ def _pair_above(curve: Curve) -> Pair:
     slopes = [(b - a) / (y - x) for (x, a), (y, b) in pairwise(hull)]
     q = [1 + slopes[0], *(right - left for left, right in pairwise(slopes)), -slopes[-1]]
     p = [x * mass for (x, _), mass in zip(hull, q, strict=True)]
-    return FinitePair((*p, hull[-1][1]), (*q, Fraction(0)))
+    with np.errstate(divide="ignore"):
+        return FinitePair((*p, hull[-1][1]), (*q, Fraction(0)))
 
 
 def _hull(points: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:

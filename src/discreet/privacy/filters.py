@@ -125,9 +125,9 @@ class Odometer:
 
     Rungs j = 0, 1, … hold budgets first·2^j and a share δ/((j+1)(j+2)) of `delta`, which add up to it. With losses
     of ρ_n so far, e^{λL_n − λ(λ+1)Σρ} is a supermartingale, so by Ville's inequality the loss never
-    exceeds ρ_j + 2√(ρ_j ln(1/δ_j)) while Σρ ≤ ρ_j; the first rung that holds what was spent is the bound. It costs a little over
-    a filter of that size (Whitehouse, Ramdas, Rogers and Wu 2023, Section 5, for finer ones). A δ within the losses
-    comes on top.
+    exceeds ρ_j + 2√(ρ_j ln(1/δ_j)) while Σρ ≤ ρ_j; the first rung that holds what was spent is the bound. It costs a
+    little over a filter of that size (Whitehouse, Ramdas, Rogers and Wu 2023, Section 5, for finer ones). A δ within
+    the losses comes on top.
 
     >>> from discreet.privacy import pure
     >>> odometer = Odometer(delta=1e-6)

@@ -1,8 +1,8 @@
 """The adaptive composition game (Dwork and Roth 2014, Definition 3.7), played by an adversary against mechanisms.
 
 In every round the adversary picks two neighbours and a mechanism, knowing all earlier outcomes; in world b the
-mechanism runs on neighbour b. What it then holds is its view. A composition is (ε, δ)-DP if the views of the two worlds are, for
-every adversary; so a view whose ε exceeds a claim refutes the claim.
+mechanism runs on neighbour b. What it then holds is its view. A composition is (ε, δ)-DP if the views of the
+two worlds are, for every adversary; so a view whose ε exceeds a claim refutes the claim.
 """
 
 from __future__ import annotations
