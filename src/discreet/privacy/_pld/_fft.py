@@ -18,12 +18,12 @@ STAGE = 16.0  # u per radix-2 level: proofs/accounting.md, section 6
 
 
 def smooth_size(least: int) -> int:
-    """Return the least 2^a 3^b 5^c with b, c <= 2 that is at least `least` (and at least 16).
+    """Return a power of two times 1, 3, 5, 9, 15, 25 or 45 that is at least `least` (and 16), the least with factor 4.
 
     >>> smooth_size(1000)
-    1000
+    1024
     >>> smooth_size(1025)
-    1080
+    1152
     """
     best = 16
     while best < least:
