@@ -247,7 +247,7 @@ def test_curve_is_above_the_truth_and_near_it() -> None:
     [(0.6, 1e-5, 100_000, 1e-8, 0.26078, 0.26384), (1.0, 1e-5, 100_000, 1e-8, 0.01726, 0.01785)],
 )
 def test_tiny_sampling_rates(noise: float, rate: float, count: int, delta: float, low: float, high: float) -> None:
-    """Bulk and tail on two meshes, and long double where round-off would decide; others say .0391 in the second case."""
+    """Bulk and tail on two meshes, long double where round-off would decide; others say .0391 in the second case."""
     lower, upper = epsilon_bounds([(GaussianPair(noise, rate), count)], delta, gap=2e-3)
     assert lower <= high
     assert upper >= low
