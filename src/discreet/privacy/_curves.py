@@ -135,14 +135,32 @@ def either(*curves: Curve, tolerance: float = 4e-16) -> Curve:
 
 def leaking(curve: Curve, log_kept: Bounds) -> Curve:
     """The mixture of a loss with weight κ and a full leak with weight 1 − κ: δ = 1 − κ(1 − δ_rest)."""
-    if log_kept == (0.0, 0.0):
-        return curve
+    return curve if log_kept == (0.0, 0.0) else _Leaking(curve, log_kept)
 
-    def log_delta(eps: float) -> Bounds:
-        low, high = curve.log_delta(eps)
-        return _mixed(low, log_kept[1], -1), _mixed(high, log_kept[0], 1)
 
-    return Of(log_delta)
+@dataclass(frozen=True, slots=True)
+class _Leaking:
+    curve: Curve
+    log_kept: Bounds
+
+    def log_delta(self, eps: float) -> Bounds:
+        low, high = self.curve.log_delta(eps)
+        return _mixed(low, self.log_kept[1], -1), min(0.0, _mixed(high, self.log_kept[0], 1))
+
+    def epsilon(self, log_delta: Bounds) -> Bounds:
+        return self.curve.epsilon(
+            (_rest(log_delta[0], self.log_kept[0], -1), min(0.0, _rest(log_delta[1], self.log_kept[1], 1)))
+        )
+
+
+def _rest(log_delta: float, log_kept: float, side: int) -> float:
+    """ln((δ − (1 − κ))/κ), moved outward; the difference makes relative errors larger by 1/(1 − (1 − κ)/δ)."""
+    log_share = log1mexp(log_kept) - log_delta
+    if log_share >= 0 or log_delta == -math.inf:
+        return -math.inf
+    value = log_delta + log1mexp(log_share) - log_kept
+    margin = WIDE * (1 + abs(log_delta)) * (1 + 1 / -math.expm1(log_share))
+    return value + side * margin if margin < 1 or side > 0 else -math.inf
 
 
 def _mixed(log_rest: float, log_kept: float, side: int) -> float:

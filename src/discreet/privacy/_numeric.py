@@ -108,7 +108,7 @@ class _Pairs:
         return _log(low), _log(high)
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        """A bracket of ε. δ is a float here, rounded down: the lower end holds at a δ that is 2⁻⁴⁴ of it smaller."""
+        """A bracket of ε. δ is a float here, rounded down: the lower end holds at a δ that is 1e-12 of it smaller."""
         from discreet.privacy._pld import epsilon_bounds
 
         delta = math.exp(log_delta[0]) * (1 - 2.0**-45)
@@ -117,6 +117,8 @@ class _Pairs:
         low, high = epsilon_bounds(self.high, delta, self.gap)
         if self.low is not self.high:
             low = epsilon_bounds(self.low, delta, self.gap)[0] if self.low else 0.0
+        elif log_delta[1] - log_delta[0] > 1e-12:
+            low = epsilon_bounds(self.low, math.exp(log_delta[1]), self.gap)[0]
         return low, high
 
 
