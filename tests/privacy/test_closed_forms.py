@@ -232,3 +232,14 @@ def test_a_group_of_one_node_types():
     assert laplace(10).group(5).bounds(delta=1e-6) == laplace(2).bounds(delta=1e-6)
     assert approx("0.5", "1e-6").group(10).delta(5) == pytest.approx(227e-6, rel=2e-3)
     assert discrete_laplace(3).group(4).bounds(delta=1e-3) == discrete_laplace(3, 4).bounds(delta=1e-3)
+
+
+def test_below_what_leaks_there_is_no_epsilon():
+    for loss in (approx(1, "1e-5"), mu(1, "1e-5"), rho(1, "1e-5"), approx(1, "1e-5") + gaussian(1) + laplace(1)):
+        assert loss.bounds(delta="0.99e-5") == (math.inf, math.inf)
+        assert loss.epsilon("1.01e-5") < 60
+    low, high = approx(1, "1e-5").bounds(delta="1e-5")
+    assert 0.99 < low <= high == 1.0
+    for loss in (approx(1, "1e-5"), 3 * approx("0.3", "1e-7") + mu("0.5", "1e-6")):
+        high = loss.epsilon("1.2e-5")
+        assert loss.delta(high) <= 1.2e-5 * (1 + 1e-6)

@@ -148,19 +148,26 @@ class _Leaking:
         return _mixed(low, self.log_kept[1], -1), min(0.0, _mixed(high, self.log_kept[0], 1))
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        return self.curve.epsilon(
-            (_rest(log_delta[0], self.log_kept[0], -1), min(0.0, _rest(log_delta[1], self.log_kept[1], 1)))
-        )
+        """Ask the rest for ε at (δ − (1 − κ))/κ; there is none where δ is below what leaks."""
+        leaked = _outward(log1mexp(self.log_kept[1]), -1), _outward(log1mexp(self.log_kept[0]), 1)
+        low, high = 0.0, math.inf
+        if log_delta[1] < leaked[0]:
+            return math.inf, math.inf
+        at_most = _rest(log_delta[1], leaked[0], self.log_kept[1], 1)
+        if log_delta[0] > leaked[1]:
+            low, high = self.curve.epsilon((_rest(log_delta[0], leaked[1], self.log_kept[0], -1), at_most))
+        elif at_most > -math.inf:
+            low = self.curve.epsilon((at_most, at_most))[0]
+        return low, high
 
 
-def _rest(log_delta: float, log_kept: float, side: int) -> float:
-    """ln((δ − (1 − κ))/κ), moved outward; the difference makes relative errors larger by 1/(1 − (1 − κ)/δ)."""
-    log_share = log1mexp(log_kept) - log_delta
-    if log_share >= 0 or log_delta == -math.inf:
-        return -math.inf
-    value = log_delta + log1mexp(log_share) - log_kept
-    margin = WIDE * (1 + abs(log_delta)) * (1 + 1 / -math.expm1(log_share))
-    return value + side * margin if margin < 1 or side > 0 else -math.inf
+def _rest(log_delta: float, log_leaked: float, log_kept: float, side: int) -> float:
+    """ln((δ − (1 − κ))/κ); the margins of δ and κ are in the brackets they come with, so only arithmetic is added."""
+    return min(0.0, _outward(log_delta + log1mexp(min(log_leaked - log_delta, 0.0)) - log_kept, side))
+
+
+def _outward(value: float, side: int) -> float:
+    return value + side * WIDE * (1 + abs(value)) if math.isfinite(value) else value
 
 
 def _mixed(log_rest: float, log_kept: float, side: int) -> float:
