@@ -48,19 +48,23 @@ def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> s
     values = _values(request.measures)
     names = _Names([f"k{i}" for i in range(len(request.keys))], dict(values.values()))
     sums = _sums(request.measures, values)
-    steps = [_step("source", _source(request, relation), keep=False), _step("rows", _rows(request, values), keep=False)]
-    if request.unit is None:
+    by_person = request.unit is not None
+    steps = [
+        _step("source", _source(request, relation), keep=False),
+        _step("rows", _rows(request, values), keep=by_person),
+    ]
+    if not by_person:
         units = "count(*)" if request.count_units else "0"
         return _chain(steps, f"SELECT {_list(names.keys, units, *_wide(sums))} FROM rows{_group_by(names.keys)}")
     salts = [int.from_bytes(salt[i : i + 7], "big") for i in (0, 7)]
     parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
-    by_person = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
-    by_person += _group_by(["u", *names.keys])
+    grouped = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
+    grouped += _group_by(["u", *names.keys])
     split = _is_split(request)
     if split:
-        steps.append(_step("each", by_person % "rows"))
+        steps.append(_step("each", grouped % "rows"))
     steps += _flagged(request, names, salts, split=split)
-    steps += [_step("parts", by_person % "picked"), *_few(request, names, len(parts), salts[0])]
+    steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts[0])]
     tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
     if split:
         taken = "each SEMI JOIN people ON each.u = people.u"
