@@ -68,13 +68,13 @@ def csv(folder: Path, name: str, delimiter: str = ",") -> Path:
 
 
 def parquet(folder: Path) -> Path:
-    pq.write_table(TABLE, folder / "t.parquet")
+    pq.write_table(TABLE, folder / "t.parquet", coerce_timestamps="us")
     return folder / "t.parquet"
 
 
 def parquet_parts(folder: Path) -> Path:
     for i in range(4):
-        pq.write_table(TABLE.slice(10 * i, 10), folder / f"part-{i}.parquet")
+        pq.write_table(TABLE.slice(10 * i, 10), folder / f"part-{i}.parquet", coerce_timestamps="us")
     return folder / "part-*.parquet"
 
 

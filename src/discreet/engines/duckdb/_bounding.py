@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from discreet.engines.duckdb._expressions import (
     clean,
     condition,
@@ -91,23 +89,16 @@ class _Names:
 
 def _source(request: BoundedAggregate, relation: Relation) -> str:
     """Only the columns that the query touches, as the policy's types, and the unit as it is."""
-    items = [f"{clean(relation.columns[n], request.columns[n])} AS {reference(n)}" for n in _used(request)]
+    items = [f"{clean(relation.columns[n], request.columns[n])} AS {reference(n)}" for n in sorted(request.used)]
     if request.unit is not None:
         items.append(f"{person(relation.columns[request.unit])} AS u")
     return f"SELECT {_list(items) or '1 AS one'} FROM {relation.sql}"
 
 
-def _used(request: BoundedAggregate) -> list[str]:
-    """The columns that the query touches."""
-    trees: list[exp.Expr] = [] if request.where is None else [request.where]
-    trees += [measure.argument for measure in request.measures if measure.argument is not None]
-    return sorted({c.name for tree in trees for c in tree.find_all(exp.Column)} | {key.name for key in request.keys})
-
-
 def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) -> str:
     items = ["u"] if request.unit is not None else []
     conditions = ["u IS NOT NULL"] if request.unit is not None else []
-    conditions += [f"{reference(n)} IS NOT NULL" for n in _used(request) if not request.columns[n].nullable]
+    conditions += [f"{reference(n)} IS NOT NULL" for n in sorted(request.used) if not request.columns[n].nullable]
     if request.where is not None:
         conditions.append(condition(request.where, request.columns))
     for i, key in enumerate(request.keys):
