@@ -1,0 +1,158 @@
+"""Certified two-sided bounds on epsilon and delta of a composition of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from math import expm1, fsum, inf, log, log1p
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.privacy._pld._compose import Composition, WindowTooLargeError, compose
+from discreet.privacy._pld._cumulants import tilt_for_delta, tilt_for_epsilon
+from discreet.privacy._pld._hockey_stick import delta_of, epsilon_of
+from discreet.privacy._pld._merge import merged
+from discreet.privacy._pld._plan import Plan, first_step, fitted_step, largest_loss, measures, plans_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.privacy._pld._pair import Pair
+
+    Parts = Sequence[tuple[Pair, int]]
+
+ROUNDS = 8  # meshes tried
+TOO_MANY = 2000  # parts, from which on one mesh has to do
+
+
+class _Value(Protocol):
+    """Reads the number wanted off a composition."""
+
+    def __call__(self, composition: Composition, /, *, upper: bool) -> float: ...
+
+
+def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: bool = True) -> tuple[float, float]:
+    """Return (lower, upper) with lower <= epsilon(delta) <= upper for the composition of `count` copies of each pair.
+
+    `gap` is the relative width asked for; where it takes more than the work limit, the bracket is wider and no less
+    valid. `symmetric` takes the larger of the two directions (remove and add). The upper bound is infinite only if
+    events of more than delta reveal the record outright. Valid for mechanisms fixed in advance (also when their outputs
+    are chosen adaptively from a family that each pair dominates: Zhu, Dong and Wang 2022, Theorem 10).
+    """
+    if not merged(parts):
+        return 0.0, 0.0
+    if _revealed(parts) > delta:
+        return inf, inf
+    plans = plans_for(
+        parts, log(max(delta, 1e-290)), lambda c: tilt_for_delta(c, log(max(delta, 1e-290))), symmetric=symmetric
+    )
+    lower, upper = _bracket(
+        plans,
+        partial(epsilon_of, delta=delta),
+        lambda _, found: gap * max(min(plans[0].guess, found), 1e-6),
+        gap,
+        largest_loss(plans, delta),
+    )
+    return min(lower, upper), upper
+
+
+def _revealed(parts: Parts) -> float:
+    """At most the probability that some output reveals the record outright."""
+    return -expm1(fsum(n * log1p(-min(pair.infinity[0], 1 - 1e-16)) for pair, n in parts)) * (1 - 1e-12)
+
+
+def delta_bounds(parts: Parts, epsilon: float, gap: float = 1e-3, *, symmetric: bool = True) -> tuple[float, float]:
+    """Return (lower, upper) with lower <= delta(epsilon) <= upper; the rest as in `epsilon_bounds`."""
+    if not merged(parts):
+        return 0.0, 0.0
+    plans = plans_for(parts, None, lambda c: tilt_for_epsilon(c, epsilon), symmetric=symmetric)
+    return _bracket(
+        plans,
+        partial(delta_of, epsilon=epsilon),
+        lambda plan, _: gap / plan.tilt,
+        gap,
+        1.0,
+    )
+
+
+def curve(parts: Parts, epsilons: Sequence[float], gap: float = 1e-3, *, symmetric: bool = True) -> list[float]:
+    """Return upper bounds on delta at each epsilon, from one composition; tightest near the middle one."""
+    middle = sorted(epsilons)[len(epsilons) // 2]
+    plans = plans_for(parts, None, lambda c: tilt_for_epsilon(c, middle), symmetric=symmetric)
+    found = [0.0] * len(epsilons)
+    for plan in plans:
+        step = first_step(plan, gap / plan.tilt)
+        composition = compose(measures(plan, step, upper=True), plan.tilt, upper=True)
+        found = [max(old, delta_of(composition, each, upper=True)) for old, each in zip(found, epsilons, strict=True)]
+    return found
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """A plan, the mesh it is tried on next, in which precision, and what is known so far."""
+
+    plan: Plan
+    step: float
+    low: float
+    high: float
+    extended: bool = False
+    doubted: bool = False  # round-off decided the last width, and can still be lessened
+    earlier: tuple[float, float] | None = None  # mesh and relative width the time before
+
+
+def _bracket(
+    plans: Sequence[Plan],
+    value: _Value,
+    tolerance: Callable[[Plan, float], float],
+    gap: float,
+    worst: float,
+) -> tuple[float, float]:
+    """Refine meshes until upper and lower are within `gap`; every bound found on the way is valid, so keep the best."""
+    only = len(plans[0].parts) >= TOO_MANY
+    tries: list[_Attempt] = []
+    for plan in plans:
+        allowed = tolerance(plan, inf)
+        step = first_step(plan, allowed * (0.15 if only else 1.0))
+        tries.append(_Attempt(replace(plan, tolerance=allowed), step, 0.0, worst))
+    for _ in range(1 if only else ROUNDS):
+        for index, each in enumerate(tries):
+            if each.high > max(other.low for other in tries) * (1 + gap):  # else the other direction decides
+                tries[index] = _tried(each, value, gap)
+        lower, upper = max(each.low for each in tries), max(each.high for each in tries)
+        if upper <= lower * (1 + gap) or upper == 0.0:
+            break
+        following = [_refined(each, tolerance(each.plan, each.high), gap) for each in tries]
+        if not any(each.doubted for each in tries) and [a.step for a in following] == [a.step for a in tries]:
+            break
+        tries = following
+    return max(each.low for each in tries), max(each.high for each in tries)
+
+
+def _tried(each: _Attempt, value: _Value, gap: float) -> _Attempt:
+    """Both bounds on the current mesh; the next one in extended precision where round-off was what mattered."""
+    plan, step, found, rounded = each.plan, each.step, each, False
+    try:
+        for upper in (True, False):
+            parts = measures(plan, step, upper=upper)
+            composition = compose(parts, plan.tilt, upper=upper, extended=each.extended)
+            bound, exact = (value(which, upper=upper) for which in (composition, replace(composition, error=0.0)))
+            rounded = rounded or not abs(bound - exact) <= 0.1 * gap * max(abs(exact), 1e-300)
+            found = replace(found, high=min(found.high, bound)) if upper else replace(found, low=max(found.low, bound))
+    except WindowTooLargeError:
+        return replace(found, step=4.0 * step, earlier=None, doubted=True)
+    return replace(found, extended=each.extended or rounded, doubted=rounded and not each.extended)
+
+
+def _width(each: _Attempt) -> float:
+    return (each.high - each.low) / max(each.low, 1e-300) if each.high < inf else 100.0
+
+
+def _refined(each: _Attempt, allowed: float, gap: float) -> _Attempt:
+    """The next mesh, from the order of convergence seen so far (two, until seen otherwise)."""
+    width, order = _width(each), 2.0
+    if each.earlier is not None and 0 < width < each.earlier[1] and each.step < each.earlier[0]:
+        order = min(2.0, max(0.5, log(each.earlier[1] / width) / log(each.earlier[0] / each.step)))
+    ratio = min(0.7, max(0.1, (0.7 * gap / max(width, 1e-300)) ** (1 / order)))
+    plan = replace(each.plan, tolerance=allowed)
+    if each.doubted:
+        return replace(each, plan=plan, doubted=False)
+    return replace(each, plan=plan, step=fitted_step(plan, each.step * ratio), earlier=(each.step, width))
