@@ -1,6 +1,6 @@
 """How long a person waits: `import discreet`, the first query of a fresh process, and the ones after it.
 
-    python bench/startup.py
+python bench/startup.py
 """
 
 from __future__ import annotations

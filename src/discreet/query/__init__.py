@@ -5,6 +5,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 
 from discreet.query._bounded import BoundedAggregate, Group, GroupKey
 from discreet.query._draw import draw
+from discreet.query._intervals import divides_safely
 from discreet.query._measures import Count, Measure, Sum
 from discreet.query._noise import Noise, noise_to_json
 from discreet.query._plan import Plan, assume_rows
@@ -23,6 +24,7 @@ __all__ = [
     "Release",
     "Sum",
     "assume_rows",
+    "divides_safely",
     "draw",
     "make_plan",
     "noise_to_json",

@@ -69,10 +69,12 @@ class Answer:
         noises = [self.noises[i] for i in indices]
         if rows == 0 or not indices:
             return np.zeros(rows)
-        if shape.linear:
-            half = np.full(rows, linear_half_width([float(shape.slopes[i][0]) for i in indices], noises, level))
+        slopes = np.array([shape.slopes[i] for i in indices])
+        if shape.linear:  # the same for every row, unless a key is a factor
+            distinct, which = np.unique(slopes, axis=1, return_inverse=True)
+            half = np.array([linear_half_width(list(column), noises, level) for column in distinct.T])[which.ravel()]
         else:
-            half = ratio_half_widths([shape.slopes[i] for i in indices], noises, level)
+            half = ratio_half_widths(list(slopes), noises, level)
         half = half if shape.cap is None else np.minimum(half, shape.cap)
         missing = np.asarray(pc.is_null(self.table.column(column)))
         return np.where(missing, np.nan, half)

@@ -29,7 +29,8 @@ class BoundedAggregate:
     `unit` names the column of the person, None if every row is another person. Of one unit at most `max_rows` rows
     count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a
     secret salt and that unit's own rows, as a multiset. Rows whose unit is null, or whose key is not among public
-    values, do not count. `count_units` asks how many units each group holds.
+    values, do not count; nor does a row with a null in a column of `used`, the columns that the query names, that the
+    policy says has none. `count_units` asks how many units each group holds.
     """
 
     table: str
@@ -40,6 +41,7 @@ class BoundedAggregate:
     keys: tuple[GroupKey, ...]
     measures: tuple[Measure, ...]
     columns: Mapping[str, Column]
+    used: frozenset[str]
     count_units: bool
 
 

@@ -63,7 +63,8 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
         return exp.And(this=low, expression=high)
-    if isinstance(node, exp.Count) and (node.this is None or isinstance(node.this, exp.Literal | exp.Boolean)):
+    alone = isinstance(node, exp.Count) and not node.args.get("expressions")
+    if alone and (node.this is None or isinstance(node.this, exp.Literal | exp.Boolean)):
         return exp.Count(this=exp.Star())
     return node
 

@@ -12,7 +12,7 @@ from discreet.errors import QueryError
 from discreet.policy import Column
 from discreet.rational import rational
 
-__all__ = ["LARGEST", "Interval", "interval"]
+__all__ = ["LARGEST", "Interval", "divides_safely", "interval"]
 
 LARGEST = Fraction(10) ** 200
 
@@ -48,6 +48,20 @@ def interval(node: exp.Expr, columns: Mapping[str, Column], table: str) -> Inter
             return _arithmetic(node, interval(node.left, columns, table), interval(node.right, columns, table))
         case _:
             raise QueryError(f"{node.sql()} has no bounds; SUM and AVG take arithmetic over bounded columns")
+
+
+def divides_safely(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
+    """Whether no clamped row makes a divisor of an expression zero.
+
+    >>> divides_safely(exp.maybe_parse("1 / x"), {"x": Column(type="int", bounds=(1, 9))})
+    True
+    """
+    try:
+        for division in node.find_all(exp.Div):
+            interval(division, columns, "")
+    except QueryError:
+        return False
+    return True
 
 
 def _column(name: str, column: Column, table: str) -> Interval:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import Column
-from discreet.query._intervals import LARGEST, Interval, interval
+from discreet.query._intervals import LARGEST, Interval, divides_safely, interval
 from discreet.query._parse import refuse
 from discreet.query._scalars import check_scalar
 
@@ -137,8 +137,9 @@ def _check_aggregate(node: exp.Expr, columns: Mapping[str, Column]) -> None:
 
 
 def _nullable(argument: exp.Expr, columns: Mapping[str, Column]) -> bool:
-    divides = any(True for _ in argument.find_all(exp.Div))
-    return divides or any(columns[column.name].nullable for column in argument.find_all(exp.Column))
+    return not divides_safely(argument, columns) or any(
+        columns[column.name].nullable for column in argument.find_all(exp.Column)
+    )
 
 
 def _sum(argument: exp.Expr, bounds: Interval, *, centered: bool) -> Sum:

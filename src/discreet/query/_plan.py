@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlglot import exp
@@ -23,6 +24,8 @@ __all__ = ["FORMAT", "Plan", "assume_rows"]
 
 FORMAT = 1
 """Number of the plan format; it enters every plan's hash, so a change of meaning never reuses a stored answer."""
+
+_MOST_GROUPS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +77,20 @@ class Plan:
         """The half-width of an output column where it does not depend on data; None where it does.
 
         Under ``assume={"rows": n}`` an average is taken to rest on n rows, spread evenly over the public groups, and
-        to lie at the edge of its bounds; its half-width is approximate. Raises `ParameterError` without a spend.
+        to lie at the edge of its bounds; its half-width is approximate. Where a public key is a factor of the answer,
+        the half-width is that of the widest key. Raises `ParameterError` without a spend.
         """
         if self.noise is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
-        groups = [self._imagined(self._rows_per_group())]
+        groups = self._imagined_groups(self._rows_per_group())
         named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = answer(alone, self.bounded, self.aggregates, groups, self.noise.mechanisms)
         shape = result.shape(column)
-        if not shape.linear and self.rows is None:
+        private = {key.name for key in self.bounded.keys if key.values is None}
+        if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
-        return float(result.error(column, level)[0])
+        return float(np.nanmax(result.error(column, level)))
 
     def finish(self, noisy: Sequence[Group]) -> Answer:
         """The answer to the query from groups that have had their noise: post-processing."""
@@ -112,6 +117,14 @@ class Plan:
         for key in self.bounded.keys:
             size *= len(key.values or (None,))
         return max((self.rows or 0) // size, 1)
+
+    def _imagined_groups(self, rows: int) -> list[Group]:
+        """A group for each combination of the public keys that the result computes with."""
+        named = {column.name for item in self.select.expressions for column in item.find_all(exp.Column)}
+        group = self._imagined(rows)
+        choices = [key.values if key.values and key.name in named else (None,) for key in self.bounded.keys]
+        keys = itertools.islice(itertools.product(*choices), _MOST_GROUPS)
+        return [replace(group, key=key) for key in keys]
 
     def _imagined(self, rows: int) -> Group:
         key = tuple(None if key.values is None else key.values[0] for key in self.bounded.keys)

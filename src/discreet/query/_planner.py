@@ -71,6 +71,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         keys=keys,
         measures=measures,
         columns=table.columns,
+        used=frozenset(column.name for column in select.find_all(exp.Column)),
         count_units=private,
     )
     norms = tuple(_norms(measure, bounded, unit) for measure in measures)

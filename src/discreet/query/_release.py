@@ -108,7 +108,7 @@ class Release:
             shapes = {n: ErrorShape(slopes[n], s["linear"], s["cap"]) for n, s in about["shapes"].items()}
             noises = tuple(noise_from_json(noise) for noise in about["noises"])
             return cls(Answer(table, shapes, noises), from_json(about["loss"]), about["certificate"])
-        except (pa.ArrowException, KeyError, ValueError, TypeError):
+        except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
 
     def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:

@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from discreet.engines.duckdb._expressions import (
     clean,
     condition,
@@ -48,19 +46,23 @@ def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> s
     values = _values(request.measures)
     names = _Names([f"k{i}" for i in range(len(request.keys))], dict(values.values()))
     sums = _sums(request.measures, values)
-    steps = [_step("source", _source(request, relation), keep=False), _step("rows", _rows(request, values), keep=False)]
-    if request.unit is None:
+    by_person = request.unit is not None
+    steps = [
+        _step("source", _source(request, relation), keep=False),
+        _step("rows", _rows(request, values), keep=by_person),
+    ]
+    if not by_person:
         units = "count(*)" if request.count_units else "0"
         return _chain(steps, f"SELECT {_list(names.keys, units, *_wide(sums))} FROM rows{_group_by(names.keys)}")
     salts = [int.from_bytes(salt[i : i + 7], "big") for i in (0, 7)]
     parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
-    by_person = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
-    by_person += _group_by(["u", *names.keys])
+    grouped = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
+    grouped += _group_by(["u", *names.keys])
     split = _is_split(request)
     if split:
-        steps.append(_step("each", by_person % "rows"))
+        steps.append(_step("each", grouped % "rows"))
     steps += _flagged(request, names, salts, split=split)
-    steps += [_step("parts", by_person % "picked"), *_few(request, names, len(parts), salts[0])]
+    steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts[0])]
     tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
     if split:
         taken = "each SEMI JOIN people ON each.u = people.u"
@@ -87,23 +89,16 @@ class _Names:
 
 def _source(request: BoundedAggregate, relation: Relation) -> str:
     """Only the columns that the query touches, as the policy's types, and the unit as it is."""
-    items = [f"{clean(relation.columns[n], request.columns[n])} AS {reference(n)}" for n in _used(request)]
+    items = [f"{clean(relation.columns[n], request.columns[n])} AS {reference(n)}" for n in sorted(request.used)]
     if request.unit is not None:
         items.append(f"{person(relation.columns[request.unit])} AS u")
     return f"SELECT {_list(items) or '1 AS one'} FROM {relation.sql}"
 
 
-def _used(request: BoundedAggregate) -> list[str]:
-    """The columns that the query touches."""
-    trees: list[exp.Expr] = [] if request.where is None else [request.where]
-    trees += [measure.argument for measure in request.measures if measure.argument is not None]
-    return sorted({c.name for tree in trees for c in tree.find_all(exp.Column)} | {key.name for key in request.keys})
-
-
 def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) -> str:
     items = ["u"] if request.unit is not None else []
     conditions = ["u IS NOT NULL"] if request.unit is not None else []
-    conditions += [f"{reference(n)} IS NOT NULL" for n in _used(request) if not request.columns[n].nullable]
+    conditions += [f"{reference(n)} IS NOT NULL" for n in sorted(request.used) if not request.columns[n].nullable]
     if request.where is not None:
         conditions.append(condition(request.where, request.columns))
     for i, key in enumerate(request.keys):

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import Any
 
 import duckdb
 
@@ -26,6 +26,13 @@ _DISABLED = (
     "type_pushdown",  # these two cast inside the reader of CSV, which then drops the row where TRY_CAST gives null
     "scalar_fn_pushdown",
 )
+
+_READABLE = {
+    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "ENUM", "UUID", "BLOB", "DATE", "TIMESTAMP", "TIMESTAMP_S",
+    "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS",
+}  # fmt: skip
+"""Stored types whose values all have a defined reading: nested ones, unions, times and intervals do not."""
 
 
 class DuckDB:
@@ -68,14 +75,12 @@ class DuckDB:
         with self._lock:
             relation = self._relation(request.table)
             sql = bounded_sql(request, relation, salt)
-            try:
-                rows = self._connection.execute(sql).fetchall()
-            except RuntimeError as error:
-                if str(error) == "Query interrupted":  # how DuckDB reports Ctrl-C
-                    raise KeyboardInterrupt from None
-                _failed(request.table)
-            except Exception:  # noqa: BLE001 - whatever a row made the engine say stays here
-                _failed(request.table)
+            rows = self._fetch(sql)
+        if rows is None:  # raised here, so that what the engine said is not even its context
+            raise DataError(
+                f"DuckDB could not finish reading {request.table}: the file may be damaged, or memory or disk ran out. "
+                "What was reserved for this query stays spent."
+            )
         return [Group(tuple(row[:width]), int(row[width]), tuple(int(v) for v in row[width + 1 :])) for row in rows]
 
     def close(self) -> None:
@@ -83,6 +88,17 @@ class DuckDB:
         with self._lock:
             self._connection.close()
             shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _fetch(self, sql: str) -> list[tuple[Any, ...]] | None:
+        """The rows, or None if the engine failed: whatever a row made it say stays here."""
+        interrupted = False
+        try:
+            return self._connection.execute(sql).fetchall()
+        except Exception as error:  # noqa: BLE001
+            interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
+        if interrupted:
+            raise KeyboardInterrupt
+        return None
 
     def _relation(self, name: str) -> Relation:
         if name not in self._relations:
@@ -102,10 +118,15 @@ class DuckDB:
             raise DataError(
                 f"the source of {name} cannot be read; check that the file is whole and holds {name}"
             ) from None
-        stored = {row[0].casefold(): StoredColumn(row[0], row[1]) for row in described}
+        collated = isinstance(source := self._sources[name], str | os.PathLike) and is_database(source)
+        stored = {row[0].casefold(): StoredColumn(row[0], row[1], collated) for row in described}
         missing = [column for column in wanted if column.casefold() not in stored]
         if missing:
             raise DataError(f"the source of {name} lacks what the policy names: {', '.join(missing)}")
+        for column in wanted:
+            kind = stored[column.casefold()].type
+            if kind.partition("(")[0] not in _READABLE or kind.endswith("]"):
+                raise DataError(f"{column} of {name} is stored as {kind}, which is not supported; cast it first")
         return Relation(sql, {column: stored[column.casefold()] for column in wanted})
 
 
@@ -125,10 +146,3 @@ def _by_table(source: object, policy: Policy) -> dict[str, object]:
     if unknown:
         raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
     return {known[str(name).casefold()]: value for name, value in source.items()}
-
-
-def _failed(table: str) -> NoReturn:
-    raise DataError(
-        f"DuckDB could not finish reading {table}: the file may be damaged, or memory or disk ran out. "
-        "What was reserved for this query stays spent."
-    ) from None

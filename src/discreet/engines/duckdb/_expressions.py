@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.engines.duckdb._relation import StoredColumn
+from discreet.engines.duckdb._relation import StoredColumn, identifier
 from discreet.policy import Column, Key
-from discreet.query import Sum
+from discreet.query import Sum, divides_safely
 from discreet.rational import rational
 
-__all__ = ["clean", "condition", "contribution", "identifier", "key_literal", "person", "present", "reference", "text"]
+__all__ = ["clean", "condition", "contribution", "key_literal", "person", "present", "reference", "text"]
 
 _TYPES: Mapping[str, str] = {
     "bool": "BOOLEAN",
@@ -35,12 +35,8 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.Sub: "-",
     exp.Mul: "*",
 }
+_ARITHMETIC = (exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div)
 _INT64 = 2**63
-
-
-def identifier(name: str) -> str:
-    """A quoted identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def reference(name: str) -> str:
@@ -59,7 +55,7 @@ def clean(stored: StoredColumn, column: Column) -> str:
     So is NaN, and a time outside the years 1 to 9999, which DuckDB knows and Python does not.
     """
     wanted = _TYPES[column.type]
-    name = identifier(stored.name)
+    name = stored.sql
     if stored.type == "TIMESTAMPTZ_NS":  # which casts to nothing else
         name = f"TRY_CAST({name} AS TIMESTAMPTZ)"
     value = name if stored.type == wanted else f"TRY_CAST({name} AS {wanted})"
@@ -73,7 +69,7 @@ def clean(stored: StoredColumn, column: Column) -> str:
 
 def person(stored: StoredColumn) -> str:
     """The column that names the person, in its own type; NaN is nobody."""
-    name = identifier(stored.name)
+    name = stored.sql
     return f"NULLIF({name}, CAST('NaN' AS DOUBLE))" if stored.type in ("FLOAT", "DOUBLE") else name
 
 
@@ -135,8 +131,9 @@ def contribution(measure: Sum, columns: Mapping[str, Column]) -> str:
 
 
 def present(argument: exp.Expr, columns: Mapping[str, Column]) -> str:
-    """Whether an expression is not null on a row."""
-    if argument.find(exp.Div):
+    """Whether an expression is not null on a row. Arithmetic is null where a column of it is, or a divisor is zero."""
+    arithmetic = all(isinstance(node, _ARITHMETIC) for node in argument.walk())
+    if not arithmetic or not divides_safely(argument, columns):
         return f"({_value(argument, columns)} IS NOT NULL)"
     names = sorted({column.name for column in argument.find_all(exp.Column)})
     return " AND ".join(f"{reference(name)} IS NOT NULL" for name in names) or "TRUE"

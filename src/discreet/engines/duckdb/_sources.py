@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
+import pyarrow.compute as pc
 from narwhals.exceptions import NarwhalsError
 
-from discreet.engines.duckdb._expressions import identifier, text
+from discreet.engines.duckdb._expressions import text
 from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
+from discreet.engines.duckdb._relation import identifier
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
         return f"{_attach(connection, path)}.{identifier(table)}"
     if lowered.endswith(PARQUET):
         _must_exist(path)
-        return f"read_parquet({text(path)})"
+        _refuse_milliseconds(connection, path, columns)
+        return f"read_parquet({text(path)}, utf8_validation = 'replace')"
     if lowered.endswith(CSV):
         _must_exist(path)
         return _csv_sql(path)
@@ -65,6 +68,24 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: str) -> str:
             "and that no other process has it open for writing"
         ) from None
     return name
+
+
+def _refuse_milliseconds(connection: duckdb.DuckDBPyConnection, path: str, columns: list[str]) -> None:
+    """DuckDB stops at a timestamp in milliseconds that microseconds cannot hold: one row would tell."""
+    try:
+        found = connection.execute(
+            f"SELECT DISTINCT name FROM parquet_schema({text(path)}) WHERE converted_type = 'TIMESTAMP_MILLIS' "
+            "OR CAST(logical_type AS VARCHAR) LIKE '%MILLIS=MilliSeconds%'"
+        ).fetchall()
+    except duckdb.Error:
+        raise DataError(f"{path} cannot be read as Parquet; check that the file is whole") from None
+    wanted = {name.casefold() for name in columns}
+    refused = [name for (name,) in found if name.casefold() in wanted]
+    if refused:
+        raise DataError(
+            f"{path}: {', '.join(refused)} is stored in milliseconds, which DuckDB does not read for every value; "
+            "store it in microseconds, or leave it out of the policy"
+        )
 
 
 def _must_exist(path: str) -> None:
@@ -101,7 +122,7 @@ def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
     if len({name.casefold() for name in kept.values()}) < len(kept):
         raise DataError(f"{table}: two columns of the source have one name, or differ by case alone; rename one")
     if isinstance(frame, pa.Table):
-        return frame.select(list(kept))
+        return pa.Table.from_arrays([_total(frame.column(i)) for i in kept], names=list(kept.values()))
     return pa.Table.from_arrays([_column(frame[name]) for name in kept.values()], names=list(kept.values()))
 
 
@@ -115,6 +136,24 @@ def _column(series: nw.Series[Any]) -> Values:
         if array is not None and not isinstance(array.type, pa.BaseExtensionType):
             return array
     return pa.array([_text(value) for value in series.to_list()], pa.string())
+
+
+def _total(column: pa.ChunkedArray[Any]) -> Values:
+    """An Arrow column that DuckDB reads whatever its values: text is Unicode, times fit microseconds, else null."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _total(column.cast(kind.value_type))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            raw = column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
+            return pa.array([None if item is None else item.decode("utf-8", "replace") for item in raw], pa.string())
+    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
+        most = 2**62 // (10**6 if kind.unit == "s" else 10**3)
+        inside = pc.less_equal(pc.abs(column.cast(pa.int64())), pa.scalar(most))
+        return pc.if_else(inside, column, pa.scalar(None, kind)).cast(pa.timestamp("us", kind.tz))
+    return column
 
 
 def _text(value: object) -> str | None:

@@ -1,0 +1,119 @@
+"""No row, however odd, makes a query fail, escapes a cap or gets its own spelling released."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dp
+
+EXACT = dp.approx(10**6, 0.4)
+NOT_UTF8 = pa.Array.from_buffers(pa.string(), 2, pa.array([b"ok", b"\xff\xfe"], pa.binary()).buffers())
+
+
+def _policy(kind: str, unit: str = "u", **caps: int) -> dict[str, Any]:
+    caps = {} if unit == "rows" else {"max_rows": 1, **caps}
+    table = {"unit": unit, **caps, "columns": {"k": {"type": kind}}}
+    return {"version": "1", "budget": {"epsilon": 10**9, "delta": 0.9}, "tables": {"t": table}}
+
+
+def _ask(source: object, policy: dict[str, Any], query: str) -> list[dict[str, Any]]:
+    with dp.connect({"t": source}, policy) as session:
+        return session.sql(query, EXACT).to_arrow().to_pylist()
+
+
+@pytest.mark.parametrize("unit", ["u", "k", "rows"])
+@pytest.mark.parametrize("source", ["arrow", "large", "dictionary", "parquet"])
+def test_text_that_is_not_unicode_stops_nothing(tmp_path: Path, source: str, unit: str) -> None:
+    column = {"large": NOT_UTF8.cast(pa.large_string()), "dictionary": NOT_UTF8.dictionary_encode()}.get(
+        source, NOT_UTF8
+    )
+    table: Any = pa.table({"u": [1, 2], "k": column})
+    if source == "parquet":
+        pq.write_table(table, tmp_path / "t.parquet")
+        table = tmp_path / "t.parquet"
+    for query in ("SELECT k, COUNT(*) AS n FROM t GROUP BY k", "SELECT COUNT(*) AS n FROM t WHERE NOT k = 'no'"):
+        rows = _ask(table, _policy("string", unit), query)
+        assert "GROUP" in query or rows == [{"n": 2}]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_a_time_beyond_all_calendars_is_null(unit: str, zone: str | None) -> None:
+    table = pa.table({"u": [1, 2], "k": pa.array([0, 2**62], pa.timestamp(unit, zone))})
+    kept = 2 if unit == "ns" else 1  # 2**62 nanoseconds after 1970 is in 2116
+    assert _ask(table, _policy("timestamp"), "SELECT COUNT(k) AS k, COUNT(*) AS n FROM t") == [{"k": kept, "n": 2}]
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_parquet_times_in_milliseconds_are_refused_whatever_they_say(tmp_path: Path, zone: str | None) -> None:
+    pq.write_table(pa.table({"u": [1], "k": pa.array([0], pa.timestamp("ms", zone))}), tmp_path / "t.parquet")
+    with pytest.raises(dp.DataError, match="microseconds"):
+        dp.connect({"t": tmp_path / "t.parquet"}, _policy("timestamp"))
+
+
+@pytest.mark.parametrize(
+    "kind", ["UNION(a INT, b VARCHAR)", "STRUCT(a INT)", "INT[]", "MAP(INT, INT)", "TIME", "INTERVAL", "BIT"]
+)
+def test_types_without_a_defined_reading_are_refused(tmp_path: Path, kind: str) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE t (u {kind}, k {kind}, i INT)")
+    for unit in ("u", "rows"):
+        with pytest.raises(dp.DataError, match="not supported"):
+            dp.connect(tmp_path / "t.duckdb", _policy("string", unit))
+
+
+def test_a_collation_neither_merges_keys_nor_shows_one_persons_spelling(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (u VARCHAR COLLATE NOCASE, k VARCHAR COLLATE NOCASE)")
+        connection.execute("INSERT INTO t VALUES ('a', 'pArIs'), ('A', 'Paris')")
+        connection.execute("INSERT INTO t SELECT i, 'paris' FROM range(500) r(i)")
+    query = "SELECT k, COUNT(*) AS n FROM t GROUP BY k"
+    with dp.connect(tmp_path / "t.duckdb", _policy("string")) as session:
+        tight = session.sql(query, dp.approx(1000, 1e-9)).to_arrow().to_pylist()
+    assert tight == [{"k": "paris", "n": 500}]
+    policy = _policy("string", "rows")
+    policy["tables"]["t"]["columns"]["k"]["keys"] = ["paris", "pArIs", "Paris"]
+    with dp.connect(tmp_path / "t.duckdb", policy) as session:
+        assert [row["n"] for row in session.sql(query, dp.pure(1000)).to_arrow().to_pylist()] == [500, 1, 1]
+
+
+def test_what_the_engine_said_is_not_even_the_context_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    with dp.connect({"t": pa.table({"u": [1], "k": ["canary"]})}, _policy("string")) as session:
+
+        class Broken:
+            def execute(self, _: str) -> None:
+                raise duckdb.InvalidInputException("canary")
+
+            def close(self) -> None:
+                return None
+
+        monkeypatch.setattr(session._engine, "_connection", Broken())
+        with pytest.raises(dp.DataError) as caught:
+            session.sql("SELECT COUNT(*) AS n FROM t", dp.pure(1))
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_errors_of_an_answer_times_a_key_are_row_by_row() -> None:
+    policy = _policy("string", "rows")
+    policy["tables"]["t"]["columns"] = {"k": {"type": "int", "keys": [0, 25, 50]}}
+    with dp.connect({"t": pa.table({"k": [0, 25]})}, policy) as session:
+        query = "SELECT k, COUNT(*) * k AS m, COUNT(*) AS n FROM t GROUP BY k"
+        release = session.sql(query, dp.pure(0.1))
+        one = release.error("n")[0]
+        assert list(release.error("m")) == [0, 25 * one, 50 * one]
+        assert session.plan(query, dp.pure(0.1)).error("m") == 50 * one
+
+
+def test_count_of_a_condition_counts_where_it_is_not_null() -> None:
+    policy = _policy("string", "rows")
+    policy["tables"]["t"]["columns"] = {"x": {"type": "int"}, "y": {"type": "int"}}
+    table = pa.table({"x": [1, None, 3, None], "y": [5, 5, 0, 0]})
+    counts = "COUNT(x IS NULL) AS a, COUNT(x > 1 OR y > 1) AS b, COUNT(x > 1 AND y > 1) AS c, COUNT(1 / y) AS d"
+    assert _ask(table, policy, f"SELECT {counts} FROM t") == [{"a": 4, "b": 3, "c": 3, "d": 2}]
