@@ -16,7 +16,7 @@ from discreet.privacy._constructors import (
     rdp,
     rho,
 )
-from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho, currency, in_currency, left
+from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho, currency, in_currency, left, parts
 from discreet.privacy._expression import from_text
 from discreet.privacy._interpret import fits
 from discreet.privacy._loss import Loss, Sum, Times
@@ -85,6 +85,7 @@ __all__ = [
     "left",
     "mu",
     "nonadaptive",
+    "parts",
     "pure",
     "randomized_response",
     "rdp",
