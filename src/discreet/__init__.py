@@ -23,7 +23,24 @@ if TYPE_CHECKING:
         QueryError,
     )
     from discreet.policy import Policy
-    from discreet.privacy import Loss, Unit, approx, pure, rho
+    from discreet.privacy import (
+        Loss,
+        Unit,
+        approx,
+        bounded_range,
+        discrete_gaussian,
+        discrete_laplace,
+        gaussian,
+        laplace,
+        mu,
+        nonadaptive,
+        pure,
+        randomized_response,
+        rdp,
+        rho,
+        solve,
+        tradeoff,
+    )
     from discreet.query import Plan, Release
     from discreet.session import Session, connect
 
@@ -44,13 +61,24 @@ __all__ = [
     "Session",
     "Unit",
     "approx",
+    "bounded_range",
     "connect",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "gaussian",
+    "laplace",
     "mechanisms",
+    "mu",
     "noise",
+    "nonadaptive",
     "privacy",
     "pure",
+    "randomized_response",
+    "rdp",
     "rho",
     "sensitivity",
+    "solve",
+    "tradeoff",
 ]
 
 _HOMES = {
@@ -65,7 +93,24 @@ _HOMES = {
         "QueryError",
     ),
     "policy": ("Policy",),
-    "privacy": ("Loss", "Unit", "approx", "pure", "rho"),
+    "privacy": (
+        "Loss",
+        "Unit",
+        "approx",
+        "bounded_range",
+        "discrete_gaussian",
+        "discrete_laplace",
+        "gaussian",
+        "laplace",
+        "mu",
+        "nonadaptive",
+        "pure",
+        "randomized_response",
+        "rdp",
+        "rho",
+        "solve",
+        "tradeoff",
+    ),
     "query": ("Plan", "Release"),
     "session": ("Session", "connect"),
 }

@@ -29,7 +29,7 @@ from pydantic import (
 )
 
 from discreet.errors import ParameterError, PolicyError
-from discreet.privacy import Loss, Relation, Unit, approx, pure, rho
+from discreet.privacy import Loss, Relation, Unit, approx, mu, pure, rho
 from discreet.rational import rational
 
 __all__ = ["Budget", "Column", "ColumnType", "Key", "Policy", "Table", "load_policy"]
@@ -123,7 +123,7 @@ class Table(_Part):
 
 
 class Budget(_Part):
-    """The loss that the owner accepts in total, in one currency: ε, (ε, δ), or ρ with a δ beside it."""
+    """The loss that the owner accepts in total, in one currency: ε, (ε, δ), or ρ or μ with a δ beside it."""
 
     epsilon: _Exact | None = None
     rho: _Exact | None = None
@@ -132,10 +132,8 @@ class Budget(_Part):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.mu is not None:
-            raise ValueError("budgets in mu (Gaussian differential privacy) are not supported yet; use epsilon or rho")
-        if (self.epsilon is None) == (self.rho is None):
-            raise ValueError("give one of epsilon = … or rho = …")
+        if sum(each is not None for each in (self.epsilon, self.rho, self.mu)) != 1:
+            raise ValueError("give one of epsilon = …, rho = … or mu = …")
         self.loss()
         return self
 
@@ -144,6 +142,8 @@ class Budget(_Part):
         try:
             if self.rho is not None:
                 return rho(self.rho, self.delta)
+            if self.mu is not None:
+                return mu(self.mu, self.delta)
             assert self.epsilon is not None
             return approx(self.epsilon, self.delta) if self.delta else pure(self.epsilon)
         except ParameterError as error:

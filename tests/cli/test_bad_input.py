@@ -64,7 +64,7 @@ def test_unsupported_queries(cli: Any, sql: str, words: list[str]) -> None:
         ("--delta 1e-6", ["--delta stands beside"]),
         ("--rho 0", ["greater than 0"]),
         ("--rho 0.1", ["rho"]),
-        ("--mu 1", ["mu", "loss algebra"]),
+        ("--mu 1", ["has no mu", "rho"]),
         ("--epsilon 1 --rho 1", ["--epsilon, --rho"]),
         ("--epsilon 1 --rho 1 --mu 1", ["--epsilon, --rho, --mu"]),
         ("--epsilon 0.1 --level 0", ["--level"]),

@@ -234,7 +234,7 @@ def test_a_file_that_is_moved_in_the_middle_of_a_transaction(tmp_path, monkeypat
             path.rename(tmp_path / "moved")
             return True
 
-        monkeypatch.setattr("discreet.ledger._sql.fits", move)
+        monkeypatch.setattr("discreet.ledger._sql.within", move)
         with refused("moved or deleted while in use"):
             ledger.reserve("plan", pure(0.1))
 

@@ -11,7 +11,28 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
 from discreet.ledger import open_ledger
-from discreet.privacy import Approx, Loss, Pure, Rho, Sum, Times, approx, from_json, in_currency, pure, rho, to_json
+from discreet.privacy import (
+    Approx,
+    Gaussian,
+    Laplace,
+    Loss,
+    Pure,
+    RandomizedResponse,
+    Rho,
+    Sampled,
+    Sum,
+    Times,
+    approx,
+    discrete_gaussian,
+    from_json,
+    gaussian,
+    in_currency,
+    laplace,
+    mu,
+    pure,
+    rho,
+    to_json,
+)
 
 HUGE_NUMBER_OF_DIGITS = "1" + "0" * 3000
 
@@ -43,6 +64,11 @@ def test_a_refusal_that_looks_equal_in_six_digits_shows_the_difference():
         (rho(0.5), pure(1), pure(1.01)),
         (rho(1, 1e-6), approx(0.5, 1e-6), rho(0.1, "2e-6")),
         (rho(1, 1e-6), rho(1, 1e-6), rho("1.001", 1e-6)),
+        (mu(1), mu(1), mu("1.0000001")),
+        (mu(1, 1e-6), 4 * gaussian(2), gaussian("0.999")),
+        (mu(1), 64 * pure("0.0997"), 64 * pure("0.1")),
+        (pure(1), 2 * laplace(2), laplace("0.999")),
+        (rho(1), 8 * discrete_gaussian(2), 9 * discrete_gaussian(2)),
     ],
 )
 def test_each_currency_admits_its_whole_budget_and_nothing_more(budget, fitting, too_much):
@@ -65,6 +91,13 @@ def test_each_currency_admits_its_whole_budget_and_nothing_more(budget, fitting,
         (pure(1), Pure(0.1)),
         (pure(1), Sum((Pure(Fraction(-1)), Pure(Fraction(2))))),
         (pure(1), Times(-1, Pure(Fraction(1)))),
+        (mu(1), rho(0.01)),
+        (mu(1), discrete_gaussian(100)),
+        (pure(1), Laplace(Fraction(0))),
+        (pure(1), Laplace(Fraction(-1))),
+        (pure(1), Sampled(Fraction(-1), "poisson", Pure(Fraction(1)))),
+        (pure(1), RandomizedResponse(Fraction(3), 2)),
+        (rho(1), Gaussian(0.5)),
         (rho(1), pure(HUGE_NUMBER_OF_DIGITS)),
         (rho(1), 10**2000 * pure(1)),
     ],

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _budget, _demo, _plan, _policy, _query
+from discreet.cli import _account, _budget, _demo, _plan, _policy, _query
 from discreet.cli._errors import careful
 
 __all__ = ["app"]
@@ -58,6 +58,7 @@ app.callback(epilog=_EXAMPLES)(_root)
 app.command(epilog=_query.EXAMPLES)(careful(_query.query))
 app.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
 app.command(epilog=_budget.EXAMPLES)(careful(_budget.budget))
+app.command(epilog=_account.EXAMPLES)(careful(_account.account))
 
 _policies = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
 _policies.callback()(_policy.policy)

@@ -82,7 +82,12 @@ RhoOption = Annotated[
 ]
 MuOption = Annotated[
     str | None,
-    typer.Option(metavar="M", show_default=False, rich_help_panel=_SPEND, help="μ of Gaussian DP; not supported yet."),
+    typer.Option(
+        metavar="M",
+        show_default=False,
+        rich_help_panel=_SPEND,
+        help="μ of Gaussian DP; no SQL noise has one yet.",
+    ),
 ]
 DeltaOption = Annotated[
     str | None,

@@ -20,11 +20,11 @@ def spend_of(epsilon: str | None, rho: str | None, mu: str | None, delta: str | 
     if len(given) > 1:
         raise ParameterError(f"a spend has one currency: give one of {', '.join(given)}, not {len(given)} of them")
     if mu is not None:
-        raise ParameterError("spends in mu land with the loss algebra; until then use --epsilon or --rho")
+        return privacy.mu(mu, "0" if delta is None else delta)
     if epsilon is not None:
         return privacy.pure(epsilon) if delta is None else privacy.approx(epsilon, delta)
     if rho is not None:
         return privacy.rho(rho, "0" if delta is None else delta)
     if delta is not None:
-        raise ParameterError("--delta stands beside --epsilon or --rho: give one of them too")
+        raise ParameterError("--delta stands beside --epsilon, --rho or --mu: give one of them too")
     return None

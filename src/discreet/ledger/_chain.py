@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple, cast
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger._filter import add, nothing
+from discreet.ledger._filter import add, nothing, within
 from discreet.ledger._protocol import Entry, Kind
-from discreet.privacy import Loss, currency, fits, from_json, to_json
+from discreet.privacy import Loss, currency, from_json, to_json
 
 __all__ = ["ROOT", "Row", "check", "entry", "loss_in", "row_after", "sha256", "walk"]
 
@@ -136,7 +136,7 @@ def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterato
                     raise _broken(where, row.seq, "it is a release of something other than what was reserved")
             case _:
                 raise _broken(where, row.seq, f"a {row.kind!r} entry does not belong there")
-        if this.spent != spent or not fits(spent, budget):
+        if this.spent != spent or not within(spent, budget):
             raise _broken(where, row.seq, "its total is wrong")
         last = row
         yield row

@@ -1,7 +1,7 @@
 """The arithmetic of a budget: what a spend charges, and what charges add up to.
 
 Each currency adds componentwise, and stopping when the sum would pass the budget is a valid privacy filter for
-adaptively chosen spends (the theorems are named in `discreet.privacy`). Fractions are exact. Only a number whose
+adaptively chosen spends (`discreet.privacy.filters` names the theorems). Fractions are exact. Only a number whose
 denominator exceeds 10**300 is rounded, up, to a multiple of 10**-300: otherwise sums of fractions without a common
 denominator would grow with every entry, and a ledger would slow down and at last stop.
 """
@@ -9,11 +9,12 @@ denominator would grow with every entry, and a ledger would slow down and at las
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import cast
 
 from discreet.errors import ParameterError
-from discreet.privacy import Approx, Loss, Pure, Rho, Sum, Times, currency, in_currency, in_words, to_json
+from discreet.privacy import Loss, Pure, Sum, Times, currency, in_currency, in_words, parts, to_json
 
-__all__ = ["add", "charge", "limit", "nothing", "refusal"]
+__all__ = ["add", "charge", "limit", "nothing", "refusal", "within"]
 
 _GRID = 10**300
 _LARGEST = 10**100
@@ -27,27 +28,19 @@ def charge(loss: Loss, name: str) -> Loss:
     >>> charge(Pure(Fraction(1, 10)) + Pure(Fraction(1, 5)), "approx")
     Approx(eps=Fraction(3, 10), at_delta=Fraction(0, 1))
     """
-    try:
-        _check(loss)
-        return _tidy(in_currency(loss, name))
-    except RecursionError:
-        raise ParameterError("this loss is a sum of too many terms; write n * loss for n equal terms") from None
+    return _tidy(_read(loss, name))
 
 
 def limit(budget: Loss) -> Loss:
     """A budget as one node of its own currency; raises `ParameterError` if it is empty or has δ ≥ 1."""
-    try:
-        _check(budget)
-        whole = in_currency(budget, currency(budget))
-    except RecursionError:
-        raise ParameterError("this budget is a sum of too many terms; write it as one loss") from None
-    first, *delta = _parts(whole)
+    whole = _read(budget, None)
+    first, *delta = parts(whole)
     if first <= 0 or any(part >= 1 for part in delta):
         raise ParameterError(
             f"a budget must be greater than 0 and its delta less than 1, got {in_words(whole)}; "
             "write for example dp.pure(3), dp.approx(3, 1e-6) or dp.rho(0.5)"
         )
-    if any(part.denominator > _GRID for part in _parts(whole)):
+    if any(part.denominator > _GRID for part in parts(whole)):
         raise ParameterError("a number of this budget has more than 300 digits; write a rounder one")
     return whole
 
@@ -66,6 +59,11 @@ def add(spent: Loss, charged: Loss) -> Loss:
     return _tidy(in_currency(Sum((spent, charged)), currency(spent)))
 
 
+def within(spent: Loss, budget: Loss) -> bool:
+    """Whether a total, a node of the budget's currency, has not passed the budget."""
+    return all(a <= b for a, b in zip(parts(spent), parts(budget), strict=True))
+
+
 def refusal(asked: Loss, rest: Loss, budget: Loss) -> str:
     """Why a charge is refused, in words that differ even where the short decimals agree."""
     want, have = in_words(asked), in_words(rest)
@@ -78,48 +76,43 @@ def refusal(asked: Loss, rest: Loss, budget: Loss) -> str:
     )
 
 
-def _parts(loss: Loss) -> tuple[Fraction, ...]:
-    match loss:
-        case Pure(eps):
-            return (eps,)
-        case Approx(first, delta) | Rho(first, delta):
-            return first, delta
-        case _:
-            return ()
+def _read(loss: Loss, name: str | None) -> Loss:
+    """A loss as one node of a currency, its own if none is named, once every number in it is known to be sound."""
+    try:
+        _check(loss)
+        return in_currency(loss, name or currency(loss))
+    except RecursionError:
+        raise ParameterError("this loss is a sum of too many terms; write n * loss for n equal terms") from None
+    except (ArithmeticError, ValueError):
+        raise ParameterError("a number of this loss is out of its range; build it with dp.pure, dp.rho, …") from None
 
 
-def _check(loss: Loss) -> None:
-    match loss:
-        case Pure() | Approx() | Rho():
-            for part in _parts(loss):
-                if not (isinstance(part, Fraction) and 0 <= part <= _LARGEST):  # pyright: ignore[reportUnnecessaryIsInstance]
-                    raise ParameterError(
-                        "a loss is made of exact numbers from 0 to 1e100; build it with dp.pure, dp.approx or dp.rho"
-                    )
-        case Sum(terms):
-            for term in terms:
+def _check(loss: object) -> None:
+    """Nodes can be made by hand, past the checks of `dp.pure` and its kin: no number may be negative, float or huge."""
+    if not isinstance(loss, Loss):
+        raise ParameterError(
+            f"a spend or a budget must be a loss, got {type(loss).__name__}; build it with dp.pure, dp.approx or dp.rho"
+        )
+    to_check: list[object] = [getattr(loss, name) for name in getattr(type(loss), "__match_args__", ())]
+    while to_check:
+        value = to_check.pop()
+        match value:
+            case Loss() as term:
                 _check(term)
-        case Times(count, term):
-            if not 0 <= count <= _LARGEST:
-                raise ParameterError("a loss can be taken a whole number of times, from 0 to 1e100")
-            _check(term)
-        case _:
-            raise ParameterError(
-                f"a spend or a budget must be a loss, got {type(loss).__name__}; "
-                "build it with dp.pure, dp.approx or dp.rho"
-            )
+            case tuple():
+                to_check.extend(cast("tuple[object, ...]", value))
+            case str():
+                pass
+            case Fraction() | int() as number if 0 <= number <= _LARGEST:
+                pass
+            case _:
+                raise ParameterError(
+                    "a loss is made of exact numbers from 0 to 1e100; build it with dp.pure, dp.approx or dp.rho"
+                )
 
 
 def _tidy(loss: Loss) -> Loss:
-    match loss:
-        case Pure(eps):
-            return Pure(_up(eps))
-        case Approx(eps, delta):
-            return Approx(_up(eps), _up(delta))
-        case Rho(rho, delta):
-            return Rho(_up(rho), _up(delta))
-        case _:
-            return loss
+    return type(loss)(*map(_up, parts(loss)))
 
 
 def _up(value: Fraction) -> Fraction:

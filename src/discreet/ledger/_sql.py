@@ -11,11 +11,11 @@ from typing import Self
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
 from discreet.ledger import _rows
 from discreet.ledger._chain import Row, check, entry, sha256, walk
-from discreet.ledger._filter import add, charge, refusal
+from discreet.ledger._filter import add, charge, refusal, within
 from discreet.ledger._protocol import Entry, Reservation, Stored
 from discreet.ledger._sqlite import Database
 from discreet.ledger._table import bring_forward, is_current
-from discreet.privacy import Loss, currency, fits, left
+from discreet.privacy import Loss, currency, left
 
 __all__ = ["SqlLedger"]
 
@@ -86,7 +86,7 @@ class SqlLedger:
             tip = _rows.tip(connection, self._seen, self._where)
             spent = entry(tip, self._where).spent
             after = add(spent, charged)
-            if not fits(after, self._budget):
+            if not within(after, self._budget):
                 raise BudgetExceeded(refusal(charged, left(self._budget, spent), self._budget))
             row = _rows.append(
                 connection, tip, "reserve", reservation=None, plan_hash=plan_hash, loss=charged, spent=after

@@ -1,37 +1,54 @@
 """Privacy loss as data: what a release reveals, written down and not yet interpreted.
 
-A node only describes. What it means in a definition of differential privacy is the business of the interpreters
-in `_interpret.py`; a new node or a new meaning touches one side only.
+A node only describes. What it means in a definition of differential privacy is the business of the interpreters;
+a new node or a new meaning touches one side only. The leaves are in `_nodes.py`, what changes a whole loss (sampling,
+groups, shuffling) in `_combinators.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, field
+from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.rational import Number, decimal_text, rational
+from discreet.privacy._unit import Relation, joined
+from discreet.rational import Number
 
-__all__ = ["Approx", "Loss", "Pure", "Rho", "Sum", "Times", "approx", "pure", "rho"]
+__all__ = ["Loss", "Sum", "Times"]
 
 
 class Loss:
     """An immutable description of privacy loss. A budget is a loss that somebody accepts.
 
-    Losses add (sequential, adaptive composition) and take integer multiples. Build them with `pure`, `approx` and
-    `rho`; the node classes are for interpreters.
+    Losses add (sequential, adaptive composition) and take integer multiples. Build them with `pure`, `approx`,
+    `rho`, `mu`, `gaussian` and their kin; the node classes are for interpreters.
 
+    >>> from discreet.privacy import gaussian, pure
     >>> step = pure(0.1)
     >>> (30 * step).fits(pure(3)), (31 * step).fits(pure(3))
     (True, False)
+    >>> run = 100 * gaussian(30)
+    >>> round(run.epsilon(delta=1e-6), 4)
+    1.448
     """
 
     __slots__ = ()
 
+    @property
+    def relation(self) -> Relation | None:
+        """The neighbour relation this loss is valid for; `None`: the one its numbers were worked out for."""
+        from discreet.privacy._relations import relation_of
+
+        return relation_of(self)
+
     def __add__(self, other: Loss) -> Loss:
         if not isinstance(other, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        return Sum((self, other))
+        return _added(self, other)
+
+    def __radd__(self, other: int) -> Loss:
+        # Python's `sum` begins with 0.
+        return self if other == 0 else NotImplemented
 
     def __mul__(self, count: int) -> Loss:
         if isinstance(count, bool) or not isinstance(count, int):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -42,9 +59,40 @@ class Loss:
 
     __rmul__ = __mul__
 
+    def sampled(self, rate: Number, scheme: Literal["poisson", "without_replacement"] = "poisson") -> Loss:
+        """The loss when the release sees a secret random sample of the records only. See `_combinators.sampled`."""
+        from discreet.privacy._combinators import sampled
+
+        return sampled(self, rate, scheme)
+
+    def shuffled(self, n: int) -> Loss:
+        """The loss of `n` people's local reports in random order. See `_combinators.shuffled`."""
+        from discreet.privacy._combinators import shuffled
+
+        return shuffled(self, n)
+
+    def group(self, k: int) -> Loss:
+        """The loss of `k` people together. See `_combinators.group`."""
+        from discreet.privacy._combinators import group
+
+        return group(self, k)
+
+    def parallel(self, *others: Loss, relation: Relation = "add_remove") -> Loss:
+        """The loss of releases on disjoint parts of the data. See `_combinators.parallel`."""
+        from discreet.privacy._combinators import parallel
+
+        return parallel((self, *others), relation)
+
+    def under(self, relation: Relation) -> Loss:
+        """The same releases under another neighbour relation. See `_combinators.under`."""
+        from discreet.privacy._combinators import under
+
+        return under(self, relation)
+
     def epsilon(self, delta: Number = 0) -> float:
         """The least ε that discreet can certify at this δ: an upper bound, rounded up; ``inf`` where none is known.
 
+        >>> from discreet.privacy import rho
         >>> round(rho(0.1).epsilon(delta=1e-6), 4)
         2.1419
         """
@@ -52,41 +100,111 @@ class Loss:
 
         return epsilon(self, delta)
 
+    def delta(self, epsilon: Number) -> float:
+        """The least δ that discreet can certify at this ε: an upper bound, rounded up, at most 1.
+
+        >>> from discreet.privacy import gaussian
+        >>> f"{gaussian(3.7306).delta(1):.3e}"
+        '1.000e-05'
+        """
+        from discreet.privacy._interpret import delta
+
+        return delta(self, epsilon)
+
+    def bounds(
+        self, *, delta: Number | None = None, epsilon: Number | None = None, gap: float = 1e-3
+    ) -> tuple[float, float]:
+        """Certified (lower, upper): of ε at the given `delta`, or of δ at the given `epsilon`.
+
+        No ε (or δ) below the lower end holds for every release with this loss; the upper end does. `gap` is the
+        relative width that is asked of numeric composition; an honest wider bracket comes back where it is missed.
+
+        >>> from discreet.privacy import pure
+        >>> low, high = (100 * pure(0.1)).bounds(delta=1e-6)
+        >>> round(low, 4), round(high, 4)
+        (4.7746, 4.7746)
+        """
+        from discreet.privacy._interpret import bounds
+
+        return bounds(self, delta=delta, epsilon=epsilon, gap=gap)
+
+    def tradeoff(self, alpha: Number) -> float:
+        """The least type II error of an adversary whose type I error is `alpha`, rounded down. See `_curves`."""
+        from discreet.privacy._meanings import tradeoff
+
+        return tradeoff(self, alpha)
+
+    def renyi(self, order: Number) -> float:
+        """The Rényi divergence of this order, in nats: an upper bound; ``inf`` where there is none."""
+        from discreet.privacy._meanings import renyi
+
+        return renyi(self, order)
+
+    def rho(self) -> float:
+        """The ρ of zero-concentrated differential privacy, rounded up; raises `ParameterError` where there is none."""
+        from discreet.privacy._meanings import rho
+
+        return rho(self)
+
+    def mu(self) -> float:
+        """The μ of Gaussian differential privacy, rounded up; raises `ParameterError` where there is none."""
+        from discreet.privacy._meanings import mu
+
+        return mu(self)
+
+    def posterior(self, prior: Number, delta: Number = 0, *, independent: bool = False) -> tuple[float, float]:
+        """Where the belief of an adversary who held `prior` may end. See `_belief.posterior`."""
+        from discreet.privacy._belief import posterior
+
+        return posterior(self, prior, delta, independent=independent)
+
+    def at_risk(self, n: int) -> float:
+        """The expected number of people among `n` whom the δ of a stated (ε, δ) or (ρ, δ) leaves without protection."""
+        from discreet.privacy._belief import at_risk
+
+        return at_risk(self, n)
+
     def fits(self, budget: Loss) -> bool:
-        """Whether a release of this loss stays within the budget, in the budget's own currency, decided exactly."""
+        """Whether a release of this loss stays within the budget.
+
+        Decided exactly in the budget's own currency where the loss has a value there. A composition that does not fit
+        so, against a budget with a δ, fits if its certified ε at that δ does; that holds for schedules fixed in
+        advance, and a ledger, whose spends are chosen one after another, never relies on it.
+        """
         from discreet.privacy._interpret import fits
 
         return fits(self, budget)
 
+    def explain(self) -> str:
+        """What this loss is and what it means, in a few sentences for people."""
+        from discreet.privacy._explain import explain
 
-@dataclass(frozen=True, slots=True)
-class Pure(Loss):
-    """Pure ε-differential privacy."""
-
-    eps: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Approx(Loss):
-    """(ε, δ)-differential privacy."""
-
-    eps: Fraction
-    at_delta: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Rho(Loss):
-    """δ-approximate ρ-zero-concentrated differential privacy (Bun and Steinke 2016, Definition 8.1)."""
-
-    r: Fraction
-    at_delta: Fraction
+        return explain(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Sum(Loss):
-    """Several releases about the same people, the later ones possibly chosen after seeing the earlier."""
+    """Several releases about the same people, the later ones possibly chosen after seeing the earlier.
+
+    Raises `ParameterError` if its terms protect neighbours of different kinds.
+    """
 
     terms: tuple[Loss, ...]
+    neighbours: Relation | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        losses = [term for term in self.terms if isinstance(term, Loss)]  # pyright: ignore[reportUnnecessaryIsInstance]
+        object.__setattr__(self, "neighbours", joined([loss.relation for loss in losses]))
+
+
+def _added(first: Loss, second: Loss) -> Sum:
+    """One flat sum: a long one neither nests nor looks at its old terms again."""
+    total = object.__new__(Sum)
+    left = first.terms if isinstance(first, Sum) else (first,)
+    right = second.terms if isinstance(second, Sum) else (second,)
+    object.__setattr__(total, "terms", left + right)
+    object.__setattr__(total, "neighbours", joined((first.relation, second.relation)))
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,50 +213,3 @@ class Times(Loss):
 
     count: int
     term: Loss
-
-
-def pure(epsilon: Number) -> Loss:
-    """Pure ε-differential privacy: every outcome is at most e^ε times likelier with a person than without.
-
-    Raises `ParameterError` unless ε > 0. Source: Dwork and Roth 2014, Definition 2.4 with δ = 0.
-
-    >>> pure(0.5)
-    Pure(eps=Fraction(1, 2))
-    """
-    return Pure(_positive(epsilon, "epsilon"))
-
-
-def approx(epsilon: Number, delta: Number) -> Loss:
-    """(ε, δ)-differential privacy: P(S) ≤ e^ε Q(S) + δ for every event S and neighbours P, Q, both ways.
-
-    Raises `ParameterError` unless ε > 0 and 0 ≤ δ < 1. Source: Dwork and Roth 2014, Definition 2.4.
-
-    >>> approx(1, 1e-6).epsilon(delta=1e-6)
-    1.0
-    """
-    return Approx(_positive(epsilon, "epsilon"), _delta(delta))
-
-
-def rho(rho: Number, delta: Number = 0) -> Loss:
-    """δ-approximate ρ-zero-concentrated differential privacy; δ pays for key discovery, which no ρ alone can buy.
-
-    Raises `ParameterError` unless ρ > 0 and 0 ≤ δ < 1. Source: Bun and Steinke 2016, Definitions 1.1 and 8.1.
-
-    >>> rho(0.5).fits(rho(1))
-    True
-    """
-    return Rho(_positive(rho, "rho"), _delta(delta))
-
-
-def _positive(value: Number, name: str) -> Fraction:
-    exact = rational(value, name)
-    if exact <= 0:
-        raise ParameterError(f"{name} must be greater than 0, got {decimal_text(exact)}")
-    return exact
-
-
-def _delta(value: Number) -> Fraction:
-    exact = rational(value, "delta")
-    if not 0 <= exact < 1:
-        raise ParameterError(f"delta must be at least 0 and less than 1, got {decimal_text(exact)}")
-    return exact

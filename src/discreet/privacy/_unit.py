@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Relation", "Unit"]
+from discreet.errors import ParameterError
+
+__all__ = ["Relation", "Unit", "checked_relation", "joined"]
 
 Relation = Literal["add_remove", "substitute"]
 """``"add_remove"``: neighbours differ by one unit being present or absent; the number of units is private.
@@ -34,3 +37,25 @@ class Unit:
     def column(cls, name: str, relation: Relation = "add_remove") -> Unit:
         """All rows with the same value in column `name` belong to one person."""
         return cls(name, relation)
+
+
+def checked_relation(value: object) -> Relation:
+    """The value, if it is a relation; else `ParameterError`."""
+    if value == "add_remove":
+        return "add_remove"
+    if value == "substitute":
+        return "substitute"
+    raise ParameterError(f"relation must be 'add_remove' or 'substitute', got {value!r}")
+
+
+def joined(relations: Iterable[Relation | None]) -> Relation | None:
+    """The one relation of several losses; raises `ParameterError` if they differ (`None` goes with either)."""
+    found: Relation | None = None
+    for relation in relations:
+        if relation is not None and found is not None and relation != found:
+            raise ParameterError(
+                "these losses protect different neighbours, add_remove and substitute, and do not add up; "
+                "convert the one for add_remove: a substitution is at most two steps, loss.under('substitute')"
+            )
+        found = relation if relation is not None else found
+    return found

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSelection
 from discreet.policy import Policy, Table
-from discreet.privacy import Approx, Loss, Pure, Rho, Unit, as_approx, as_rho
+from discreet.privacy import Approx, Loss, Pure, Rho, Unit, as_approx, as_rho, currency
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._measures import Measure, lift_aggregates
@@ -108,6 +108,11 @@ def _calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...],
     """Split the spend evenly over the measures and, if keys are private, their discovery."""
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    if currency(spend) == "mu":
+        raise ParameterError(
+            "the noise of SQL answers is discrete, and discrete Gaussian noise has no mu; spend dp.pure(epsilon), "
+            "which a budget in mu can hold, or keep the budget in rho and spend dp.rho(mu * mu / 2)"
+        )
     parts = len(bounded.measures) + bounded.count_units
     pair = as_approx(spend)
     main, delta = as_rho(spend) if pair is None else pair

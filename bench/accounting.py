@@ -1,0 +1,143 @@
+"""Certified accounting: our bracket and CPU time, next to dp-accounting and prv-accountant in the same run.
+
+    python bench/accounting.py [--install-peers] [--quick]
+
+Each measurement is a process of its own, imports not timed. Ours comes twice: at a relative gap of 1e-3, and, beside
+prv-accountant, at the absolute gap that it was asked for. Peers run in bench/.venvs/acct where it exists.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PEERS = HERE / ".venvs" / "acct"
+LIMIT_SECONDS = 75
+PRV_GAP = 0.02  # ±0.01, the setting of its paper
+
+
+def part(kind: str, noise: float, count: int = 1, rate: float = 1) -> dict[str, Any]:
+    return {"kind": kind, "noise": noise, "count": count, "rate": rate}
+
+
+def mixed(size: int) -> list[dict[str, Any]]:
+    draw = random.Random(0)
+    kinds = ["gaussian"] * (size // 2) + ["laplace"] * (size - size // 2)
+    return [part(kind, draw.uniform(100, 300)) for kind in kinds]
+
+
+def dpsgd(rate: float, noise: float, steps: int, delta: float) -> tuple[str, list[dict[str, Any]], float]:
+    return f"DP-SGD q={rate:g} σ={noise:g} T={steps:g} δ={delta:g}", [part("gaussian", noise, steps, rate)], delta
+
+
+QUICK = [
+    dpsgd(0.01, 1, 1_000, 1e-5),
+    dpsgd(0.01, 1, 10_000, 1e-5),
+    dpsgd(0.1, 5, 10_000, 1e-6),
+    dpsgd(1e-3, 0.6, 10_000, 1e-6),
+    dpsgd(1e-5, 1, 100_000, 1e-8),
+    dpsgd(0.01, 1, 1_000, 1e-25),
+    ("Laplace b=10 ×100 δ=1e-06", [part("laplace", 10, 100)], 1e-6),
+    ("half Gaussian, half Laplace, n=100", mixed(100), 1e-6),
+]
+LONG = [
+    ("half Gaussian, half Laplace, n=1,000", mixed(1_000), 1e-6),
+    ("half Gaussian, half Laplace, n=10,000", mixed(10_000), 1e-6),
+]
+
+
+def measure_ours(case: dict[str, Any]) -> dict[str, Any]:
+    """In a process of its own; a first small composition pays for imports."""
+    from discreet.privacy import Loss, gaussian, laplace
+
+    def loss_of(each: dict[str, Any]) -> Loss:
+        leaf = gaussian(each["noise"]) if each["kind"] == "gaussian" else laplace(each["noise"])
+        return each["count"] * (leaf if each["rate"] == 1 else leaf.sampled(each["rate"]))
+
+    (10 * gaussian(3).sampled(0.5) + laplace(3)).bounds(delta=1e-3)
+    start = time.process_time()
+    loss = sum(map(loss_of, case["parts"]), start=0 * gaussian(1))
+    found = loss.bounds(delta=case["delta"], gap=case["gap"])
+    seconds = time.process_time() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"epsilon": list(found), "seconds": seconds, "peak_mib": peak}
+
+
+def measured(command: list[str], case: dict[str, Any]) -> dict[str, Any] | None:
+    """What one process found; None if it failed, or did not finish."""
+    try:
+        done = subprocess.run(
+            command, input=json.dumps(case), capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode == 0:
+        return json.loads(done.stdout.splitlines()[-1])
+    print("  " + (done.stderr.strip().splitlines() or ["no message"])[-1][:110])
+    return None
+
+
+def install_peers() -> None:
+    if not (PEERS / "bin" / "python").exists():
+        venv.create(PEERS, with_pip=True)
+    requirements = HERE / "peers" / "accounting.txt"
+    subprocess.run(
+        [PEERS / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements], check=True
+    )
+
+
+def shown(result: dict[str, Any] | None) -> str:
+    if result is None:
+        return f"failed, or not in {LIMIT_SECONDS} s"
+    ends = " to ".join(f"{end:.5f}" for end in result["epsilon"])
+    return f"{ends:<22}{result['seconds']:8.3f} s {result['peak_mib']:5.0f} MiB"
+
+
+def compared(name: str, parts: list[dict[str, Any]], delta: float, *, peers: bool) -> None:
+    ours = [sys.executable, str(Path(__file__)), "--one"]
+    fine = measured(ours, {"parts": parts, "delta": delta, "gap": 1e-3})
+    print(f"{name}\n  discreet, gap 1e-3        {shown(fine)}", flush=True)
+    if not peers:
+        return
+    theirs = [str(PEERS / "bin" / "python"), str(HERE / "peers" / "accounting_peers.py")]
+    dpa = measured([*theirs, "dp-accounting"], {"parts": parts, "delta": delta})
+    note = ""
+    if fine and dpa:
+        excess = dpa["epsilon"][0] / fine["epsilon"][1]
+        note = f"  {dpa['seconds'] / fine['seconds']:.1f}× our time; its ε is {excess:.5f}× ours"
+        if dpa["epsilon"][0] < fine["epsilon"][0]:
+            note += ", BELOW the truth"
+    print(f"  dp-accounting, default    {shown(dpa)}{note}", flush=True)
+    prv = measured([*theirs, "prv-accountant"], {"parts": parts, "delta": delta, "gap": PRV_GAP})
+    relative = min(1.0, PRV_GAP / max(fine["epsilon"][1], 1e-12)) if fine else 0.01
+    same = measured(ours, {"parts": parts, "delta": delta, "gap": relative})
+    ratio = f"  {prv['seconds'] / same['seconds']:.1f}× our time" if same and prv else ""
+    print(
+        f"  discreet, gap {PRV_GAP:<12g}{shown(same)}\n  prv-accountant, gap {PRV_GAP:<6g}{shown(prv)}{ratio}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(measure_ours(json.load(sys.stdin))))
+        return
+    if "--install-peers" in sys.argv:
+        install_peers()
+    peers = (PEERS / "bin" / "python").exists()
+    if not peers:
+        print("no peers: python bench/accounting.py --install-peers makes their environment\n")
+    for name, parts, delta in QUICK if "--quick" in sys.argv else QUICK + LONG:
+        compared(name, parts, delta, peers=peers)
+
+
+if __name__ == "__main__":
+    main()

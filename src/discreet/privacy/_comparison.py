@@ -1,0 +1,122 @@
+"""What other theorems say of a loss at the same δ, beside the certified ε: for teaching, and for trust."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import ParameterError
+from discreet.privacy._checks import delta as checked_delta
+from discreet.privacy._checks import probability
+from discreet.privacy._combinators import Sampled
+from discreet.privacy._constructors import mu
+from discreet.privacy._currency import as_approx
+from discreet.privacy._loss import Loss
+from discreet.privacy._nodes import Mu, Pure
+from discreet.privacy._normal import Normal, normal
+from discreet.privacy._renyi import renyi_curve
+from discreet.privacy._rounding import log_bounds, up
+from discreet.rational import Number
+
+__all__ = ["Comparison", "belief", "compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One theorem's ε; `bound` is False for an approximation, which may lie below the truth."""
+
+    name: str
+    epsilon: float
+    bound: bool
+    source: str
+
+
+def compare(loss: Loss, delta: Number) -> tuple[Comparison, ...]:
+    """ε at δ by basic composition, advanced composition, Rényi divergences and the Gaussian limit; those that apply.
+
+    >>> from discreet.privacy import pure
+    >>> [(each.name, round(each.epsilon, 2)) for each in compare(100 * pure(0.1), 1e-6)]
+    [('basic composition', 10.0), ('advanced composition', 6.31), ('Renyi divergences', 5.07), ('Gaussian limit', 4.89)]
+    """
+    at, form = checked_delta(delta), normal(loss)
+    rest = at - form.leaked
+    theorems: tuple[tuple[str, Callable[[], float | None], bool, str], ...] = (
+        ("basic composition", lambda: _basic(loss, at), True, "Dwork and Roth 2014, Theorem 3.16"),
+        ("advanced composition", lambda: _advanced(form, rest), True, "Dwork and Roth 2014, Theorem 3.20"),
+        ("Renyi divergences", lambda: _renyi(form, rest), True, "Canonne, Kamath and Steinke 2020, Proposition 12"),
+        ("Gaussian limit", lambda: _limit(form, rest), False, "Bu, Dong, Long and Su 2020, Corollary 4"),
+    )
+    found: list[Comparison] = []
+    for name, value, bound, source in theorems:
+        try:
+            epsilon = value()
+        except (ParameterError, OverflowError):
+            epsilon = None
+        if epsilon is not None and math.isfinite(epsilon):
+            found.append(Comparison(name, epsilon, bound, source))
+    return tuple(found)
+
+
+def belief(loss: Loss, prior: Number, delta: Number) -> float:
+    """The most that a belief of `prior` in what is true about one person can become, off an event of probability δ.
+
+    At δ = 0 as `Loss.posterior`. Otherwise the tail of the loss from ε at δ/2 times s: as δ(e) ≥ E[(1 − e^{e−L})⁺],
+    Pr[L > e + t] ≤ δ(e)/(1 − e^{−t}), and the other tail is at most e^{−e−t} times that of the other direction.
+    The best of a few s. In general a belief moves by a factor of e^{2(e+t)}: proofs/composition.md.
+
+    >>> from discreet.privacy import gaussian, pure
+    >>> round(belief(pure(1), 0.01, 0), 4), round(belief(gaussian(20), 0.01, 1e-6), 4)
+    (0.0695, 0.0179)
+    """
+    at = checked_delta(delta)
+    before = up(probability(prior, "prior"))
+    if at == 0:
+        return loss.posterior(prior, 0)[1]
+    tail = math.inf
+    for share in (Fraction(1, 4), Fraction(1, 32)):
+        epsilon = loss.epsilon(at / 2 * share)
+        if math.isfinite(epsilon):
+            beyond = -math.log1p(-float(share) * (1 + math.exp(-epsilon)))
+            tail = min(tail, (epsilon + beyond) * (1 + 1e-12))
+    return min(1.0, before * math.exp(min(2 * tail, 700.0)) * (1 + 1e-12))
+
+
+def _basic(loss: Loss, at: Fraction) -> float | None:
+    pair = as_approx(loss)
+    return up(pair[0]) if pair is not None and pair[1] <= at else None
+
+
+def _advanced(form: Normal, rest: Fraction) -> float | None:
+    """Σ ε(e^ε − 1) + √(2 ln(1/δ') Σ ε²), the proof's own form for different ε, and never more than their sum."""
+    spent = [(as_approx(leaf), count) for leaf, count in form.items]
+    if rest <= 0 or not spent:
+        return None
+    drift = squares = total = 0.0
+    for pair, count in spent:
+        if pair is None or pair[1] != 0:
+            return None
+        eps = up(pair[0])
+        drift, squares, total = drift + count * eps * math.expm1(eps), squares + count * eps * eps, total + count * eps
+    return min(total, drift + math.sqrt(-2 * log_bounds(rest)[0] * squares)) * (1 + 1e-12)
+
+
+def _renyi(form: Normal, rest: Fraction) -> float | None:
+    return renyi_curve(form.items).epsilon(log_bounds(rest))[1] if rest > 0 and form.items else None
+
+
+def _limit(form: Normal, rest: Fraction) -> float | None:
+    """μ² adds: n·q²(e^{1/σ²} − 1) for n Poisson samples, 4n·sinh²(ε/2) for n pure losses. Convergence is not proved."""
+    squared = 0.0
+    for leaf, count in form.items:
+        match leaf:
+            case Mu(each):
+                squared += count * float(each)
+            case Sampled(rate, "poisson", Mu(each)):
+                squared += count * float(rate) ** 2 * math.expm1(float(each))
+            case Pure(eps):
+                squared += 4 * count * math.sinh(float(eps) / 2) ** 2
+            case _:
+                return None
+    return mu(math.sqrt(squared)).epsilon(rest) if rest > 0 and squared > 0 else None

@@ -1,0 +1,174 @@
+"""A one-dimensional search for the last value that a budget allows.
+
+Which way the cost goes is seen from two probes. Then ln(cost / budget) is followed over ln x by secants, for it is
+nearly straight there, and a bracket is kept: one value that fits, one that does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.privacy._gauge import Gauge
+from discreet.privacy._loss import Loss
+
+__all__ = ["Probe", "Range", "Search"]
+
+_TOLERANCE = 1e-4
+_LEAP = math.log(64)
+_MOST_PROBES = 200
+_NEAR = 0.05  # in ln x: then the rough gauge would seldom decide
+
+
+@dataclass
+class Range:
+    """Where to search. An end that nobody named is lenient: a refusal by `make_loss` moves it inward."""
+
+    low: float
+    high: float
+    whole: bool
+    lenient_low: bool
+    lenient_high: bool
+
+    def clip(self, x: float) -> float:
+        """A value near x in the range: a whole number, or one of seven digits."""
+        near = round(x) if self.whole else float(f"{x:.7g}")
+        return min(max(near, self.low), self.high)
+
+    def text(self) -> str:
+        """The range in words."""
+        return f"from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One value that was tried, and by how much it exceeds the budget, as a logarithm."""
+
+    x: float
+    excess: float
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is within the budget."""
+        return self.excess <= 0
+
+    @property
+    def at(self) -> float:
+        """Its place on the scale of the search."""
+        return math.log(self.x)
+
+
+class Search:
+    """A search for the last value that fits, under one gauge."""
+
+    def __init__(self, make_loss: Callable[[Any], Loss], gauge: Gauge, limits: Range) -> None:
+        self.make_loss, self.gauge, self.limits = make_loss, gauge, limits
+        self.probes: list[Probe] = []
+
+    def run(self) -> float:
+        """The last value that fits."""
+        good, bad = self._around()
+        while not self._close(good, bad) and len(self.probes) < _MOST_PROBES:
+            near = abs(good.at - bad.at) < _NEAR
+            probe = self._probe(self._between(good, bad), near=near)
+            good, bad = (probe, bad) if probe.fits else (good, probe)
+        return good.x
+
+    def _probe(self, x: float, *, near: bool = False) -> Probe:
+        probe = Probe(x, self.gauge(self.make_loss(x), near))
+        self.probes.append(probe)
+        return probe
+
+    def _try(self, x: float) -> None:
+        """Probe x; where nobody named that end of the range, a refusal by `make_loss` narrows the range."""
+        known = [probe.x for probe in self.probes]
+        try:
+            self._probe(x)
+        except ParameterError:
+            if known and x > max(known) and self.limits.lenient_high:
+                self.limits.high = max(known)
+            elif known and x < min(known) and self.limits.lenient_low:
+                self.limits.low = min(known)
+            else:
+                raise
+
+    def _around(self) -> tuple[Probe, Probe]:
+        """Neighbouring probes of which one fits and one does not."""
+        limits = self.limits
+        middle = 1.0 if limits.low <= 1 <= limits.high else math.sqrt(limits.low) * math.sqrt(limits.high)
+        self._probe(limits.clip(middle))
+        leap = math.log(2)
+        while len(self.probes) < _MOST_PROBES:
+            ordered = sorted(self.probes, key=lambda probe: probe.x)
+            for left, right in pairwise(ordered):
+                if left.fits != right.fits:
+                    return (left, right) if left.fits else (right, left)
+            first, last = ordered[0], ordered[-1]
+            upward, leap = self._onward(first, last, leap)
+            if first.x <= limits.low and last.x >= limits.high:
+                raise self._undecided(fits=first.fits)
+            if upward is None:
+                upward = last.x < limits.high and (first.x <= limits.low or len(self.probes) % 2 == 1)
+            elif (upward and last.x >= limits.high) or (not upward and first.x <= limits.low):
+                raise self._undecided(fits=first.fits)
+            x = last.x * math.exp(leap) if upward else first.x * math.exp(-leap)
+            known = last.x if upward else first.x
+            near = limits.clip(x)
+            self._try(known + (1 if upward else -1) if limits.whole and near == known else near)
+        raise self._undecided(fits=self.probes[0].fits)
+
+    def _onward(self, first: Probe, last: Probe, leap: float) -> tuple[bool | None, float]:
+        """Whether to go on above the last probe or below the first, if one can tell, and how far in ln x."""
+        rise = last.excess - first.excess
+        if not math.isfinite(rise) or rise == 0:
+            return (None, leap) if len(self.probes) == 1 else (None, min(2 * leap, _LEAP))
+        upward = (rise > 0) == first.fits
+        near = last if upward else first
+        needed = 1.2 * abs(near.excess) * (last.at - first.at) / abs(rise)
+        return upward, min(max(needed, 0.05), _LEAP)
+
+    def _close(self, good: Probe, bad: Probe) -> bool:
+        if self.limits.whole:
+            return abs(good.x - bad.x) <= 1
+        return abs(good.x - bad.x) <= _TOLERANCE * min(good.x, bad.x) * 0.99
+
+    def _between(self, good: Probe, bad: Probe) -> float:
+        """Where to look next: by secant; a little past it, once it is too near to one end; sometimes in the middle."""
+        left, right = sorted((good.at, bad.at))
+        recent = self.probes[-8:]
+        at = self._secant(self.probes[-2], self.probes[-1], left, right) or self._secant(good, bad, left, right)
+        if at is None or (len(self.probes) > 16 and len(self.probes) % 3 == 0):
+            at = (left + right) / 2
+        else:
+            grain = 1 / good.x if self.limits.whole else _TOLERANCE
+            close = sum(abs(probe.at - at) < 4 * grain for probe in recent)
+            push = 0.7 * grain * 2 ** max(0, close - 2)
+            if at - left < grain / 2:
+                at = min(left + push, (left + right) / 2)
+            elif right - at < grain / 2:
+                at = max(right - push, (left + right) / 2)
+        low, high = sorted((good.x, bad.x))
+        if self.limits.whole:
+            return min(max(round(math.exp(at)), low + 1), high - 1)
+        x = float(f"{math.exp(at):.7g}")
+        return x if low < x < high else math.sqrt(low) * math.sqrt(high)
+
+    @staticmethod
+    def _secant(a: Probe, b: Probe, left: float, right: float) -> float | None:
+        rise = b.excess - a.excess
+        if not math.isfinite(rise) or rise == 0:
+            return None
+        at = a.at - a.excess * (b.at - a.at) / rise
+        return at if left <= at <= right else None
+
+    def _undecided(self, *, fits: bool) -> ParameterError:
+        where = self.limits.text()
+        if fits:
+            return ParameterError(
+                f"every value {where} fits the budget, so the budget does not decide; widen low and high, or spend less"
+            )
+        return ParameterError(f"no value {where} fits the budget; widen low and high, or allow a larger budget")

@@ -1,0 +1,160 @@
+"""Filters and odometers: spending when every next spend may depend on all earlier answers.
+
+A filter stops before a budget is exceeded; an odometer says at any time what was spent. Both are pure functions over
+losses; the ledger keeps the state. Sums of ε, (ε, δ), ρ and μ² are filters in their currency. A composition by privacy
+loss distributions is *not*: it is for schedules fixed in advance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.errors import ParameterError
+from discreet.privacy._checks import delta as checked_delta
+from discreet.privacy._checks import positive
+from discreet.privacy._currency import CURRENCIES, currency, in_currency, parts
+from discreet.privacy._loss import Loss, Sum, Times
+from discreet.privacy._nodes import Approx, Pure
+from discreet.privacy._renyi import RenyiCurve
+from discreet.privacy._rounding import log_bounds, up
+from discreet.rational import Number
+
+__all__ = ["Filter", "Odometer"]
+
+_THEOREMS = {
+    "pure": "Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.1: sums of epsilon",
+    "approx": "Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.1: sums of epsilon and of delta",
+    "rho": "Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1: sums of rho and of delta",
+    "mu": "Smith and Thakurta 2022 (Fully adaptive composition for Gaussian differential privacy): sums of mu squared",
+    "advanced": "Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 2: sqrt(2 ln(1/slack) S) + S/2, S = sum of squares",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Whether a next spend, chosen after all earlier answers, may still be made.
+
+    ``rate="basic"`` adds up in the currency of the budget. ``rate="advanced"``, for an (ε, δ) budget, adds up ρ: it
+    keeps `slack` of the δ for the conversion (half, unless said otherwise) and lets ε grow like a square root. Raises
+    `ParameterError` for a budget without a δ there.
+
+    >>> from discreet.privacy import approx, pure
+    >>> basic, advanced = Filter(approx(5, 1e-6)), Filter(approx(5, 1e-6), rate="advanced", slack=1e-6)
+    >>> spent = advanced.add(advanced.nothing, 60 * pure(0.1))
+    >>> advanced.fits(spent, pure(0.1)), basic.fits(60 * pure(0.1), pure(0.1))
+    (True, False)
+    """
+
+    budget: Loss
+    rate: Literal["basic", "advanced"] = "basic"
+    slack: Number | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate not in ("basic", "advanced"):
+            raise ParameterError(f"rate must be 'basic' or 'advanced', got {self.rate!r}")
+        if self.rate == "advanced":
+            _, at = self._eps_delta()
+            slack = at / 2 if self.slack is None else checked_delta(self.slack)
+            if not 0 < slack <= at:
+                raise ParameterError("an advanced filter needs a budget with a delta, and a slack above 0 within it")
+        elif self.slack is not None:
+            raise ParameterError("slack belongs to rate='advanced' only")
+
+    @property
+    def currency(self) -> str:
+        """What is added up."""
+        return "rho" if self.rate == "advanced" else currency(self.budget)
+
+    @property
+    def theorem(self) -> str:
+        """The theorem that makes this a filter."""
+        return _THEOREMS["advanced" if self.rate == "advanced" else self.currency]
+
+    @property
+    def nothing(self) -> Loss:
+        """No loss, in the currency of the filter."""
+        return in_currency(Times(0, Pure(Fraction(0))), self.currency)
+
+    def add(self, spent: Loss, following: Loss) -> Loss:
+        """What is spent after one more release, as one node; raises `ParameterError` if it has no such value."""
+        return in_currency(Sum((spent, following)), self.currency)
+
+    def fits(self, spent: Loss, following: Loss) -> bool:
+        """Whether `following` may be released after `spent`, decided before its noise is drawn."""
+        try:
+            after = parts(self.add(spent, following))
+        except ParameterError:
+            return False
+        if self.rate == "basic":
+            whole = parts(in_currency(self.budget, self.currency))
+            return all(a <= b for a, b in zip(after, whole, strict=True))
+        # The ρ at which this would fail is fixed in advance, so stopping before it is the filter for ρ, and what it
+        # guarantees converts to (ε, slack) as any ρ does. That is never more than ρ + 2√(ρ ln(1/slack)), the theorem's.
+        rho, leaked = after
+        eps, at = self._eps_delta()
+        slack = at / 2 if self.slack is None else checked_delta(self.slack)
+        return leaked <= at - slack and (rho == 0 or Fraction(min(_converted(rho, slack), 1e300)) <= eps)
+
+    def left(self, spent: Loss) -> Loss:
+        """What a basic filter still allows, never below zero; raises `ParameterError` for an advanced one."""
+        if self.rate == "advanced":
+            raise ParameterError(
+                "an advanced filter has no remainder in epsilon; ask fits for the spend you have in mind"
+            )
+        whole, gone = parts(in_currency(self.budget, self.currency)), parts(in_currency(spent, self.currency))
+        return CURRENCIES[self.currency](*(max(a - b, Fraction(0)) for a, b in zip(whole, gone, strict=True)))
+
+    def _eps_delta(self) -> tuple[Fraction, Fraction]:
+        if not isinstance(self.budget, Approx):
+            raise ParameterError("an advanced filter needs a budget dp.approx(epsilon, delta)")
+        return self.budget.eps, self.budget.at_delta
+
+
+def _converted(rho: Fraction, slack: Fraction) -> float:
+    """ε of ρ-zCDP at `slack`, rounded up."""
+    ceiling = up(rho) * (1 + 1e-12)
+    return RenyiCurve(lambda order: order * ceiling).epsilon(log_bounds(slack))[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Odometer:
+    """A running bound on the privacy loss, true at all times at once except with probability `delta`.
+
+    Rungs j = 0, 1, … hold budgets first·2^j and a share δ/((j+1)(j+2)) of `delta`, which add up to it. With losses
+    of ρ_n so far, e^{λL_n − λ(λ+1)Σρ} is a supermartingale, so by Ville's inequality the loss never
+    exceeds ρ_j + 2√(ρ_j ln(1/δ_j)) while Σρ ≤ ρ_j; the first rung that holds what was spent is the bound. It costs a
+    little over a filter of that size (Whitehouse, Ramdas, Rogers and Wu 2023, Section 5, for finer ones). A δ within
+    the losses comes on top.
+
+    >>> from discreet.privacy import pure
+    >>> odometer = Odometer(delta=1e-6)
+    >>> [round(odometer.epsilon(n * pure(0.1)), 3) for n in (1, 100)]
+    [0.1, 7.398]
+    """
+
+    delta: Number
+    first: Number = Fraction(1, 100)
+
+    def __post_init__(self) -> None:
+        if checked_delta(self.delta) == 0:
+            raise ParameterError("delta must be greater than 0 and less than 1 for an odometer")
+        positive(self.first, "first")
+
+    def epsilon(self, spent: Loss) -> float:
+        """The bound on the loss after `spent`, rounded up. Raises `ParameterError` if `spent` has no ρ."""
+        from discreet.privacy._currency import as_pure, as_rho
+
+        rho, _ = as_rho(spent)
+        eps = as_pure(spent)
+        basic = math.inf if eps is None else up(eps)
+        if rho == 0:
+            return 0.0
+        rung, first = 0, positive(self.first, "first")
+        while first * 2**rung < rho:
+            rung += 1
+        budget = up(first * 2**rung)
+        log_share = log_bounds(checked_delta(self.delta) / ((rung + 1) * (rung + 2)))[0]
+        return min(basic, (budget + 2 * math.sqrt(budget * -log_share)) * (1 + 1e-12))
