@@ -12,6 +12,7 @@ from discreet.privacy._pld._cumulants import tilt_for_delta, tilt_for_epsilon
 from discreet.privacy._pld._hockey_stick import delta_of, epsilon_of
 from discreet.privacy._pld._merge import merged
 from discreet.privacy._pld._plan import Plan, first_step, fitted_step, largest_loss, measures, plans_for
+from discreet.privacy._pld._window import aimed_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,7 +41,7 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     """
     if not merged(parts):
         return 0.0, 0.0
-    if _revealed(parts) > delta:
+    if revealed(parts) > delta:
         return inf, inf
     plans = plans_for(
         parts, log(max(delta, 1e-290)), lambda c: tilt_for_delta(c, log(max(delta, 1e-290))), symmetric=symmetric
@@ -55,7 +56,7 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     return min(lower, upper), upper
 
 
-def _revealed(parts: Parts) -> float:
+def revealed(parts: Parts) -> float:
     """At most the probability that some output reveals the record outright."""
     return -expm1(fsum(n * log1p(-min(pair.infinity[0], 1 - 1e-16)) for pair, n in parts)) * (1 - 1e-12)
 
@@ -72,18 +73,6 @@ def delta_bounds(parts: Parts, epsilon: float, gap: float = 1e-3, *, symmetric: 
         gap,
         1.0,
     )
-
-
-def curve(parts: Parts, epsilons: Sequence[float], gap: float = 1e-3, *, symmetric: bool = True) -> list[float]:
-    """Return upper bounds on delta at each epsilon, from one composition; tightest near the middle one."""
-    middle = sorted(epsilons)[len(epsilons) // 2]
-    plans = plans_for(parts, None, lambda c: tilt_for_epsilon(c, middle), symmetric=symmetric)
-    found = [0.0] * len(epsilons)
-    for plan in plans:
-        step = first_step(plan, gap / plan.tilt)
-        composition = compose(measures(plan, step, upper=True), plan.tilt, upper=True)
-        found = [max(old, delta_of(composition, each, upper=True)) for old, each in zip(found, epsilons, strict=True)]
-    return found
 
 
 @dataclass(frozen=True)
@@ -133,7 +122,8 @@ def _tried(each: _Attempt, value: _Value, gap: float) -> _Attempt:
     try:
         for upper in (True, False):
             parts = measures(plan, step, upper=upper)
-            composition = compose(parts, plan.tilt, upper=upper, extended=each.extended)
+            shape = partial(aimed_window, aim=plan.aim)
+            composition = compose(parts, plan.tilt, upper=upper, extended=each.extended, shape=shape)
             bound, exact = (value(which, upper=upper) for which in (composition, replace(composition, error=0.0)))
             rounded = rounded or not abs(bound - exact) <= 0.1 * gap * max(abs(exact), 1e-300)
             found = replace(found, high=min(found.high, bound)) if upper else replace(found, low=max(found.low, bound))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, exp, expm1, floor, fsum, log1p, sqrt
+from math import ceil, expm1, floor, fsum, log1p
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,19 +12,21 @@ from discreet.privacy._pld._cumulants import Cumulants
 from discreet.privacy._pld._fft import power, smooth_size, transform_error, unit
 from discreet.privacy._pld._pair import ROUNDING
 from discreet.privacy._pld._tree import convolve_all
+from discreet.privacy._pld._window import full_window
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.privacy._pld._cumulants import Parts
     from discreet.privacy._pld._fft import Complexes
     from discreet.privacy._pld._measure import Measure
     from discreet.privacy._pld._pair import Floats
+    from discreet.privacy._pld._window import Window
 
-LOG_OUTSIDE = -30.0  # ln of the tilted mass that the window may leave out on either side
+    Shape = Callable[[Cumulants, float, Parts], Window]
+
 LARGEST_WINDOW = 1 << 21
 MANY = 12  # parts used once, above which a tree convolves them first
-REACHES = (0.3, 1.0, 2.5, 4.5, 6.5, 7.75, 9.5, 13.0, 20.0, 40.0)  # Chernoff parameters, in standard deviations
 
 
 class WindowTooLargeError(Exception):
@@ -36,9 +38,9 @@ class Composition:
     """Tilted masses of a sum of losses in a window.
 
     The bound's mass at loss[i] is mass[i] e^{log_scale - tilt loss[i]}, with mass[i] within `error` of it; the factor
-    is right within `log_error` of its logarithm and the losses within `loss_error`. At most `outside` of the tilted
-    mass lies outside the window, and was folded into it; at most `beyond` of it lies at or above `top`, the window's
-    end.
+    is right within `log_error` of its logarithm and the losses within `loss_error`. The window begins at loss[0] or
+    above all below it, ends at `top`, and is `turn` long. Tilted mass outside of it was folded into it: at most `below`
+    and `beyond` of its two ends. At most `folded` of it was misplaced in the parts already.
     """
 
     loss: Floats
@@ -46,35 +48,40 @@ class Composition:
     tilt: float
     log_scale: float
     error: float
-    outside: float
+    below: float
     beyond: float
+    folded: float
     top: float
+    turn: float
     infinity: float
     log_error: float
     loss_error: float
 
 
-def compose(parts: Parts, tilt: float, *, upper: bool, extended: bool = False) -> Composition:
+def compose(
+    parts: Parts, tilt: float, *, upper: bool, extended: bool = False, shape: Shape = full_window
+) -> Composition:
     """Convolve `count` copies of each measure under the tilt e^{tilt loss}; all on grids of one step.
 
-    `extended` transforms in long double, some five times slower, where round-off would decide the width.
+    `extended` transforms in long double, some five times slower, where round-off would decide the width. Without a
+    `shape` of its window it holds all losses but for e^LOG_OUTSIDE on either side.
     """
     step = parts[0][0].step
     if not all(part.mass.any() for part, _ in parts):  # nothing finite is left
         zero = np.zeros(1)
-        return Composition(zero, zero, tilt, 0.0, 0.0, 0.0, 0.0, 0.0, _infinity(parts, upper=upper), 0.0, 0.0)
+        return Composition(zero, zero, tilt, 0, 0, 0, 0, 0, 0, 0, _infinity(parts, upper=upper), 0, 0)
     cumulants = Cumulants.of(parts)
     constants = cumulants.each(tilt).tolist()
     origin, first = fsum(n * part.origin for part, n in parts), sum(n * part.first for part, n in parts)
-    (low, high), (cut_low, cut_high) = _window(cumulants, tilt, parts)
-    begin = floor((low - origin) / step) - 1
-    size = smooth_size(ceil((high - origin) / step) + 2 - begin)
+    window = shape(cumulants, tilt, parts)
+    begin = floor((window.low - origin) / step) - 1
+    size = smooth_size(ceil((window.high - origin) / step) + 2 - begin)
     if size > LARGEST_WINDOW:
         raise WindowTooLargeError
     weights = [_tilted(part, tilt, k, upper=upper) for (part, _), k in zip(parts, constants, strict=True)]
     mass, error = _convolved(weights, [n for _, n in parts], size, extended=extended)
     log_scale = fsum(n * k for (_, n), k in zip(parts, constants, strict=True))
-    biggest = max(abs(low), abs(high)) + fsum(n * abs(part.origin) for part, n in parts)
+    biggest = max(abs(window.low), abs(window.high)) + fsum(n * abs(part.origin) for part, n in parts)
     last = first + sum(n * (len(part.mass) - 1) for part, n in parts)
     inside = slice(max(0, first - begin), min(size, last - begin + 1))  # no sum lies elsewhere
     return Composition(
@@ -83,9 +90,11 @@ def compose(parts: Parts, tilt: float, *, upper: bool, extended: bool = False) -
         tilt=tilt,
         log_scale=log_scale,
         error=error,
-        outside=1.01 * exp(LOG_OUTSIDE) * (cut_low + cut_high) + fsum(n * part.folded for part, n in parts),
-        beyond=1.01 * exp(LOG_OUTSIDE) * cut_high,
+        below=window.below,
+        beyond=window.beyond,
+        folded=fsum(n * part.folded for part, n in parts),
         top=origin + step * (begin + size),
+        turn=step * size,
         infinity=_infinity(parts, upper=upper),
         log_error=4 * ROUNDING * fsum(n * abs(k) for (_, n), k in zip(parts, constants, strict=True)),
         loss_error=8 * ROUNDING * (biggest + step * (abs(begin) + size)),
@@ -110,26 +119,6 @@ def _tilted(part: Measure, tilt: float, constant: float, *, upper: bool) -> Floa
     size = np.where(kept, np.abs(logs), 0.0) + 2 * tilt * (abs(part.origin) + np.abs(loss)) + abs(constant)
     slack = ROUNDING * (8 + 4 * size)
     return np.exp(exponent) * (1 + slack if upper else 1 - slack)
-
-
-def _window(cumulants: Cumulants, tilt: float, parts: Parts) -> tuple[tuple[float, float], tuple[bool, bool]]:
-    """Losses below and above which at most e^LOG_OUTSIDE of the tilted sum lies, and whether any of it does.
-
-    Chernoff's bound at a few parameters:
-
-    P(S >= x) <= e^{K(t + u) - K(t) - u x} and P(S <= x) <= e^{K(t - u) - K(t) + u x} for every u > 0.
-    """
-    k, _, variance = cumulants.moments(tilt)
-    step = parts[0][0].step
-    unit = 1 / max(sqrt(max(variance, 0.0)), 0.05 * step)
-    low = fsum(n * float(part.losses()[0]) for part, n in parts) - step
-    high = fsum(n * float(part.losses()[-1]) for part, n in parts) + step
-    least, most = low, high
-    for reach in REACHES:
-        u = reach * unit
-        low = max(low, (LOG_OUTSIDE - (cumulants.total(tilt - u) - k)) / u)
-        high = min(high, (cumulants.total(tilt + u) - k - LOG_OUTSIDE) / u)
-    return (low, max(high, low + step)), (low > least, high < most)
 
 
 def _convolved(weights: Sequence[Floats], counts: Sequence[int], size: int, *, extended: bool) -> tuple[Floats, float]:

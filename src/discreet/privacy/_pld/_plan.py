@@ -10,8 +10,10 @@ from discreet.privacy._pld._cumulants import Cumulants
 from discreet.privacy._pld._lower import lower_measure
 from discreet.privacy._pld._merge import merged
 from discreet.privacy._pld._split import split_at, split_lower, split_upper
+from discreet.privacy._pld._stages import Staged, stages_for
 from discreet.privacy._pld._swapped import Swapped
 from discreet.privacy._pld._upper import upper_measure
+from discreet.privacy._pld._window import Aim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +38,7 @@ class Plan:
     guess: float
     spans: Sequence[tuple[float, float]]
     width: float
+    aim: Aim
     tolerance: float = 0.0  # error in loss that the caller can stand
 
     @property
@@ -74,7 +77,9 @@ def _plan(
     k, mean, variance = cumulants.moments(tilt)
     guess = (k - log1p(tilt) - log_delta) / tilt if log_delta is not None else mean
     spans = _spans(parts, log_tail, tilt, cumulants)
-    return Plan(parts, tilt, max(guess, 0.0), spans, sqrt(max(variance, 0.0))), k - tilt * mean - log1p(tilt)
+    reached = k - tilt * mean - log1p(tilt)
+    aim = Aim(mean - 1 / tilt - 1 / (1 + tilt), min(reached, 0.0) if log_delta is None else log_delta)
+    return Plan(parts, tilt, max(guess, 0.0), spans, sqrt(max(variance, 0.0)), aim), reached
 
 
 def largest_loss(plans: Sequence[Plan], delta: float) -> float:
@@ -126,18 +131,27 @@ def fitted_step(plan: Plan, wanted: float) -> float:
 
 
 def measures(plan: Plan, step: float, *, upper: bool) -> list[tuple[Measure, int]]:
+    """Measures of all parts on one mesh, as accurate as `step`: in bulk and tail, in stages, or whole."""
+    few = len(plan.parts) <= FEW
+    splits = [split_at(part, step, span, plan.tolerance) if few else None
+              for part, span in zip(plan.parts, plan.spans, strict=True)]  # fmt: skip
+    if few and not any(splits):
+        stages = stages_for(plan.parts, plan.spans, plan.width, step)
+        if stages is not None:
+            blocks = [Staged(*part, size, *span)
+                      for part, size, span in zip(plan.parts, stages.sizes, plan.spans, strict=True)]  # fmt: skip
+            return [each for block in blocks for each in (
+                block.upper(stages, plan.tilt, plan.aim.log_delta) if upper else block.lower(stages, plan.tilt)
+            )]  # fmt: skip
     found: list[tuple[Measure, int]] = []
-    for (pair, count), (low, high) in zip(plan.parts, plan.spans, strict=True):
+    for (pair, count), (low, high), split in zip(plan.parts, plan.spans, splits, strict=True):
         closed = pair.measures(step) if len(plan.parts) > MANY else None
-        split = split_at((pair, count), step, (low, high), plan.tolerance) if len(plan.parts) <= FEW else None
         if split is not None:
             found += split_upper(split, plan.tilt) if upper else split_lower(split, plan.tilt)
-            continue
-        if closed is not None:
-            measure = closed[upper]
+        elif closed is not None:
+            found.append((closed[upper], count))
         elif upper:
-            measure = upper_measure(pair, step, low, high)
+            found.append((upper_measure(pair, step, low, high), count))
         else:
-            measure = lower_measure(pair, step, low, high, plan.tilt)
-        found.append((measure, count))
+            found.append((lower_measure(pair, step, low, high, plan.tilt), count))
     return found

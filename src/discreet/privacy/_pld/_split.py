@@ -8,25 +8,25 @@ the coarse one. proofs/accounting.md, section 9.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import ceil, exp, floor, log
+from dataclasses import dataclass, replace
+from math import ceil, exp, floor, log, log1p
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.privacy._pld._compose import LOG_OUTSIDE, REACHES, Composition, compose
-from discreet.privacy._pld._cumulants import Cumulants
+from discreet.privacy._pld._again import PURE, connected_again, merged_again
+from discreet.privacy._pld._compose import Composition, compose
 from discreet.privacy._pld._lower import lowered
 from discreet.privacy._pld._measure import Measure
-from discreet.privacy._pld._pair import ROUNDING, Cells
+from discreet.privacy._pld._pair import Cells
 from discreet.privacy._pld._upper import connected
+from discreet.privacy._pld._window import LOG_OUTSIDE
 
 if TYPE_CHECKING:
-    from discreet.privacy._pld._pair import Floats, Pair
+    from discreet.privacy._pld._pair import Pair
 
 FINE_CELLS = 1 << 17
 COARSE_CELLS = 1 << 20
-PURE = 1e-12  # margin for totals of one and their logarithms: sums of at most 2^17 terms, pairwise
 
 
 @dataclass(frozen=True)
@@ -80,37 +80,10 @@ def split_upper(split: Split, tilt: float) -> list[tuple[Measure, int]]:
     loss = shift + split.fine * (first + np.arange(len(bulk)))
     excess = max(0.0, log(float(np.sum(bulk * np.exp(-loss))))) + 4 * PURE  # now the mean of e^-L is below the total
     part = (Measure(shift + excess, split.fine, first, bulk, 0.0).trimmed(), split.count)
-    composed = _connected_again(compose([part], tilt, upper=True), part, split.step)
+    composed = connected_again(compose([part], tilt, upper=True), part, split.step)
     mass, _, above, shift = connected(split.pair, 0.0, split.step, split.cut, ceil(split.high / split.step) + 1)
     tail = np.concatenate(([beta], np.zeros(split.cut - 1), mass))
     return [(composed, 1), (Measure(shift, split.step, 0, tail, above), split.count)]
-
-
-def _connected_again(c: Composition, part: tuple[Measure, int], step: float) -> Measure:
-    """A composition as an upper measure on a coarser mesh: every atom is spread over its neighbours, section 2."""
-    with np.errstate(divide="ignore", under="ignore"):
-        logs = np.log(c.mass + c.error) + (c.log_scale - c.tilt * c.loss)
-    size = abs(c.log_scale) + c.tilt * np.abs(c.loss) + 100
-    fine = np.exp(np.minimum(logs + c.log_error + c.tilt * c.loss_error + 8 * ROUNDING * size, 700.0))
-    fine[0] += _below(part, float(c.loss[0])) if c.outside else 0.0
-    first = floor(float(c.loss[0]) / step) - 1
-    where = np.floor(c.loss / step).astype(np.int64)
-    beyond = np.maximum(c.loss - step * where, 0.0) + 2 * c.loss_error + 8 * ROUNDING * np.abs(c.loss)
-    share = np.clip(np.expm1(-beyond) / np.expm1(-step) * (1 + 8 * ROUNDING), 0.0, 1.0)
-    mass = np.zeros(int(where[-1]) - first + 2)
-    np.add.at(mass, where - first, fine * (1 - share))
-    np.add.at(mass, where - first + 1, fine * share)
-    infinity = c.beyond * exp(min(700.0, c.log_scale - c.tilt * c.top)) * (1 + 1e-9)
-    return Measure(4 * ROUNDING * (1 + abs(first) * step), step, first, mass * (1 + PURE), min(1.0, infinity)).trimmed()
-
-
-def _below(part: tuple[Measure, int], loss: float) -> float:
-    """A bound on the mass (not tilted) of the sum below `loss`: e^{K(-u) + u loss} for any u >= 0."""
-    cumulants = Cumulants.of([part])
-    _, _, variance = cumulants.moments(0.0)
-    unit = 1 / max(variance**0.5, part[0].step)
-    found = [cumulants.total(-reach * unit) + reach * unit * loss for reach in (0.0, *REACHES)]
-    return 1.01 * exp(min(0.0, *found))
 
 
 def split_lower(split: Split, tilt: float) -> list[tuple[Measure, int]]:
@@ -131,30 +104,17 @@ def split_lower(split: Split, tilt: float) -> list[tuple[Measure, int]]:
         return [(Measure(low.origin, split.step, 0, np.zeros(1), 0.0), 1)]
     part = (Measure(low.origin, split.fine, low.first, bulk, 0.0), split.count - most)
     c = compose([part], tilt, upper=False)
-    composed = _merged_again(c, split.step, tilt, most * excess, 1 - 16 * PURE * (most + 1))
+    composed = merged_again(_moved(c, most * excess, 16 * PURE * (most + 1)), split.step, tilt, 1.01 * exp(LOG_OUTSIDE))
     first = min(0, tail.first)
     mass = np.zeros(tail.first + len(tail.mass) - first)
     mass[tail.first - first :] += tail.mass
     mass[-first] += beta
-    folded = c.outside + 1.01 * exp(LOG_OUTSIDE)
-    bulk_measure = Measure(composed.origin, split.step, composed.first, composed.mass, 0.0, folded)
-    return [(bulk_measure, 1), (Measure(tail.origin, split.step, first, mass, tail.infinity), split.count)]
+    return [(composed, 1), (Measure(tail.origin, split.step, first, mass, tail.infinity), split.count)]
 
 
-def _merged_again(c: Composition, step: float, tilt: float, shift: float, factor: float) -> Measure:
-    """A composition, moved down by `shift` and scaled, as a lower measure on a coarser mesh: section 3."""
-    loss = c.loss - shift - c.loss_error
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.maximum(c.mass - c.error, 0.0)) + (c.log_scale - c.tilt * c.loss)
-    size = abs(c.log_scale) + c.tilt * np.abs(c.loss) + 100
-    p = np.exp(np.minimum(logs - c.log_error - c.tilt * c.loss_error - 8 * ROUNDING * size, 0.0)) * factor
-    where = np.round(loss / step).astype(np.int64)
-    where -= where[0]
-    p_coarse: Floats = np.bincount(where, p).astype(np.float64)
-    q = p * np.exp(-loss) * (1 + 8 * ROUNDING * (1 + np.abs(loss)))
-    q_coarse: Floats = np.bincount(where, q).astype(np.float64)
-    error = len(p) * ROUNDING
-    return lowered(Cells(p_coarse, q_coarse, error * p_coarse, error * q_coarse), 0.0, step, tilt)
+def _moved(c: Composition, shift: float, lost: float) -> Composition:
+    """A lower composition at smaller losses, and a share `lost` smaller. Tilted masses change by the tilt's factor."""
+    return replace(c, loss=c.loss - shift, log_scale=c.log_scale - c.tilt * shift + log1p(-lost), top=c.top - shift)
 
 
 def _between(cells: Cells, start: int, stop: int) -> Cells:
