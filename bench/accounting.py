@@ -2,8 +2,9 @@
 
     python bench/accounting.py [--install-peers] [--quick]
 
-Each measurement is a process of its own, imports not timed. Ours comes twice: at a relative gap of 1e-3, and, beside
-prv-accountant, at the absolute gap that it was asked for. Peers run in bench/.venvs/acct where it exists.
+Each measurement is a process of its own, imports not timed. Ours comes three times: both ends at a relative gap of
+1e-3; beside dp-accounting, which has an upper end only, `Loss.epsilon`; and beside prv-accountant, both ends at the
+absolute gap that it was asked for. Peers run in bench/.venvs/acct where it exists.
 """
 
 from __future__ import annotations
@@ -63,12 +64,14 @@ def measure_ours(case: dict[str, Any]) -> dict[str, Any]:
         return each["count"] * (leaf if each["rate"] == 1 else leaf.sampled(each["rate"]))
 
     (10 * gaussian(3).sampled(0.5) + laplace(3)).bounds(delta=1e-3)
+    (10 * gaussian(3).sampled(0.5) + laplace(3)).epsilon(delta=1e-3)
     start = time.process_time()
     loss = sum(map(loss_of, case["parts"]), start=0 * gaussian(1))
-    found = loss.bounds(delta=case["delta"], gap=case["gap"])
+    gap = case.get("gap")
+    found = [loss.epsilon(case["delta"])] if gap is None else list(loss.bounds(delta=case["delta"], gap=gap))
     seconds = time.process_time() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"epsilon": list(found), "seconds": seconds, "peak_mib": peak}
+    return {"epsilon": found, "seconds": seconds, "peak_mib": peak}
 
 
 def measured(command: list[str], case: dict[str, Any]) -> dict[str, Any] | None:
@@ -109,10 +112,12 @@ def compared(name: str, parts: list[dict[str, Any]], delta: float, *, peers: boo
         return
     theirs = [str(PEERS / "bin" / "python"), str(HERE / "peers" / "accounting_peers.py")]
     dpa = measured([*theirs, "dp-accounting"], {"parts": parts, "delta": delta})
+    upper = measured(ours, {"parts": parts, "delta": delta})
+    print(f"  discreet, upper end alone {shown(upper)}")
     note = ""
-    if fine and dpa:
-        excess = dpa["epsilon"][0] / fine["epsilon"][1]
-        note = f"  {dpa['seconds'] / fine['seconds']:.1f}× our time; its ε is {excess:.5f}× ours"
+    if fine and upper and dpa:
+        excess = dpa["epsilon"][0] / upper["epsilon"][0]
+        note = f"  {dpa['seconds'] / upper['seconds']:.1f}× our time; its ε is {excess:.6f}× ours"
         if dpa["epsilon"][0] < fine["epsilon"][0]:
             note += ", BELOW the truth"
     print(f"  dp-accounting, default    {shown(dpa)}{note}", flush=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy._curves import WIDE, Bounds, Curve, Of
+from discreet.privacy._curves import WIDE, Bounds, Curve, Of, outward
 from discreet.privacy._rounding import down, log_bounds, up
 
 if TYPE_CHECKING:
@@ -16,21 +17,43 @@ if TYPE_CHECKING:
 __all__ = ["grouped_curve", "sampled_curve", "shuffled_curve"]
 
 
-def sampled_curve(curve: Curve, rate: Fraction, *, attained: bool, tolerance: float = 4e-16) -> Curve:
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    curve: Curve
+    rate: Fraction
+    attained: bool
+
+    def log_delta(self, eps: float) -> Bounds:
+        low, log_rate = -math.inf, log_bounds(self.rate)
+        if self.attained and self.rate > 0:
+            low = self.curve.log_delta(_unsampled(eps, down(self.rate)) * (1 + WIDE))[0]
+        high = self.curve.log_delta(_unsampled(eps, up(self.rate)) * (1 - WIDE))[1]
+        return low + log_rate[0], min(high + log_rate[1], 0.0)
+
+    def epsilon(self, log_delta: Bounds) -> Bounds:
+        log_rate = log_bounds(self.rate)
+        whole = outward(log_delta[0] - log_rate[1], -1), outward(log_delta[1] - log_rate[0], 1)
+        if whole[0] >= 0:
+            return 0.0, 0.0
+        low, high = self.curve.epsilon((whole[0], min(whole[1], 0.0)))
+        lower = _resampled(low, down(self.rate)) * (1 - WIDE) if self.attained and whole[1] < 0 else 0.0
+        return lower, _resampled(high, up(self.rate)) * (1 + WIDE)
+
+
+def sampled_curve(curve: Curve, rate: Fraction, *, attained: bool) -> Curve:
     """δ′(ln(1 + q(e^ε − 1))) = q·δ(ε): Balle, Barthe and Gaboardi 2018, Theorems 8 and 9.
 
     Tight where the pair of the curve is `attained` in the direction of removal; the lower end is dropped otherwise.
-    ε is moved outward by 2⁻⁴⁶ of itself before the unsampled curve is asked.
+    Arguments and results are moved outward by 2⁻⁴⁶ of themselves on the way to the unsampled curve and back.
     """
-    low_rate, high_rate = down(rate), up(rate)
-    log_rate = log_bounds(rate)
+    return _Sampled(curve, rate, attained)
 
-    def log_delta(eps: float) -> Bounds:
-        low = curve.log_delta(_unsampled(eps, low_rate) * (1 + WIDE))[0] if attained and low_rate > 0 else -math.inf
-        high = curve.log_delta(_unsampled(eps, high_rate) * (1 - WIDE))[1]
-        return low + log_rate[0], high + log_rate[1]
 
-    return Of(log_delta, tolerance)
+def _resampled(eps: float, rate: float) -> float:
+    """ln(1 + q(e^ε − 1))."""
+    if math.isinf(eps):
+        return eps if rate > 0 else 0.0
+    return math.log1p(rate * math.expm1(eps)) if eps < 700 else eps + math.log(rate) if rate > 1e-300 else eps
 
 
 def _unsampled(eps: float, rate: float) -> float:
@@ -40,11 +63,27 @@ def _unsampled(eps: float, rate: float) -> float:
     return math.log1p(math.expm1(eps) / rate)
 
 
-def grouped_curve(curve: Curve, k: int, *, tolerance: float = 4e-16) -> Curve:
+@dataclass(frozen=True, slots=True)
+class _Grouped:
+    lower: Curve
+    upper: Of
+
+    def log_delta(self, eps: float) -> Bounds:
+        high = self.upper.log_delta(eps)[1]
+        return min(self.lower.log_delta(eps)[0], high), high
+
+    def epsilon(self, log_delta: Bounds) -> Bounds:
+        high = self.upper.epsilon(log_delta)[1]
+        return min(self.lower.epsilon(log_delta)[0], high), high
+
+
+def grouped_curve(curve: Curve, k: int, upper: Curve | None = None, *, tolerance: float = 4e-16) -> Curve:
     """δ_k(kε) ≤ δ(ε)(e^{kε} − 1)/(e^ε − 1): k steps of the triangle inequality of (ε, δ) (Vadhan 2017, Lemma 2.2).
 
-    One of the k may be the only one who changes, so the single curve is a lower end.
+    One of the k may be the only one who changes, so the single curve is a lower end. `upper` is one whose upper ends
+    are faster to find.
     """
+    each_of = curve if upper is None else upper
 
     def log_delta(eps: float) -> Bounds:
         each = eps / k
@@ -54,10 +93,9 @@ def grouped_curve(curve: Curve, k: int, *, tolerance: float = 4e-16) -> Curve:
             growth = (eps - each) + math.log1p(-math.exp(-eps)) - math.log1p(-math.exp(-each))
         else:
             growth = math.log(math.expm1(min(eps, 700.0)) / math.expm1(each)) + max(0.0, eps - 700.0)
-        upper = curve.log_delta(each * (1 - WIDE))[1] + growth + WIDE * (1 + eps)
-        return curve.log_delta(eps)[0], upper
+        return -math.inf, each_of.log_delta(each * (1 - WIDE))[1] + growth + WIDE * (1 + eps)
 
-    return Of(log_delta, tolerance)
+    return _Grouped(curve, Of(log_delta, tolerance))
 
 
 def shuffled_curve(eps0: Bounds, n: int, *, binary: bool) -> Curve:

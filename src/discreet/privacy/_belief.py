@@ -62,7 +62,7 @@ def loss_tail(loss: Loss, probability: Fraction) -> float:
     """
     eps = as_pure(loss)
     pure = math.inf if eps is None else up(eps)
-    curve = curve_of(loss)
+    curve = curve_of(loss, upper=True)
     log_target = log_bounds(probability)[0]
 
     def within(at: float) -> bool:

@@ -11,7 +11,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["NOTHING", "WIDE", "Bounds", "Curve", "LogDelta", "Of", "best", "either", "leaking", "log1mexp", "two_sided"]
+__all__ = [
+    "NOTHING",
+    "WIDE",
+    "Bounds",
+    "Curve",
+    "LogDelta",
+    "Of",
+    "best",
+    "either",
+    "leaking",
+    "log1mexp",
+    "outward",
+    "two_sided",
+]
 
 Bounds = tuple[float, float]
 LogDelta = Callable[[float], Bounds]
@@ -123,14 +136,22 @@ class _UpperOnly:
         return 0.0, self.curve.epsilon(log_delta)[1]
 
 
-def either(*curves: Curve, tolerance: float = 4e-16) -> Curve:
-    """The worst of several losses of which one is met: the largest δ at each ε."""
+@dataclass(frozen=True, slots=True)
+class _Either:
+    curves: tuple[Curve, ...]
 
-    def log_delta(eps: float) -> Bounds:
-        found = [curve.log_delta(eps) for curve in curves]
+    def log_delta(self, eps: float) -> Bounds:
+        found = [curve.log_delta(eps) for curve in self.curves]
         return max(low for low, _ in found), max(high for _, high in found)
 
-    return Of(log_delta, tolerance)
+    def epsilon(self, log_delta: Bounds) -> Bounds:
+        found = [curve.epsilon(log_delta) for curve in self.curves]
+        return max(low for low, _ in found), max(high for _, high in found)
+
+
+def either(*curves: Curve) -> Curve:
+    """The worst of several losses of which one is met: the largest δ at each ε, and the largest ε at each δ."""
+    return curves[0] if len(curves) == 1 else _Either(curves)
 
 
 def leaking(curve: Curve, log_kept: Bounds) -> Curve:
@@ -149,7 +170,7 @@ class _Leaking:
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
         """Ask the rest for ε at (δ − (1 − κ))/κ; there is none where δ is below what leaks."""
-        leaked = _outward(log1mexp(self.log_kept[1]), -1), _outward(log1mexp(self.log_kept[0]), 1)
+        leaked = outward(log1mexp(self.log_kept[1]), -1), outward(log1mexp(self.log_kept[0]), 1)
         low, high = 0.0, math.inf
         if log_delta[1] < leaked[0]:
             return math.inf, math.inf
@@ -163,10 +184,11 @@ class _Leaking:
 
 def _rest(log_delta: float, log_leaked: float, log_kept: float, side: int) -> float:
     """ln((δ − (1 − κ))/κ); the margins of δ and κ are in the brackets they come with, so only arithmetic is added."""
-    return min(0.0, _outward(log_delta + log1mexp(min(log_leaked - log_delta, 0.0)) - log_kept, side))
+    return min(0.0, outward(log_delta + log1mexp(min(log_leaked - log_delta, 0.0)) - log_kept, side))
 
 
-def _outward(value: float, side: int) -> float:
+def outward(value: float, side: int) -> float:
+    """A logarithm moved by what a handful of operations may have lost: up for side 1, down for side −1."""
     return value + side * WIDE * (1 + abs(value)) if math.isfinite(value) else value
 
 

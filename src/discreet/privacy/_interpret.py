@@ -25,33 +25,35 @@ from discreet.rational import Number
 __all__ = ["bounds", "curve_of", "delta", "epsilon", "fits"]
 
 
-def curve_of(loss: Loss, gap: float = 1e-3) -> Curve:
-    """The certified privacy curve of a loss."""
+def curve_of(loss: Loss, gap: float = 1e-3, *, upper: bool = False) -> Curve:
+    """The certified privacy curve of a loss; with `upper`, fast, and its lower ends may say nothing."""
     from discreet.privacy._numeric import combined_curve, numeric_curve
 
     form = normal(loss)
-    closed = closed_curve(form) or combined_curve(form, gap)
+    closed = closed_curve(form) or combined_curve(form, gap, upper=upper)
     if closed is not None:
         return closed
-    curve = numeric_curve(form, gap)
+    curve = numeric_curve(form, gap, upper=upper)
     match loss:
         case Group(k, term):
             # Either the group of each release, composed, or the composition, for the group: both are valid.
-            return best(grouped_curve(curve_of(term, gap), k, tolerance=1e-3), curve)
+            return best(
+                grouped_curve(curve_of(term, gap, upper=upper), k, curve_of(term, upper=True), tolerance=1e-6), curve
+            )
         case Substituted(term):
-            return curve_of(Group(2, term), gap)
+            return curve_of(Group(2, term), gap, upper=upper)
         case _:
             return curve
 
 
 def epsilon(loss: Loss, delta: Number = 0) -> float:
     """The least ε that can be certified at δ, rounded up. See `Loss.epsilon`."""
-    return _epsilon(loss, checked_delta(delta), 1e-3)[1]
+    return _epsilon(loss, checked_delta(delta), 1e-3, upper=True)[1]
 
 
 def delta(loss: Loss, epsilon: Number) -> float:
     """The least δ that can be certified at ε, rounded up. See `Loss.delta`."""
-    return _delta(loss, at_least_zero(epsilon, "epsilon"), 1e-3)[1]
+    return _delta(loss, at_least_zero(epsilon, "epsilon"), 1e-3, upper=True)[1]
 
 
 def bounds(
@@ -67,7 +69,7 @@ def bounds(
     raise ParameterError("bounds takes either delta=..., for epsilon, or epsilon=..., for delta")
 
 
-def _epsilon(loss: Loss, at: Fraction, gap: float) -> Bounds:
+def _epsilon(loss: Loss, at: Fraction, gap: float, *, upper: bool = False) -> Bounds:
     pair = as_approx(loss)
     basic = up(pair[0]) if pair is not None and pair[1] <= at else math.inf
     if at == 0:
@@ -75,8 +77,8 @@ def _epsilon(loss: Loss, at: Fraction, gap: float) -> Bounds:
         form = normal(loss)
         if basic == 0.0 or not form.items:
             return (0.0, 0.0) if not form.leaks else (math.inf, math.inf)
-        return _pure_lower(loss, basic), basic
-    low, high = curve_of(loss, gap).epsilon(log_bounds(at))
+        return 0.0 if upper else _pure_lower(loss, basic), basic
+    low, high = curve_of(loss, gap, upper=upper).epsilon(log_bounds(at))
     high = min(high, basic)
     return min(low, high), high
 
@@ -90,15 +92,15 @@ def _pure_lower(loss: Loss, basic: float) -> float:
     return min(low, basic)
 
 
-def _delta(loss: Loss, at: Fraction, gap: float) -> Bounds:
+def _delta(loss: Loss, at: Fraction, gap: float, *, upper: bool = False) -> Bounds:
     pair = as_approx(loss)
     basic = up(pair[1]) if pair is not None and pair[0] <= at else 1.0
     if basic == 0.0:
         return 0.0, 0.0
-    curve = curve_of(loss, gap)
+    curve = curve_of(loss, gap, upper=upper)
     low, high = curve.log_delta(max(0.0, down(at)))
     near = up(at)
-    if near != down(at):
+    if near != down(at) and not upper:
         low = -math.inf if math.isinf(near) else curve.log_delta(near)[0]
     low, high = _exp_down(low), _exp_up(high)
     high = min(high, basic, 1.0)

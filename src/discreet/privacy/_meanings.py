@@ -36,8 +36,8 @@ def tradeoff(loss: Loss, alpha: Number) -> float:
     if not form.leaks and len(form.items) == 1 and isinstance(form.items[0][0], Mu):
         return _gaussian_tradeoff(form.items[0][0].squared, at)
     closed = closed_curve(form)
-    curve = closed or curve_of(loss)
-    points, rounds = (40, 30) if closed is not None else (16, 8)
+    curve = closed or curve_of(loss, upper=True)
+    points, rounds = (40, 30) if closed is not None else (30, 20)
     error = up(at)
 
     def line(eps: float) -> float:

@@ -47,24 +47,31 @@ __all__ = ["combined_curve", "numeric_curve"]
 _LOG_FLOOR = -300.0  # what a dominating pair leaks outright: a factor of 1e-130
 _KNOTS = 600
 _LOG_TINY = -250.0
+_LOG_LEAST = -667.0  # ln of the least δ that numbers are asked for
 _FEW = 50
-_COARSE = 1e-3  # how far a bisection goes whose every step is a composition
+_COARSE = 1e-6  # how far a bisection goes whose every step reads a composition
 
 
-def numeric_curve(form: Normal, gap: float) -> Curve:
-    """The composition of a plain form by privacy-loss distributions, beside what Rényi divergences say of it."""
-    high, low = _parts(form.items, upper=True), _parts(form.items, upper=False)
-    pairs = _Pairs(high, high if low == high else low, gap)
-    # Only leaves without an exact pair gain from Rényi divergences; for long sums they cost more than they give.
-    curve = Numeric(renyi_curve(form.items), pairs) if len(form.items) <= _FEW else pairs
-    return leaking(curve, form.log_kept)
+def numeric_curve(form: Normal, gap: float, *, upper: bool = False) -> Curve:
+    """The composition of a plain form by privacy-loss distributions, beside what Rényi divergences say of it.
+
+    With `upper` its lower ends say nothing: then a composition is read at many points, and is as tight as it can be.
+    """
+    high = _parts(form.items, upper=True)
+    low = high if upper else _parts(form.items, upper=False)
+    pairs: Curve = _Uppers(high) if upper else _Pairs(high, high if low == high else low, gap)
+    # Rényi divergences help leaves without an exact pair, if these are few, and where δ is below all floats.
+    exact = low == high and all(_pair(leaf, upper=True) for leaf, _ in form.items)
+    if len(form.items) > _FEW:
+        return leaking(pairs, form.log_kept)
+    return leaking(Numeric(renyi_curve(form.items), pairs, exact), form.log_kept)
 
 
-def combined_curve(form: Normal, gap: float) -> Curve | None:
+def combined_curve(form: Normal, gap: float, *, upper: bool = False) -> Curve | None:
     """The curve of a single combinator over a composition that is itself numeric; None for anything else."""
     if len(form.items) != 1 or form.items[0][1] != 1:
         return None
-    inner = _inner(form.items[0][0], gap)
+    inner = _inner(form.items[0][0], gap, upper=upper)
     return None if inner is None else leaking(inner, form.log_kept)
 
 
@@ -73,10 +80,15 @@ class Numeric:
     """Rényi divergences and numbers side by side; numbers are not asked where δ is below e^{−250} anyway."""
 
     renyi: RenyiCurve
-    pairs: _Pairs
+    pairs: Curve
+    exact: bool
 
     def log_delta(self, eps: float) -> Bounds:
         """A bracket of ln δ at ε."""
+        if self.exact:
+            low, high = self.pairs.log_delta(eps)
+            if high > _LOG_TINY:
+                return low, high
         ceiling = self.renyi.log_delta(eps)[1]
         if ceiling < _LOG_TINY:
             return -math.inf, ceiling
@@ -85,9 +97,30 @@ class Numeric:
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
         """A bracket of ε."""
+        if self.exact and log_delta[0] > _LOG_LEAST:
+            return self.pairs.epsilon(log_delta)
         ceiling = self.renyi.epsilon(log_delta)[1]
         low, high = self.pairs.epsilon(log_delta)
         return min(low, ceiling), min(high, ceiling)
+
+
+class _Uppers:
+    """Upper ends only, from few compositions."""
+
+    def __init__(self, parts: Parts) -> None:
+        from discreet.privacy._pld import Profile
+
+        self._profile = Profile(parts)
+
+    def log_delta(self, eps: float) -> Bounds:
+        """Nothing, and an upper bound of ln δ at ε."""
+        return -math.inf, _log(self._profile.delta(eps))
+
+    def epsilon(self, log_delta: Bounds) -> Bounds:
+        """Nothing, and an upper bound of ε."""
+        if log_delta[0] < _LOG_LEAST:
+            return 0.0, math.inf
+        return 0.0, self._profile.epsilon(_delta_at(log_delta))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +141,22 @@ class _Pairs:
         return _log(low), _log(high)
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        """A bracket of ε. δ is a float here, rounded down: the lower end holds at a δ that is 1e-12 of it smaller."""
+        """A bracket of ε. The lower end holds at the δ that the float stands for, and a little above."""
         from discreet.privacy._pld import epsilon_bounds
 
-        delta = math.exp(log_delta[0]) * (1 - 2.0**-45)
-        if delta < 1e-290:
+        if log_delta[0] < _LOG_LEAST:
             return 0.0, math.inf
-        low, high = epsilon_bounds(self.high, delta, self.gap)
+        low, high = epsilon_bounds(self.high, _delta_at(log_delta), self.gap)
         if self.low is not self.high:
-            low = epsilon_bounds(self.low, delta, self.gap)[0] if self.low else 0.0
+            low = epsilon_bounds(self.low, _delta_at(log_delta), self.gap)[0] if self.low else 0.0
         elif log_delta[1] - log_delta[0] > 1e-12:
             low = epsilon_bounds(self.low, math.exp(log_delta[1]), self.gap)[0]
         return low, high
+
+
+def _delta_at(log_delta: Bounds) -> float:
+    """δ as a float, rounded down by 1e-12 of it."""
+    return math.exp(log_delta[0]) * (1 - 2.0**-45)
 
 
 def _parts(items: Iterable[tuple[Loss, int]], *, upper: bool) -> Parts:
@@ -230,26 +267,27 @@ def _dominating(leaf: Loss, count: int) -> tuple[Pair, int]:
         return _pair_above(together), 1
     alone = closed_curve(Normal(((leaf, 1),), ()))
     if alone is None:
-        alone = _inner(leaf, 1e-3) or renyi_curve(((leaf, 1),))
+        alone = _inner(leaf, 1e-3, upper=True) or renyi_curve(((leaf, 1),))
     return _pair_above(alone), count
 
 
-def _inner(leaf: Loss, gap: float) -> Curve | None:
+def _inner(leaf: Loss, gap: float, *, upper: bool) -> Curve | None:
     from discreet.privacy._amplified import grouped_curve, sampled_curve
     from discreet.privacy._combinators import Group, Parallel
     from discreet.privacy._curves import either
 
-    def of(term: Loss) -> Curve:
+    def of(term: Loss, *, upper: bool = upper) -> Curve:
         form = normal(term)
-        return closed_curve(form) or combined_curve(form, gap) or numeric_curve(form, gap)
+        closed = closed_curve(form) or combined_curve(form, gap, upper=upper)
+        return closed or numeric_curve(form, gap, upper=upper)
 
     match leaf:
         case Sampled(rate, _, term):
-            return sampled_curve(of(term), rate, attained=False, tolerance=_COARSE)
+            return sampled_curve(of(term), rate, attained=False)
         case Group(k, term):
-            return grouped_curve(of(term), k, tolerance=_COARSE)
+            return grouped_curve(of(term), k, of(term, upper=True), tolerance=_COARSE)
         case Parallel(terms, _):
-            return either(*map(of, terms), tolerance=_COARSE)
+            return either(*map(of, terms))
         case _:
             return None
 

@@ -25,10 +25,38 @@ ROUNDS = 8  # meshes tried
 TOO_MANY = 2000  # parts, from which on one mesh has to do
 
 
-class _Value(Protocol):
-    """Reads the number wanted off a composition."""
+class _Wanted(Protocol):
+    """What is read off a composition."""
 
-    def __call__(self, composition: Composition, /, *, upper: bool) -> float: ...
+    def of(self, composition: Composition, /, *, upper: bool) -> float:
+        """A bound."""
+        ...
+
+    def misses(self, composition: Composition, bound: float, /) -> bool:
+        """Whether the window was aimed too high for it."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Epsilon:
+    delta: float
+
+    def of(self, composition: Composition, /, *, upper: bool) -> float:
+        return epsilon_of(composition, self.delta, upper=upper)
+
+    def misses(self, composition: Composition, bound: float, /) -> bool:
+        return composition.misses(bound)
+
+
+@dataclass(frozen=True)
+class _Delta:
+    epsilon: float
+
+    def of(self, composition: Composition, /, *, upper: bool) -> float:
+        return delta_of(composition, self.epsilon, upper=upper)
+
+    def misses(self, composition: Composition, bound: float, /) -> bool:  # noqa: ARG002
+        return composition.misses(self.epsilon)
 
 
 def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: bool = True) -> tuple[float, float]:
@@ -48,7 +76,7 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     )
     lower, upper = _bracket(
         plans,
-        partial(epsilon_of, delta=delta),
+        _Epsilon(delta),
         lambda _, found: gap * max(min(plans[0].guess, found), 1e-6),
         gap,
         largest_loss(plans, delta),
@@ -68,7 +96,7 @@ def delta_bounds(parts: Parts, epsilon: float, gap: float = 1e-3, *, symmetric: 
     plans = plans_for(parts, None, lambda c: tilt_for_epsilon(c, epsilon), symmetric=symmetric)
     return _bracket(
         plans,
-        partial(delta_of, epsilon=epsilon),
+        _Delta(epsilon),
         lambda plan, _: gap / plan.tilt,
         gap,
         1.0,
@@ -90,7 +118,7 @@ class _Attempt:
 
 def _bracket(
     plans: Sequence[Plan],
-    value: _Value,
+    wanted: _Wanted,
     tolerance: Callable[[Plan, float], float],
     gap: float,
     worst: float,
@@ -105,7 +133,7 @@ def _bracket(
     for _ in range(1 if only else ROUNDS):
         for index, each in enumerate(tries):
             if each.high > max(other.low for other in tries) * (1 + gap):  # else the other direction decides
-                tries[index] = _tried(each, value, gap)
+                tries[index] = _tried(each, wanted, gap)
         lower, upper = max(each.low for each in tries), max(each.high for each in tries)
         if upper <= lower * (1 + gap) or upper == 0.0:
             break
@@ -116,7 +144,7 @@ def _bracket(
     return max(each.low for each in tries), max(each.high for each in tries)
 
 
-def _tried(each: _Attempt, value: _Value, gap: float) -> _Attempt:
+def _tried(each: _Attempt, wanted: _Wanted, gap: float) -> _Attempt:
     """Both bounds on the current mesh; the next one in extended precision where round-off was what mattered."""
     plan, step, found, rounded = each.plan, each.step, each, False
     try:
@@ -124,7 +152,11 @@ def _tried(each: _Attempt, value: _Value, gap: float) -> _Attempt:
             parts = measures(plan, step, upper=upper)
             shape = partial(aimed_window, aim=plan.aim)
             composition = compose(parts, plan.tilt, upper=upper, extended=each.extended, shape=shape)
-            bound, exact = (value(which, upper=upper) for which in (composition, replace(composition, error=0.0)))
+            bound = wanted.of(composition, upper=upper)
+            if wanted.misses(composition, bound):
+                composition = compose(parts, plan.tilt, upper=upper, extended=each.extended)
+                bound = wanted.of(composition, upper=upper)
+            exact = wanted.of(replace(composition, error=0.0), upper=upper)
             rounded = rounded or not abs(bound - exact) <= 0.1 * gap * max(abs(exact), 1e-300)
             found = replace(found, high=min(found.high, bound)) if upper else replace(found, low=max(found.low, bound))
     except WindowTooLargeError:

@@ -57,6 +57,10 @@ class Composition:
     log_error: float
     loss_error: float
 
+    def misses(self, epsilon: float) -> bool:
+        """Whether an epsilon read off this window may be that of its lower end only."""
+        return len(self.loss) == 0 or (self.below > 0 and epsilon <= self.loss[0] + 1e-6 * abs(self.loss[0]))
+
 
 def compose(
     parts: Parts, tilt: float, *, upper: bool, extended: bool = False, shape: Shape = full_window

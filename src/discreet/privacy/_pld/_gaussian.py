@@ -21,10 +21,10 @@ BOTTOM = 6.0  # steps above the least loss that one cell of the lower bound take
 def _normal_masses(cuts: Floats, mean: float, noise: float) -> tuple[Floats, Floats]:
     """Masses of N(mean, noise^2) between cuts (increasing, -inf and inf allowed), and bounds on their errors.
 
-    Each mass is a difference of two tails on its side of the mean, or what both leave of one. A tail at z = (x - mean) /
-    noise has relative error at most (24 + 24 z^2) u: 20 z^2 u when z is off by 10 u (8 u in the noise and two roundings; the
-    hazard of the normal at z is below |z| + 1), the rest is the measured accuracy of scipy's ndtr with room to spare
-    (tests/privacy/test_pld_gaussian.py).
+    Each mass is a difference of two tails on its side of the mean, or what both leave of one. A tail at
+    z = (x - mean) / noise has relative error at most (24 + 24 z^2) u: 20 z^2 u when z is off by 10 u (8 u in the noise
+    and two roundings; the hazard of the normal at z is below |z| + 1), the rest is the measured accuracy of scipy's
+    ndtr with room to spare (tests/privacy/test_pld_gaussian.py).
     """
     from scipy.special import ndtr
 

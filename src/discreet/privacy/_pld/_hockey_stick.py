@@ -28,31 +28,44 @@ def delta_of(sum_of_losses: Composition, epsilon: float, *, upper: bool) -> floa
     c = sum_of_losses
     sign = 1.0 if upper else -1.0
     moved = epsilon - sign * c.loss_error
-    start = int(np.searchsorted(c.loss, moved, side="right"))
-    peak = _peak(c, moved, start)
-    # The weight falls on both sides of its top, and by more than tilt per unit of loss above it.
-    reach = log1p(1 / c.tilt) + (FAR - peak) / c.tilt if c.tilt > 0 else inf
-    stop = int(np.searchsorted(c.loss, moved + reach, side="right"))
-    total, weights = _weighted(c, moved, (start, stop), peak, sign)
-    if upper:
-        total += c.error * weights
-        total += exp(-FAR) * (float(np.sum(c.mass[stop:])) + c.error * (len(c.loss) - stop))
-        total += c.beyond * exp(min(700.0, min(0.0, -c.tilt * (c.top - moved)) - peak))
-        if moved < c.loss[0]:  # what was folded into the window from below it may lie above epsilon
-            total += c.below * exp(min(700.0, -peak))
-    else:
-        total -= c.error * weights + c.beyond + c.folded
-        # From below, mass came one turn up or more: e^{-tilt turn} of what its total of one could bring here.
-        total -= min(c.below, 1.01 * exp(min(700.0, c.tilt * (moved - c.turn) - c.log_scale - peak)))
+    total, charged, peak = _parts_of(c, moved, sign)
+    total += sign * charged
     if total <= 0:
         return c.infinity
-    slack = (2 * (stop - start) + 64) * ROUNDING + c.log_error + c.tilt * c.loss_error
+    slack = (2 * len(c.loss) + 64) * ROUNDING + c.log_error + c.tilt * c.loss_error
     slack += 8 * ROUNDING * (abs(c.log_scale) + c.tilt * abs(moved) + abs(peak) + 750)
     exponent = c.log_scale - c.tilt * moved + peak + log(total) + sign * slack
     finite = exp(min(exponent, 0.0))
     if upper:
         return min(1.0, (finite + c.infinity) * (1 + 4 * ROUNDING) + 5e-324)
     return min(1.0, (finite + c.infinity) * (1 - 4 * ROUNDING))
+
+
+def doubt_at(sum_of_losses: Composition, epsilon: float) -> float:
+    """Which part of the upper bound at `epsilon` is there only to cover round-off and what lies outside."""
+    total, charged, _ = _parts_of(sum_of_losses, epsilon - sum_of_losses.loss_error, 1.0)
+    return charged / (total + charged) if total + charged > 0 else 0.0
+
+
+def _parts_of(c: Composition, moved: float, sign: float) -> tuple[float, float, float]:
+    """Return the sum over losses above `moved`, a bound on its error on the side of `sign`, and the scale of both."""
+    start = int(np.searchsorted(c.loss, moved, side="right"))
+    peak = _peak(c, moved, start)
+    # The weight falls on both sides of its top, and by more than tilt per unit of loss above it.
+    reach = log1p(1 / c.tilt) + (FAR - peak) / c.tilt if c.tilt > 0 else inf
+    stop = int(np.searchsorted(c.loss, moved + reach, side="right"))
+    total, weights = _weighted(c, moved, (start, stop), peak, sign)
+    charged = c.error * weights
+    if sign > 0:
+        charged += exp(-FAR) * (float(np.sum(c.mass[stop:])) + c.error * (len(c.loss) - stop))
+        charged += c.beyond * exp(min(700.0, min(0.0, -c.tilt * (c.top - moved)) - peak))
+        if moved < c.loss[0]:  # what was folded into the window from below it may lie above epsilon
+            charged += c.below * exp(min(700.0, -peak))
+    else:
+        # From below, mass came one turn up or more: e^{-tilt turn} of what its total of one could bring here.
+        wrapped = min(c.below, 1.01 * exp(min(700.0, c.tilt * (moved - c.turn) - c.log_scale - peak)))
+        charged += c.beyond + c.folded + wrapped
+    return total, charged, peak
 
 
 def _weighted(c: Composition, moved: float, where: tuple[int, int], peak: float, sign: float) -> tuple[float, float]:
@@ -77,9 +90,8 @@ def _weighted(c: Composition, moved: float, where: tuple[int, int], peak: float,
     for rate in (c.tilt, c.tilt + 1):
         inner = np.exp(-rate * step * np.arange(BLOCK))
         outer = np.exp(-rate * (first + step * BLOCK * np.arange(rows)) - peak)
-        sums.append(
-            (float(np.sum(outer * np.einsum("ij,j->i", grid, inner))), float(np.sum(outer)) * float(np.sum(inner)))
-        )
+        product = float(np.sum(outer * np.einsum("ij,j->i", grid, inner)))
+        sums.append((product, float(np.sum(outer)) * float(np.sum(inner))))
     (one, plain), (other, damped) = sums
     return total + (one - other) + sign * 2e-13 * one, weights + (plain - damped) + 2e-13 * plain
 
@@ -168,6 +180,8 @@ def _bisected(c: Composition, delta: float, top: float, *, upper: bool) -> float
 
 def _guess(c: Composition, delta: float) -> float:
     """Where the hockey-stick curve crosses delta, errors left aside."""
+    if len(c.loss) == 0:
+        return 0.0
     anchor = float(c.loss[int(np.argmax(c.mass))])
     rest = max(delta - c.infinity, 1e-320)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):

@@ -6,7 +6,7 @@ decide it. What lies below a window of length W turns up e^{-tilt W} times as he
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, fsum, sqrt
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LOG_OUTSIDE = -30.0  # ln of the tilted mass that the window may leave out on either side
 REACHES = (0.3, 1.0, 2.5, 4.5, 6.5, 7.75, 9.5, 13.0, 20.0, 40.0)  # Chernoff parameters, in standard deviations
 SMALL = 26.0  # what comes from below an aimed window is about e^-SMALL of what is wanted
+LITTLE = 0.1  # of a window: what makes it end where the losses end
 BELOW = 4.0  # tilts by which an aimed window begins below its epsilon
 
 
@@ -48,18 +49,19 @@ def full_window(cumulants: Cumulants, tilt: float, parts: Parts, log_outside: fl
     least, most = _ends(parts)
     low = max(least, *((log_outside - (cumulants.total(tilt - u * unit) - k)) / (u * unit) for u in REACHES))
     high = min(most, *((cumulants.total(tilt + u * unit) - k - log_outside) / (u * unit) for u in REACHES))
-    outside = 1.01 * exp(log_outside)
-    return Window(low, max(high, low + parts[0][0].step), outside * (low > least), outside * (high < most))
+    step, outside = parts[0][0].step, 1.01 * exp(log_outside)
+    if most - high < LITTLE * (high - low) + 16 * step:
+        high = most  # nothing at all lies beyond
+    return Window(low, max(high, low + step), outside * (low > least), outside * (high < most))
 
 
 def aimed_window(cumulants: Cumulants, tilt: float, parts: Parts, aim: Aim) -> Window:
     """Begin just below `aim`, and be so long that what lies below tilts away: ln(1/delta) + SMALL over the tilt."""
-    k, unit = _scale(cumulants, tilt, parts)
-    least, most = _ends(parts)
-    high = min(most, *((cumulants.total(tilt + u * unit) - k - LOG_OUTSIDE) / (u * unit) for u in REACHES))
-    low = max(least, min(aim.epsilon - BELOW / tilt - 0.5 / unit, high - (SMALL - aim.log_delta) / tilt))
-    beyond = 1.01 * exp(LOG_OUTSIDE) * (high < most)
-    return Window(low, max(high, low + parts[0][0].step), 1.01 * (low > least), beyond)
+    full = full_window(cumulants, tilt, parts)
+    _, unit = _scale(cumulants, tilt, parts)
+    length = max((SMALL - aim.log_delta) / tilt, 16 * parts[0][0].step)
+    low = min(aim.epsilon - BELOW / tilt - 0.5 / unit, full.high - length)
+    return full if low <= full.low else replace(full, low=low, below=1.01)
 
 
 def _scale(cumulants: Cumulants, tilt: float, parts: Parts) -> tuple[float, float]:
