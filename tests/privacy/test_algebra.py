@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath
 import pytest
@@ -24,6 +25,7 @@ from discreet.privacy import (
     rho,
     tradeoff,
 )
+from discreet.privacy._normal import normal
 from discreet.privacy.theorems import renyi_divergence
 
 amounts = st.floats(0.2, 3).map(lambda x: round(x, 3))
@@ -256,3 +258,14 @@ def test_mu_and_rho_where_defined():
     assert (mu(3) + gaussian("0.25")).mu() == 5.0
     assert discrete_gaussian(2, 2).rho() == 0.5
     assert gaussian(1).sampled("0.1").rho() == 0.5
+
+
+def test_many_gaussians_without_a_common_denominator_are_summed_from_above():
+    primes = [p for p in range(1_000, 2_000) if all(p % q for q in range(2, 45))]
+    exact = sum(Fraction(p) ** -2 for p in primes)
+    total = sum((gaussian(p) for p in primes), start=gaussian(7))
+    found = normal(total).items[0][0].squared
+    assert len(primes) > 64
+    assert 0 <= found - exact - Fraction(1, 49) < Fraction(1, 2**100)
+    low, high = total.bounds(delta=1e-6)
+    assert low <= gaussian(1).epsilon(1e-6) and low <= high <= low * (1 + 1e-10)

@@ -65,12 +65,12 @@ def normal(loss: Loss) -> Normal:
     """
     items: dict[Loss, int] = {}
     leaks: dict[Fraction, int] = {}
-    squared = _ZERO
+    squares: list[Fraction] = []
     for leaf, count in _leaves(loss, 1):
         kept = leaf
         match leaf:
             case Mu(each, delta):
-                squared += each * count
+                squares.append(each * count)
                 kept = None
             case Approx(eps, delta):
                 kept = Pure(eps)
@@ -85,8 +85,20 @@ def normal(loss: Loss) -> Normal:
             leaks[delta] = leaks.get(delta, 0) + count
         if kept is not None and kept != Pure(_ZERO):
             items[kept] = items.get(kept, 0) + count
+    squared = _total(squares)
     gaussian = ((Mu(squared), 1),) if squared else ()
     return Normal((*gaussian, *items.items()), tuple(leaks.items()))
+
+
+def _total(squares: list[Fraction]) -> Fraction:
+    """The sum; of more than 64, which may have no common denominator, rounded up by 2⁻¹⁰⁰ of it at most.
+
+    Far less than the margins of every curve, at either end.
+    """
+    if len(squares) <= 64 or max(squares) > 2**64:
+        return sum(squares, _ZERO)
+    unit = int(2 ** (128 + len(squares).bit_length()) / max(squares))
+    return Fraction(sum(-(-each.numerator * unit // each.denominator) for each in squares), unit)
 
 
 def _leaves(loss: Loss, count: int) -> Iterator[tuple[Loss, int]]:

@@ -36,7 +36,7 @@ class Profile:
     computed.
     """
 
-    def __init__(self, parts: Parts, gap: float = 4e-6) -> None:
+    def __init__(self, parts: Parts, gap: float = 3e-6) -> None:
         self._parts = merged(parts)
         self._gap = gap
         self._known: list[list[Composition]] = []
