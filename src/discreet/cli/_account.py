@@ -78,7 +78,7 @@ def account(
 def _told(loss: Loss, delta: str, epsilon: str | None) -> dict[str, Any]:
     """What is printed, as JSON has it; `null` for infinity."""
     from discreet.privacy import to_json
-    from discreet.privacy._comparison import belief, compare
+    from discreet.privacy._comparison import compare
     from discreet.rational import rational
 
     at = rational(delta, "--delta")
@@ -96,7 +96,7 @@ def _told(loss: Loss, delta: str, epsilon: str | None) -> dict[str, Any]:
             {"name": each.name, "epsilon": each.epsilon, "bound": each.bound, "source": each.source}
             for each in compare(loss, at)
         ],
-        "posterior": {"prior": _PRIOR, "upper": belief(loss, _PRIOR, at)},
+        "posterior": {"prior": _PRIOR, "upper": loss.posterior(_PRIOR, at)[1]},
     }
     if epsilon is not None:
         wanted = rational(epsilon, "--epsilon")

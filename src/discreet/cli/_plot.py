@@ -33,40 +33,30 @@ def check_plot(path: Path) -> None:
 
 
 def points(loss: Loss, delta: str) -> Points:
-    """The data of both pictures, from one ε bracket for each of a few δ around `delta`.
+    """The data of both pictures.
 
-    ``"epsilon"`` has delta, lower, upper. ``"tradeoff"`` has alpha, beta: the greatest lower bound on the type II error
-    among those that the (ε, δ) pairs give, max(1 − δ − e^ε α, e^{−ε}(1 − δ − α)) (Wasserman and Zhou 2010).
+    ``"epsilon"`` has delta, lower, upper, for δ around `delta`; ``"tradeoff"`` has alpha, beta.
 
     >>> from discreet.privacy import pure
     >>> found = points(pure(1), "1e-6")
     >>> round(found["epsilon"][-1]["upper"], 6), found["tradeoff"][-1]
     (1.0, {'alpha': 1.0, 'beta': 0.0})
     """
+    from discreet.privacy import tradeoff_curve
+
     centre = rational(delta, "--delta")
     middle = math.log10(centre) if centre else -6.0
-    known: list[tuple[float, float, float]] = []
+    known: list[dict[str, float]] = []
     for step in range(_DELTAS):
         at = 10 ** (min(middle + 5, -1.0) - step)
         low, high = loss.bounds(delta=at, gap=0.01)
         if math.isfinite(high):
-            known.append((at, low, high))
-    pairs = [(at, high) for at, _, high in known]
-    if centre == 0:
-        pairs.append((0.0, loss.epsilon(0)))
+            known.append({"delta": at, "lower": low, "upper": high})
     alphas = [(step / _ALPHAS) ** 2 for step in range(_ALPHAS + 1)]
     return {
-        "epsilon": [{"delta": at, "lower": low, "upper": high} for at, low, high in known],
-        "tradeoff": [{"alpha": alpha, "beta": _beta(alpha, pairs)} for alpha in alphas],
+        "epsilon": known,
+        "tradeoff": [{"alpha": alpha, "beta": beta} for alpha, beta in tradeoff_curve(loss, alphas)],
     }
-
-
-def _beta(alpha: float, pairs: list[tuple[float, float]]) -> float:
-    lines = [0.0]
-    for delta, epsilon in pairs:
-        kept = 1 - delta
-        lines += [kept - math.exp(min(epsilon, 700.0)) * alpha, math.exp(-epsilon) * (kept - alpha)]
-    return max(lines)
 
 
 def draw(data: Points, path: Path) -> None:
@@ -81,7 +71,7 @@ def draw(data: Points, path: Path) -> None:
 def _chart(data: Points) -> Any:
     import altair  # pyright: ignore[reportMissingImports]
 
-    delta = altair.X("delta:Q", scale=altair.Scale(type="log"), title="δ")
+    delta = altair.X("delta:Q", scale=altair.Scale(type="log"), axis=altair.Axis(format=".0e"), title="δ")
     curve = altair.Chart(altair.Data(values=data["epsilon"]))
     bracket = curve.mark_area(opacity=0.3).encode(delta, y="lower:Q", y2="upper:Q")
     upper = curve.mark_line().encode(delta, altair.Y("upper:Q", title="ε"))

@@ -20,6 +20,7 @@ from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho, curren
 from discreet.privacy._expression import from_text
 from discreet.privacy._interpret import fits
 from discreet.privacy._loss import Loss, Sum, Times
+from discreet.privacy._meanings import tradeoff_curve
 from discreet.privacy._nodes import (
     Approx,
     BoundedRange,
@@ -94,4 +95,5 @@ __all__ = [
     "theorems",
     "to_json",
     "tradeoff",
+    "tradeoff_curve",
 ]

@@ -17,6 +17,8 @@ from discreet.rational import Number
 
 __all__ = ["at_risk", "loss_tail", "posterior"]
 
+_SHARES = (Fraction(2, 5), Fraction(1, 4), Fraction(1, 8), Fraction(1, 16), Fraction(1, 32), Fraction(1, 128))
+
 
 def posterior(loss: Loss, prior: Number, delta: Number = 0, *, independent: bool = False) -> tuple[float, float]:
     """The range in which an adversary's belief about one person ends, who held `prior` before.
@@ -57,30 +59,19 @@ def posterior(loss: Loss, prior: Number, delta: Number = 0, *, independent: bool
 def loss_tail(loss: Loss, probability: Fraction) -> float:
     """The least ε found such that the privacy loss is beyond ±ε with at most this probability, rounded up.
 
-    For every e < ε, Pr[L > ε] ≤ δ(e)/(1 − e^{e−ε}), because δ(e) ≥ E[(1 − e^{e−L})⁺]; and Pr[L < −ε] is at most e^{−ε}
-    times the same tail of the other direction. Unlike the exact tail, this bound survives post-processing.
+    For every e and t > 0, Pr[L > e + t] ≤ δ(e)/(1 − e^{−t}), because δ(e) ≥ E[(1 − e^{e−L})⁺]; and Pr[L < −x] is at
+    most e^{−x} times the same tail of the other direction. With δ(e) a share s of the probability, t follows; the best
+    of a few s. Unlike the exact tail, this bound survives post-processing.
     """
     eps = as_pure(loss)
-    pure = math.inf if eps is None else up(eps)
+    least = math.inf if eps is None else up(eps)
     curve = curve_of(loss, upper=True)
-    log_target = log_bounds(probability)[0]
-
-    def within(at: float) -> bool:
-        both = math.log1p(math.exp(-at))
-        return any(
-            curve.log_delta(at * share)[1] - math.log(-math.expm1(at * (share - 1))) + both + 1e-12 <= log_target
-            for share in (1 - min(0.5, 1 / (1 + at * step)) for step in (0.5, 1, 2, 4, 8))
-        )
-
-    low, high = 0.0, 1.0
-    while not within(high) and high < pure:
-        low, high = high, high * 2
-        if high > 1e9:
-            return min(pure, math.inf)
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if within(middle) else (middle, high)
-    return min(pure, high)
+    for share in _SHARES:
+        at = curve.epsilon(log_bounds(probability * share))[1]
+        if math.isfinite(at):
+            beyond = -math.log1p(-float(share) * (1 + math.exp(-at)))
+            least = min(least, (at + beyond) * (1 + 1e-12))
+    return least
 
 
 def at_risk(loss: Loss, n: int) -> float:

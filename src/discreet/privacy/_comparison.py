@@ -9,7 +9,6 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy._checks import delta as checked_delta
-from discreet.privacy._checks import probability
 from discreet.privacy._combinators import Sampled
 from discreet.privacy._constructors import mu
 from discreet.privacy._currency import as_approx
@@ -20,7 +19,7 @@ from discreet.privacy._renyi import renyi_curve
 from discreet.privacy._rounding import log_bounds, up
 from discreet.rational import Number
 
-__all__ = ["Comparison", "belief", "compare"]
+__all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +56,6 @@ def compare(loss: Loss, delta: Number) -> tuple[Comparison, ...]:
         if epsilon is not None and math.isfinite(epsilon):
             found.append(Comparison(name, epsilon, bound, source))
     return tuple(found)
-
-
-def belief(loss: Loss, prior: Number, delta: Number) -> float:
-    """The most that a belief of `prior` in what is true about one person can become, off an event of probability δ.
-
-    At δ = 0 as `Loss.posterior`. Otherwise the tail of the loss from ε at δ/2 times s: as δ(e) ≥ E[(1 − e^{e−L})⁺],
-    Pr[L > e + t] ≤ δ(e)/(1 − e^{−t}), and the other tail is at most e^{−e−t} times that of the other direction.
-    The best of a few s. In general a belief moves by a factor of e^{2(e+t)}: proofs/composition.md.
-
-    >>> from discreet.privacy import gaussian, pure
-    >>> round(belief(pure(1), 0.01, 0), 4), round(belief(gaussian(20), 0.01, 1e-6), 4)
-    (0.0695, 0.0179)
-    """
-    at = checked_delta(delta)
-    before = up(probability(prior, "prior"))
-    if at == 0:
-        return loss.posterior(prior, 0)[1]
-    tail = math.inf
-    for share in (Fraction(1, 4), Fraction(1, 32)):
-        epsilon = loss.epsilon(at / 2 * share)
-        if math.isfinite(epsilon):
-            beyond = -math.log1p(-float(share) * (1 + math.exp(-epsilon)))
-            tail = min(tail, (epsilon + beyond) * (1 + 1e-12))
-    return min(1.0, before * math.exp(min(2 * tail, 700.0)) * (1 + 1e-12))
 
 
 def _basic(loss: Loss, at: Fraction) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
@@ -17,7 +18,7 @@ from discreet.privacy._renyi import total
 from discreet.privacy._rounding import root_up, up
 from discreet.rational import Number, decimal_text, rational
 
-__all__ = ["mu", "renyi", "rho", "tradeoff"]
+__all__ = ["mu", "renyi", "rho", "tradeoff", "tradeoff_curve"]
 
 
 def tradeoff(loss: Loss, alpha: Number) -> float:
@@ -31,24 +32,46 @@ def tradeoff(loss: Loss, alpha: Number) -> float:
     >>> round(mu(1).tradeoff(0.05), 4), round(pure(1).tradeoff(0.05), 4)
     (0.7405, 0.8641)
     """
-    at = probability(alpha, "alpha")
+    return tradeoff_curve(loss, [alpha])[0][1]
+
+
+def tradeoff_curve(loss: Loss, alphas: Iterable[Number]) -> list[tuple[float, float]]:
+    """`tradeoff` at many type I errors, for little more than the price of one: pairs (alpha, least type II error).
+
+    >>> from discreet.privacy import pure
+    >>> [(alpha, round(beta, 4)) for alpha, beta in tradeoff_curve(pure(1), [0, 0.25, 1])]
+    [(0.0, 1.0), (0.25, 0.3204), (1.0, 0.0)]
+    """
+    ats = [probability(alpha, "alpha") for alpha in alphas]
     form = normal(loss)
     if not form.leaks and len(form.items) == 1 and isinstance(form.items[0][0], Mu):
-        return _gaussian_tradeoff(form.items[0][0].squared, at)
+        squared = form.items[0][0].squared
+        return [(float(at), _gaussian_tradeoff(squared, at)) for at in ats]
     closed = closed_curve(form)
     curve = closed or curve_of(loss, upper=True)
-    points, rounds = (40, 30) if closed is not None else (30, 20)
-    error = up(at)
+    points, rounds = (40, 30) if closed is not None else (60, 6)
+    known: dict[float, float] = {}
 
-    def line(eps: float) -> float:
-        kept = -math.expm1(min(curve.log_delta(eps)[1], 0.0)) * (1 - 2.0**-50) - 2.0**-52
-        return max(kept - math.exp(min(eps, 700.0)) * error * (1 + 2.0**-50), math.exp(-eps) * (kept - error), 0.0)
+    def kept(eps: float) -> float:
+        if eps not in known:
+            known[eps] = -math.expm1(min(curve.log_delta(eps)[1], 0.0)) * (1 - 2.0**-50) - 2.0**-52
+        return known[eps]
 
     top = min(max(curve.epsilon((-30.0, -30.0))[1], 1e-3), 700.0)
     grid = [top * (i / points) ** 2 for i in range(points + 1)]
+    return [(float(at), _best_line(kept, up(at), grid, rounds)) for at in ats]
+
+
+def _best_line(kept: Callable[[float], float], error: float, grid: list[float], rounds: int) -> float:
+    """The largest lower bound at one type I error: over a grid of ε, then by golden section beside the best one."""
+
+    def line(eps: float) -> float:
+        part = kept(eps)
+        return max(part - math.exp(min(eps, 700.0)) * error * (1 + 2.0**-50), math.exp(-eps) * (part - error), 0.0)
+
     values = [line(eps) for eps in grid]
-    best = max(range(points + 1), key=values.__getitem__)
-    low, high = grid[max(best - 1, 0)], grid[min(best + 1, points)]
+    best = max(range(len(grid)), key=values.__getitem__)
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     found = values[best]
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(rounds):
