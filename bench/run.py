@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ALL = ["startup.py", "noise.py", "queries.py"]
+ALL = ["startup.py", "noise.py", "queries.py", "accounting.py"]
 
 
 def main() -> None:
