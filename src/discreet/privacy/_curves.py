@@ -82,7 +82,7 @@ def _least(holds: Callable[[float], bool], tolerance: float) -> Bounds:
     low, high = 0.0, 1.0
     while not holds(high):
         low, high = high, high * 4
-        if high > 1e12:
+        if high > 1e200:
             return low, math.inf
     if low == 0.0:
         while high > 1e-12 and holds(high / 16):

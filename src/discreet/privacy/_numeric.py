@@ -10,32 +10,23 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from discreet.privacy._closed import closed_curve
-from discreet.privacy._combinators import Sampled
-from discreet.privacy._curves import Bounds, Curve, leaking
+from discreet.privacy._combinators import Group, Parallel, Sampled
+from discreet.privacy._curves import Bounds, Curve, best, either, leaking
+from discreet.privacy._dominating import pair_above
 from discreet.privacy._loss import Loss
 from discreet.privacy._nodes import (
-    Approx,
     BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Laplace,
     Mu,
     NonAdaptive,
-    Pure,
-    RandomizedResponse,
     Rdp,
     Rho,
-    Tradeoff,
 )
 from discreet.privacy._normal import Normal, normal
+from discreet.privacy._pairs import pairs_of
 from discreet.privacy._renyi import RenyiCurve, renyi_curve
-from discreet.privacy._rounding import up
-from discreet.privacy._tradeoffs import tradeoff_pair
 
 if TYPE_CHECKING:
     from discreet.privacy._pld import Pair
@@ -44,11 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["combined_curve", "numeric_curve"]
 
-_LOG_FLOOR = -300.0  # what a dominating pair leaks outright: a factor of 1e-130
-_KNOTS = 600
 _LOG_TINY = -250.0
 _LOG_LEAST = -667.0  # ln of the least δ that numbers are asked for
 _FEW = 50
+_MOST_COPIES = 10**8  # past them no mesh is fine enough
 _COARSE = 1e-6  # how far a bisection goes whose every step reads a composition
 
 
@@ -61,7 +51,7 @@ def numeric_curve(form: Normal, gap: float, *, upper: bool = False) -> Curve:
     low = high if upper else _parts(form.items, upper=False)
     pairs: Curve = _Uppers(high) if upper else _Pairs(high, high if low == high else low, gap)
     # Rényi divergences help leaves without an exact pair, if these are few, and where δ is below all floats.
-    exact = low == high and all(_pair(leaf, upper=True) for leaf, _ in form.items)
+    exact = low == high and all(pairs_of(leaf, upper=True) and count <= _MOST_COPIES for leaf, count in form.items)
     if len(form.items) > _FEW:
         return leaking(pairs, form.log_kept)
     return leaking(Numeric(renyi_curve(form.items), pairs, exact), form.log_kept)
@@ -72,6 +62,9 @@ def combined_curve(form: Normal, gap: float, *, upper: bool = False) -> Curve | 
     if len(form.items) != 1 or form.items[0][1] != 1:
         return None
     inner = _inner(form.items[0][0], gap, upper=upper)
+    if inner is not None and not upper:
+        parts = _parts(form.items, upper=False)
+        inner = best(inner, _Lower(parts, gap)) if parts else inner
     return None if inner is None else leaking(inner, form.log_kept)
 
 
@@ -98,7 +91,9 @@ class Numeric:
     def epsilon(self, log_delta: Bounds) -> Bounds:
         """A bracket of ε."""
         if self.exact and log_delta[0] > _LOG_LEAST:
-            return self.pairs.epsilon(log_delta)
+            low, high = self.pairs.epsilon(log_delta)
+            if high < math.inf:
+                return low, high
         ceiling = self.renyi.epsilon(log_delta)[1]
         low, high = self.pairs.epsilon(log_delta)
         return min(low, ceiling), min(high, ceiling)
@@ -121,6 +116,28 @@ class _Uppers:
         if log_delta[0] < _LOG_LEAST:
             return 0.0, math.inf
         return 0.0, self._profile.epsilon(_delta_at(log_delta))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lower:
+    """Lower ends only, from a composition that is attained."""
+
+    parts: Parts
+    gap: float
+
+    def log_delta(self, eps: float) -> Bounds:
+        """A lower bound of ln δ at ε, and nothing."""
+        from discreet.privacy._pld import delta_bounds
+
+        return _log(delta_bounds(self.parts, eps, self.gap)[0]), 0.0
+
+    def epsilon(self, log_delta: Bounds) -> Bounds:
+        """A lower bound of ε, and nothing."""
+        from discreet.privacy._pld import epsilon_bounds
+
+        if log_delta[1] < _LOG_LEAST:
+            return 0.0, math.inf
+        return epsilon_bounds(self.parts, math.exp(log_delta[1]) * (1 + 2.0**-45), self.gap)[0], math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +183,9 @@ def _parts(items: Iterable[tuple[Loss, int]], *, upper: bool) -> Parts:
         if isinstance(leaf, Rho | Rdp):
             concentrated.append((leaf, count))
         elif isinstance(leaf, NonAdaptive) and not upper:
-            parts.extend((pair, count * leaf.count) for pair in _pair(BoundedRange(leaf.eps), upper=False))
+            parts.extend((pair, count * leaf.count) for pair in pairs_of(BoundedRange(leaf.eps), upper=False))
         else:
-            pair = _pair(leaf, upper=upper)
+            pair = pairs_of(leaf, upper=upper)
             if pair:
                 parts.extend((each, count) for each in pair)
             elif upper:
@@ -176,105 +193,25 @@ def _parts(items: Iterable[tuple[Loss, int]], *, upper: bool) -> Parts:
     if concentrated:
         curve = closed_curve(Normal(tuple(concentrated), ()))
         if curve is not None and upper:
-            parts.append((_pair_above(curve), 1))
+            parts.append((pair_above(curve), 1))
         elif not upper:
             squared = sum(n * (2 * leaf.r if isinstance(leaf, Rho) else 0) for leaf, n in concentrated)
-            parts.extend((pair, 1) for pair in _pair(Mu(Fraction(squared)), upper=False) if squared)
+            parts.extend((pair, 1) for pair in pairs_of(Mu(Fraction(squared)), upper=False) if squared)
     return parts
-
-
-@lru_cache(maxsize=4096)
-def _pair(leaf: Loss, *, upper: bool) -> tuple[Pair, ...]:
-    """The pair of one leaf; empty if there is none. The core allows for parameters that are off by a few round-offs."""
-    from discreet.privacy._pld import (
-        FinitePair,
-        GaussianPair,
-        LaplacePair,
-        approximate_pair,
-        bounded_range_pair,
-        discrete_gaussian_pair,
-        discrete_laplace_pair,
-        response_pair,
-    )
-
-    match leaf:
-        case Pure(eps):
-            return (approximate_pair(up(eps)),)
-        case Approx(eps, delta):
-            return (approximate_pair(up(eps), delta),)
-        case RandomizedResponse(p, k):
-            return (response_pair(p, k),)
-        case BoundedRange(eps):
-            return (approximate_pair(up(eps)) if upper else bounded_range_pair(float(eps), float(eps) / 2),)
-        case Tradeoff(points):
-            return (FinitePair(*tradeoff_pair(points)),)
-        case Mu(squared, _) if squared > 0:
-            return (GaussianPair(1 / math.sqrt(float(squared))),)
-        case Laplace(scale):
-            return (LaplacePair(float(scale)),)
-        case DiscreteLaplace(scale, sensitivity):
-            return (discrete_laplace_pair(float(scale), sensitivity),)
-        case DiscreteGaussian(sigma, sensitivity) if sigma < 20_000:
-            return (discrete_gaussian_pair(float(sigma), sensitivity),)
-        case Sampled():
-            return _sample(leaf, upper=upper)
-        case _:
-            return ()
-
-
-def _sample(leaf: Sampled, *, upper: bool) -> tuple[Pair, ...]:
-    from discreet.privacy._pld import (
-        FinitePair,
-        GaussianPair,
-        LaplacePair,
-        discrete_gaussian_pair,
-        discrete_laplace_pair,
-    )
-
-    match leaf:
-        case Sampled(rate, "poisson", Mu(squared, _)):
-            return (GaussianPair(1 / math.sqrt(float(squared)), float(rate)),)
-        case Sampled(rate, "poisson", Laplace(scale)):
-            return (LaplacePair(float(scale), float(rate)),)
-        case Sampled(rate, "poisson", DiscreteLaplace(scale, sensitivity)):
-            return (discrete_laplace_pair(float(scale), sensitivity, float(rate)),)
-        case Sampled(rate, "poisson", DiscreteGaussian(sigma, sensitivity)) if sigma < 20_000:
-            return (discrete_gaussian_pair(float(sigma), sensitivity, float(rate)),)
-        case Sampled(rate, "poisson", (Pure() | Approx() | BoundedRange() | Tradeoff()) as term):
-            return tuple(
-                _sampled(pair, float(rate)) for pair in _pair(term, upper=upper) if isinstance(pair, FinitePair)
-            )
-        case Sampled(rate, "without_replacement", term) if not upper:
-            # Attained: all other records are equal, so whether the one is in the sample is all that matters.
-            return _pair(Sampled(rate, "poisson", term), upper=False)
-        case _:
-            return ()
-
-
-def _sampled(pair: Pair, rate: float) -> Pair:
-    """(1−q)Q + qP against Q, for the removal of a record."""
-    from discreet.privacy._pld import FinitePair
-
-    if not isinstance(pair, FinitePair):
-        return pair
-    p = tuple((1 - rate) * float(b) + rate * float(a) for a, b in zip(pair.p, pair.q, strict=True))
-    return FinitePair(p, tuple(float(b) for b in pair.q), error=pair.error + 2.0**-49)
 
 
 def _dominating(leaf: Loss, count: int) -> tuple[Pair, int]:
     together = closed_curve(Normal(((leaf, count),), ())) if count > 1 else None
     if together is not None:
-        return _pair_above(together), 1
+        return pair_above(together), 1
     alone = closed_curve(Normal(((leaf, 1),), ()))
     if alone is None:
         alone = _inner(leaf, 1e-3, upper=True) or renyi_curve(((leaf, 1),))
-    return _pair_above(alone), count
+    return pair_above(alone), count
 
 
 def _inner(leaf: Loss, gap: float, *, upper: bool) -> Curve | None:
     from discreet.privacy._amplified import grouped_curve, sampled_curve
-    from discreet.privacy._combinators import Group, Parallel
-    from discreet.privacy._curves import either
 
     def of(term: Loss, *, upper: bool = upper) -> Curve:
         form = normal(term)
@@ -290,44 +227,6 @@ def _inner(leaf: Loss, gap: float, *, upper: bool) -> Curve | None:
             return either(*map(of, terms))
         case _:
             return None
-
-
-def _pair_above(curve: Curve) -> Pair:
-    """A symmetric finite pair that dominates a curve: connect the dots (Doroshenko et al. 2022, Section 3).
-
-    δ as a function of x = e^ε is convex; δ(−ε) = 1 − e^{−ε}(1 − δ(ε)) by symmetry. The upper values at knots, exact
-    fractions, have a convex hull from below that is still above δ at every knot, for δ itself is convex and below the
-    values. Slopes of the hull are the masses of Q; what is left at the last knot is P's mass of infinite loss.
-    """
-    import numpy as np
-
-    from discreet.privacy._pld import FinitePair
-
-    top = min(curve.epsilon((_LOG_FLOOR, _LOG_FLOOR))[1], 300.0)
-    points: list[tuple[Fraction, Fraction]] = [(Fraction(0), Fraction(1))]
-    for j in range(_KNOTS + 1):
-        x = math.exp(top * (j / _KNOTS) ** 2)
-        ratio = Fraction(x)
-        delta = Fraction(min(1.0, math.exp(curve.log_delta(math.log(x) * (1 - 2.0**-46))[1]) * (1 + 2.0**-46)))
-        points.append((ratio, delta))
-        points.append((1 / ratio, 1 - (1 - delta) / ratio))
-    hull = _hull(sorted(set(points)))
-    slopes = [(b - a) / (y - x) for (x, a), (y, b) in pairwise(hull)]
-    q = [1 + slopes[0], *(right - left for left, right in pairwise(slopes)), -slopes[-1]]
-    p = [x * mass for (x, _), mass in zip(hull, q, strict=True)]
-    with np.errstate(divide="ignore"):
-        return FinitePair((*p, hull[-1][1]), (*q, Fraction(0)))
-
-
-def _hull(points: list[tuple[Fraction, Fraction]]) -> list[tuple[Fraction, Fraction]]:
-    hull: list[tuple[Fraction, Fraction]] = []
-    for x, y in points:
-        while len(hull) > 1 and (hull[-1][1] - hull[-2][1]) * (x - hull[-2][0]) >= (y - hull[-2][1]) * (
-            hull[-1][0] - hull[-2][0]
-        ):
-            hull.pop()
-        hull.append((x, y))
-    return hull
 
 
 def _log(value: float) -> float:

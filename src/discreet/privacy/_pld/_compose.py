@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Shape = Callable[[Cumulants, float, Parts], Window]
 
 LARGEST_WINDOW = 1 << 21
+FARTHEST = 1 << 52  # steps from zero: grid points are exact
 MANY = 12  # parts used once, above which a tree convolves them first
 
 
@@ -80,7 +81,7 @@ def compose(
     window = shape(cumulants, tilt, parts)
     begin = floor((window.low - origin) / step) - 1
     size = smooth_size(ceil((window.high - origin) / step) + 2 - begin)
-    if size > LARGEST_WINDOW:
+    if size > LARGEST_WINDOW or abs(begin) > FARTHEST:
         raise WindowTooLargeError
     weights = [_tilted(part, tilt, k, upper=upper) for (part, _), k in zip(parts, constants, strict=True)]
     mass, error = _convolved(weights, [n for _, n in parts], size, extended=extended)
@@ -153,8 +154,9 @@ def _convolved(weights: Sequence[Floats], counts: Sequence[int], size: int, *, e
         raised = power(spectrum, count)
         product = raised if product is None else product * raised
     assert product is not None
-    relative = np.minimum(loss, 1.0) + 4 * u * roundings + 1.01 * phi
-    sizes = np.exp(np.minimum(logs, 700.0)) * relative
+    relative = np.minimum(loss, 1.0) + expm1(4 * u * roundings) + 1.01 * phi
+    with np.errstate(over="ignore"):
+        sizes = np.exp(logs) * relative
     # all frequencies: those of rfft count twice but for the first, which is charged twice too
     error = 2.001 * float(np.sum(sizes)) / size + 1e-300
     found = np.maximum(np.fft.irfft(product, size), 0.0).astype(np.float64)

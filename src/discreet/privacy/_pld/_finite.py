@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from discreet.privacy._pld._pair import Floats
 
 
+LEAST = 1e-300
+Mass = float | Fraction | int
+
+
 def _empty() -> Floats:
     return np.zeros(0)
 
@@ -26,12 +30,14 @@ def _empty() -> Floats:
 class FinitePair:
     """P and Q on the same finite set, entry by entry; `error` bounds the relative error of every entry.
 
-    Entries are Fractions, or floats that are right within `error`. An entry where Q is 0 has infinite loss.
+    Entries are Fractions, or floats that are right within `error`. An entry where Q is 0 has infinite loss. A zero that
+    is no float is exact; floats of at most `LEAST` may have lost digits or be more than they say, and count as zeros in
+    the upper bound and as nothing in the lower one.
     Masses of at most `defect` may have been left out of P and of Q; the upper bound puts them at infinite loss.
     """
 
-    p: tuple[float | Fraction, ...]
-    q: tuple[float | Fraction, ...]
+    p: tuple[Mass, ...]
+    q: tuple[Mass, ...]
     error: float = 4 * ROUNDING
     defect: float = 0.0
     _loss: Floats = field(init=False, repr=False, compare=False, default_factory=_empty)
@@ -42,7 +48,7 @@ class FinitePair:
         """Sort the atoms by loss, once."""
         p = np.array([float(each) for each in self.p])
         q = np.array([float(each) for each in self.q])
-        both = (p > 0) & (q > 0)
+        both = (p > LEAST) & (q > LEAST)
         p, q = p[both], q[both]
         loss = np.log(p) - np.log(q)
         close = np.abs(p - q) < 0.5 * q
@@ -61,10 +67,10 @@ class FinitePair:
         """Q where P is 0."""
         return self._alone(self.q, self.p)
 
-    def _alone(self, mass: Sequence[float | Fraction], other: Sequence[float | Fraction]) -> tuple[float, float]:
+    def _alone(self, mass: Sequence[Mass], other: Sequence[Mass]) -> tuple[float, float]:
         slack = self.error + 4 * ROUNDING
-        sure = fsum(float(a) for a, b in zip(mass, other, strict=True) if b == 0)
-        possible = fsum(float(a) for a, b in zip(mass, other, strict=True) if float(b) == 0)  # underflow is charged
+        sure = fsum(float(a) for a, b in zip(mass, other, strict=True) if b == 0 and not isinstance(b, float))
+        possible = fsum(float(a) for a, b in zip(mass, other, strict=True) if float(b) <= LEAST)
         return sure * (1 - slack), possible * (1 + slack) + self.defect
 
     @property

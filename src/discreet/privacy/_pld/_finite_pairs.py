@@ -19,8 +19,8 @@ def approximate_pair(epsilon: float, delta: float | Fraction = 0) -> FinitePair:
     kept = float(rest)
     gone = float(delta)
     return FinitePair(
-        (gone, kept * likely, kept * unlikely, 0.0),
-        (0.0, kept * unlikely, kept * likely, gone),
+        (gone, kept * likely, kept * unlikely, 0),
+        (0, kept * unlikely, kept * likely, gone),
         error=ROUNDING * (16 + 4 * epsilon),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, expm1, inf, log, log1p
+from math import exp, expm1, inf, isnan, log, log1p
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet.privacy._pld._pair import Floats
 
 BLOCK = 512
+MOST = 709.0  # e^x is a float
 FAR = 60.0  # a loss whose weight is below e^-FAR of the largest is charged as if it had that weight
 CLOSE = 1e-9  # relative: how far outside of the root the returned epsilon lies
 SECANTS = 12
@@ -35,7 +36,7 @@ def delta_of(sum_of_losses: Composition, epsilon: float, *, upper: bool) -> floa
     slack = (2 * len(c.loss) + 64) * ROUNDING + c.log_error + c.tilt * c.loss_error
     slack += 8 * ROUNDING * (abs(c.log_scale) + c.tilt * abs(moved) + abs(peak) + 750)
     exponent = c.log_scale - c.tilt * moved + peak + log(total) + sign * slack
-    finite = exp(min(exponent, 0.0))
+    finite = exp(min(exponent, 0.0)) if not isnan(exponent) else float(upper)
     if upper:
         return min(1.0, (finite + c.infinity) * (1 + 4 * ROUNDING) + 5e-324)
     return min(1.0, (finite + c.infinity) * (1 - 4 * ROUNDING))
@@ -58,12 +59,12 @@ def _parts_of(c: Composition, moved: float, sign: float) -> tuple[float, float, 
     charged = c.error * weights
     if sign > 0:
         charged += exp(-FAR) * (float(np.sum(c.mass[stop:])) + c.error * (len(c.loss) - stop))
-        charged += c.beyond * exp(min(700.0, min(0.0, -c.tilt * (c.top - moved)) - peak))
+        charged += c.beyond * _grown(min(0.0, -c.tilt * (c.top - moved)) - peak)
         if moved < c.loss[0]:  # what was folded into the window from below it may lie above epsilon
-            charged += c.below * exp(min(700.0, -peak))
+            charged += c.below * _grown(-peak)
     else:
         # From below, mass came one turn up or more: e^{-tilt turn} of what its total of one could bring here.
-        wrapped = min(c.below, 1.01 * exp(min(700.0, c.tilt * (moved - c.turn) - c.log_scale - peak)))
+        wrapped = min(c.below, 1.01 * _grown(c.tilt * (moved - c.turn) - c.log_scale - peak))
         charged += c.beyond + c.folded + wrapped
     return total, charged, peak
 
@@ -94,6 +95,11 @@ def _weighted(c: Composition, moved: float, where: tuple[int, int], peak: float,
         sums.append((product, float(np.sum(outer)) * float(np.sum(inner))))
     (one, plain), (other, damped) = sums
     return total + (one - other) + sign * 2e-13 * one, weights + (plain - damped) + 2e-13 * plain
+
+
+def _grown(exponent: float) -> float:
+    """e^x, infinite past the largest float: what is charged must not shrink."""
+    return exp(exponent) if exponent < MOST else inf
 
 
 def _peak(c: Composition, moved: float, start: int) -> float:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SHARE = 0.45  # the most of a cell that each neighbour may take
 ROUNDS = 12
+LONGEST = 1 << 21  # grid points of a measure
 AIM = 1e-4  # of a step
 
 
@@ -82,6 +83,8 @@ def lowered(cells: Cells, origin: float, step: float, tilt: float | None, infini
     ratio = np.log(p) - np.log(q)
     ratio -= 8 * ROUNDING * (1 + np.abs(np.log(p)) + np.abs(np.log(q)))
     nearest = np.round((ratio - origin) / step)
+    near = nearest > np.max(nearest) - LONGEST  # a loss that far below brings nothing
+    p, ratio, nearest = p[near], ratio[near], nearest[near]
     excess = ratio - (origin + step * nearest)
     excess -= 4 * ROUNDING * (abs(origin) + np.abs(ratio) + step)
     shift = 0.0
