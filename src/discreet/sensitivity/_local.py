@@ -65,10 +65,10 @@ def smooth(
 ) -> float:
     """Smooth sensitivity: S, the maximum over all k >= 0 of exp(-beta k) A(x, k). SENSITIVE.
 
-    A noise scale made of it is SENSITIVE too: never print it. What is returned is at least S and at least the local sensitivity, and it is beta-smooth as it stands, as a float:
-    at most e**beta times what is returned for any neighbour of x. For that it is computed with beta less 2**-34 and
-    rounded up: it is below (1 + 2**-35) exp(k 2**-33) S, k being a distance at which that maximum is attained, or it is
-    2**-1000 times the largest sensitivity (or 1, if that is larger), where S is less than that.
+    A noise scale made of it is SENSITIVE too: never print it. What is returned is at least S and at least the local
+    sensitivity, and as it stands, a float, it is beta-smooth: at most e**beta times what is returned for a neighbour.
+    For that it is computed with beta less 2**-34 and rounded up, so it is at most (1 + 2**-35) exp(k 2**-33) S, k being
+    a distance at which that maximum is attained; or it is a floor, 2**-1000 times the largest sensitivity or 1.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def distance(
     raised, as for `local`. Source: Dwork and Lei 2009, section 4; ``proofs/local_sensitivity.md``, Distance.
 
     >>> distance("mean", [0, 1] * 50, bound=1 / 64, bounds=(0, 1))
-    45.0
+    43.0
     """
     exact = rational(bound, "bound")
     proposed = -round_up(-exact)

@@ -73,7 +73,7 @@ class Staircase:
         return gap * np.exp(-beta * np.maximum(0, self.base[first] - self.rate * right))
 
     def _rectangles(self, beta: float, best: float, blocks: Blocks) -> float:
-        """The best entry of blocks without a missing corner: there the best column does not decrease from row to row."""
+        """The best entry of blocks whose rows all end together: there the best column never goes down with the row."""
         first, last, left, right = blocks
         while first.size:
             first, last, left, right = _kept(first <= last, (first, last, left, right))

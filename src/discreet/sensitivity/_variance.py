@@ -55,13 +55,14 @@ class Variance:
         up = _Side(ordered, low, high, [0, *accumulate(ordered)])
         if not adds_or_removes(relation):
             return _substitute(up, unit)
+        sides = (up, up.mirrored())
         widest = Fraction((high - low) ** 2, 4)
         here = round_up(_here(up) * unit**2)
 
         def at_distance(k: int) -> float:
             if k == 0:
                 return here
-            bound = max(side.reach(k + 1) for side in (up, up.mirrored())) ** 2 / (n - k) if k < n else widest
+            bound = max(side.reach(k + 1) for side in sides) ** 2 / (n - k) if k < n else widest
             return round_up(min(widest, bound) * unit**2)
 
         return Profile(at_distance, last=max(n, 1))
