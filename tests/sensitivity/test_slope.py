@@ -56,6 +56,17 @@ def test_at_a_distance_it_is_never_below(brute_force, relation, x) -> None:
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
+@settings(max_examples=12)
+@given(x=st.lists(st.sampled_from(CORNERS), max_size=5))
+def test_on_spread_data_it_is_never_below(brute_force, relation, x) -> None:
+    spread = [*x, *CORNERS, (0, 0), (2, 2), (0, 1), (2, 1)]
+    ends = list(product((0, 2), repeat=2))
+    expected = brute_force(slope, spread, ends, relation, 2)
+    for k, each in enumerate(expected):
+        assert each <= at_distance(Slope(WITHIN), columns(spread), k, bounds=BOUNDS, relation=relation) < 5
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
 def test_at_a_distance_it_is_below_the_width_once_there_are_many_points(relation) -> None:
     x = ([each / 200 for each in range(200)], [each / 400 for each in range(200)])
     found = [at_distance(Slope((-1, 1)), x, k, bounds=((0, 1), (0, 1)), relation=relation) for k in range(4)]

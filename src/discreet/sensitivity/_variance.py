@@ -14,6 +14,7 @@ import numpy as np
 from discreet.privacy import Relation
 from discreet.sensitivity._data import Bounds, clamped, interval
 from discreet.sensitivity._exact import integers, round_up
+from discreet.sensitivity._reach import reach
 from discreet.sensitivity._relation import adds_or_removes
 from discreet.sensitivity._statistic import Profile
 
@@ -24,9 +25,9 @@ __all__ = ["Variance"]
 class Variance:
     """The population variance, the mean square distance to the mean; of no values, 0.
 
-    Under substitution A(x, k) is exact. Under add/remove the local sensitivity (k = 0) is exact and A(x, k) for
-    k >= 1 is an UPPER BOUND, below twice the worst that data of the same size and mean can do while k is small beside
-    n. Exact arithmetic, O(log n) for each k after O(n log n). Source: ``proofs/local_sensitivity.md``, Variance.
+    Under substitution A(x, k) is exact. Under add/remove the local sensitivity (k = 0) is exact, and A(x, k) for
+    k >= 1 is an UPPER BOUND, about twice the exact one at most while k is small beside n. Exact arithmetic, O(log n)
+    for each k after O(n log n). Source: ``proofs/local_sensitivity.md``, Variance.
 
     >>> around = Variance().profile([0, 1, 1, 0], bounds=(0, 1), relation="substitute")
     >>> around.at_distance(0), around.at_distance(4)
@@ -55,14 +56,13 @@ class Variance:
         up = _Side(ordered, low, high, [0, *accumulate(ordered)])
         if not adds_or_removes(relation):
             return _substitute(up, unit)
-        sides = (up, up.mirrored())
         widest = Fraction((high - low) ** 2, 4)
         here = round_up(_here(up) * unit**2)
 
         def at_distance(k: int) -> float:
             if k == 0:
                 return here
-            bound = max(side.reach(k + 1) for side in sides) ** 2 / (n - k) if k < n else widest
+            bound = reach(up.sums, low, high, k + 1) ** 2 / (n - k) if k < n else widest
             return round_up(min(widest, bound) * unit**2)
 
         return Profile(at_distance, last=max(n, 1))
@@ -80,12 +80,6 @@ class _Side:
     def mirrored(self) -> _Side:
         turned = [-each for each in reversed(self.ordered)]
         return _Side(turned, -self.high, -self.low, [0, *accumulate(turned)])
-
-    def reach(self, k: int) -> Fraction:
-        """How far the mean can get from `high` when k values are removed and k added: further than in k steps."""
-        n = len(self.ordered)
-        k = min(k, n)
-        return self.high - Fraction(self.sums[n - k] + k * self.low, n)
 
     def moves(self, k: int) -> Iterator[Fraction]:
         """How far substitution after k others can move the variance, in units of (n - 1) / n²: the candidates."""
