@@ -1,8 +1,38 @@
-"""How far one unit can move an answer, in the worst case. Computes, never samples.
+"""How far one unit can move an answer: in the worst case, around given data, and smoothed. Computes, never samples.
 
-Proofs: ``proofs/sensitivity.md``.
+Worst cases are public. All that is computed around given data (`local`, `at_distance`, `smooth`, `distance`, and what
+a `Statistic` says of its `value` and `profile`) is SENSITIVE: it depends on the data, and only a mechanism may use it.
+
+Proofs: ``proofs/sensitivity.md``, ``proofs/local_sensitivity.md``.
 """
 
 from discreet.sensitivity._aggregates import Norms, bounded_sum, count, keys_touched
+from discreet.sensitivity._categories import CountDistinct, Mode
+from discreet.sensitivity._local import at_distance, distance, local, smooth
+from discreet.sensitivity._mean import Mean, Sum
+from discreet.sensitivity._quantile import Quantile
+from discreet.sensitivity._registry import statistic
+from discreet.sensitivity._slope import Slope
+from discreet.sensitivity._statistic import Profile, Statistic
+from discreet.sensitivity._variance import Variance
 
-__all__ = ["Norms", "bounded_sum", "count", "keys_touched"]
+__all__ = [
+    "CountDistinct",
+    "Mean",
+    "Mode",
+    "Norms",
+    "Profile",
+    "Quantile",
+    "Slope",
+    "Statistic",
+    "Sum",
+    "Variance",
+    "at_distance",
+    "bounded_sum",
+    "count",
+    "distance",
+    "keys_touched",
+    "local",
+    "smooth",
+    "statistic",
+]

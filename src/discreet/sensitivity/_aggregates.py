@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
+from discreet.sensitivity._relation import adds_or_removes
 
 __all__ = ["Norms", "bounded_sum", "count", "keys_touched"]
 
@@ -67,7 +68,7 @@ def bounded_sum(lower: int, upper: int, rows: int, relation: Relation, *, groupe
     if lower > upper:
         raise ParameterError(f"lower must be at most upper, got {lower} and {upper}")
     farthest = rows * max(abs(lower), abs(upper))
-    if _adds_or_removes(relation):
+    if adds_or_removes(relation):
         return Norms(farthest, farthest**2)
     width = rows * (max(upper, 0) - min(lower, 0))
     if grouped:
@@ -85,13 +86,7 @@ def keys_touched(groups: int, relation: Relation) -> int:
     (3, 6)
     """
     _positive(groups, "groups")
-    return groups if _adds_or_removes(relation) else 2 * groups
-
-
-def _adds_or_removes(relation: str) -> bool:
-    if relation not in {"add_remove", "substitute"}:
-        raise ParameterError(f"relation must be 'add_remove' or 'substitute', got {relation!r}")
-    return relation == "add_remove"
+    return groups if adds_or_removes(relation) else 2 * groups
 
 
 def _whole(value: int, name: str) -> None:

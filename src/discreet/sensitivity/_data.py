@@ -1,0 +1,84 @@
+"""Data as the statistics see it: numbers clamped to public bounds, never a NaN, and no error because of a value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.rational import Number, rational
+
+__all__ = ["Bounds", "clamped", "interval", "middle"]
+
+Bounds = tuple[Number, Number]
+"""The public range of the data: lower and upper, in the unit of the data."""
+
+_WIDEST = 2.0**1000
+
+
+def interval(bounds: object, name: str = "bounds") -> tuple[float, float]:
+    """Lower and upper bound as floats; `ParameterError` unless they are finite numbers, the lower one less."""
+    if not isinstance(bounds, tuple | list) or len(bounds) != 2:
+        raise ParameterError(f"{name} must be a pair (lower, upper) of public numbers, got {bounds!r}")
+    exact = [rational(each, name) for each in bounds]
+    if any(abs(each) > _WIDEST for each in exact):
+        raise ParameterError(f"{name} must be at most 2**1000 in size, got {bounds!r}")
+    lower, upper = (float(each) for each in exact)
+    if lower >= upper:
+        raise ParameterError(f"{name} must be (lower, upper) with lower < upper, got {bounds!r}")
+    return lower, upper
+
+
+def middle(lower: float, upper: float) -> float:
+    """The midpoint of the bounds: what a statistic of location says of the empty data set."""
+    return lower / 2 + upper / 2
+
+
+def clamped(x: Any, lower: float, upper: float) -> NDArray[np.float64]:
+    """The values as floats between the bounds, in the order they came in. What comes back is SENSITIVE.
+
+    Infinities are clamped like every other value. What is no number (NaN, null, text that is not a number) counts as
+    the lower bound, because to refuse it or to drop it would tell that it was there.
+
+    Parameters
+    ----------
+    x
+        One-dimensional: a sequence, a NumPy array, an Arrow array, a column of a data frame.
+    lower, upper
+        As from `interval`.
+
+    Raises `ParameterError` if `x` is not one-dimensional.
+
+    >>> clamped([3, float("nan"), None, float("inf"), 1.5], 1.0, 2.0)
+    array([2. , 1. , 1. , 2. , 1.5])
+    """
+    found = _floats(x)
+    return np.clip(np.where(np.isnan(found), lower, found), lower, upper)
+
+
+def _floats(x: Any) -> NDArray[np.float64]:
+    given = x if hasattr(x, "__array__") else list(x) if hasattr(x, "__iter__") and not isinstance(x, str) else None
+    if given is None:
+        raise ParameterError("the data must be a one-dimensional sequence or array of numbers")
+    if hasattr(given, "__array__"):
+        array = np.asarray(given)
+        if array.ndim != 1:
+            raise ParameterError(f"the data must have one dimension, got {array.ndim}")
+        if array.dtype.kind in "biuf":
+            return array.astype(np.float64)
+        given = array.tolist()
+    try:
+        direct = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_float(each) for each in given], dtype=np.float64)
+    return direct if direct.ndim == 1 else np.full(len(given), math.nan)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except Exception:  # noqa: BLE001 (whatever one value does, it must not show)
+        return math.nan
