@@ -5,7 +5,8 @@ A mechanism used by itself is the raw toolbox: it states its loss and charges it
 
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
+from discreet.mechanisms._gaussian import Gaussian
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Mechanism", "PartitionSelection"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Gaussian", "Mechanism", "PartitionSelection"]
