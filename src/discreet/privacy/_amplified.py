@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.privacy._curves import WIDE, Bounds, Curve, Of, outward
+from discreet.privacy._ends import Ends
 from discreet.privacy._rounding import down, log_bounds, up
 from discreet.privacy._shuffled import log_lower, log_upper
 
@@ -103,8 +104,7 @@ def shuffled_curve(eps0: Bounds, n: int, *, binary: bool) -> Curve:
     probability, and his own answer otherwise. Lower: binary randomized response is ε₀-DP, and the n−1 others may all
     hold one value.
     """
-    low, high = log_lower(eps0[0], n), log_upper(eps0[1], n, binary=binary)
-    return _Grouped(Of(lambda eps: (low(eps), low(eps)), _STEP), Of(lambda eps: (-math.inf, high(eps)), _STEP))
+    return Ends(log_lower(eps0[0], n), log_upper(eps0[1], n, binary=binary), _STEP)
 
 
 _STEP = 1e-10

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["LARGEST_COUNT", "optimal_curve"]
+__all__ = ["LARGEST_COUNT", "log_sum", "optimal_curve", "within"]
 
 LARGEST_COUNT = 2_000_000
 """Above this many copies the exact sum is left to numeric composition."""
@@ -67,12 +67,12 @@ def _log_delta(target: float, eps: float, count: int) -> Bounds:
 
     margin = 2.0**-50 * (3 * log_ways + count * (1 - log_likely) + last * (1 - log_unlikely)) + 1e-13
     ends = target * (1 + 2.0**-48), target * (1 - 2.0**-48)
-    minus = _above(lambda at: terms(at, ends[1]), last, 72 * math.log(2) + 4 * margin)
-    low, high = (_log_sum(terms(minus, near)) for near in ends)
+    minus = within(lambda at: terms(at, ends[1]), last, 72 * math.log(2) + 4 * margin)
+    low, high = (log_sum(terms(minus, near)) for near in ends)
     return low - margin, high + margin
 
 
-def _above(log_terms: Callable[[Floats], Floats], last: int, depth: float) -> Floats:
+def within(log_terms: Callable[[Floats], Floats], last: int, depth: float) -> Floats:
     """All of 0, …, last where a concave function is within `depth` of its largest value, found on ever finer grids."""
     import numpy as np
 
@@ -91,7 +91,8 @@ def _above(log_terms: Callable[[Floats], Floats], last: int, depth: float) -> Fl
     return np.arange(low, high + 1, dtype=np.float64)
 
 
-def _log_sum(terms: Floats) -> float:
+def log_sum(terms: Floats) -> float:
+    """The logarithm of Σ e^term."""
     import numpy as np
 
     top = float(np.max(terms))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from discreet.privacy._binary import log_sum
 from discreet.privacy._binomial import log_below, log_mass
 from discreet.privacy._curves import log1mexp
 
@@ -52,7 +53,7 @@ def log_upper(eps0: float, n: int, *, binary: bool) -> Callable[[float], float]:
         worst = np.minimum.accumulate(log_given(clones, eps, eps0))
         with np.errstate(divide="ignore"):
             fall = worst[:-1] + np.log(-np.expm1(worst[1:] - worst[:-1]))
-        return min(0.0, _log_sum(np.append(fall + below[1:], worst[-1])) + 2.0**-40)
+        return min(0.0, log_sum(np.append(fall + below[1:], worst[-1])) + 2.0**-40)
 
     return log_delta
 
@@ -169,12 +170,4 @@ def _log_event(eps0: float, n: float, j: Floats, line: Floats) -> float:
     flat = np.abs(ratio) < 1e-9
     safe = np.where(flat, -1.0, ratio)
     count = np.where(flat, width * (1 - 1e-9), np.expm1(safe) / np.expm1(safe / width))
-    return _log_sum(np.append(terms[:-1] + np.log(count), terms[-1])) - 2.0**-36
-
-
-def _log_sum(terms: Floats) -> float:
-    """Return ln Σ e^term, right to 2⁻⁴¹ for up to 10⁴ terms and logarithms up to 10³."""
-    import numpy as np
-
-    top = float(np.max(terms))
-    return top + math.log(float(np.sum(np.exp(terms - top)))) if top > -math.inf else -math.inf
+    return log_sum(np.append(terms[:-1] + np.log(count), terms[-1])) - 2.0**-36
