@@ -38,7 +38,7 @@ def test_the_stated_loss_covers_the_exact_law(sigma: str, shift: int, epsilon: f
     claimed = Gaussian(sigma).loss(shift).delta(epsilon)
     assert truth <= claimed
     if float(Fraction(sigma)) >= 2 and shift == 1 and epsilon == 0.1:
-        assert claimed <= 1.002 * truth
+        assert claimed <= 1.01 * truth  # proofs/gaussian.md, Tightness
 
 
 def test_where_the_best_cut_is_a_half_integer_the_claim_is_exact() -> None:
@@ -98,7 +98,10 @@ def test_error_and_std_follow_the_law() -> None:
             assert k == 0 or 2 * mpmath.ncdf(-(k - 1.5) / s) > 1 - level
     assert Gaussian("0.001").std == 0.0
     assert Gaussian(1).std == pytest.approx(1.0408, rel=1e-3)
-    assert Gaussian("0.4").std == pytest.approx(float(np.std(np.asarray(Gaussian("0.4").release([0] * 200_000)))), rel=0.05)
+    drawn = np.asarray(Gaussian("0.4").release([0] * 200_000), dtype=float)
+    assert Gaussian("0.4").std == pytest.approx(float(drawn.std()), rel=0.05)  # 10 standard errors and more
+        float(np.std(np.asarray(Gaussian("0.4").release([0] * 200_000)))), rel=0.05
+    )
 
 
 @given(st.fractions("1/10000", 40), st.integers(1, 20))
