@@ -30,8 +30,20 @@ from discreet.privacy._nodes import (
     Tradeoff,
 )
 from discreet.privacy._rounding import log_bounds, to_fraction_up, up
+from discreet.rational import decimal_text
 
-__all__ = ["CURRENCIES", "as_approx", "as_mu", "as_pure", "as_rho", "currency", "in_currency", "left", "parts"]
+__all__ = [
+    "CURRENCIES",
+    "as_approx",
+    "as_mu",
+    "as_pure",
+    "as_rho",
+    "budget_of",
+    "currency",
+    "in_currency",
+    "left",
+    "parts",
+]
 
 Pair = tuple[Fraction, Fraction]
 _ZERO = Fraction(0)
@@ -49,6 +61,8 @@ spending; `discreet.privacy.filters` names the theorems."""
 def as_pure(loss: Loss) -> Fraction | None:
     """The ε of pure differential privacy, if the loss has one."""
     match loss:
+        case Times(0, _) | Sampled(Fraction(numerator=0), _, _):
+            return _ZERO
         case Sampled(rate, _, term):
             each = as_pure(term)
             return None if each is None else _sampled_epsilon(rate, each)
@@ -77,6 +91,8 @@ def as_approx(loss: Loss) -> Pair | None:
             return Fraction(max(high, -low)), _ZERO
         case Sum(terms):
             return _total(as_approx(term) for term in terms)
+        case Times(0, _) | Sampled(Fraction(numerator=0), _, _):
+            return _ZERO, _ZERO
         case Times(count, term):
             return _scaled(as_approx(term), count)
         case Shuffled(_, term):
@@ -119,6 +135,8 @@ def as_rho(loss: Loss) -> Pair:
         case Sum(terms):
             pairs = [as_rho(term) for term in terms]
             return sum((r for r, _ in pairs), _ZERO), sum((d for _, d in pairs), _ZERO)
+        case Times(0, _):
+            return _ZERO, _ZERO
         case Times(count, term):
             rho, delta = as_rho(term)
             return count * rho, count * delta
@@ -152,6 +170,8 @@ def as_mu(loss: Loss) -> Pair | None:
             return 1 / (noise * noise), _ZERO
         case Sum(terms):
             return _total(as_mu(term) for term in terms)
+        case Times(0, _):
+            return _ZERO, _ZERO
         case Times(count, term):
             return _scaled(as_mu(term), count)
         case Group(k, term) if as_approx(loss) is None:
@@ -164,16 +184,45 @@ def as_mu(loss: Loss) -> Pair | None:
             return _mapped(as_approx(loss), lambda eps, delta: (_mu_of_pure(eps), delta))
 
 
-def currency(budget: Loss) -> str:
-    """The currency that a budget fixes: ``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``.
+def budget_of(budget: Loss) -> tuple[str, tuple[Fraction, ...]]:
+    """The currency that a budget fixes and what it allows there: ε; ε and δ; ρ and δ; or μ² and δ.
 
-    A sum is read in the narrowest currency that holds it.
+    A budget is stated in one currency: `Pure`, `Approx`, `Rho`, `Mu`, or sums and multiples of one of these (of `Pure`
+    and `Approx` too). Every other loss is known in a currency from above only, and what stays below an upper bound of
+    the budget need not stay below the budget; it raises `ParameterError`, as a δ of 1 or more does.
+
+    >>> from discreet.privacy import approx, pure
+    >>> budget_of(pure(1) + 2 * approx(1, 0.25))
+    ('approx', (Fraction(3, 1), Fraction(1, 2)))
     """
-    if as_pure(budget) is not None and not isinstance(budget, Approx):
-        return "pure"
-    if as_approx(budget) is not None:
-        return "approx"
-    return "rho" if as_mu(budget) is None else "mu"
+    kinds: set[type] = set()
+    stack: list[object] = [budget]
+    while stack:
+        match stack.pop():
+            case Sum(terms):
+                stack.extend(terms)
+            case Times(_, term):
+                stack.append(term)
+            case stated:
+                kinds.add(type(stated))
+    name = next((name for name, stated in _STATED.items() if kinds and kinds <= stated), None)
+    if name is None:
+        raise ParameterError(
+            "a budget is stated in one currency: dp.pure(epsilon), dp.approx(epsilon, delta), dp.rho(rho) or dp.mu(mu); "
+            f"{', '.join(sorted(kind.__name__ for kind in kinds)) or 'an empty sum'} is not"
+        )
+    allowed = parts(in_currency(budget, name))
+    if any(part >= 1 for part in allowed[1:]):
+        raise ParameterError(f"delta of a budget must be less than 1, got {decimal_text(allowed[1])}")
+    return name, allowed
+
+
+_STATED: dict[str, set[type]] = {"pure": {Pure}, "approx": {Pure, Approx}, "rho": {Rho}, "mu": {Mu}}
+
+
+def currency(budget: Loss) -> str:
+    """The currency that a budget fixes: ``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``. See `budget_of`."""
+    return budget_of(budget)[0]
 
 
 def in_currency(loss: Loss, name: str) -> Loss:
@@ -212,9 +261,8 @@ def in_currency(loss: Loss, name: str) -> Loss:
 
 def left(budget: Loss, spent: Loss) -> Loss:
     """What a budget still allows after `spent`, never below zero, as one node of the budget's currency."""
-    name = currency(budget)
-    whole, gone = in_currency(budget, name), in_currency(spent, name)
-    rest = [max(a - b, _ZERO) for a, b in zip(parts(whole), parts(gone), strict=True)]
+    name, whole = budget_of(budget)
+    rest = [max(a - b, _ZERO) for a, b in zip(whole, parts(in_currency(spent, name)), strict=True)]
     return CURRENCIES[name](*rest)
 
 
@@ -240,7 +288,7 @@ def _sampled_epsilon(rate: Fraction, eps: Fraction) -> Fraction:
 
 
 def _grouped(k: int, eps: Fraction, delta: Fraction) -> Pair | None:
-    """(kε, δ(e^{kε}−1)/(e^ε−1)): Dwork and Roth 2014, Theorem 2.2, before its last step."""
+    """(kε, δ(e^{kε}−1)/(e^ε−1)): Vadhan 2017, "The complexity of differential privacy", Lemma 2.2, its sum kept."""
     if delta == 0 or eps == 0:
         return k * eps, min(k * delta, Fraction(1))
     near = up(eps)

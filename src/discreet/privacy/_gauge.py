@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.privacy._currency import currency, in_currency, parts
+from discreet.privacy._currency import budget_of, in_currency, parts
 from discreet.privacy._loss import Loss
 
 __all__ = ["Gauge", "gauge_of", "verdict_of"]
@@ -25,8 +25,7 @@ def gauge_of(budget: Loss) -> Gauge:
     >>> gauge_of(pure(2))(pure(1), True) == -math.log(2), gauge_of(approx(1, 1e-6))(100 * pure(1), False) > 0
     (True, True)
     """
-    name = currency(budget)
-    allowed = parts(in_currency(budget, name))
+    name, allowed = budget_of(budget)
     if name == "approx" and allowed[1] > 0 and allowed[0] > 0:
         return lambda loss, near: _by_epsilon(loss, *allowed, near=near)
 

@@ -15,7 +15,7 @@ from discreet.privacy._checks import at_least_zero
 from discreet.privacy._checks import delta as checked_delta
 from discreet.privacy._closed import closed_curve
 from discreet.privacy._combinators import Group, Substituted
-from discreet.privacy._currency import as_approx, currency, in_currency, parts
+from discreet.privacy._currency import as_approx, budget_of, in_currency, parts
 from discreet.privacy._curves import Bounds, Curve, best
 from discreet.privacy._loss import Loss, Sum, Times
 from discreet.privacy._normal import normal
@@ -120,15 +120,14 @@ def _exp_down(log_value: float) -> float:
 
 def fits(loss: Loss, budget: Loss) -> bool:
     """Whether the loss is within the budget. See `Loss.fits`."""
-    name = currency(budget)
-    whole = parts(in_currency(budget, name))
+    name, allowed = budget_of(budget)
     try:
-        one = parts(in_currency(loss, name))
+        spent = parts(in_currency(loss, name))
     except ParameterError:
-        one = None
-    if one is not None and all(a <= b for a, b in zip(one, whole, strict=True)):
+        spent = None
+    if spent is not None and all(a <= b for a, b in zip(spent, allowed, strict=True)):
         return True
-    if name != "approx" or (one is not None and not isinstance(loss, Sum | Times)):
+    if name != "approx" or allowed[1] == 0 or (spent is not None and not isinstance(loss, Sum | Times)):
         return False
-    eps, at = whole
-    return 0 < at < 1 and Fraction(min(epsilon(loss, at), 1e300)) <= eps
+    found = epsilon(loss, allowed[1])
+    return math.isfinite(found) and Fraction(found) <= allowed[0]
