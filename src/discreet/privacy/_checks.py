@@ -1,7 +1,7 @@
 """The ranges that parameters of losses must lie in; every message names the argument and its range.
 
-Noise, scales and sampling rates above 0 lie between 1e-100 and 1e100, what a caller may state as a loss is at most 1e100,
-and counts are at most 10¹⁵: then no sum, square or product of them leaves the range of floats.
+Noise, scales and sampling rates above 0 lie between 1e-100 and 1e100, stated losses are at most 1e100, and counts at
+most 10¹⁵: then no sum, square or product of them leaves the range of floats.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy._checks import at_least_zero, delta, positive
@@ -104,7 +103,8 @@ def gaussian(noise: Number) -> Loss:
     """Continuous Gaussian noise with a standard deviation of `noise` times the L2 sensitivity.
 
     Also for continuous noise that is rounded exactly afterwards (post-processing); for noise drawn on a grid use
-    `discrete_gaussian`. Raises `ParameterError` unless noise is in [1e-100, 1e100]. Source: Balle and Wang 2018, Theorem 8.
+    `discrete_gaussian`. Raises `ParameterError` unless noise is in [1e-100, 1e100].
+    Source: Balle and Wang 2018, Theorem 8.
 
     >>> low, high = gaussian(1).bounds(delta=1e-5)
     >>> low <= 4.3771780956812 <= high, high - low < 1e-9
@@ -116,7 +116,8 @@ def gaussian(noise: Number) -> Loss:
 def laplace(scale: Number) -> Loss:
     """Continuous Laplace noise with a scale of `scale` times the L1 sensitivity; pure ε with ε = 1/scale.
 
-    Raises `ParameterError` unless scale is in [1e-100, 1e100]. Source: Dwork, McSherry, Nissim and Smith 2006, Example 1.
+    Raises `ParameterError` unless scale is in [1e-100, 1e100].
+    Source: Dwork, McSherry, Nissim and Smith 2006, Example 1.
 
     >>> laplace(2).epsilon()
     0.5
@@ -127,7 +128,8 @@ def laplace(scale: Number) -> Loss:
 def discrete_laplace(scale: Number, sensitivity: int = 1) -> Loss:
     """Noise on the integers, P(x) ∝ exp(−|x|/scale), on a value that moves by at most `sensitivity` whole steps.
 
-    Raises `ParameterError` unless scale is in [1e-100, 1e100] and 1 ≤ sensitivity ≤ 10¹⁵. Source: Ghosh, Roughgarden and Sundararajan 2012.
+    Raises `ParameterError` unless scale is in [1e-100, 1e100] and 1 ≤ sensitivity ≤ 10¹⁵.
+    Source: Ghosh, Roughgarden and Sundararajan 2012.
 
     >>> discrete_laplace(10).epsilon()
     0.1
@@ -138,7 +140,8 @@ def discrete_laplace(scale: Number, sensitivity: int = 1) -> Loss:
 def discrete_gaussian(sigma: Number, sensitivity: int = 1) -> Loss:
     """Noise on the integers, P(x) ∝ exp(−x²/2σ²), on a value that moves by at most `sensitivity` whole steps.
 
-    Raises `ParameterError` unless sigma is in [1e-100, 1e100] and 1 ≤ sensitivity ≤ 10¹⁵. Source: Canonne, Kamath and Steinke 2020.
+    Raises `ParameterError` unless sigma is in [1e-100, 1e100] and 1 ≤ sensitivity ≤ 10¹⁵.
+    Source: Canonne, Kamath and Steinke 2020.
 
     >>> f"{discrete_gaussian(3.7306).delta(1):.3e}"
     '1.035e-05'

@@ -1,4 +1,4 @@
-"""What a loss costs in each currency, exactly: ε, (ε, δ), (ρ, δ), (μ², δ); and whether it fits a budget.
+"""What a loss costs in each currency, exactly: ε, (ε, δ), (ρ, δ), (μ², δ).
 
 Each reading is a pure function over nodes and adds up over sums, whatever was chosen adaptively. `None` says that the
 node has no such meaning, which is never an error here: the caller decides whether to refuse. Where a constant is not
@@ -30,20 +30,8 @@ from discreet.privacy._nodes import (
     Tradeoff,
 )
 from discreet.privacy._rounding import log_bounds, to_fraction_up, up
-from discreet.rational import decimal_text
 
-__all__ = [
-    "CURRENCIES",
-    "as_approx",
-    "as_mu",
-    "as_pure",
-    "as_rho",
-    "budget_of",
-    "currency",
-    "in_currency",
-    "left",
-    "parts",
-]
+__all__ = ["CURRENCIES", "as_approx", "as_mu", "as_pure", "as_rho", "in_currency", "parts"]
 
 Pair = tuple[Fraction, Fraction]
 _ZERO = Fraction(0)
@@ -61,10 +49,8 @@ spending; `discreet.privacy.filters` names the theorems."""
 def as_pure(loss: Loss) -> Fraction | None:
     """The ε of pure differential privacy, if the loss has one."""
     match loss:
-        case Times(0, _) | Sampled(Fraction(numerator=0), _, _):
-            return _ZERO
         case Sampled(rate, _, term):
-            each = as_pure(term)
+            each = as_pure(term) if rate else _ZERO
             return None if each is None else _sampled_epsilon(rate, each)
         case Shuffled(_, term):
             return as_pure(term)
@@ -91,14 +77,13 @@ def as_approx(loss: Loss) -> Pair | None:
             return Fraction(max(high, -low)), _ZERO
         case Sum(terms):
             return _total(as_approx(term) for term in terms)
-        case Times(0, _) | Sampled(Fraction(numerator=0), _, _):
-            return _ZERO, _ZERO
         case Times(count, term):
             return _scaled(as_approx(term), count)
         case Shuffled(_, term):
             return as_approx(term)
         case Sampled(rate, _, term):
-            return _mapped(as_approx(term), lambda eps, delta: (_sampled_epsilon(rate, eps), rate * delta))
+            pair = as_approx(term) if rate else (_ZERO, _ZERO)
+            return _mapped(pair, lambda eps, delta: (_sampled_epsilon(rate, eps), rate * delta))
         case Group(k, term):
             return _mapped(as_approx(term), lambda eps, delta: _grouped(k, eps, delta))
         case Substituted(term):
@@ -170,8 +155,6 @@ def as_mu(loss: Loss) -> Pair | None:
             return 1 / (noise * noise), _ZERO
         case Sum(terms):
             return _total(as_mu(term) for term in terms)
-        case Times(0, _):
-            return _ZERO, _ZERO
         case Times(count, term):
             return _scaled(as_mu(term), count)
         case Group(k, term) if as_approx(loss) is None:
@@ -182,47 +165,6 @@ def as_mu(loss: Loss) -> Pair | None:
             return _scaled(_worst(as_mu(term) for term in terms), 1 if relation == "add_remove" else 2)
         case _:
             return _mapped(as_approx(loss), lambda eps, delta: (_mu_of_pure(eps), delta))
-
-
-def budget_of(budget: Loss) -> tuple[str, tuple[Fraction, ...]]:
-    """The currency that a budget fixes and what it allows there: ε; ε and δ; ρ and δ; or μ² and δ.
-
-    A budget is stated in one currency: `Pure`, `Approx`, `Rho`, `Mu`, or sums and multiples of one of these (of `Pure`
-    and `Approx` too). Every other loss is known in a currency from above only, and what stays below an upper bound of
-    the budget need not stay below the budget; it raises `ParameterError`, as a δ of 1 or more does.
-
-    >>> from discreet.privacy import approx, pure
-    >>> budget_of(pure(1) + 2 * approx(1, 0.25))
-    ('approx', (Fraction(3, 1), Fraction(1, 2)))
-    """
-    kinds: set[type] = set()
-    stack: list[object] = [budget]
-    while stack:
-        match stack.pop():
-            case Sum(terms):
-                stack.extend(terms)
-            case Times(_, term):
-                stack.append(term)
-            case stated:
-                kinds.add(type(stated))
-    name = next((name for name, stated in _STATED.items() if kinds and kinds <= stated), None)
-    if name is None:
-        raise ParameterError(
-            "a budget is stated in one currency: dp.pure(epsilon), dp.approx(epsilon, delta), dp.rho(rho) or dp.mu(mu); "
-            f"{', '.join(sorted(kind.__name__ for kind in kinds)) or 'an empty sum'} is not"
-        )
-    allowed = parts(in_currency(budget, name))
-    if any(part >= 1 for part in allowed[1:]):
-        raise ParameterError(f"delta of a budget must be less than 1, got {decimal_text(allowed[1])}")
-    return name, allowed
-
-
-_STATED: dict[str, set[type]] = {"pure": {Pure}, "approx": {Pure, Approx}, "rho": {Rho}, "mu": {Mu}}
-
-
-def currency(budget: Loss) -> str:
-    """The currency that a budget fixes: ``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``. See `budget_of`."""
-    return budget_of(budget)[0]
 
 
 def in_currency(loss: Loss, name: str) -> Loss:
@@ -257,13 +199,6 @@ def in_currency(loss: Loss, name: str) -> Loss:
             )
         return Mu(*pair)
     raise ParameterError(f"unknown currency {name!r}; known are {', '.join(CURRENCIES)}")
-
-
-def left(budget: Loss, spent: Loss) -> Loss:
-    """What a budget still allows after `spent`, never below zero, as one node of the budget's currency."""
-    name, whole = budget_of(budget)
-    rest = [max(a - b, _ZERO) for a, b in zip(whole, parts(in_currency(spent, name)), strict=True)]
-    return CURRENCIES[name](*rest)
 
 
 def parts(loss: Loss) -> tuple[Fraction, ...]:
@@ -330,6 +265,8 @@ def _worst(pairs: Iterable[Pair | None]) -> Pair | None:
 
 
 def _scaled(pair: Pair | None, count: int) -> Pair | None:
+    if count == 0:
+        return _ZERO, _ZERO
     return None if pair is None else (count * pair[0], count * pair[1])
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.privacy._currency import budget_of, in_currency, parts
+from discreet.privacy._budget import budget_of
+from discreet.privacy._currency import in_currency, parts
 from discreet.privacy._loss import Loss
 
 __all__ = ["Gauge", "gauge_of", "verdict_of"]

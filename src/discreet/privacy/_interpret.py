@@ -11,11 +11,12 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy._amplified import grouped_curve
+from discreet.privacy._budget import budget_of
 from discreet.privacy._checks import at_least_zero
 from discreet.privacy._checks import delta as checked_delta
 from discreet.privacy._closed import closed_curve
 from discreet.privacy._combinators import Group, Substituted
-from discreet.privacy._currency import as_approx, budget_of, in_currency, parts
+from discreet.privacy._currency import as_approx, in_currency, parts
 from discreet.privacy._curves import Bounds, Curve, best
 from discreet.privacy._loss import Loss, Sum, Times
 from discreet.privacy._normal import normal
