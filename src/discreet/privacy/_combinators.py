@@ -29,6 +29,7 @@ __all__ = [
 
 Scheme = Literal["poisson", "without_replacement"]
 
+_REPORT = Fraction(1, 10**12), 700  # the ε at which e^ε and e^ε − 1 are floats with digits left
 _MOST_REPORTS = 10**9  # where the binomial masses of the shuffle bound are known to be right
 
 
@@ -63,9 +64,14 @@ class Shuffled(Loss):
 
         check_losses((self.term,))
         check_whole(self, "n", most=_MOST_REPORTS)
-        if as_pure(self.term) is None or self.term.relation == "add_remove":
+        eps = as_pure(self.term)
+        if eps is None or self.term.relation == "add_remove":
             raise ParameterError(
                 "only a local loss of pure epsilon, valid under substitution, is amplified by shuffling"
+            )
+        if eps and not _REPORT[0] <= eps <= _REPORT[1]:
+            raise ParameterError(
+                f"epsilon of a shuffled report must be 0 or from 1e-12 to 700, got {decimal_text(eps)}"
             )
 
 
@@ -131,7 +137,8 @@ def sampled(loss: Loss, rate: Number, scheme: Scheme = "poisson") -> Loss:
 def shuffled(loss: Loss, n: int) -> Loss:
     """Shuffling: `n` people send a report each, and only the reports without their order are seen.
 
-    The loss is that of one report for its author and must be pure ε; neighbours by substitution of one person's data.
+    The loss is that of one report for its author and must be pure ε of 0 or 1e-12 to 700; neighbours by substitution of
+    one person's data.
     Raises `ParameterError` for other losses and unless 1 ≤ n ≤ 10⁹.
     Source: Feldman, McMillan and Talwar 2021, "Hiding among the clones", Theorem 3.2, evaluated exactly.
 

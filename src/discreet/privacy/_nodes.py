@@ -163,7 +163,7 @@ class BoundedRange(Loss):
     eps: Fraction
 
     def __post_init__(self) -> None:
-        check_costs(self, "eps")
+        _check_range(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class NonAdaptive(Loss):
 
     def __post_init__(self) -> None:
         check_whole(self, "count")
-        check_costs(self, "eps")
+        _check_range(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +196,9 @@ class Tradeoff(Loss):
             raise ParameterError("a trade-off function must be convex and decreasing")
         if any(0 < mass < _LEAST_MASS for mass in (*ends, *(each for run in runs for each in run))):
             raise ParameterError("corners of a trade-off function must be 1e-300 apart or more")
+
+
+def _check_range(node: BoundedRange | NonAdaptive) -> None:
+    check_costs(node, "eps")
+    if node.eps and node.eps < LEAST:
+        raise ParameterError("epsilon of a bounded range must be 0 or at least 1e-100")
