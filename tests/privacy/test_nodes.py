@@ -301,7 +301,7 @@ INVALID = {
     "scheme": [lambda: Sampled(Fraction(1, 100), "nonsense", ONE), lambda: Sampled(Fraction(1, 100), None, ONE)],
     "relation": [lambda: Parallel((ONE,), "edges")],
     "one loss or more": [lambda: Parallel(()), lambda: parallel([])],
-    "substitut": [lambda: Parallel((ONE, pure(1).under("substitute"))), lambda: Substituted(pure(1).under("substitute")),
+    "substitut": [lambda: Parallel((ONE, ONE.under("substitute"))), lambda: Substituted(ONE.under("substitute")),
                   lambda: Sampled(Fraction(1, 2), "poisson", ONE.under("substitute")).relation,
                   lambda: Sampled(Fraction(1, 2), "without_replacement", STEP).relation,
                   lambda: Sampled(Fraction(1, 2), "poisson", ONE.under("substitute")).fits(pure(1))],

@@ -130,7 +130,7 @@ def sampled(loss: Loss, rate: Number, scheme: Scheme = "poisson") -> Loss:
     0.017037
     """
     node = Sampled(probability(rate, "rate"), scheme, loss)
-    node.relation  # noqa: B018 — refuses a loss that is valid for other neighbours
+    _ = node.relation  # refuses a loss that is valid for other neighbours
     return node
 
 

@@ -122,6 +122,7 @@ def _exp_down(log_value: float) -> float:
 def fits(loss: Loss, budget: Loss) -> bool:
     """Whether the loss is within the budget. See `Loss.fits`."""
     name, allowed = budget_of(budget)
+    _ = loss.relation  # refuses a sample of a loss that is valid for other neighbours
     try:
         spent = parts(in_currency(loss, name))
     except ParameterError:

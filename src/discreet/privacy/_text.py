@@ -98,7 +98,7 @@ def _node(data: object) -> Loss:
         raise _foreign()
     node, names = _FLAT[kind]
     loss = node(*(_READERS[name](fields[name]) for name in names))
-    loss.relation  # noqa: B018 — refuses a loss that is valid for other neighbours
+    _ = loss.relation  # refuses a sample of a loss that is valid for other neighbours
     return loss
 
 

@@ -27,11 +27,12 @@ from discreet.rational import Number
 __all__ = ["Filter", "Odometer"]
 
 _THEOREMS = {
-    "pure": "Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.1: sums of epsilon",
-    "approx": "Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.1: sums of epsilon and of delta",
-    "rho": "Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1: sums of rho and of delta",
+    "pure": "Rogers, Roth, Ullman and Vadhan 2016, basic composition for filters: sums of epsilon",
+    "approx": "Rogers, Roth, Ullman and Vadhan 2016, basic composition for filters: sums of epsilon and of delta",
+    "rho": "Whitehouse, Ramdas, Rogers and Wu 2023, the filter for zCDP: sums of rho and of delta",
     "mu": "Smith and Thakurta 2022 (Fully adaptive composition for Gaussian differential privacy): sums of mu squared",
-    "advanced": "Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 2: sqrt(2 ln(1/slack) S) + S/2, S = sum of squares",
+    "advanced": "Whitehouse, Ramdas, Rogers and Wu 2023, the filter at the rate of advanced composition: "
+    "sqrt(2 ln(1/slack) S) + S/2, S = sum of squares",
 }
 
 
@@ -151,7 +152,7 @@ class Odometer:
     Rungs j = 0, 1, … hold budgets first·2^j and a share δ/((j+1)(j+2)) of `delta`, which add up to it. With losses
     of ρ_n so far, e^{λL_n − λ(λ+1)Σρ} is a supermartingale, so by Ville's inequality the loss never
     exceeds ρ_j + 2√(ρ_j ln(1/δ_j)) while Σρ ≤ ρ_j; the first rung that holds what was spent is the bound. It costs a
-    little over a filter of that size (Whitehouse, Ramdas, Rogers and Wu 2023, Section 5, for finer ones). A δ within
+    little over a filter of that size (Whitehouse, Ramdas, Rogers and Wu 2023 have finer ones). A δ within
     the losses comes on top.
 
     >>> from discreet.privacy import pure
