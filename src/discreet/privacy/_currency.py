@@ -101,8 +101,9 @@ def as_rho(loss: Loss) -> Pair:
 
     ε-DP is ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4), ε-bounded range is ε²/8 (Cesar and Rogers 2021, Lemma
     3.4), Gaussian noise is 1/2σ² (Proposition 1.6), the discrete one too (Canonne, Kamath and Steinke 2020, Theorem
-    4). (ε, δ)-DP is ε-DP off an event of probability δ (the decomposition of Kairouz, Oh and Viswanath 2015). ρ and δ add
-    (Bun and Steinke, Lemma 8.2); a group of k costs k²ρ (Proposition 1.9). Sampling is charged as if it were not there.
+    4). (ε, δ)-DP is ε-DP off an event of probability δ (the decomposition of Kairouz, Oh and Viswanath 2015). ρ and δ
+    add (Bun and Steinke, Lemma 8.2); a group of k costs k²ρ (Proposition 1.9). Sampling is charged as if it were not
+    there.
     """
     match loss:
         case Rho(rho, delta):

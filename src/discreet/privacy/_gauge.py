@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.errors import ParameterError
 from discreet.privacy._budget import budget_of
 from discreet.privacy._currency import in_currency, parts
+from discreet.privacy._interpret import certified_epsilon
 from discreet.privacy._loss import Loss
 
 __all__ = ["Gauge", "gauge_of", "verdict_of"]
@@ -54,7 +55,7 @@ def _by_epsilon(loss: Loss, epsilon: Fraction, delta: Fraction, *, near: bool) -
             return math.log(low / allowed)
         if low > allowed or high < allowed:
             return math.log(max(math.sqrt(low) * math.sqrt(high) or high, 1e-300) / allowed)
-    return math.log(max(loss.epsilon(delta), 1e-300) / allowed)
+    return math.log(max(certified_epsilon(loss, delta), 1e-300) / allowed)
 
 
 def _ratio(spent: Fraction, allowed: Fraction) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import ParameterError
 from discreet.privacy._amplified import grouped_curve
@@ -23,7 +24,7 @@ from discreet.privacy._normal import normal
 from discreet.privacy._rounding import down, log_bounds, up
 from discreet.rational import Number
 
-__all__ = ["bounds", "curve_of", "delta", "epsilon", "fits"]
+__all__ = ["bounds", "certified_epsilon", "curve_of", "delta", "epsilon", "fits"]
 
 
 def curve_of(loss: Loss, gap: float = 1e-3, *, upper: bool = False) -> Curve:
@@ -119,6 +120,12 @@ def _exp_down(log_value: float) -> float:
     return max(0.0, math.exp(log_value) * (1 - 2.0**-50 * (1 + abs(log_value)))) if log_value > -745 else 0.0
 
 
+@lru_cache(maxsize=16)
+def certified_epsilon(loss: Loss, delta: Fraction) -> float:
+    """`epsilon`, remembered: a search that tried a loss asks once more whether it fits."""
+    return epsilon(loss, delta)
+
+
 def fits(loss: Loss, budget: Loss) -> bool:
     """Whether the loss is within the budget. See `Loss.fits`."""
     name, allowed = budget_of(budget)
@@ -131,5 +138,5 @@ def fits(loss: Loss, budget: Loss) -> bool:
         return True
     if name != "approx" or allowed[1] == 0 or (spent is not None and not isinstance(loss, Sum | Times)):
         return False
-    found = epsilon(loss, allowed[1])
+    found = certified_epsilon(loss, allowed[1])
     return math.isfinite(found) and Fraction(found) <= allowed[0]
