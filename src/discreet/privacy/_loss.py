@@ -169,7 +169,9 @@ class Loss:
     def fits(self, budget: Loss) -> bool:
         """Whether a release of this loss stays within the budget.
 
-        Decided exactly in the budget's own currency where the loss has a value there. A composition that does not fit
+        The budget is stated in one currency: `pure`, `approx`, `rho` or `mu`, or sums and multiples of one of them; for
+        others `ParameterError` is raised, as they are known from above only. Decided exactly in that currency where the
+        loss has a value there. A composition that does not fit
         so, against a budget with a δ, fits if its certified ε at that δ does; that holds for schedules fixed in
         advance, and a ledger, whose spends are chosen one after another, never relies on it.
         """

@@ -130,7 +130,7 @@ class Search:
         upward = (rise > 0) == first.fits
         near = last if upward else first
         needed = 1.2 * abs(near.excess) * (last.at - first.at) / abs(rise)
-        return upward, min(max(needed, 0.002), _LEAP)
+        return upward, min(max(needed, 0.01), _LEAP)
 
     def _close(self, good: Probe, bad: Probe) -> bool:
         if self.limits.whole:
