@@ -187,7 +187,7 @@ def test_an_upper_bound_of_a_loss_is_no_budget(budget: Loss) -> None:
         lambda: dp.solve(dp.gaussian, budget),
     )
     for use in uses:
-        with pytest.raises(dp.ParameterError, match="state a budget in one currency"):
+        with pytest.raises(dp.ParameterError, match="state a budget or a spend in one currency"):
             use()
 
 

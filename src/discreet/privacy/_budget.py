@@ -39,7 +39,8 @@ def budget_of(budget: Loss) -> tuple[str, tuple[Fraction, ...]]:
     name = next((name for name, stated in _STATED.items() if kinds and kinds <= stated), None)
     if name is None:
         raise ParameterError(
-            "state a budget in one currency: dp.pure(epsilon), dp.approx(epsilon, delta), dp.rho(rho), dp.mu(mu); not "
+            "state a budget or a spend in one currency: dp.pure(epsilon), dp.approx(epsilon, delta), dp.rho(rho) or "
+            "dp.mu(mu); not "
             f"{', '.join(sorted(kind.__name__ for kind in kinds)) or 'an empty sum'}"
         )
     allowed = parts(in_currency(budget, name))
