@@ -146,7 +146,7 @@ def as_mu(loss: Loss) -> Pair | None:
     """(μ², δ) of Gaussian differential privacy off an event of probability δ, if the loss has one.
 
     μ² adds (Dong, Roth and Su 2022, composition of Gaussian trade-off functions). ε-DP is μ-GDP with μ =
-    2Φ⁻¹(e^ε/(1+e^ε)): the trade-off curve of ε-DP is straight on both sides of its corner, where this Gaussian one meets
+    2Φ⁻¹(e^ε/(1+e^ε)): the curve of ε-DP is straight on both sides of its corner, where this Gaussian one meets
     it, and a convex curve lies below its chords. (ε, δ)-DP is ε-DP off an event of probability δ.
     """
     match loss:
