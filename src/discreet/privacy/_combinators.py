@@ -29,8 +29,8 @@ __all__ = [
 
 Scheme = Literal["poisson", "without_replacement"]
 
-_REPORT = Fraction(1, 10**12), 700  # the ε at which e^ε and e^ε − 1 are floats with digits left
-_MOST_REPORTS = 10**9  # where the binomial masses of the shuffle bound are known to be right
+_REPORT = Fraction(1, 10**12), 10_000  # the ε for which the shuffle bound keeps its digits
+_MOST_REPORTS = 10**100
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Shuffled(Loss):
             )
         if eps and not _REPORT[0] <= eps <= _REPORT[1]:
             raise ParameterError(
-                f"epsilon of a shuffled report must be 0 or from 1e-12 to 700, got {decimal_text(eps)}"
+                f"epsilon of a shuffled report must be 0 or from 1e-12 to 10,000, got {decimal_text(eps)}"
             )
 
 
@@ -137,10 +137,10 @@ def sampled(loss: Loss, rate: Number, scheme: Scheme = "poisson") -> Loss:
 def shuffled(loss: Loss, n: int) -> Loss:
     """Shuffling: `n` people send a report each, and only the reports without their order are seen.
 
-    The loss is that of one report for its author and must be pure ε of 0 or 1e-12 to 700; neighbours by substitution of
-    one person's data.
-    Raises `ParameterError` for other losses and unless 1 ≤ n ≤ 10⁹.
-    Source: Feldman, McMillan and Talwar 2021, "Hiding among the clones", Theorem 3.2, evaluated exactly.
+    The loss is that of one report for its author and must be pure ε of 0 or 1e-12 to 10,000; neighbours by substitution
+    of one person's data.
+    Raises `ParameterError` for other losses and unless 1 ≤ n ≤ 10¹⁰⁰.
+    Source: Feldman, McMillan and Talwar 2021, "Hiding among the clones", Theorem 3.2, bounded from both sides.
 
     >>> from discreet.privacy import pure
     >>> pure(1).shuffled(10_000).epsilon(delta=1e-6) < 0.1
