@@ -5,7 +5,9 @@ A mechanism used by itself is the raw toolbox: it states its loss and charges it
 
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
+from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
+from discreet.mechanisms._permute_and_flip import PermuteAndFlip
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Mechanism", "PartitionSelection"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Exponential", "Mechanism", "PartitionSelection", "PermuteAndFlip"]
