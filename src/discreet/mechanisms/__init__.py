@@ -3,11 +3,22 @@
 A mechanism used by itself is the raw toolbox: it states its loss and charges it to nobody.
 """
 
+from discreet.mechanisms._above_threshold import AboveThreshold
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
+from discreet.mechanisms._threshold_stream import ThresholdStream
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Exponential", "Mechanism", "PartitionSelection", "PermuteAndFlip"]
+__all__ = [
+    "AboveThreshold",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Exponential",
+    "Mechanism",
+    "PartitionSelection",
+    "PermuteAndFlip",
+    "ThresholdStream",
+]
