@@ -271,11 +271,17 @@ def test_long_and_big_streams() -> None:
     assert AboveThreshold(0, 1000, 1, numeric=True).release([-9, 9]) == [None, 9]
 
 
-@pytest.mark.parametrize("answers", [[1.0], [float("nan")], [True], [None], ["1"]])
+@pytest.mark.parametrize("answers", [[1.0], [float("nan")], [True], [None], ["1"], [[1]]])
 def test_answers_that_are_not_whole_are_refused_before_anything_is_drawn(answers, monkeypatch) -> None:
     monkeypatch.setattr("discreet.mechanisms._threshold_stream.discrete_laplace", None)
     with pytest.raises(ParameterError, match="whole numbers"):
         AboveThreshold(0, 1, 1).release([0, *answers])
+
+
+@pytest.mark.parametrize("answers", [3, "12", None, np.array([[1]]), np.array(1)])
+def test_what_is_not_a_list_of_answers_is_refused(answers) -> None:
+    with pytest.raises(ParameterError, match="whole numbers"):
+        AboveThreshold(0, 1, 1).release(answers)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,11 @@ from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
+from discreet.mechanisms._proportions import Proportions
+from discreet.mechanisms._randomized_response import RandomizedResponse
+from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._threshold_stream import ThresholdStream
+from discreet.mechanisms._top_k import TopK
 
 __all__ = [
     "AboveThreshold",
@@ -20,5 +24,9 @@ __all__ = [
     "Mechanism",
     "PartitionSelection",
     "PermuteAndFlip",
+    "Proportions",
+    "RandomizedResponse",
+    "ReportNoisyMax",
     "ThresholdStream",
+    "TopK",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._epsilon import epsilon_within, positive_of
-from discreet.mechanisms._integers import whole_number
+from discreet.mechanisms._integers import whole_number, whole_numbers
 from discreet.mechanisms._sensitivity import level_of
 from discreet.mechanisms._threshold_stream import ThresholdStream
 from discreet.noise import MIN_SCALE, scale_in_range
@@ -182,7 +182,7 @@ class AboveThreshold:
         the raw toolbox. Raises `ParameterError` for anything but whole numbers, before anything is drawn.
         Source: ``proofs/above_threshold.md``.
         """
-        exact = [whole_number(answer) for answer in answers]
+        exact = whole_numbers(answers)
         return self.start().ask_all(exact)
 
     def error(self, level: Number = 0.95, queries: int = 1) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 
-__all__ = ["add_noise", "whole_number"]
+__all__ = ["add_noise", "whole_number", "whole_numbers"]
 
 
 def add_noise(
@@ -30,6 +30,15 @@ def add_noise(
 
 def _sums(exact: list[int], noise: Callable[[int], NDArray[np.int64]]) -> list[int]:
     return [item + int(drawn) for item, drawn in zip(exact, noise(len(exact)).tolist(), strict=True)]
+
+
+def whole_numbers(values: object) -> list[int]:
+    """The items of a sequence, or of an array of one dimension, as exact ints, or a `ParameterError`."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist() if values.ndim == 1 else None
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes | bytearray):
+        raise ParameterError("a release of many takes a list of whole numbers, or an array of one dimension")
+    return [whole_number(item) for item in values]
 
 
 def whole_number(item: object) -> int:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._integers import whole_number
+from discreet.mechanisms._integers import whole_number, whole_numbers
 from discreet.noise import discrete_laplace
 
 __all__ = ["ThresholdStream"]
@@ -79,7 +79,7 @@ class ThresholdStream:
 
         Costs and raises as `ask`, but an answer after the stop is left out, not refused.
         """
-        exact = iter([whole_number(answer) for answer in answers])
+        exact = iter(whole_numbers(answers))
         told: list[bool | int | None] = []
         with self._lock:
             if os.getpid() != self._pid:
