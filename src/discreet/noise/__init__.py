@@ -4,16 +4,20 @@ No function here takes a seed or a source of bits, and none has a setting that w
 The proofs are in ``proofs/noise.md``.
 """
 
+from discreet.noise._bernoulli import bernoulli, bernoulli_exp
 from discreet.noise._bits import secret, uniform64
 from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
 from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
+from discreet.noise._uniform import uniform_below
 
 __all__ = [
     "MAX_SCALE",
     "MIN_SCALE",
+    "bernoulli",
+    "bernoulli_exp",
     "discrete_gaussian",
     "discrete_laplace",
     "exp_bounds",
@@ -21,4 +25,5 @@ __all__ = [
     "scale_in_range",
     "secret",
     "uniform64",
+    "uniform_below",
 ]

@@ -1,0 +1,202 @@
+"""Sparse vector: which of a stream of queries are above a threshold, at a cost that depends on how many are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.mechanisms._discrete_laplace import DiscreteLaplace
+from discreet.mechanisms._epsilon import epsilon_within, positive_of
+from discreet.mechanisms._integers import whole_number, whole_numbers
+from discreet.mechanisms._sensitivity import level_of
+from discreet.mechanisms._threshold_stream import ThresholdStream
+from discreet.noise import MIN_SCALE, scale_in_range
+from discreet.privacy import Loss, Pure
+from discreet.rational import Number
+
+__all__ = ["AboveThreshold"]
+
+_GRID = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class AboveThreshold:
+    """Compares whole-number answers with a threshold, both with discrete Laplace noise, until `cutoff` are above.
+
+    Parameters
+    ----------
+    threshold
+        A whole number, public.
+    epsilon
+        The pure ε of a whole stream, however many queries it answers.
+    sensitivity
+        Δ, in units of the answers: by how much neighbouring data move any one answer at most.
+    cutoff
+        c: the stream stops at the c-th answer above.
+    monotone
+        Whether neighbouring data move all answers up, or all down, as adding a person does to counts.
+    numeric
+        Whether answers above come with their value. Half of ε pays for fresh noise on up to c values, 2cΔ/ε each.
+    split
+        Of what pays for decisions, ``"even"`` gives half to the threshold: noise 2Δ/ε there and 4cΔ/ε per query, or
+        2cΔ/ε if monotone. ``"optimal"`` divides it 1 : (2c)^(2/3), or 1 : c^(2/3), which gives comparisons the least
+        variance. A numeric and monotone stream has ε/2 for each of threshold, comparisons and values with any split.
+
+    Raises `ParameterError` unless the numbers are above 0, the scales within 2**56, threshold and cutoff whole.
+    Source: Lyu, Su and Li 2017, Algorithm 7 and section 4.2; ``proofs/above_threshold.md``.
+
+    >>> search = AboveThreshold(threshold=1000, epsilon=1, sensitivity=1, cutoff=2)
+    >>> search.release([0, 5000, -300, 5000, 7])
+    [False, True, False, True]
+    """
+
+    threshold: int
+    epsilon: Fraction
+    sensitivity: Fraction
+    cutoff: int
+    monotone: bool
+    numeric: bool
+    split: Literal["even", "optimal"]
+
+    def __init__(  # noqa: PLR0913 - one name per field
+        self,
+        threshold: int,
+        epsilon: Number,
+        sensitivity: Number,
+        cutoff: int = 1,
+        *,
+        monotone: bool = False,
+        numeric: bool = False,
+        split: Literal["even", "optimal"] = "even",
+    ) -> None:
+        if isinstance(cutoff, bool) or not isinstance(cutoff, int) or cutoff < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"cutoff must be a whole number, 1 or more, got {cutoff!r}")
+        if split not in ("even", "optimal"):
+            raise ParameterError(f'split must be "even" or "optimal", got {split!r}')
+        for name, value in (
+            ("threshold", whole_number(threshold)),
+            ("epsilon", positive_of(epsilon, "epsilon")),
+            ("sensitivity", positive_of(sensitivity, "sensitivity")),
+            ("cutoff", cutoff),
+            ("monotone", monotone),
+            ("numeric", numeric),
+            ("split", split),
+        ):
+            object.__setattr__(self, name, value)
+        for scale in (self.threshold_scale, self.query_scale, self.value_scale):
+            scale_in_range(scale or 1, "the scale of the noise")
+
+    @classmethod
+    def calibrate(  # noqa: PLR0913 - one name per field
+        cls,
+        spend: Loss,
+        sensitivity: Number,
+        *,
+        threshold: int,
+        cutoff: int = 1,
+        monotone: bool = False,
+        numeric: bool = False,
+        split: Literal["even", "optimal"] = "even",
+    ) -> AboveThreshold:
+        """The mechanism with the largest ε that the spend allows, in its own currency: ε, (ε, δ), ρ = ε²/2, or μ.
+
+        A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does, and for
+        a spend of nothing. Source: ``proofs/above_threshold.md``.
+
+        >>> from discreet.privacy import rho
+        >>> AboveThreshold.calibrate(rho(0.125), 1, threshold=10).epsilon
+        Fraction(1, 2)
+        """
+        epsilon = epsilon_within(spend, per_rho=2)
+        return cls(threshold, epsilon, sensitivity, cutoff, monotone=monotone, numeric=numeric, split=split)
+
+    @property
+    def threshold_scale(self) -> Fraction:
+        """The scale of the threshold's noise: Δ/ε₁, or 0.001 if that is larger."""
+        return max(self.sensitivity / self._epsilons[0], MIN_SCALE)
+
+    @property
+    def query_scale(self) -> Fraction:
+        """The scale of the noise of each comparison: 2cΔ/ε₂, or cΔ/ε₂ if monotone, or 0.001 if that is larger."""
+        moves = self.cutoff if self.monotone else 2 * self.cutoff
+        return max(moves * self.sensitivity / self._epsilons[1], MIN_SCALE)
+
+    @property
+    def value_scale(self) -> Fraction | None:
+        """The scale of the noise of each released value: cΔ/ε₃, or 0.001 if that is larger; `None` if not numeric."""
+        return max(self.cutoff * self.sensitivity / self._epsilons[2], MIN_SCALE) if self.numeric else None
+
+    @property
+    def _epsilons(self) -> tuple[Fraction, Fraction, Fraction]:
+        """ε₁ for the threshold, ε₂ for the comparisons, ε₃ for the values: the proof says how they make up ε."""
+        if self.numeric and self.monotone:
+            return self.epsilon / 2, self.epsilon / 2, self.epsilon / 2
+        decisions = self.epsilon / 2 if self.numeric else self.epsilon
+        share = 1 / (1 + self._ratio)
+        return decisions * share, decisions * (1 - share), self.epsilon - decisions
+
+    @property
+    def _ratio(self) -> Fraction:
+        """ε₂/ε₁. Every positive number is private; k^(2/3) is the best, and 2**−20 from it is as good."""
+        if self.split == "even":
+            return Fraction(1)
+        return Fraction(round(float(self.cutoff if self.monotone else 2 * self.cutoff) ** (2 / 3) * _GRID), _GRID)
+
+    def loss(self) -> Loss:
+        """Pure ε for a whole stream: all comparisons, however many, and the values if numeric.
+
+        Source: Lyu, Su and Li 2017, Theorems 4 and 5; ``proofs/above_threshold.md``.
+
+        >>> AboveThreshold(10, 0.5, 1, cutoff=3).loss()
+        Pure(eps=Fraction(1, 2))
+        """
+        return Pure(self.epsilon)
+
+    def start(self) -> ThresholdStream:
+        """A stream with a fresh noisy threshold, that answers one query at a time, adaptively chosen.
+
+        Starting costs `loss()` for the whole stream, **and charges nobody**: this is the raw toolbox.
+        Source: ``proofs/above_threshold.md``.
+
+        >>> stream = AboveThreshold(threshold=1000, epsilon=1, sensitivity=1, numeric=True).start()
+        >>> stream.ask(0), abs(stream.ask(5000) - 5000) < 200, stream.stopped
+        (None, True, True)
+        """
+        return ThresholdStream(
+            self.threshold,
+            self.cutoff,
+            threshold_scale=self.threshold_scale,
+            query_scale=self.query_scale,
+            value_scale=self.value_scale,
+        )
+
+    def release(self, answers: Sequence[int] | NDArray[Any]) -> list[bool | int | None]:
+        """One stream over all the answers in turn, up to the one at which it stops: the list may be shorter.
+
+        True or False for each; if numeric, a noisy value or `None`. Costs `loss()`, **and charges nobody**: this is
+        the raw toolbox. Raises `ParameterError` for anything but whole numbers, before anything is drawn.
+        Source: ``proofs/above_threshold.md``.
+        """
+        exact = whole_numbers(answers)
+        return self.start().ask_all(exact)
+
+    def error(self, level: Number = 0.95, queries: int = 1) -> int:
+        """A k such that with probability `level` or more, all answers at least k above the threshold are told above,
+        and all answers more than k below it are told below, among `queries` queries before the stop.
+
+        Does not depend on data and costs no privacy. Raises `ParameterError` unless 0 < level < 1 and queries ≥ 1.
+        Source: a union bound, half of 1 − level for the threshold; ``proofs/above_threshold.md``.
+
+        >>> AboveThreshold(threshold=0, epsilon=1, sensitivity=1).error(queries=100)
+        40
+        """
+        if isinstance(queries, bool) or not isinstance(queries, int) or queries < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"queries must be a whole number, 1 or more, got {queries!r}")
+        miss = (1 - level_of(level)) / 2
+        of_threshold = DiscreteLaplace(self.threshold_scale).error(1 - miss)
+        return of_threshold + DiscreteLaplace(self.query_scale).error(1 - miss / queries)

@@ -1,0 +1,73 @@
+"""The ε of a selection: what a spend allows, and at which rate a unit of utility counts."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from discreet.errors import ParameterError
+from discreet.mechanisms._root import root_down
+from discreet.privacy import Loss, Pure, as_approx, as_mu, as_rho, currency
+from discreet.rational import Number, decimal_text, rational
+
+__all__ = ["epsilon_within", "log_error", "positive_of", "rate_of"]
+
+_WIDEST = Fraction(2) ** 500
+
+
+def positive_of(value: Number, name: str) -> Fraction:
+    """The exact number, above 0 and of reasonable size."""
+    exact = rational(value, name)
+    if not 1 / _WIDEST <= exact <= _WIDEST:
+        raise ParameterError(
+            f"{name} must be greater than 0 and finite, from 1e-150 to 1e150, got {decimal_text(exact)}"
+        )
+    return exact
+
+
+def rate_of(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Fraction:
+    """By how much the exponent falls per unit of utility: ε/2Δ, or ε/Δ where all utilities move one way."""
+    rate = epsilon / (sensitivity if monotone else 2 * sensitivity)
+    if not 1 / _WIDEST <= rate <= _WIDEST:
+        raise ParameterError("epsilon / sensitivity must be from 1e-150 to 1e150")
+    return rate
+
+
+def epsilon_within(spend: Loss, per_rho: int) -> Fraction:
+    """The largest ε that a spend pays for, in its own currency; `per_rho` is ε²/ρ: 8 for bounded range, 2 for pure ε.
+
+    In ρ it is the largest on a grid of relative step 2**−40; in μ it is below the largest by less than 1e-4 of it.
+    """
+    kind = currency(spend)
+    if kind == "rho":
+        epsilon = root_down(per_rho * as_rho(spend)[0])
+    elif kind == "mu":
+        epsilon = _epsilon_of_mu(spend)
+    else:
+        pair = as_approx(spend)
+        epsilon = Fraction(0) if pair is None else pair[0]
+    if epsilon <= 0:
+        raise ParameterError("the spend must be greater than 0")
+    return epsilon
+
+
+def _epsilon_of_mu(spend: Loss) -> Fraction:
+    """ε-DP is μ-GDP for ε = ln(Φ(μ/2) / Φ(−μ/2)); checked, and lowered until it is within."""
+    from scipy.special import log_ndtr
+
+    pair = as_mu(spend)
+    squared = Fraction(0) if pair is None else pair[0]
+    half = math.sqrt(squared) / 2
+    epsilon = Fraction(float(log_ndtr(half) - log_ndtr(-half)))
+    step = Fraction(1, 2**40)
+    while epsilon > 0 and (as_mu(Pure(epsilon)) or (squared + 1, 0))[0] > squared:
+        epsilon *= 1 - step
+        step *= 2
+    return epsilon
+
+
+def log_error(rate: Fraction, candidates: int, level: Fraction) -> float:
+    """ln(candidates / (1 − level)) / rate, rounded up, in units of utility: ``proofs/exponential.md``."""
+    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"candidates must be a whole number, 1 or more, got {candidates!r}")
+    return (math.log(candidates) - math.log(1 - level)) / float(rate) * (1 + 1e-12)
