@@ -22,7 +22,7 @@ __all__ = ["RandomizedResponse"]
 
 _MOST_EPSILON = 1000
 _LOWERED = 1 - Fraction(1, 2**45)
-_MOST_CATEGORIES = 2**62
+_MOST_CATEGORIES = 10**15
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -47,7 +47,7 @@ class RandomizedResponse:
     def __init__(self, p: Number, k: int = 2) -> None:
         randomized_response(p, k)  # refuses what has no finite loss
         if k > _MOST_CATEGORIES:
-            raise ParameterError("k must be at most 2**62")
+            raise ParameterError("k must be at most 10**15")
         object.__setattr__(self, "p", rational(p, "p"))
         object.__setattr__(self, "k", k)
         if self.p == self.lie:
