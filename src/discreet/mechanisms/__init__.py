@@ -7,5 +7,6 @@ from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
+from discreet.mechanisms._propose_test_release import ProposeTestRelease
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Mechanism", "PartitionSelection"]
+__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Mechanism", "PartitionSelection", "ProposeTestRelease"]
