@@ -8,5 +8,13 @@ from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._propose_test_release import ProposeTestRelease
+from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 
-__all__ = ["DiscreteGaussian", "DiscreteLaplace", "Mechanism", "PartitionSelection", "ProposeTestRelease"]
+__all__ = [
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Mechanism",
+    "PartitionSelection",
+    "ProposeTestRelease",
+    "SmoothSensitivity",
+]

@@ -55,7 +55,7 @@ def _number(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if value > Fraction(0) else -math.inf
 
 
 def power_of_two_below(value: Fraction) -> Fraction:
