@@ -12,8 +12,10 @@ from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
 from discreet.mechanisms._proportions import Proportions
+from discreet.mechanisms._propose_test_release import ProposeTestRelease
 from discreet.mechanisms._randomized_response import RandomizedResponse
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
+from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 from discreet.mechanisms._threshold_stream import ThresholdStream
 from discreet.mechanisms._top_k import TopK
 
@@ -27,8 +29,10 @@ __all__ = [
     "PartitionSelection",
     "PermuteAndFlip",
     "Proportions",
+    "ProposeTestRelease",
     "RandomizedResponse",
     "ReportNoisyMax",
+    "SmoothSensitivity",
     "ThresholdStream",
     "TopK",
 ]

@@ -11,6 +11,8 @@ from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
 from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
+from discreet.noise._rounded_laplace import rounded_laplace
+from discreet.noise._rounded_student_t import rounded_student_t
 from discreet.noise._uniform import uniform_below
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "discrete_laplace",
     "exp_bounds",
     "rounded_gaussian",
+    "rounded_laplace",
+    "rounded_student_t",
     "scale_in_range",
     "secret",
     "uniform64",
