@@ -8,6 +8,7 @@ from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._propose_test_release import ProposeTestRelease
+from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "Mechanism",
     "PartitionSelection",
     "ProposeTestRelease",
+    "SampleAndAggregate",
     "SmoothSensitivity",
 ]
