@@ -344,3 +344,19 @@ def test_errors_of_a_release(session: Session) -> None:
         with pytest.raises(dp.ParameterError, match="level"):
             release.error("n", level)  # type: ignore[arg-type]
     assert list(release.error("n", 0.5)) < list(release.error("n", 0.99))
+
+
+def test_a_budget_in_mu_pays_for_gaussian_answers_and_for_epsilon() -> None:
+    with dp.connect({"t": TABLE}, policy_of(mu=1, delta="1e-6")) as opened:
+        release = opened.sql(QUERY, spend=dp.mu("0.6"))
+        assert release.loss == dp.mu("0.6")
+        opened.sql("SELECT COUNT(*) AS n FROM t", spend=dp.pure("0.1"))
+        grouped = opened.sql("SELECT k, COUNT(*) AS n FROM t GROUP BY k", spend=dp.mu("0.5", "1e-6"))
+        assert set(grouped.to_arrow()["k"].to_pylist()) <= {"a", "b", "c"}
+        left = opened.remaining
+        with pytest.raises(dp.BudgetExceeded):
+            opened.sql(QUERY, spend=dp.mu("0.7"))
+        with pytest.raises(dp.ParameterError, match="mu"):
+            opened.sql(QUERY, spend=dp.rho("0.01"))
+        assert opened.remaining == left
+    assert float(left.squared) == pytest.approx(1 - 0.36 - 0.25 - dp.pure("0.1").mu() ** 2)

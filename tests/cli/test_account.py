@@ -75,6 +75,10 @@ def test_words_for_people(cli: Any) -> None:
         (["gaussian(1)", "--delta", "2"], "delta must be at least 0 and less than 1"),
         (["gaussian(1)", "--delta", "nan"], "--delta must be a finite number"),
         (["gaussian(1)", "--delta", "1e-6", "--epsilon", "-1"], "epsilon must be at least 0"),
+        (["gaussian(1)", "--delta", "1e-6", "--epsilon", "1e400"], "epsilon must be at most 1e100"),
+        (["gaussian(noise=1, noise=2)", "--delta", "1e-6"], "gaussian(noise=1, noise=2)"),
+        (["1000000000000000 * (1000000000000000 * pure(1))", "--delta", "1e-6"], "multiply to at most"),
+        (["ｐure(1)"], "ASCII"),
         (["gaussian(1).sampled(0.1) + gaussian(1).sampled(0.1, 'without_replacement')", "--delta", "1e-6"], ""),
         (["gaussian(1)", "--delta", "1e-6", "--plot", "here.gif"], "ends in .svg, .png, .html"),
         (["gaussian(1)", "--delta", "1e-6", "--plot", "nowhere/here.svg"], "no directory nowhere"),
@@ -85,6 +89,18 @@ def test_bad_input_is_one_message(cli: Any, arguments: list[str], message: str) 
     assert done.code == 2
     assert done.out == ""
     assert message in done.err
+
+
+def test_nothing_reveals_nothing(cli: Any) -> None:
+    told = cli("account", "0 * gaussian(1)", "--format", "json").json
+    assert told["epsilon"] == {"lower": 0, "upper": 0}
+    assert told["posterior"]["upper"] == pytest.approx(0.01)
+
+
+def test_a_loss_without_protection_is_said_to_be_one(cli: Any) -> None:
+    out = cli("account", "pure(1000)").out
+    assert "Something may be more than 1e299 times likelier" in out
+    assert "Nothing" not in out
 
 
 def test_a_plot_without_its_packages_says_what_to_install(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:

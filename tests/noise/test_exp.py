@@ -15,7 +15,7 @@ from discreet.noise import exp_bounds
 from discreet.noise._blocks import block_shift
 from discreet.noise._gaussian import _blocks as gaussian_blocks
 from discreet.noise._laplace import _blocks as laplace_blocks
-from discreet.noise._reject import FILTER_LIMIT, FILTER_SLACK, accept, scaled_exp
+from discreet.noise._reject import FILTER_LIMIT, FILTER_SLACK, accept, below_exp, scaled_exp
 
 
 def scaled(q: Fraction, bits: int) -> mpmath.mpf:
@@ -89,8 +89,12 @@ def test_exact_decisions_agree_with_the_filter(x: Fraction, scripted) -> None:
     near = [threshold + step for step in (-3000, -6, -5, -4, -2, -1, 1, 2, 4, 5, 6, 3000)]
     uniform = np.array([u for u in [0, 2**32 - 1, *near] if 0 <= u < 2**32 and u != threshold], dtype="<u4")
     floats = np.full(uniform.size, float(x))
-    quick = accept(floats, lambda _: x, scripted(uniform.tobytes()))
-    slow = accept(floats, lambda _: x, scripted(uniform.tobytes()), slack=np.inf)
+
+    def decided(slack: float) -> np.ndarray:
+        source = scripted(uniform.tobytes())
+        return accept(floats, lambda _, prefix: below_exp(prefix, 32, x, source), source, slack)
+
+    quick, slow = decided(FILTER_SLACK), decided(np.inf)
     assert quick.tolist() == slow.tolist() == (uniform < threshold).tolist()
 
 
@@ -100,4 +104,6 @@ def test_a_tie_with_the_threshold_is_decided_by_later_bits(scripted) -> None:
     low, _ = exp_bounds(x, 96)
     for later, accepted in [(low % 2**64 - 5, True), (low % 2**64 + 5, False), (0, True), (2**64 - 1, False)]:
         bits = np.array([threshold], dtype="<u4").tobytes() + later.to_bytes(8, "little")
-        assert accept(np.array([float(x)]), lambda _: x, scripted(bits)).tolist() == [accepted]
+        source = scripted(bits)
+        decided = accept(np.array([float(x)]), lambda _, prefix: below_exp(prefix, 32, x, source), source)  # noqa: B023
+        assert decided.tolist() == [accepted]

@@ -86,6 +86,7 @@ def test_a_large_epsilon_beside_noise() -> None:
         discrete_laplace(10**8, 10**8) + gaussian(1),
         discrete_laplace(1, 10**9) + gaussian(1),
         2 * discrete_gaussian(1_000, 10**9),
+        discrete_gaussian(1, 10**15) + laplace(1),
         rho(10**50) + laplace(1),
         10**15 * pure(Fraction(1, 10**15)),
         3 * gaussian(1).sampled(Fraction(1, 10**15)),

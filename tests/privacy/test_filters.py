@@ -49,6 +49,35 @@ def test_a_loss_without_a_value_in_the_currency_does_not_fit():
     assert not Filter(mu(1)).fits(0 * pure(1), rho("0.001"))
 
 
+POISSON, FIXED = gaussian(2).sampled("0.1"), gaussian(2).sampled("0.1", "without_replacement")
+
+
+@pytest.mark.parametrize("first", [POISSON, FIXED, 3 * POISSON, POISSON.group(2), POISSON + gaussian(1)])
+def test_a_filter_that_knows_no_neighbours_takes_no_loss_that_does(first):
+    filtered = Filter(rho(10))
+    assert not filtered.fits(filtered.nothing, first)
+    with pytest.raises(ParameterError, match="say what the budget protects"):
+        filtered.add(filtered.nothing, first)
+    with pytest.raises(ParameterError):
+        filtered.left(first)
+
+
+def test_neighbours_are_not_lost_between_spends():
+    with_or_without = Filter(rho(10), relation="add_remove")
+    spent = with_or_without.add(with_or_without.nothing, POISSON + gaussian(1))
+    with pytest.raises(ParameterError, match="says nothing about adding"):
+        with_or_without.add(spent, FIXED)
+    assert not with_or_without.fits(spent, FIXED)
+
+
+def test_a_substitution_is_charged_as_two_steps():
+    filtered = Filter(rho(10), relation="substitute")
+    spent = filtered.add(filtered.add(filtered.nothing, FIXED), POISSON)
+    assert spent == Rho(FIXED.term.noise**-2 / 2 * 5, 0)
+    with pytest.raises(ParameterError, match="relation"):
+        Filter(rho(1), relation="edges")
+
+
 def test_the_advanced_filter_has_the_rate_of_its_theorem():
     filtered = Filter(approx(5, "1e-6"), rate="advanced", slack="1e-6")
     count = steps(filtered, pure("0.05"))

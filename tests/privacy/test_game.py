@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.privacy import approx, pure
-from discreet.privacy.game import Round, empirical_delta, play, views
+from discreet.privacy.game import Round, Views, empirical_delta, play, views
 
 
 def response(eps, delta=0.0):
@@ -86,3 +86,10 @@ def test_bad_games():
         views(Repeats(lambda x: {0: 0.5}), 1)
     with pytest.raises(ParameterError):
         empirical_delta([1], [2], 1.0)
+
+
+def test_an_epsilon_past_the_floats():
+    certain = Views(((0,), (1,)), (0.25, 0.75), (0.0, 1.0))
+    assert certain.delta(1000) == 0.25
+    assert Views(((0,), (1,)), (0.25, 0.75), (1e-310, 1.0)).delta(700) == pytest.approx(0.25, abs=1e-5)
+    assert empirical_delta([1] * 100, [2] * 100, 1e6) == 0

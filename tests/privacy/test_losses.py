@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
+from discreet.ledger._filter import limit
 from discreet.privacy import (
     Approx,
     Loss,
     Pure,
     Rho,
+    Sum,
     as_approx,
     as_pure,
     as_rho,
@@ -49,6 +51,9 @@ def trees(leaves: st.SearchStrategy[Loss]) -> st.SearchStrategy[Loss]:
 
 
 losses = trees(st.one_of(pures, approxes, rhos))
+budgets = st.one_of(trees(pures), trees(st.one_of(pures, approxes)), trees(rhos)).filter(
+    lambda each: as_rho(each)[1] < 1
+)
 
 
 @given(st.lists(positive, min_size=1, max_size=8), st.integers(0, 1000))
@@ -110,7 +115,7 @@ def test_thirty_tenths_are_three() -> None:
         assert not (total + step).fits(dp.pure(3))
 
 
-@given(losses, losses)
+@given(losses, budgets)
 def test_a_filter_compares_exact_numbers(loss: Loss, budget: Loss) -> None:
     name = currency(budget)
     meaning = {"pure": lambda each: (as_pure(each), 0), "approx": as_approx, "rho": as_rho}[name]
@@ -121,8 +126,8 @@ def test_a_filter_compares_exact_numbers(loss: Loss, budget: Loss) -> None:
     assert not expected or fits(loss, budget)
 
 
-@given(losses)
-def test_a_loss_fits_itself_unless_the_currency_forgets_it(loss: Loss) -> None:
+@given(budgets)
+def test_a_budget_fits_itself(loss: Loss) -> None:
     assert fits(loss, loss)
     rest = left(loss, loss)
     assert all(part == 0 for part in as_rho(rest))
@@ -150,12 +155,49 @@ def test_currencies_of_budgets() -> None:
     assert currency(dp.pure(1)) == "pure"
     assert currency(dp.approx(1, 0)) == "approx"
     assert currency(dp.pure(1) + dp.approx(1, 1e-9)) == "approx"
-    assert currency(dp.rho(1) + dp.pure(1)) == "rho"
     assert currency(7 * dp.rho(1, 1e-9)) == "rho"
+    assert currency(dp.mu(1) + 2 * dp.mu(3)) == "mu"
+
+
+KNOWN_FROM_ABOVE = [
+    dp.gaussian(1),
+    dp.gaussian(1).sampled("0.01"),
+    dp.pure(1).shuffled(10_000),
+    dp.pure(1).sampled("0.01"),
+    dp.laplace(1),
+    dp.bounded_range(1),
+    dp.randomized_response("0.75"),
+    dp.pure(1).group(2),
+    dp.pure(1).parallel(dp.pure(1)),
+    dp.rho(1) + dp.pure(1),
+    dp.rho(1) + dp.mu(1),
+    dp.rdp([2], [1]),
+    Sum(()),
+]
+
+
+@pytest.mark.parametrize("budget", KNOWN_FROM_ABOVE, ids=lambda each: type(each).__name__)
+def test_an_upper_bound_of_a_loss_is_no_budget(budget: Loss) -> None:
+    uses = (
+        lambda: dp.pure(1).fits(budget),
+        lambda: currency(budget),
+        lambda: left(budget, 0 * dp.pure(1)),
+        lambda: Filter(budget),
+        lambda: limit(budget),
+        lambda: dp.solve(dp.gaussian, budget),
+    )
+    for use in uses:
+        with pytest.raises(dp.ParameterError, match="state a budget or a spend in one currency"):
+            use()
+
+
+def test_the_delta_of_a_budget_is_less_than_one() -> None:
+    with pytest.raises(dp.ParameterError, match="delta of a budget"):
+        dp.pure(1).fits(2 * dp.approx(1, "0.6"))
 
 
 @pytest.mark.parametrize(
-    "value", [0, -1, "0", "-0.1", float("nan"), float("inf"), "x", None, True, [], b"1", 1j, "1e9999"]
+    "value", [0, -1, "0", "-0.1", float("nan"), float("inf"), "x", None, True, [], b"1", 1j, "1e101", "1e400", "1e9999"]
 )
 def test_a_loss_is_greater_than_nothing(value: object) -> None:
     for make in (dp.pure, dp.rho, lambda e: dp.approx(e, 1e-6), lambda r: dp.rho(r, 1e-6)):
@@ -187,7 +229,7 @@ def test_a_node_nobody_knows_is_refused() -> None:
     class Strange(Loss):
         pass
 
-    for use in (as_pure, as_approx, as_rho, currency, in_words, to_json, lambda loss: loss.epsilon(1e-6)):
+    for use in (as_pure, as_approx, as_rho, in_words, to_json, lambda loss: loss.epsilon(1e-6)):
         with pytest.raises(dp.ParameterError, match="not a loss that discreet knows"):
             use(Strange())
 
@@ -248,8 +290,9 @@ def test_the_epsilon_of_a_pair_is_itself_rounded_up(epsilon: Fraction, delta: Fr
         (dp.rho(1, 1e-6), 1e-9, math.inf),
         (0 * dp.rho(1), 0, 0.0),
         (0 * dp.pure(1), 0, 0.0),
-        (dp.pure("1e400"), 0, math.inf),
-        (dp.rho("1e400"), 1e-6, math.inf),
+        (Pure(Fraction(10**300)), 0, 1e300),
+        (dp.pure("1e100"), 0, 1e100),
+        (dp.pure("1e-400"), 0, 5e-324),
         (dp.rho(1), "0.999999999999999999999999", 0.0),
         (dp.rho("1e-30"), "0.9", 0.0),
     ],

@@ -12,9 +12,26 @@ from hypothesis import strategies as st
 from discreet import privacy
 from discreet.errors import ParameterError
 from discreet.privacy import (
+    Approx,
+    BoundedRange,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Group,
+    Laplace,
     Mu,
+    NonAdaptive,
+    Parallel,
     Pure,
+    RandomizedResponse,
+    Rdp,
+    Rho,
+    Sampled,
+    Shuffled,
+    Substituted,
     Sum,
+    Times,
+    Tradeoff,
     approx,
     bounded_range,
     discrete_gaussian,
@@ -32,6 +49,7 @@ from discreet.privacy import (
     to_json,
     tradeoff,
 )
+from discreet.privacy._combinators import parallel
 
 STEP = gaussian("1.1").sampled("0.01")
 ALL = [
@@ -225,7 +243,6 @@ def test_fits(loss, budget, verdict):
 
 def test_mu_keeps_its_square_exactly():
     assert 4 * [mu("0.5")] and privacy.in_currency(sum(4 * [mu("0.5")]), "mu") == mu(1) == Mu(Fraction(1))
-    assert privacy.currency(gaussian(1)) == "mu"
     assert privacy.left(mu(1), gaussian(2)) == Mu(Fraction(3, 4))
 
 
@@ -250,3 +267,103 @@ def test_json_of_any_tree(loss):
 def test_foreign_json_is_refused(data):
     with pytest.raises(ParameterError):
         from_json(data)
+
+
+def at(value):
+    return Fraction(value)
+
+
+ONE = Pure(Fraction(1))
+INVALID = {
+    "epsilon": [lambda: Pure(at(-1)), lambda: Pure(0.5), lambda: Pure(True), lambda: Approx(at(-1), at(0)),
+                lambda: Pure(at(10**301)), lambda: BoundedRange(at(-1)), lambda: NonAdaptive(2, at(-1))],
+    "delta": [lambda: Approx(at(1), at(-1)), lambda: Rho(at(1), at(-1)), lambda: Mu(at(1), at(-1))],
+    "rho": [lambda: Rho(at(-1), at(0)), lambda: Rho("1", at(0))],
+    "mu": [lambda: Mu(at(-1)), lambda: Mu(Fraction(1, 10**201)), lambda: mu("1e-101"), lambda: mu("1e101")],
+    "noise": [lambda: Gaussian(at(0)), lambda: Gaussian(0.5), lambda: gaussian("1e-101"), lambda: gaussian("1e101")],
+    "scale": [lambda: Laplace(at(0)), lambda: DiscreteLaplace(at(-1), 1), lambda: laplace("1e-400")],
+    "sigma": [lambda: DiscreteGaussian(at(0), 1)],
+    "sensitivity": [lambda: DiscreteLaplace(at(1), 0), lambda: DiscreteLaplace(at(1), -3), lambda:
+                    DiscreteGaussian(at(1), True), lambda: DiscreteGaussian(at(1), 10**400)],
+    "p ": [lambda: RandomizedResponse(at(1), 2), lambda: RandomizedResponse(at(0), 2), lambda:
+           RandomizedResponse(Fraction(1, 10**101), 2)],
+    "k ": [lambda: RandomizedResponse(Fraction(1, 2), 1), lambda: Group(0, ONE), lambda: Group(Fraction(1, 10), ONE),
+           lambda: Group(True, ONE), lambda: approx(1, "1e-6").group(10**400)],
+    "count": [lambda: Times(Fraction(1, 10), ONE), lambda: Times(-3, ONE), lambda: Times(True, ONE),
+              lambda: NonAdaptive(0, at(1)), lambda: 10**400 * pure(1)],
+    "multiply": [lambda: 10**15 * (10 * pure(1)), lambda: 10**10 * (pure(1) + gaussian(1).group(10**6)),
+                 lambda: (10**8 * pure(1)).parallel(pure(1)).group(10**8)],
+    "n ": [lambda: Shuffled(0, ONE), lambda: Shuffled(10**101, ONE)],
+    "local": [lambda: Shuffled(10, gaussian(1)), lambda: Shuffled(10, pure(1).sampled("0.5"))],
+    "shuffled report": [lambda: pure(10_001).shuffled(10), lambda: pure("1e-30").shuffled(10)],
+    "rate": [lambda: Sampled(at(2), "poisson", ONE), lambda: Sampled(0.5, "poisson", ONE),
+             lambda: pure(1).sampled("1e-101"), lambda: pure(1).sampled("1e-60").sampled("1e-60")],
+    "scheme": [lambda: Sampled(Fraction(1, 100), "nonsense", ONE), lambda: Sampled(Fraction(1, 100), None, ONE)],
+    "relation": [lambda: Parallel((ONE,), "edges")],
+    "one loss or more": [lambda: Parallel(()), lambda: parallel([])],
+    "substitut": [lambda: Parallel((ONE, ONE.under("substitute"))), lambda: Substituted(ONE.under("substitute")),
+                  lambda: Sampled(Fraction(1, 2), "poisson", ONE.under("substitute")).relation,
+                  lambda: Sampled(Fraction(1, 2), "without_replacement", STEP).relation,
+                  lambda: Sampled(Fraction(1, 2), "poisson", ONE.under("substitute")).fits(pure(1))],
+    "built from losses": [lambda: Sum((ONE, 2)), lambda: Times(2, 2), lambda: Group(2, None), lambda: Parallel((1,)),
+                          lambda: Sampled(Fraction(1, 2), "poisson", "x"), lambda: Substituted(1)],
+    "orders": [lambda: Rdp((), ()), lambda: Rdp((at(2),), (at(-1),)), lambda: Rdp((at(3), at(2)), (at(1), at(1)))],
+    "trade-off": [lambda: Tradeoff(()), lambda: Tradeoff(((at(0), Fraction(1, 2)), (at(1), at(0)))),
+                  lambda: tradeoff([(0, 1), (Fraction(1, 10**400), Fraction(1, 2)), (Fraction(1, 2), 0)])],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "build"), [(name, each) for name, builds in INVALID.items() for each in builds])
+def test_no_invalid_node_can_be_made(name, build):
+    with pytest.raises(ParameterError, match=name) as caught:
+        build()
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("data", [
+    {"kind": "times", "count": -3, "term": {"kind": "pure", "epsilon": "1"}},
+    {"kind": "randomized_response", "p": "1", "k": 2},
+    {"kind": "laplace", "scale": "0"},
+    {"kind": "discrete_laplace", "scale": "1", "sensitivity": -3},
+    {"kind": "shuffled", "n": 10, "term": to_json(pure(1).sampled("0.5"))},
+    {"kind": "sampled", "rate": "1/2", "scheme": "poisson", "term": to_json(pure(1).under("substitute"))},
+    {"kind": "parallel", "terms": [], "relation": "add_remove"},
+], ids=lambda data: data["kind"])  # fmt: skip
+def test_json_of_an_invalid_node_is_refused(data):
+    with pytest.raises(ParameterError):
+        from_json(data)
+
+
+def test_json_nested_without_end_is_refused():
+    data = to_json(pure(1))
+    for _ in range(5_000):
+        data = {"kind": "times", "count": 1, "term": data}
+    with pytest.raises(ParameterError, match="nested"):
+        from_json(data)
+
+
+def test_whole_numbers_in_nodes_become_fractions():
+    assert Laplace(3).bounds(delta=0) == Laplace(Fraction(3)).bounds(delta=0)
+    assert isinstance(Pure(2).eps, Fraction)
+
+
+def test_a_group_of_two_by_add_remove_holds_under_substitution():
+    other = gaussian(1).sampled("0.1", "without_replacement")
+    assert (STEP.group(2) + other).relation == "substitute"
+    both = (STEP.under("substitute") + other).sampled("0.5", "without_replacement")
+    assert both.relation == "substitute"
+    assert 0 < both.epsilon("1e-6") <= (STEP.under("substitute") + other).epsilon("1e-6")
+
+
+@given(st.integers(1, 60), st.lists(st.integers(1, 10**4), max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_counts_and_groups_multiply_within_one_bound(first, more):
+    loss, product = first * pure(1), first
+    for i, each in enumerate(more):
+        product *= each
+        if product > 10**15:
+            with pytest.raises(ParameterError, match="multiply"):
+                each * loss if i % 2 else Group(each, loss)
+            return
+        loss = each * loss if i % 2 else Group(each, loss)
+    assert loss.epsilon() == product

@@ -117,3 +117,12 @@ def test_bad_input(call):
 def test_pure_and_approx_agree_with_the_named_theorems():
     assert (7 * approx("0.3", "1e-7")).epsilon("0.7e-6") <= t.basic_composition([(0.3, 1e-7)] * 7)[0]
     assert (100 * pure("0.1")).epsilon(1e-6) == t.optimal_composition("0.1", 0, 100, 1e-6)
+
+
+def test_past_the_largest_float_is_infinity():
+    assert t.group_privacy(1, 1e-6, 1000) == (1000, math.inf)
+    assert t.group_privacy(1, 1e-6, 1000, tight=False) == (1000, math.inf)
+    assert t.group_privacy(1, 0, 1000) == (1000, 0)
+    assert t.group_privacy(1, 1e-300, 1000)[1] == pytest.approx(math.exp(1000 - 300 * math.log(10)) / (math.e - 1))
+    assert t.kl_of_pure(1000, tight=False) == math.inf
+    assert t.advanced_composition(1000, 0, 3, 1e-6) == (3000, 0)

@@ -110,11 +110,17 @@ def test_a_plan_without_a_spend_has_no_noise(policy: Policy) -> None:
         (dp.approx(1, 1e-6), dp.pure(1)),
         (dp.rho(1, 1e-6), dp.rho(1)),
         (3 * dp.pure("1/3"), dp.pure(1)),
-        (dp.pure(1) + dp.rho("1/2"), dp.rho(1)),
+        (dp.rho("1/2") + dp.rho("1/2"), dp.rho(1)),
     ],
 )
 def test_a_delta_that_nothing_needs_is_not_charged(spend: Loss, charged: Loss, policy: Policy) -> None:
     assert make_plan("SELECT plan, COUNT(*) FROM clinic GROUP BY plan", policy, spend).loss == charged
+
+
+def test_a_spend_is_stated_in_one_currency(policy: Policy) -> None:
+    for spend in (dp.pure(1) + dp.rho("1/2"), dp.gaussian(1).sampled("0.01"), dp.pure(1).shuffled(1_000)):
+        with pytest.raises(dp.ParameterError, match="state a budget or a spend in one currency"):
+            make_plan("SELECT plan, COUNT(*) FROM clinic GROUP BY plan", policy, spend)
 
 
 def test_private_keys_need_a_delta_and_public_ones_do_not(policy: Policy) -> None:

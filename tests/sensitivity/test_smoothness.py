@@ -145,7 +145,7 @@ EQUAL = [
 ]
 
 
-@pytest.mark.parametrize("x", EQUAL, ids=repr)
+@pytest.mark.parametrize("x", EQUAL, ids=lambda each: type(each).__name__)
 def test_values_are_clamped_and_never_refused(x) -> None:
     assert statistic("sum").value(x, (0, 1)) == 1.5
     assert local("mean", x, bounds=(0, 1)) == local("mean", [0.5, 1, 0, 0], bounds=(0, 1))

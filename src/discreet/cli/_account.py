@@ -135,9 +135,12 @@ def _print_for_people(loss: Loss, told: dict[str, Any]) -> None:
 
 def _meaning(told: dict[str, Any]) -> list[str]:
     high, delta, upper = told["epsilon"]["upper"], told["delta"], told["posterior"]["upper"]
-    ratio = f"{math.exp(high):.4g}" if high < 700 else "more than 1e300"
     slack = f", up to {delta:g} of added probability" if delta else ""
-    lines = [f"Nothing is more than {ratio} times likelier to be seen with one unit's data than without{slack}."]
+    if high < 690:
+        ratio = f"{math.exp(high):.4g}"
+        lines = [f"Nothing is more than {ratio} times likelier to be seen with one unit's data than without{slack}."]
+    else:
+        lines = ["Something may be more than 1e299 times likelier to be seen with one unit's data than without."]
     event = f", but for an event of probability {delta:g}" if delta else ""
     if upper < 1:
         lines.append(f"A belief of 1 % in what is true about one person becomes at most {100 * upper:.3g} %{event}.")

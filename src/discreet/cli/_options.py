@@ -86,7 +86,7 @@ MuOption = Annotated[
         metavar="M",
         show_default=False,
         rich_help_panel=_SPEND,
-        help="μ of Gaussian DP; no SQL noise has one yet.",
+        help="μ of Gaussian DP, with Gaussian noise.",
     ),
 ]
 DeltaOption = Annotated[

@@ -8,8 +8,8 @@ denominator would grow with every entry, and a ledger would slow down and at las
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import cast
 
 from discreet.errors import ParameterError
 from discreet.privacy import Loss, Pure, Sum, Times, currency, in_currency, in_words, parts, to_json
@@ -23,21 +23,31 @@ _LARGEST = 10**100
 def charge(loss: Loss, name: str) -> Loss:
     """The loss as one node of the currency `name`, never less than the loss.
 
-    Raises `ParameterError` if the currency cannot express it, or if a number in it is negative, inexact or above 1e100.
+    Raises `ParameterError` if the currency cannot express it, if a number in it is above 1e100, or if it is a loss for
+    neighbours of its own: a charge is a number for the unit of the ledger's policy, which a ledger does not know.
 
     >>> charge(Pure(Fraction(1, 10)) + Pure(Fraction(1, 5)), "approx")
     Approx(eps=Fraction(3, 10), at_delta=Fraction(0, 1))
     """
-    return _tidy(_read(loss, name))
+    relation = _checked(loss).relation
+    if relation is not None:
+        raise ParameterError(
+            f"this loss is for neighbours by {relation}, and a ledger cannot tell whether its policy means the same: "
+            f"convert it if they differ, loss.under('substitute'), and charge what it costs then, as dp.pure(epsilon), "
+            "dp.approx(epsilon, delta), dp.rho(rho) or dp.mu(mu)"
+        )
+    return _tidy(_sized(lambda: in_currency(loss, name)))
 
 
 def limit(budget: Loss) -> Loss:
-    """A budget as one node of its own currency; raises `ParameterError` if it is empty or has δ ≥ 1."""
-    whole = _read(budget, None)
-    first, *delta = parts(whole)
-    if first <= 0 or any(part >= 1 for part in delta):
+    """A budget as one node of its own currency.
+
+    Raises `ParameterError` if it is not stated in one (`budget_of`), is empty, or has δ ≥ 1 or a number above 1e100.
+    """
+    whole = _sized(lambda: in_currency(_checked(budget), currency(budget)))
+    if parts(whole)[0] <= 0:
         raise ParameterError(
-            f"a budget must be greater than 0 and its delta less than 1, got {in_words(whole)}; "
+            f"a budget must be greater than 0, got {in_words(whole)}; "
             "write for example dp.pure(3), dp.approx(3, 1e-6) or dp.rho(0.5)"
         )
     if any(part.denominator > _GRID for part in parts(whole)):
@@ -76,39 +86,23 @@ def refusal(asked: Loss, rest: Loss, budget: Loss) -> str:
     )
 
 
-def _read(loss: Loss, name: str | None) -> Loss:
-    """A loss as one node of a currency, its own if none is named, once every number in it is known to be sound."""
-    try:
-        _check(loss)
-        return in_currency(loss, name or currency(loss))
-    except RecursionError:
-        raise ParameterError("this loss is a sum of too many terms; write n * loss for n equal terms") from None
-    except (ArithmeticError, ValueError):
-        raise ParameterError("a number of this loss is out of its range; build it with dp.pure, dp.rho, …") from None
-
-
-def _check(loss: object) -> None:
-    """Nodes can be made by hand, past the checks of `dp.pure` and its kin: no number may be negative, float or huge."""
+def _checked(loss: object) -> Loss:
     if not isinstance(loss, Loss):
         raise ParameterError(
             f"a spend or a budget must be a loss, got {type(loss).__name__}; build it with dp.pure, dp.approx or dp.rho"
         )
-    to_check: list[object] = [getattr(loss, name) for name in getattr(type(loss), "__match_args__", ())]
-    while to_check:
-        value = to_check.pop()
-        match value:
-            case Loss() as term:
-                _check(term)
-            case tuple():
-                to_check.extend(cast("tuple[object, ...]", value))
-            case str():
-                pass
-            case Fraction() | int() as number if 0 <= number <= _LARGEST:
-                pass
-            case _:
-                raise ParameterError(
-                    "a loss is made of exact numbers from 0 to 1e100; build it with dp.pure, dp.approx or dp.rho"
-                )
+    return loss
+
+
+def _sized(reading: Callable[[], Loss]) -> Loss:
+    """A node of a currency, if its numbers are at most 1e100."""
+    try:
+        node = reading()
+    except RecursionError:
+        raise ParameterError("this loss is a sum of too many terms; write n * loss for n equal terms") from None
+    if max(parts(node)) > _LARGEST:
+        raise ParameterError("a number of this loss is above 1e100, more than any ledger adds up")
+    return node
 
 
 def _tidy(loss: Loss) -> Loss:

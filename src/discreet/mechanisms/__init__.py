@@ -5,6 +5,7 @@ A mechanism used by itself is the raw toolbox: it states its loss and charges it
 
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
+from discreet.mechanisms._gaussian import Gaussian
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._propose_test_release import ProposeTestRelease
@@ -14,6 +15,7 @@ from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Gaussian",
     "Mechanism",
     "PartitionSelection",
     "ProposeTestRelease",

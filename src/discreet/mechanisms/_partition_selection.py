@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.mechanisms._root import root_down
 from discreet.noise import exp_bounds, uniform64
-from discreet.privacy import Approx, Loss, Rho, as_approx, as_rho, currency
+from discreet.privacy import Approx, Loss, Pure, Rho, as_approx, as_mu, as_rho, currency, in_currency, parts
 from discreet.rational import Number, decimal_text, rational
 
 __all__ = ["PartitionSelection"]
@@ -77,7 +77,8 @@ class PartitionSelection:
     def calibrate(cls, spend: Loss, keys: int = 1) -> PartitionSelection:
         """The selection that spends all of (ε, δ), or all of ρ and δ, on at most `keys` keys per neighbour.
 
-        In ρ, each key gets the largest ε on a fine grid with keys · ε²/2 ≤ ρ. Costs no privacy.
+        In ρ, each key gets the largest ε on a fine grid with keys · ε²/2 ≤ ρ; in μ, all keys together get an ε that is
+        μ-GDP. Costs no privacy.
         Raises `ParameterError` for a spend without δ, which cannot buy the discovery of keys.
         Source: ``proofs/partition_selection.md``.
 
@@ -90,6 +91,9 @@ class PartitionSelection:
         if currency(spend) == "rho":
             rho, delta = as_rho(spend)
             return cls(keys * root_down(2 * rho / keys), delta, keys, concentrated=True)
+        if currency(spend) == "mu":
+            squared, delta = parts(in_currency(spend, "mu"))
+            return cls(_epsilon_within(squared), delta, keys)
         pair = as_approx(spend)
         if pair is None or pair[1] == 0:
             raise ParameterError(_NEEDS_DELTA)
@@ -200,6 +204,17 @@ def _power_down(base: Fraction, exponent: int) -> Fraction:
         square = square * square >> width
         exponent >>= 1
     return Fraction(power, 1 << width)
+
+
+def _epsilon_within(squared: Fraction) -> Fraction:
+    """An ε, the largest nearly, whose pure loss is μ-GDP with this μ²: ln(Φ(μ/2)/Φ(−μ/2)), and then certified."""
+    from scipy.special import log_ndtr
+
+    half = math.sqrt(float(squared)) / 2
+    epsilon = Fraction(max(float(log_ndtr(half) - log_ndtr(-half)), 1e-300)) * (1 - Fraction(1, 2**40))
+    while (as_mu(Pure(epsilon)) or (squared + 1,))[0] > squared:
+        epsilon *= 1 - Fraction(1, 2**20)
+    return epsilon
 
 
 @lru_cache(maxsize=64)

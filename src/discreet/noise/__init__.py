@@ -9,6 +9,7 @@ from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
 from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
+from discreet.noise._rounded_gaussian import rounded_gaussian
 from discreet.noise._rounded_laplace import rounded_laplace
 from discreet.noise._rounded_student_t import rounded_student_t
 
@@ -18,6 +19,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "exp_bounds",
+    "rounded_gaussian",
     "rounded_laplace",
     "rounded_student_t",
     "scale_in_range",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise._reject import FILTER_SLACK, accept
+from discreet.noise._reject import FILTER_SLACK, accept, below_exp
 from discreet.noise._source import BitSource
 from discreet.noise._table import Table
 
@@ -48,7 +48,7 @@ class Blocks:
         sign = word >> 63  # 0 or -1, from a bit that `place` does not use
         accepted = accept(
             self.exponent(block, place),
-            lambda i: self.exact_exponent(int(block[i]), int(place[i])),
+            lambda i, prefix: below_exp(prefix, 32, self.exact_exponent(int(block[i]), int(place[i])), source),
             source,
             slack,
         )

@@ -15,7 +15,7 @@ from discreet.noise._source import BitSource, SecureBits
 from discreet.noise._table import Bounds, Table
 from discreet.rational import Number
 
-__all__ = ["discrete_gaussian"]
+__all__ = ["block_table", "discrete_gaussian"]
 
 _GUARD = 64
 _END = 40  # sums are cut where what is left is 2**-24 of the last place, so that bounds stay close
@@ -77,16 +77,22 @@ def _table(sigma: Fraction) -> Table:
     return Table(tails, signed=True)
 
 
-def _blocks(sigma: Fraction) -> Blocks:
+def block_table(sigma: Fraction) -> tuple[Table, int]:
+    """The table of H, with weight exp(−(2**shift · H)² / (2 sigma²)) on 0, 1, 2, …, and the shift; sigma ≥ 64."""
     shift = block_shift(sigma)
+
+    def tails(bits: int) -> list[Bounds]:
+        sums = _suffix_sums(4**shift / (2 * sigma * sigma), bits + _GUARD)
+        return _shares(sums[1:], sums[0], bits)
+
+    return Table(tails, signed=False), shift
+
+
+def _blocks(sigma: Fraction) -> Blocks:
+    table, shift = block_table(sigma)
     variance = sigma * sigma
     inverse = float(1 / (2 * variance))
     twice = 2.0 ** (shift + 1)
-
-    def tails(bits: int) -> list[Bounds]:
-        """H has weight exp(−(2**shift · H)² / (2 sigma²)) on 0, 1, 2, …"""
-        sums = _suffix_sums(4**shift / (2 * variance), bits + _GUARD)
-        return _shares(sums[1:], sums[0], bits)
 
     def exponent(block: Integers, place: Integers) -> Floats:
         x = block * twice
@@ -96,7 +102,7 @@ def _blocks(sigma: Fraction) -> Blocks:
         return x
 
     return Blocks(
-        Table(tails, signed=False),
+        table,
         shift,
         exponent,
         exact_exponent=lambda block, place: place * ((block << shift + 1) + place) / (2 * variance),

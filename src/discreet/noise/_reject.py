@@ -29,14 +29,15 @@ _COEFFICIENTS = [(-1) ** k * 2.0**32 / factorial(k) for k in range(7, -1, -1)]
 
 def accept(
     x: NDArray[np.floating[Any]],
-    exact: Callable[[int], Fraction],
+    settle: Callable[[int, int], bool],
     source: BitSource,
     slack: float = FILTER_SLACK,
 ) -> NDArray[np.bool_]:
-    """Element i is true with probability exactly exp(−exact(i)), independently.
+    """Element i is true with probability exactly exp(−x), independently, where x is the exact number behind `x[i]`.
 
-    `x` holds float64 values of `exact` with relative error at most 2**−50. A `slack` of infinity sends every decision
-    to exact arithmetic.
+    `x` holds it in float64 with relative error at most 2**−50. ``settle(i, prefix)`` decides exactly whether a uniform
+    U that begins with the 32 bits of `prefix` is below exp(−x), see `below_exp`. A `slack` of infinity sends every
+    decision there.
     """
     uniform = np.frombuffer(source.take(4 * x.size), dtype="<u4")
     margin = scaled_exp(x)
@@ -46,7 +47,7 @@ def accept(
     unsure &= margin > -slack
     unsure |= x >= FILTER_LIMIT
     for i in np.flatnonzero(unsure):
-        accepted[i] = below_exp(int(uniform[i]), 32, exact(int(i)), source)
+        accepted[i] = settle(int(i), int(uniform[i]))
     return accepted
 
 

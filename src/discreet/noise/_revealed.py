@@ -1,6 +1,6 @@
 """Reals that are known between two rationals, closer with every bit drawn, and decisions and roundings of them.
 
-Proof: ``proofs/noise.md``, section 7.
+Proof: ``proofs/noise.md``, section 8.
 """
 
 from __future__ import annotations

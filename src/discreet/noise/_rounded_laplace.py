@@ -27,7 +27,7 @@ def rounded_laplace(center: Fraction, scale: Fraction) -> int:
         Exact rationals, of any size; scale 0 or more.
 
     Costs no privacy by itself. Raises `ParameterError` if the scale is below 0. Source: Karney 2016, section 3 (an
-    exponential as an integer and a fraction); ``proofs/noise.md``, section 7.
+    exponential as an integer and a fraction); ``proofs/noise.md``, section 8.
 
     >>> rounded_laplace(Fraction(7, 3), Fraction(0))
     2

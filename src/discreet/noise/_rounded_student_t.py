@@ -26,7 +26,7 @@ def rounded_student_t(center: Fraction, scale: Fraction, degrees: int) -> int:
         Degrees of freedom: an odd number, 1 or more.
 
     Costs no privacy by itself. Raises `ParameterError` for an argument out of its range. Source: ``proofs/noise.md``,
-    section 7.
+    section 8.
 
     >>> rounded_student_t(Fraction(7, 3), Fraction(0), degrees=3)
     2

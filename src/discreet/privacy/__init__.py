@@ -1,6 +1,7 @@
 """What a release costs: losses, their composition, and the unit they protect."""
 
 from discreet.privacy import filters, game, theorems
+from discreet.privacy._budget import budget_of, currency, left
 from discreet.privacy._combinators import Group, Parallel, Sampled, Shuffled, Substituted
 from discreet.privacy._constructors import (
     approx,
@@ -16,7 +17,7 @@ from discreet.privacy._constructors import (
     rdp,
     rho,
 )
-from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho, currency, in_currency, left, parts
+from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho, in_currency, parts
 from discreet.privacy._expression import from_text
 from discreet.privacy._interpret import fits
 from discreet.privacy._loss import Loss, Sum, Times
@@ -71,6 +72,7 @@ __all__ = [
     "as_pure",
     "as_rho",
     "bounded_range",
+    "budget_of",
     "currency",
     "discrete_gaussian",
     "discrete_laplace",

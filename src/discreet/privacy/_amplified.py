@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.privacy._curves import WIDE, Bounds, Curve, Of, outward
+from discreet.privacy._ends import Ends
 from discreet.privacy._rounding import down, log_bounds, up
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from discreet.privacy._shuffled import log_lower, log_upper
 
 __all__ = ["grouped_curve", "sampled_curve", "shuffled_curve"]
 
@@ -107,75 +104,8 @@ def shuffled_curve(eps0: Bounds, n: int, *, binary: bool) -> Curve:
     probability, and his own answer otherwise. Lower: binary randomized response is ε₀-DP, and the n−1 others may all
     hold one value.
     """
-
-    def log_delta(eps: float) -> Bounds:
-        return _lower(eps, eps0[0], n), _upper(eps, eps0[1], n, binary=binary)
-
-    return Of(log_delta)
+    return Ends(log_lower(eps0[0], n), log_upper(eps0[1], n, binary=binary), _STEP)
 
 
-def _upper(eps: float, eps0: float, n: int, *, binary: bool) -> float:
-    """Given C = c, the number of zeros k has P(k) = ½^c·(βC(c,k−1) + (1−β)C(c,k)), and P/Q grows with k. So δ is a sum
-    over c of P(k ≥ k*) − e^ε Q(k ≥ k*), k* depending on c. The c outside the middle weigh 1e-20 times what was found,
-    or are added. Binomial tails of scipy are taken to be right to 2⁻³⁶ of themselves, C(c, ·) and Bin(n−1, ·) too.
-    """
-    import numpy as np
-    from scipy.special import betainc  # pyright: ignore[reportMissingTypeStubs]
-
-    if eps >= eps0:
-        return -math.inf
-    clone = 2 / (math.exp(eps0) + 1) if binary else math.exp(-eps0)
-    beta = 1 / (1 + math.exp(-eps0))
-    low, high, left_out = _window(n - 1, clone)
-    c = np.arange(low, high + 1, dtype=np.float64)
-    # βC(c,k−1) + (1−β)C(c,k) > e^ε((1−β)C(c,k−1) + βC(c,k)), with C(c,k−1)/C(c,k) = k/(c−k+1) = r/(1−r)-like odds
-    first, second = beta - math.exp(eps) * (1 - beta), math.exp(eps) * beta - (1 - beta)
-    threshold = np.floor((c + 1) * second / (first + second)) + 1  # the least k with k·first > (c−k+1)·second
-
-    def tail(at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """P(Bin(c, ½) ≥ at), as an incomplete beta function."""
-        inside = (at >= 1) & (at <= c)
-        value = betainc(np.where(inside, at, 1.0), np.where(inside, c - at + 1, 1.0), 0.5)
-        return np.where(at <= 0, 1.0, np.where(at > c, 0.0, value))
-
-    before, at = tail(threshold - 1), tail(threshold)
-    gain = before * first - at * second
-    lost = 2.0**-36 * (before * (beta + math.exp(eps) * (1 - beta)) + at * (math.exp(eps) * beta + 1 - beta))
-    mass = _binomial(n - 1, clone, low, high)
-    delta = float(np.sum(mass * (np.maximum(gain, 0.0) + lost))) * (1 + 2.0**-20) + left_out
-    return min(0.0, math.log(delta)) if delta > 0 else -math.inf
-
-
-def _lower(eps: float, eps0: float, n: int) -> float:
-    """The others all hold 0: Bin(n−1, u) + Bernoulli ones are seen, u = 1/(1+e^ε₀); any event is a lower end."""
-    import numpy as np
-
-    if eps >= eps0:
-        return -math.inf
-    u = 1 / (1 + math.exp(eps0))
-    low, high, _ = _window(n - 1, u)
-    mass = np.concatenate(([0.0], _binomial(n - 1, u, low, high), [0.0]))
-    p, q = u * mass[1:] + (1 - u) * mass[:-1], (1 - u) * mass[1:] + u * mass[:-1]
-    best = 0.0
-    for one, other in ((p, q), (q, p)):
-        gain = one * (1 - 2.0**-20) - math.exp(eps) * other * (1 + 2.0**-20)
-        best = max(best, float(np.sum(gain[gain > 0])))
-    return math.log(best) if best > 0 else -math.inf
-
-
-def _window(n: int, p: float) -> tuple[int, int, float]:
-    """(low, high, bound on the mass of Bin(n, p) outside): Bernstein's inequality at 1e-40 on each side."""
-    t = 40 * math.log(10)
-    reach = math.sqrt(2 * t * n * p * (1 - p)) + 2 * t / 3
-    low, high = max(0, math.floor(n * p - reach)), min(n, math.ceil(n * p + reach))
-    outside = (1e-40 if low > 0 else 0.0) + (1e-40 if high < n else 0.0)
-    return low, high, outside
-
-
-def _binomial(n: int, p: float, low: int, high: int) -> NDArray[np.float64]:
-    """Masses of Bin(n, p), right to 2⁻²⁰ for n up to 1e9 (lgamma loses n ln n units)."""
-    import numpy as np
-    from scipy.special import gammaln, xlog1py, xlogy  # pyright: ignore[reportMissingTypeStubs]
-
-    j = np.arange(low, high + 1, dtype=np.float64)
-    return np.exp(gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1) + xlogy(j, p) + xlog1py(n - j, -p))
+_STEP = 1e-10
+"""How far a bisection goes for a shuffled loss, relative to ε: past what its blocks resolve."""

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from discreet.privacy._curves import Bounds, Curve, Of
 
-__all__ = ["LARGEST_COUNT", "optimal_curve"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+__all__ = ["LARGEST_COUNT", "log_sum", "optimal_curve", "within"]
 
 LARGEST_COUNT = 2_000_000
 """Above this many copies the exact sum is left to numeric composition."""
@@ -27,9 +36,11 @@ def optimal_curve(eps: Bounds, count: int) -> Curve:
 
 
 def _log_delta(target: float, eps: float, count: int) -> Bounds:
-    """Rounding: the logarithm of a term is right to `margin` (lgamma, and products with k, each within 2⁻⁵⁰ of
+    """Rounding: the logarithm of a mass is right to `margin` (lgamma, and products with k, each within 2⁻⁵⁰ of
     their size), the factor 1 − e^{ε−loss} is exact at an ε that differs by 2⁻⁴⁹ of the loss, which is paid by
-    computing at ε(1 ± 2⁻⁴⁸), and numpy sums 2·10⁶ positive terms within 2⁻³⁰ of 2⁻²⁰ of them (pairwise: far less).
+    computing at ε(1 ± 2⁻⁴⁸). Masses and the factor are both log-concave in the number of unlikely answers, so the terms
+    fall on both sides of the largest: they are summed while they are above 2⁻⁷² of it, and the up to 2·10⁶ others are
+    below 2⁻⁵¹ of it together.
     """
     import numpy as np
     from scipy.special import gammaln  # pyright: ignore[reportMissingTypeStubs]
@@ -40,27 +51,52 @@ def _log_delta(target: float, eps: float, count: int) -> Bounds:
         return (NEAR_ONE, 0.0) if count * eps - target > 40 else (-math.inf, 0.0)
     # Losses count down from kε₀; those at or below the target add nothing.
     last = min(count, int((count - target / eps) / 2 + 1))
-    minus = np.arange(last + 1, dtype=np.float64)  # how many of the k answers are the unlikely ones
     log_likely, log_unlikely = -math.log1p(math.exp(-eps)), -eps - math.log1p(math.exp(-eps))
-    log_mass = (
-        float(gammaln(count + 1))
-        - gammaln(minus + 1)
-        - gammaln(count - minus + 1)
-        + (count - minus) * log_likely
-        + minus * log_unlikely
-    )
-    margin = (
-        2.0**-50 * (3 * abs(float(gammaln(count + 1))) + count * (1 - log_likely) + last * (1 - log_unlikely)) + 1e-13
-    )
-    loss = (count - 2 * minus) * eps
-    found: list[float] = []
-    for near in (target * (1 + 2.0**-48), target * (1 - 2.0**-48)):
-        gain = -np.expm1(np.minimum(near - loss, 0.0))
+    log_ways = float(gammaln(count + 1))
+
+    def terms(minus: Floats, near: float) -> Floats:
+        log_mass = (
+            log_ways
+            - gammaln(minus + 1)
+            - gammaln(count - minus + 1)
+            + (count - minus) * log_likely
+            + minus * log_unlikely
+        )
         with np.errstate(divide="ignore"):
-            terms = log_mass + np.log(gain)
-        top = float(np.max(terms))
-        found.append(top + math.log(float(np.sum(np.exp(terms - top)))) if top > -math.inf else -math.inf)
-    return found[0] - margin, found[1] + margin
+            return log_mass + np.log(-np.expm1(np.minimum(near - (count - 2 * minus) * eps, 0.0)))
+
+    margin = 2.0**-50 * (3 * log_ways + count * (1 - log_likely) + last * (1 - log_unlikely)) + 1e-13
+    ends = target * (1 + 2.0**-48), target * (1 - 2.0**-48)
+    minus = within(lambda at: terms(at, ends[1]), last, 72 * math.log(2) + 4 * margin)
+    low, high = (log_sum(terms(minus, near)) for near in ends)
+    return low - margin, high + margin
+
+
+def within(log_terms: Callable[[Floats], Floats], last: int, depth: float) -> Floats:
+    """All of 0, …, last where a concave function is within `depth` of its largest value, found on ever finer grids."""
+    import numpy as np
+
+    low, high = 0, last
+    while high - low > 4096:
+        step = (high - low) // 256
+        grid = np.append(np.arange(low, high, step, dtype=np.float64), high)
+        values = log_terms(grid)
+        kept = np.flatnonzero(values > np.max(values) - depth)
+        if kept.size == 0:
+            break
+        narrow = int(grid[max(kept[0] - 1, 0)]), int(grid[min(kept[-1] + 1, grid.size - 1)])
+        if narrow == (low, high):
+            break
+        low, high = narrow
+    return np.arange(low, high + 1, dtype=np.float64)
+
+
+def log_sum(terms: Floats) -> float:
+    """The logarithm of Σ e^term."""
+    import numpy as np
+
+    top = float(np.max(terms))
+    return top + math.log(float(np.sum(np.exp(terms - top)))) if top > -math.inf else -math.inf
 
 
 NEAR_ONE = -1e-15

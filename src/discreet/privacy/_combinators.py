@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.privacy._checks import probability, whole
-from discreet.privacy._loss import Loss
+from discreet.privacy._checks import check_whole, fraction_in, probability
+from discreet.privacy._loss import Loss, check_losses
 from discreet.privacy._unit import Relation, checked_relation, joined
-from discreet.rational import Number
+from discreet.rational import Number, decimal_text
 
 __all__ = [
     "Group",
@@ -29,6 +29,9 @@ __all__ = [
 
 Scheme = Literal["poisson", "without_replacement"]
 
+_REPORT = Fraction(1, 10**12), 10_000  # the ε for which the shuffle bound keeps its digits
+_MOST_REPORTS = 10**100
+
 
 @dataclass(frozen=True, slots=True)
 class Sampled(Loss):
@@ -38,6 +41,16 @@ class Sampled(Loss):
     scheme: Scheme
     term: Loss
 
+    def __post_init__(self) -> None:
+        from discreet.privacy._size import check_size
+
+        check_losses((self.term,))
+        if not 0 <= fraction_in(self, "rate") <= 1:
+            raise ParameterError(f"rate must be between 0 and 1, got {decimal_text(self.rate)}")
+        if self.scheme not in ("poisson", "without_replacement"):
+            raise ParameterError(f"scheme must be 'poisson' or 'without_replacement', got {self.scheme!r}")
+        check_size(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Shuffled(Loss):
@@ -45,6 +58,21 @@ class Shuffled(Loss):
 
     n: int
     term: Loss
+
+    def __post_init__(self) -> None:
+        from discreet.privacy._currency import as_pure
+
+        check_losses((self.term,))
+        check_whole(self, "n", most=_MOST_REPORTS)
+        eps = as_pure(self.term)
+        if eps is None or self.term.relation == "add_remove":
+            raise ParameterError(
+                "only a local loss of pure epsilon, valid under substitution, is amplified by shuffling"
+            )
+        if eps and not _REPORT[0] <= eps <= _REPORT[1]:
+            raise ParameterError(
+                f"epsilon of a shuffled report must be 0 or from 1e-12 to 10,000, got {decimal_text(eps)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +82,24 @@ class Group(Loss):
     k: int
     term: Loss
 
+    def __post_init__(self) -> None:
+        from discreet.privacy._size import check_size
+
+        check_losses((self.term,))
+        check_whole(self, "k")
+        check_size(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Substituted(Loss):
     """A loss valid for add/remove, read under substitution: at most two steps."""
 
     term: Loss
+
+    def __post_init__(self) -> None:
+        check_losses((self.term,))
+        if self.term.relation == "substitute":
+            raise ParameterError("a loss that holds under substitution needs no conversion to it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,55 +109,58 @@ class Parallel(Loss):
     terms: tuple[Loss, ...]
     neighbours: Relation = field(default="add_remove")
 
+    def __post_init__(self) -> None:
+        check_losses(self.terms)
+        checked_relation(self.neighbours)
+        if not self.terms:
+            raise ParameterError("parallel takes one loss or more")
+        joined(("add_remove", *(term.relation for term in self.terms)))
+
 
 def sampled(loss: Loss, rate: Number, scheme: Scheme = "poisson") -> Loss:
     """Sampling: the release sees a secret sample that is drawn afresh each time.
 
     ``"poisson"``: each record alone with probability `rate`; neighbours by add/remove.
     ``"without_replacement"``: a uniform subset with a share `rate` of the n records; neighbours by substitution.
-    Raises `ParameterError` unless 0 ≤ rate ≤ 1 and the loss is valid for that relation.
+    Raises `ParameterError` unless rate is 0 or in [1e-100, 1] and the loss is valid for that relation.
     Source: Balle, Barthe and Gaboardi 2018, Theorems 8 and 9.
 
     >>> from discreet.privacy import pure
     >>> round(pure(1).sampled(0.01).epsilon(), 6)  # ln(1 + 0.01 (e − 1))
     0.017037
     """
-    if scheme not in ("poisson", "without_replacement"):
-        raise ParameterError(f"scheme must be 'poisson' or 'without_replacement', got {scheme!r}")
     node = Sampled(probability(rate, "rate"), scheme, loss)
-    joined((node.relation, loss.relation))
+    _ = node.relation  # refuses a loss that is valid for other neighbours
     return node
 
 
 def shuffled(loss: Loss, n: int) -> Loss:
     """Shuffling: `n` people send a report each, and only the reports without their order are seen.
 
-    The loss is that of one report for its author and must be pure ε; neighbours by substitution of one person's data.
-    Raises `ParameterError` for other losses and unless n ≥ 1.
-    Source: Feldman, McMillan and Talwar 2021, "Hiding among the clones", Theorem 3.2, evaluated exactly.
+    The loss is that of one report for its author and must be pure ε of 0 or 1e-12 to 10,000; neighbours by substitution
+    of one person's data.
+    Raises `ParameterError` for other losses and unless 1 ≤ n ≤ 10¹⁰⁰.
+    Source: Feldman, McMillan and Talwar 2021, "Hiding among the clones", Theorem 3.2, bounded from both sides.
 
     >>> from discreet.privacy import pure
     >>> pure(1).shuffled(10_000).epsilon(delta=1e-6) < 0.1
     True
     """
-    from discreet.privacy._currency import as_pure
-
-    if as_pure(loss) is None or loss.relation == "add_remove":
-        raise ParameterError("only a local loss of pure epsilon, valid under substitution, is amplified by shuffling")
-    return Shuffled(whole(n, "n"), loss)
+    return Shuffled(n, loss)
 
 
 def group(loss: Loss, k: int) -> Loss:
     """Group privacy: the loss of `k` people who change together.
 
-    Raises `ParameterError` unless k ≥ 1. Source: Dwork and Roth 2014, Theorem 2.2, with δ·(e^{kε}−1)/(e^ε−1).
+    Raises `ParameterError` unless 1 ≤ k ≤ 10¹⁵. Source: Vadhan 2017, "The complexity of differential privacy", Lemma
+    2.2, with its sum kept: (kε, δ·(e^{kε}−1)/(e^ε−1)).
 
     >>> from discreet.privacy import pure, rho
     >>> pure(0.5).group(10).epsilon(), rho(0.5).group(3).rho()
     (5.0, 4.5)
     """
-    size = whole(k, "k")
-    return loss if size == 1 else Group(size, loss)
+    node = Group(k, loss)
+    return loss if node.k == 1 else node
 
 
 def under(loss: Loss, relation: Relation) -> Loss:
@@ -145,14 +188,11 @@ def parallel(losses: Iterable[Loss], relation: Relation = "add_remove") -> Loss:
 
     Which part a record belongs to is a function of that record alone, chosen without looking at the data. Under
     add/remove the worst part counts once; under substitution a record may move, so the worst part counts twice.
-    The losses must be valid for add/remove: a part gains or loses a record. Source: McSherry 2009, Theorem 4.
+    The losses must be valid for add/remove: a part gains or loses a record. Raises `ParameterError` for others, and
+    without any. Source: McSherry 2009, Theorem 4.
 
     >>> from discreet.privacy import pure
     >>> pure(1).parallel(pure(2)).epsilon(), pure(1).parallel(pure(2), relation="substitute").epsilon()
     (2.0, 4.0)
     """
-    terms, wanted = tuple(losses), checked_relation(relation)
-    if not all(isinstance(term, Loss) for term in terms):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError("parallel takes losses")
-    joined(("add_remove", *(term.relation for term in terms)))
-    return Parallel(terms, wanted)
+    return Parallel(tuple(losses), relation)

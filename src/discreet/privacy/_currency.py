@@ -1,4 +1,4 @@
-"""What a loss costs in each currency, exactly: ε, (ε, δ), (ρ, δ), (μ², δ); and whether it fits a budget.
+"""What a loss costs in each currency, exactly: ε, (ε, δ), (ρ, δ), (μ², δ).
 
 Each reading is a pure function over nodes and adds up over sums, whatever was chosen adaptively. `None` says that the
 node has no such meaning, which is never an error here: the caller decides whether to refuse. Where a constant is not
@@ -31,7 +31,7 @@ from discreet.privacy._nodes import (
 )
 from discreet.privacy._rounding import log_bounds, to_fraction_up, up
 
-__all__ = ["CURRENCIES", "as_approx", "as_mu", "as_pure", "as_rho", "currency", "in_currency", "left", "parts"]
+__all__ = ["CURRENCIES", "as_approx", "as_mu", "as_pure", "as_rho", "in_currency", "parts"]
 
 Pair = tuple[Fraction, Fraction]
 _ZERO = Fraction(0)
@@ -50,7 +50,7 @@ def as_pure(loss: Loss) -> Fraction | None:
     """The ε of pure differential privacy, if the loss has one."""
     match loss:
         case Sampled(rate, _, term):
-            each = as_pure(term)
+            each = as_pure(term) if rate else _ZERO
             return None if each is None else _sampled_epsilon(rate, each)
         case Shuffled(_, term):
             return as_pure(term)
@@ -82,7 +82,8 @@ def as_approx(loss: Loss) -> Pair | None:
         case Shuffled(_, term):
             return as_approx(term)
         case Sampled(rate, _, term):
-            return _mapped(as_approx(term), lambda eps, delta: (_sampled_epsilon(rate, eps), rate * delta))
+            pair = as_approx(term) if rate else (_ZERO, _ZERO)
+            return _mapped(pair, lambda eps, delta: (_sampled_epsilon(rate, eps), rate * delta))
         case Group(k, term):
             return _mapped(as_approx(term), lambda eps, delta: _grouped(k, eps, delta))
         case Substituted(term):
@@ -100,8 +101,9 @@ def as_rho(loss: Loss) -> Pair:
 
     ε-DP is ε²/2-zCDP (Bun and Steinke 2016, Proposition 1.4), ε-bounded range is ε²/8 (Cesar and Rogers 2021, Lemma
     3.4), Gaussian noise is 1/2σ² (Proposition 1.6), the discrete one too (Canonne, Kamath and Steinke 2020, Theorem
-    4). (ε, δ)-DP is ε-DP off an event of probability δ (Kairouz, Oh and Viswanath 2015, Theorem 3.4). ρ and δ add
-    (Bun and Steinke, Lemma 8.2); a group of k costs k²ρ (Proposition 1.9). Sampling is charged as if it were not there.
+    4). (ε, δ)-DP is ε-DP off an event of probability δ (the decomposition of Kairouz, Oh and Viswanath 2015). ρ and δ
+    add (Bun and Steinke, Lemma 8.2); a group of k costs k²ρ (Proposition 1.9). Sampling is charged as if it were not
+    there.
     """
     match loss:
         case Rho(rho, delta):
@@ -119,6 +121,8 @@ def as_rho(loss: Loss) -> Pair:
         case Sum(terms):
             pairs = [as_rho(term) for term in terms]
             return sum((r for r, _ in pairs), _ZERO), sum((d for _, d in pairs), _ZERO)
+        case Times(0, _):
+            return _ZERO, _ZERO
         case Times(count, term):
             rho, delta = as_rho(term)
             return count * rho, count * delta
@@ -141,9 +145,9 @@ def as_rho(loss: Loss) -> Pair:
 def as_mu(loss: Loss) -> Pair | None:
     """(μ², δ) of Gaussian differential privacy off an event of probability δ, if the loss has one.
 
-    μ² adds (Dong, Roth and Su 2022, Corollary 3.3). ε-DP is μ-GDP with μ = 2Φ⁻¹(e^ε/(1+e^ε)): the trade-off curve of
-    ε-DP is straight on both sides of its corner, where this Gaussian one meets it, and a convex curve lies below its
-    chords. (ε, δ)-DP is ε-DP off an event of probability δ.
+    μ² adds (Dong, Roth and Su 2022, composition of Gaussian trade-off functions). ε-DP is μ-GDP with μ =
+    2Φ⁻¹(e^ε/(1+e^ε)): the curve of ε-DP is straight on both sides of its corner, where this Gaussian one meets
+    it, and a convex curve lies below its chords. (ε, δ)-DP is ε-DP off an event of probability δ.
     """
     match loss:
         case Mu(squared, delta):
@@ -162,18 +166,6 @@ def as_mu(loss: Loss) -> Pair | None:
             return _scaled(_worst(as_mu(term) for term in terms), 1 if relation == "add_remove" else 2)
         case _:
             return _mapped(as_approx(loss), lambda eps, delta: (_mu_of_pure(eps), delta))
-
-
-def currency(budget: Loss) -> str:
-    """The currency that a budget fixes: ``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``.
-
-    A sum is read in the narrowest currency that holds it.
-    """
-    if as_pure(budget) is not None and not isinstance(budget, Approx):
-        return "pure"
-    if as_approx(budget) is not None:
-        return "approx"
-    return "rho" if as_mu(budget) is None else "mu"
 
 
 def in_currency(loss: Loss, name: str) -> Loss:
@@ -210,14 +202,6 @@ def in_currency(loss: Loss, name: str) -> Loss:
     raise ParameterError(f"unknown currency {name!r}; known are {', '.join(CURRENCIES)}")
 
 
-def left(budget: Loss, spent: Loss) -> Loss:
-    """What a budget still allows after `spent`, never below zero, as one node of the budget's currency."""
-    name = currency(budget)
-    whole, gone = in_currency(budget, name), in_currency(spent, name)
-    rest = [max(a - b, _ZERO) for a, b in zip(parts(whole), parts(gone), strict=True)]
-    return CURRENCIES[name](*rest)
-
-
 def parts(loss: Loss) -> tuple[Fraction, ...]:
     """The numbers that add up, of a node of a currency."""
     match loss:
@@ -240,7 +224,7 @@ def _sampled_epsilon(rate: Fraction, eps: Fraction) -> Fraction:
 
 
 def _grouped(k: int, eps: Fraction, delta: Fraction) -> Pair | None:
-    """(kε, δ(e^{kε}−1)/(e^ε−1)): Dwork and Roth 2014, Theorem 2.2, before its last step."""
+    """(kε, δ(e^{kε}−1)/(e^ε−1)): Vadhan 2017, "The complexity of differential privacy", Lemma 2.2, its sum kept."""
     if delta == 0 or eps == 0:
         return k * eps, min(k * delta, Fraction(1))
     near = up(eps)
@@ -282,6 +266,8 @@ def _worst(pairs: Iterable[Pair | None]) -> Pair | None:
 
 
 def _scaled(pair: Pair | None, count: int) -> Pair | None:
+    if count == 0:
+        return _ZERO, _ZERO
     return None if pair is None else (count * pair[0], count * pair[1])
 
 

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.privacy._currency import currency, in_currency, parts
+from discreet.privacy._budget import budget_of
+from discreet.privacy._currency import in_currency, parts
+from discreet.privacy._interpret import certified_epsilon
 from discreet.privacy._loss import Loss
 
 __all__ = ["Gauge", "gauge_of", "verdict_of"]
@@ -25,8 +27,7 @@ def gauge_of(budget: Loss) -> Gauge:
     >>> gauge_of(pure(2))(pure(1), True) == -math.log(2), gauge_of(approx(1, 1e-6))(100 * pure(1), False) > 0
     (True, True)
     """
-    name = currency(budget)
-    allowed = parts(in_currency(budget, name))
+    name, allowed = budget_of(budget)
     if name == "approx" and allowed[1] > 0 and allowed[0] > 0:
         return lambda loss, near: _by_epsilon(loss, *allowed, near=near)
 
@@ -54,7 +55,7 @@ def _by_epsilon(loss: Loss, epsilon: Fraction, delta: Fraction, *, near: bool) -
             return math.log(low / allowed)
         if low > allowed or high < allowed:
             return math.log(max(math.sqrt(low) * math.sqrt(high) or high, 1e-300) / allowed)
-    return math.log(max(loss.epsilon(delta), 1e-300) / allowed)
+    return math.log(max(certified_epsilon(loss, delta), 1e-300) / allowed)
 
 
 def _ratio(spent: Fraction, allowed: Fraction) -> float:

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import ParameterError
 from discreet.privacy._amplified import grouped_curve
+from discreet.privacy._budget import budget_of
 from discreet.privacy._checks import at_least_zero
 from discreet.privacy._checks import delta as checked_delta
 from discreet.privacy._closed import closed_curve
 from discreet.privacy._combinators import Group, Substituted
-from discreet.privacy._currency import as_approx, currency, in_currency, parts
+from discreet.privacy._currency import as_approx, in_currency, parts
 from discreet.privacy._curves import Bounds, Curve, best
 from discreet.privacy._loss import Loss, Sum, Times
 from discreet.privacy._normal import normal
 from discreet.privacy._rounding import down, log_bounds, up
 from discreet.rational import Number
 
-__all__ = ["bounds", "curve_of", "delta", "epsilon", "fits"]
+__all__ = ["bounds", "certified_epsilon", "curve_of", "delta", "epsilon", "fits"]
 
 
 def curve_of(loss: Loss, gap: float = 1e-3, *, upper: bool = False) -> Curve:
@@ -118,17 +120,23 @@ def _exp_down(log_value: float) -> float:
     return max(0.0, math.exp(log_value) * (1 - 2.0**-50 * (1 + abs(log_value)))) if log_value > -745 else 0.0
 
 
+@lru_cache(maxsize=16)
+def certified_epsilon(loss: Loss, delta: Fraction) -> float:
+    """`epsilon`, remembered: a search that tried a loss asks once more whether it fits."""
+    return epsilon(loss, delta)
+
+
 def fits(loss: Loss, budget: Loss) -> bool:
     """Whether the loss is within the budget. See `Loss.fits`."""
-    name = currency(budget)
-    whole = parts(in_currency(budget, name))
+    name, allowed = budget_of(budget)
+    _ = loss.relation  # refuses a sample of a loss that is valid for other neighbours
     try:
-        one = parts(in_currency(loss, name))
+        spent = parts(in_currency(loss, name))
     except ParameterError:
-        one = None
-    if one is not None and all(a <= b for a, b in zip(one, whole, strict=True)):
+        spent = None
+    if spent is not None and all(a <= b for a, b in zip(spent, allowed, strict=True)):
         return True
-    if name != "approx" or (one is not None and not isinstance(loss, Sum | Times)):
+    if name != "approx" or allowed[1] == 0 or (spent is not None and not isinstance(loss, Sum | Times)):
         return False
-    eps, at = whole
-    return 0 < at < 1 and Fraction(min(epsilon(loss, at), 1e300)) <= eps
+    found = certified_epsilon(loss, allowed[1])
+    return math.isfinite(found) and Fraction(found) <= allowed[0]

@@ -7,14 +7,16 @@ groups, shuffling) in `_combinators.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.privacy._unit import Relation, joined
+from discreet.privacy._checks import check_whole
+from discreet.privacy._unit import Relation
 from discreet.rational import Number
 
-__all__ = ["Loss", "Sum", "Times"]
+__all__ = ["Loss", "Sum", "Times", "check_losses"]
 
 
 class Loss:
@@ -54,7 +56,7 @@ class Loss:
         if isinstance(count, bool) or not isinstance(count, int):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         if count < 0:
-            raise ParameterError(f"a loss can be taken a whole number of times, 0 or more, got {count}")
+            raise ParameterError("a loss can be taken a whole number of times, 0 or more")
         return Times(count, self)
 
     __rmul__ = __mul__
@@ -167,7 +169,9 @@ class Loss:
     def fits(self, budget: Loss) -> bool:
         """Whether a release of this loss stays within the budget.
 
-        Decided exactly in the budget's own currency where the loss has a value there. A composition that does not fit
+        The budget is stated in one currency: `pure`, `approx`, `rho` or `mu`, or sums and multiples of one of them; for
+        others `ParameterError` is raised, as they are known from above only. Decided exactly in that currency where the
+        loss has a value there. A composition that does not fit
         so, against a budget with a δ, fits if its certified ε at that δ does; that holds for schedules fixed in
         advance, and a ledger, whose spends are chosen one after another, never relies on it.
         """
@@ -182,19 +186,28 @@ class Loss:
         return explain(self)
 
 
+def check_losses(terms: Iterable[object]) -> None:
+    """Raises `ParameterError` unless all are losses."""
+    for term in terms:
+        if not isinstance(term, Loss):
+            raise ParameterError(f"a loss is built from losses, such as dp.pure(1), got {type(term).__name__}")
+
+
 @dataclass(frozen=True, slots=True)
 class Sum(Loss):
     """Several releases about the same people, the later ones possibly chosen after seeing the earlier.
 
-    Raises `ParameterError` if its terms protect neighbours of different kinds.
+    Raises `ParameterError` if a term is not a loss, or if the terms protect neighbours of different kinds.
     """
 
     terms: tuple[Loss, ...]
     neighbours: Relation | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        losses = [term for term in self.terms if isinstance(term, Loss)]  # pyright: ignore[reportUnnecessaryIsInstance]
-        object.__setattr__(self, "neighbours", joined([loss.relation for loss in losses]))
+        from discreet.privacy._relations import common_relation
+
+        check_losses(self.terms)
+        object.__setattr__(self, "neighbours", common_relation(self.terms))
 
 
 def _added(first: Loss, second: Loss) -> Sum:
@@ -203,13 +216,25 @@ def _added(first: Loss, second: Loss) -> Sum:
     left = first.terms if isinstance(first, Sum) else (first,)
     right = second.terms if isinstance(second, Sum) else (second,)
     object.__setattr__(total, "terms", left + right)
-    object.__setattr__(total, "neighbours", joined((first.relation, second.relation)))
+    neighbours = first.relation
+    if second.relation != neighbours:
+        from discreet.privacy._relations import common_relation
+
+        neighbours = common_relation((first, second))
+    object.__setattr__(total, "neighbours", neighbours)
     return total
 
 
 @dataclass(frozen=True, slots=True)
 class Times(Loss):
-    """The same loss, `count` times."""
+    """The same loss, `count` times: 0 to 10¹⁵, also as a product with counts and group sizes within it."""
 
     count: int
     term: Loss
+
+    def __post_init__(self) -> None:
+        from discreet.privacy._size import check_size
+
+        check_losses((self.term,))
+        check_whole(self, "count", 0)
+        check_size(self)

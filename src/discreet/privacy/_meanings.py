@@ -25,8 +25,9 @@ def tradeoff(loss: Loss, alpha: Number) -> float:
     """The least type II error of any test between neighbours with type I error `alpha`, rounded down.
 
     Raises `ParameterError` unless 0 ≤ alpha ≤ 1. For Gaussian losses it is Φ(Φ⁻¹(1−α) − μ); otherwise the best of the
-    lines max(1 − δ − e^ε α, e^{−ε}(1 − δ − α)) (Wasserman and Zhou 2010, Theorem 2.4; Dong, Roth and Su 2022,
-    Proposition 2.12). Each line is valid by itself, so the search for the best ε need not be exact.
+    lines max(1 − δ − e^ε α, e^{−ε}(1 − δ − α)) (Wasserman and Zhou 2010 for one (ε, δ); Dong, Roth and Su 2022, the
+    duality of f-DP with a family of (ε, δ)). Each line is valid by itself, so the search for the best ε need not be
+    exact.
 
     >>> from discreet.privacy import mu, pure
     >>> round(mu(1).tradeoff(0.05), 4), round(pure(1).tradeoff(0.05), 4)

@@ -26,7 +26,7 @@ from discreet.privacy._nodes import (
     Rho,
 )
 from discreet.privacy._normal import normal
-from discreet.privacy._rounding import up
+from discreet.privacy._rounding import log_bounds, up
 
 __all__ = ["RenyiCurve", "divergence", "renyi_curve", "total"]
 
@@ -152,13 +152,15 @@ def _pure(eps: float, order: float) -> float:
 
 
 def _response(p: Fraction, k: int, order: float) -> float:
+    """p·e^{(α−1)r} + other·e^{−(α−1)r} + the rest, r = ln(p/other): it grows with |r|, so r is moved away from 0."""
     other = (1 - p) / (k - 1)
-    ratio = math.log(float(p / other))
-    rest = 1 - p - other
-    parts = [(math.log(float(p)), ratio), (math.log(float(other)), -ratio)]
-    if rest:
-        parts.append((math.log(float(rest)), 0.0))
+    low, high = log_bounds(p / other)
+    ratio = high if high > -low else low
     bound = order * ratio * ratio / 2 * _SAFE
+    rest = 1 - p - other
+    parts = [(log_bounds(p)[1], ratio), (log_bounds(other)[1], -ratio)]
+    if rest:
+        parts.append((log_bounds(rest)[1], 0.0))
     return min(_log_moment(order, *parts), bound) if order - 1 > 1e-6 else bound
 
 

@@ -1,7 +1,7 @@
 """A one-dimensional search for the last value that a budget allows.
 
 Which way the cost goes is seen from two probes. Then ln(cost / budget) is followed over ln x by secants, for it is
-nearly straight there, and a bracket is kept: one value that fits, one that does not.
+nearly straight there (a parabola follows the rest), and a bracket is kept: one value that fits, one that does not.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from discreet.errors import ParameterError
@@ -21,7 +21,7 @@ __all__ = ["Probe", "Range", "Search"]
 _TOLERANCE = 1e-4
 _LEAP = math.log(64)
 _MOST_PROBES = 200
-_NEAR = 0.05  # in ln x: then the rough gauge would seldom decide
+_NEAR = 0.3  # as an excess: from there on the next guess is too good for a rough gauge to decide
 
 
 @dataclass
@@ -68,17 +68,18 @@ class Search:
     def __init__(self, make_loss: Callable[[Any], Loss], gauge: Gauge, limits: Range) -> None:
         self.make_loss, self.gauge, self.limits = make_loss, gauge, limits
         self.probes: list[Probe] = []
+        self.pushes = 0
 
     def run(self) -> float:
         """The last value that fits."""
         good, bad = self._around()
         while not self._close(good, bad) and len(self.probes) < _MOST_PROBES:
-            near = abs(good.at - bad.at) < _NEAR
-            probe = self._probe(self._between(good, bad), near=near)
+            probe = self._probe(self._between(good, bad))
             good, bad = (probe, bad) if probe.fits else (good, probe)
         return good.x
 
-    def _probe(self, x: float, *, near: bool = False) -> Probe:
+    def _probe(self, x: float) -> Probe:
+        near = any(abs(probe.excess) < _NEAR for probe in self.probes)
         probe = Probe(x, self.gauge(self.make_loss(x), near))
         self.probes.append(probe)
         return probe
@@ -129,7 +130,7 @@ class Search:
         upward = (rise > 0) == first.fits
         near = last if upward else first
         needed = 1.2 * abs(near.excess) * (last.at - first.at) / abs(rise)
-        return upward, min(max(needed, 0.05), _LEAP)
+        return upward, min(max(needed, 0.01), _LEAP)
 
     def _close(self, good: Probe, bad: Probe) -> bool:
         if self.limits.whole:
@@ -139,23 +140,34 @@ class Search:
     def _between(self, good: Probe, bad: Probe) -> float:
         """Where to look next: by secant; a little past it, once it is too near to one end; sometimes in the middle."""
         left, right = sorted((good.at, bad.at))
-        recent = self.probes[-8:]
-        at = self._secant(self.probes[-2], self.probes[-1], left, right) or self._secant(good, bad, left, right)
+        at = (
+            self._curved(left, right)
+            or self._secant(self.probes[-2], self.probes[-1], left, right)
+            or self._secant(good, bad, left, right)
+        )
         if at is None or (len(self.probes) > 16 and len(self.probes) % 3 == 0):
             at = (left + right) / 2
         else:
             grain = 1 / good.x if self.limits.whole else _TOLERANCE
-            close = sum(abs(probe.at - at) < 4 * grain for probe in recent)
-            push = 0.7 * grain * 2 ** max(0, close - 2)
-            if at - left < grain / 2:
-                at = min(left + push, (left + right) / 2)
-            elif right - at < grain / 2:
-                at = max(right - push, (left + right) / 2)
+            push = 0.9 * grain * 2**self.pushes
+            if min(at - left, right - at) < 0.8 * grain:
+                self.pushes += 1
+                at = left + push if at - left < right - at else right - push
+                at = at if left < at < right else (left + right) / 2
         low, high = sorted((good.x, bad.x))
         if self.limits.whole:
             return min(max(round(math.exp(at)), low + 1), high - 1)
         x = float(f"{math.exp(at):.7g}")
         return x if low < x < high else math.sqrt(low) * math.sqrt(high)
+
+    def _curved(self, left: float, right: float) -> float | None:
+        """Where the parabola through the last three probes, ln x over excess, has excess 0; unless these are close."""
+        last = self.probes[-3:]
+        steps = [abs(a.excess - b.excess) for a, b in combinations(last, 2)]
+        if len(last) < 3 or not all(math.isfinite(step) and step > 1e-3 for step in steps):
+            return None
+        at = sum(a.at * math.prod(b.excess / (b.excess - a.excess) for b in last if b is not a) for a in last)
+        return at if left <= at <= right else None
 
     @staticmethod
     def _secant(a: Probe, b: Probe, left: float, right: float) -> float | None:

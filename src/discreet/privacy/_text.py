@@ -83,6 +83,13 @@ def _written(value: object) -> object:
 
 def from_json(data: object) -> Loss:
     """The inverse of `to_json`; raises `ParameterError` on anything else."""
+    try:
+        return _node(data)
+    except RecursionError:
+        raise ParameterError("this privacy loss is nested too deeply to be read") from None
+
+
+def _node(data: object) -> Loss:
     if not isinstance(data, dict):
         raise _foreign()
     fields = cast("dict[object, object]", data)
@@ -90,7 +97,9 @@ def from_json(data: object) -> Loss:
     if not isinstance(kind, str) or kind not in _FLAT or set(fields) != {"kind", *_FLAT[kind][1]}:
         raise _foreign()
     node, names = _FLAT[kind]
-    return node(*(_READERS[name](fields[name]) for name in names))
+    loss = node(*(_READERS[name](fields[name]) for name in names))
+    _ = loss.relation  # refuses a sample of a loss that is valid for other neighbours
+    return loss
 
 
 def _foreign() -> ParameterError:
@@ -100,31 +109,17 @@ def _foreign() -> ParameterError:
 def _fraction(text: object) -> Fraction:
     if not isinstance(text, str):
         raise _foreign()
-    value = rational(text, "a privacy loss")
-    if value < 0:
-        raise ParameterError("a privacy loss cannot be negative")
-    return value
+    return rational(text, "a privacy loss")
 
 
-def _number(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise _foreign()
-    return value
+def _as_is(value: object) -> object:
+    return value  # the node checks it
 
 
 def _list(value: object) -> list[object]:
     if not isinstance(value, list):
         raise _foreign()
     return cast("list[object]", value)
-
-
-def _word(*allowed: str) -> Callable[[object], str]:
-    def read(value: object) -> str:
-        if value not in allowed:
-            raise _foreign()
-        return cast("str", value)
-
-    return read
 
 
 def _fractions(value: object) -> tuple[Fraction, ...]:
@@ -136,11 +131,9 @@ _READERS: dict[str, Callable[[object], object]] = {
         ("epsilon", "delta", "rho", "mu_squared", "noise", "scale", "sigma", "p", "rate"),
         cast("Callable[[object], object]", _fraction),
     ),
-    **dict.fromkeys(("sensitivity", "k", "n", "count"), cast("Callable[[object], object]", _number)),
-    "term": from_json,
-    "terms": lambda value: tuple(from_json(each) for each in _list(value)),
-    "scheme": _word("poisson", "without_replacement"),
-    "relation": _word("add_remove", "substitute"),
+    **dict.fromkeys(("sensitivity", "k", "n", "count", "scheme", "relation"), _as_is),
+    "term": _node,
+    "terms": lambda value: tuple(_node(each) for each in _list(value)),
     "orders": _fractions,
     "values": _fractions,
     "points": lambda value: tuple(_fractions(each) for each in _list(value)),

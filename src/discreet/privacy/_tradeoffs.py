@@ -26,8 +26,8 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[Number, Number]]) -> L
 
     `f` is a convex, decreasing function of α in [0, 1] with f(α) ≤ 1 − α, or a table of its corners (α, f(α)) from
     α = 0 on, joined by straight lines. Neighbours come in both orders, so what holds is the larger of f and its
-    inverse (Dong, Roth and Su 2022, Proposition 2.4), and that is kept. Of a function, the tangent-like lines between
-    200 samples are kept, which lie below a convex f: never cheaper than f, and close to it.
+    inverse (Dong, Roth and Su 2022, on symmetric trade-off functions): it is kept. Of a function, the tangent-like
+    lines between 200 samples are kept, which lie below a convex f: never cheaper than f, and close to it.
 
     Raises `ParameterError` if f is not convex, not decreasing, or leaves [0, 1 − α].
 

@@ -13,23 +13,26 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
+from discreet.privacy._budget import budget_of, left
 from discreet.privacy._checks import delta as checked_delta
 from discreet.privacy._checks import positive
-from discreet.privacy._currency import CURRENCIES, currency, in_currency, parts
+from discreet.privacy._currency import in_currency, parts
 from discreet.privacy._loss import Loss, Sum, Times
 from discreet.privacy._nodes import Approx, Pure
 from discreet.privacy._renyi import RenyiCurve
 from discreet.privacy._rounding import log_bounds, up
+from discreet.privacy._unit import Relation, checked_relation
 from discreet.rational import Number
 
 __all__ = ["Filter", "Odometer"]
 
 _THEOREMS = {
-    "pure": "Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.1: sums of epsilon",
-    "approx": "Rogers, Roth, Ullman and Vadhan 2016, Theorem 3.1: sums of epsilon and of delta",
-    "rho": "Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 1: sums of rho and of delta",
+    "pure": "Rogers, Roth, Ullman and Vadhan 2016, basic composition for filters: sums of epsilon",
+    "approx": "Rogers, Roth, Ullman and Vadhan 2016, basic composition for filters: sums of epsilon and of delta",
+    "rho": "Whitehouse, Ramdas, Rogers and Wu 2023, the filter for zCDP: sums of rho and of delta",
     "mu": "Smith and Thakurta 2022 (Fully adaptive composition for Gaussian differential privacy): sums of mu squared",
-    "advanced": "Whitehouse, Ramdas, Rogers and Wu 2023, Theorem 2: sqrt(2 ln(1/slack) S) + S/2, S = sum of squares",
+    "advanced": "Whitehouse, Ramdas, Rogers and Wu 2023, the filter at the rate of advanced composition: "
+    "sqrt(2 ln(1/slack) S) + S/2, S = sum of squares",
 }
 
 
@@ -39,7 +42,11 @@ class Filter:
 
     ``rate="basic"`` adds up in the currency of the budget. ``rate="advanced"``, for an (ε, δ) budget, adds up ρ: it
     keeps `slack` of the δ for the conversion (half, unless said otherwise) and lets ε grow like a square root. Raises
-    `ParameterError` for a budget without a δ there.
+    `ParameterError` for a budget without a δ there, and for one that is not stated in a currency (`budget_of`).
+
+    What is spent is one number, which no longer knows for which neighbours. So a filter adds losses that hold for
+    whatever its budget protects (``loss.relation`` is None), and others if it is told its `relation`: those of the
+    same, and under ``"substitute"`` those for add/remove as groups of two. It refuses the rest.
 
     >>> from discreet.privacy import approx, pure
     >>> basic, advanced = Filter(approx(5, 1e-6)), Filter(approx(5, 1e-6), rate="advanced", slack=1e-6)
@@ -51,8 +58,12 @@ class Filter:
     budget: Loss
     rate: Literal["basic", "advanced"] = "basic"
     slack: Number | None = None
+    relation: Relation | None = None
 
     def __post_init__(self) -> None:
+        budget_of(self.budget)
+        if self.relation is not None:
+            checked_relation(self.relation)
         if self.rate not in ("basic", "advanced"):
             raise ParameterError(f"rate must be 'basic' or 'advanced', got {self.rate!r}")
         if self.rate == "advanced":
@@ -66,7 +77,7 @@ class Filter:
     @property
     def currency(self) -> str:
         """What is added up."""
-        return "rho" if self.rate == "advanced" else currency(self.budget)
+        return "rho" if self.rate == "advanced" else budget_of(self.budget)[0]
 
     @property
     def theorem(self) -> str:
@@ -79,8 +90,11 @@ class Filter:
         return in_currency(Times(0, Pure(Fraction(0))), self.currency)
 
     def add(self, spent: Loss, following: Loss) -> Loss:
-        """What is spent after one more release, as one node; raises `ParameterError` if it has no such value."""
-        return in_currency(Sum((spent, following)), self.currency)
+        """What is spent after one more release, as one node.
+
+        Raises `ParameterError` if it has no value in the currency, or is for neighbours other than the filter's.
+        """
+        return in_currency(Sum((self._meant(spent), self._meant(following))), self.currency)
 
     def fits(self, spent: Loss, following: Loss) -> bool:
         """Whether `following` may be released after `spent`, decided before its noise is drawn."""
@@ -89,14 +103,16 @@ class Filter:
         except ParameterError:
             return False
         if self.rate == "basic":
-            whole = parts(in_currency(self.budget, self.currency))
-            return all(a <= b for a, b in zip(after, whole, strict=True))
+            return all(a <= b for a, b in zip(after, budget_of(self.budget)[1], strict=True))
         # The ρ at which this would fail is fixed in advance, so stopping before it is the filter for ρ, and what it
         # guarantees converts to (ε, slack) as any ρ does. That is never more than ρ + 2√(ρ ln(1/slack)), the theorem's.
         rho, leaked = after
         eps, at = self._eps_delta()
         slack = at / 2 if self.slack is None else checked_delta(self.slack)
-        return leaked <= at - slack and (rho == 0 or Fraction(min(_converted(rho, slack), 1e300)) <= eps)
+        if leaked > at - slack or rho == 0:
+            return leaked <= at - slack
+        converted = _converted(rho, slack)
+        return math.isfinite(converted) and Fraction(converted) <= eps
 
     def left(self, spent: Loss) -> Loss:
         """What a basic filter still allows, never below zero; raises `ParameterError` for an advanced one."""
@@ -104,8 +120,18 @@ class Filter:
             raise ParameterError(
                 "an advanced filter has no remainder in epsilon; ask fits for the spend you have in mind"
             )
-        whole, gone = parts(in_currency(self.budget, self.currency)), parts(in_currency(spent, self.currency))
-        return CURRENCIES[self.currency](*(max(a - b, Fraction(0)) for a, b in zip(whole, gone, strict=True)))
+        return left(self.budget, self._meant(spent))
+
+    def _meant(self, loss: Loss) -> Loss:
+        """The loss for the neighbours of the filter."""
+        if loss.relation is None or loss.relation == self.relation:
+            return loss
+        if self.relation is None:
+            raise ParameterError(
+                f"this loss is for neighbours by {loss.relation}; say what the budget protects, "
+                f"Filter(budget, relation={loss.relation!r}), so that a loss for others is not added to it"
+            )
+        return loss.under(self.relation)
 
     def _eps_delta(self) -> tuple[Fraction, Fraction]:
         if not isinstance(self.budget, Approx):
@@ -126,7 +152,7 @@ class Odometer:
     Rungs j = 0, 1, … hold budgets first·2^j and a share δ/((j+1)(j+2)) of `delta`, which add up to it. With losses
     of ρ_n so far, e^{λL_n − λ(λ+1)Σρ} is a supermartingale, so by Ville's inequality the loss never
     exceeds ρ_j + 2√(ρ_j ln(1/δ_j)) while Σρ ≤ ρ_j; the first rung that holds what was spent is the bound. It costs a
-    little over a filter of that size (Whitehouse, Ramdas, Rogers and Wu 2023, Section 5, for finer ones). A δ within
+    little over a filter of that size (Whitehouse, Ramdas, Rogers and Wu 2023 have finer ones). A δ within
     the losses comes on top.
 
     >>> from discreet.privacy import pure

@@ -54,9 +54,8 @@ class Views:
 
     def delta(self, epsilon: float) -> float:
         """The δ of the adversary's best strategy at ε, over both orders of the worlds."""
-        growth = math.exp(epsilon)
         sides = (zip(self.p, self.q, strict=True), zip(self.q, self.p, strict=True))
-        return max(math.fsum(max(a - growth * b, 0.0) for a, b in side) for side in sides)
+        return max(math.fsum(max(a - _grown(b, epsilon), 0.0) for a, b in side) for side in sides)
 
 
 def views(adversary: Adversary, rounds: int) -> Views:
@@ -123,13 +122,21 @@ def empirical_delta(
     if min(half_first, half_second) < 2:
         raise ParameterError("empirical_delta needs 4 games or more in each world")
     seen, other = Counter(first[:half_first]), Counter(second[:half_second])
-    scale = math.exp(epsilon) * half_first / half_second
-    event = {outcome for outcome, count in seen.items() if count > scale * other[outcome]}
+    event = {
+        outcome for outcome, count in seen.items() if count * half_second > _grown(other[outcome] * half_first, epsilon)
+    }
     hits, trials = sum(each in event for each in first[half_first:]), len(first) - half_first
     misses, others = sum(each in event for each in second[half_second:]), len(second) - half_second
     low = 0.0 if hits == 0 else float(betaincinv(hits, trials - hits + 1, false_alarm / 2))
     high = 1.0 if misses == others else float(betaincinv(misses + 1, others - misses, 1 - false_alarm / 2))
-    return max(0.0, low - math.exp(epsilon) * high)
+    return max(0.0, low - _grown(high, epsilon))
+
+
+def _grown(mass: float, epsilon: float) -> float:
+    """e^ε times a number, ``inf`` where that passes the floats."""
+    if mass == 0:
+        return 0.0
+    return math.exp(epsilon) * mass if epsilon < 700 else math.exp(min(epsilon + math.log(mass), 709.0))
 
 
 def _law(move: Round, x: object) -> Mapping[Hashable, float]:

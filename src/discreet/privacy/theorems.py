@@ -26,6 +26,8 @@ __all__ = [
     "renyi_divergence",
 ]
 
+_LARGEST_EXPONENT = 709.0
+
 
 def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
     """Several (ε, δ), even chosen adaptively, are (Σε, Σδ): Dwork and Roth 2014, Theorem 3.16.
@@ -48,7 +50,7 @@ def advanced_composition(epsilon: float, delta: float, k: int, slack: float) -> 
     eps, each, count, spare = _epsilon(epsilon), _delta(delta), _count(k), _delta(slack, "slack")
     if spare == 0:
         raise ParameterError("slack must be greater than 0: without it, only k * epsilon holds")
-    growth = math.expm1(eps) if eps < 700 else math.inf
+    growth = math.expm1(eps) if eps < _LARGEST_EXPONENT else math.inf
     advanced = math.sqrt(2 * count * math.log(1 / spare)) * eps + count * eps * growth
     if count * eps <= advanced:
         return count * eps, count * each
@@ -78,7 +80,9 @@ def kl_of_pure(epsilon: float, *, tight: bool = True) -> float:
     (0.462, 1.718)
     """
     eps = _epsilon(epsilon)
-    return eps * math.tanh(eps / 2) if tight else eps * math.expm1(eps)
+    if tight:
+        return eps * math.tanh(eps / 2)
+    return eps * math.expm1(eps) if eps < _LARGEST_EXPONENT else math.inf
 
 
 def max_divergence(p: Sequence[float], q: Sequence[float]) -> float:
@@ -129,8 +133,8 @@ def renyi_divergence(p: Sequence[float], q: Sequence[float], order: float) -> fl
         return kl_divergence(p, q)
     if order == math.inf:
         return max_divergence(p, q)
-    if not order > 1:
-        raise ParameterError(f"order must be at least 1, got {order!r}")
+    if not 1 < order <= 1e100:
+        raise ParameterError(f"order must be from 1 to 1e100 or inf, got {order!r}")
     first, second = _distributions(p, q)
     pairs = [(a, b) for a, b in zip(first, second, strict=True) if a > 0]
     if any(b == 0 for _, b in pairs):
@@ -154,20 +158,28 @@ def azuma(k: int, alpha: float, beta: float, z: float) -> tuple[float, float]:
 
 
 def group_privacy(epsilon: float, delta: float, k: int, *, tight: bool = True) -> tuple[float, float]:
-    """(kε, δ′) for k people together; δ′ = δ(e^{kε} − 1)/(e^ε − 1), or the looser k·e^{(k−1)ε}·δ.
+    """(kε, δ′) for k people together; δ′ = δ(e^{kε} − 1)/(e^ε − 1), or the looser k·e^{(k−1)ε}·δ; ``inf`` past floats.
 
-    Source: Vadhan 2017, Lemma 2.2; Dwork and Roth 2014, Theorem 2.2.
+    Source: Vadhan 2017, "The complexity of differential privacy", Lemma 2.2, which bounds the sum of its proof, the
+    tight form, by the loose one. (Dwork and Roth 2014, Theorem 2.2, is the case δ = 0.)
 
     >>> [round(group_privacy(0.5, 1, 10, tight=tight)[1]) for tight in (True, False)]
     [227, 900]
     """
     eps, count = _epsilon(epsilon), _count(k)
-    if not delta >= 0:
-        raise ParameterError(f"delta must be at least 0, got {delta!r}")
+    if not 0 <= delta < math.inf:
+        raise ParameterError(f"delta must be finite and at least 0, got {delta!r}")
     if eps == 0:
         return 0.0, count * delta
-    growth = math.expm1(count * eps) / math.expm1(eps) if tight else count * math.exp((count - 1) * eps)
-    return count * eps, growth * delta
+    if delta == 0:
+        return count * eps, 0.0
+    log_growth = _log_expm1(count * eps) - _log_expm1(eps) if tight else math.log(count) + (count - 1) * eps
+    log_delta = log_growth + math.log(delta)
+    return count * eps, math.exp(log_delta) if log_delta < _LARGEST_EXPONENT else math.inf
+
+
+def _log_expm1(x: float) -> float:
+    return math.log(math.expm1(x)) if x < 1 else x + math.log1p(-math.exp(-x))
 
 
 def parallel_composition(epsilons: Iterable[float], relation: Relation = "add_remove") -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.mechanisms import DiscreteLaplace, PartitionSelection
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSelection
 from discreet.privacy import in_words
 from discreet.query._measures import Count, Measure
 from discreet.query._noise import NoiseMechanism
@@ -54,7 +54,8 @@ def _count(number: int, noun: str) -> str:
 def _noise(mechanism: NoiseMechanism) -> str:
     if isinstance(mechanism, DiscreteLaplace):
         return f"discrete Laplace noise of scale {decimal_text(mechanism.scale)} steps"
-    return f"discrete Gaussian noise of sigma {decimal_text(mechanism.sigma)} steps"
+    law = "discrete Gaussian noise" if isinstance(mechanism, DiscreteGaussian) else "rounded Gaussian noise"
+    return f"{law} of sigma {decimal_text(mechanism.sigma)} steps"
 
 
 def _discovery(selection: PartitionSelection) -> str:

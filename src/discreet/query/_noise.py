@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import LedgerError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSelection
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import Loss
 
 __all__ = ["Noise", "NoiseMechanism", "noise_from_json", "noise_to_json"]
 
-NoiseMechanism = DiscreteLaplace | DiscreteGaussian
+NoiseMechanism = DiscreteLaplace | DiscreteGaussian | Gaussian
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ def noise_to_json(mechanism: NoiseMechanism) -> dict[str, str]:
     match mechanism:
         case DiscreteLaplace():
             return {"mechanism": "DiscreteLaplace", "scale": str(mechanism.scale)}
-        case DiscreteGaussian():
-            return {"mechanism": "DiscreteGaussian", "sigma": str(mechanism.sigma)}
+        case DiscreteGaussian() | Gaussian():
+            return {"mechanism": type(mechanism).__name__, "sigma": str(mechanism.sigma)}
 
 
 def noise_from_json(data: Mapping[str, str]) -> NoiseMechanism:
@@ -40,5 +40,7 @@ def noise_from_json(data: Mapping[str, str]) -> NoiseMechanism:
             return DiscreteLaplace(scale=Fraction(scale))
         case {"mechanism": "DiscreteGaussian", "sigma": sigma}:
             return DiscreteGaussian(sigma=Fraction(sigma))
+        case {"mechanism": "Gaussian", "sigma": sigma}:
+            return Gaussian(sigma=Fraction(sigma))
         case _:
             raise LedgerError("the stored release names a mechanism that this version does not know; upgrade discreet")

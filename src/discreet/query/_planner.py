@@ -8,9 +8,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSelection
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.policy import Policy, Table
-from discreet.privacy import Approx, Loss, Pure, Rho, Unit, as_approx, as_rho, currency
+from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, currency, in_currency, parts
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._measures import Measure, lift_aggregates
@@ -97,6 +97,13 @@ def _keys(select: exp.Select, table: Table) -> tuple[GroupKey, ...]:
     return tuple(keys)
 
 
+_KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian]] = {
+    "rho": DiscreteGaussian,
+    "mu": Gaussian,
+}
+"""The noise of each currency; discrete Laplace for both in ε."""
+
+
 def _norms(measure: Measure, bounded: BoundedAggregate, unit: Unit) -> Norms:
     """How far one unit can move a measure, over all its groups together."""
     return bounded_sum(
@@ -108,22 +115,13 @@ def _calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...],
     """Split the spend evenly over the measures and, if keys are private, their discovery."""
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
-    if currency(spend) == "mu":
-        raise ParameterError(
-            "the noise of SQL answers is discrete, and discrete Gaussian noise has no mu; spend dp.pure(epsilon), "
-            "which a budget in mu can hold, or keep the budget in rho and spend dp.rho(mu * mu / 2)"
-        )
-    parts = len(bounded.measures) + bounded.count_units
-    pair = as_approx(spend)
-    main, delta = as_rho(spend) if pair is None else pair
+    shares = len(bounded.measures) + bounded.count_units
+    name = currency(spend)
+    main, delta = (*parts(in_currency(spend, name)), Fraction(0))[:2]
     if main <= 0:
         raise ParameterError("spend must be greater than 0")
-    share = main / parts
-    if pair is None:
-        each: Loss = Rho(share, Fraction(0))
-        kind: type[DiscreteLaplace] | type[DiscreteGaussian] = DiscreteGaussian
-    else:
-        each, kind = Pure(share), DiscreteLaplace
+    share, kind = main / shares, _KINDS.get(name, DiscreteLaplace)
+    each = _priced(name, share, Fraction(0))
     mechanisms = tuple(kind.calibrate(each, limits if limits.l1 else Norms(1, 1)) for limits in norms)
     selection = None
     if bounded.count_units:
@@ -134,14 +132,16 @@ def _calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...],
                 "dp.rho(rho, delta), or list the keys in the policy if they are public"
             )
         touched = table.groups_per_unit * (2 if unit.relation == "substitute" else 1)
-        discovery = Approx(share, delta) if pair is not None else Rho(share, delta)
-        selection = PartitionSelection.calibrate(discovery, keys=touched)
-    charged = _charged(main, delta if selection else Fraction(0), concentrated=pair is None)
-    return Noise(mechanisms, selection, charged)
+        selection = PartitionSelection.calibrate(_priced(name, share, delta), keys=touched)
+    # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
+    return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)))
 
 
-def _charged(main: Fraction, delta: Fraction, *, concentrated: bool) -> Loss:
-    """What the ledger is asked for: the whole spend, less a δ that nothing in this query needs."""
-    if concentrated:
-        return Rho(main, delta)
-    return Approx(main, delta) if delta else Pure(main)
+def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:
+    match name:
+        case "rho":
+            return Rho(main, delta)
+        case "mu":
+            return Mu(main, delta)
+        case _:
+            return Approx(main, delta) if delta else Pure(main)

@@ -119,8 +119,9 @@ def first_step(plan: Plan, tolerance: float) -> float:
 def fitted_step(plan: Plan, wanted: float) -> float:
     """A mesh of about `wanted` that divides the lattice of the most used pair that has one, within the work limit."""
     total = sum(high - low for low, high in plan.spans)
-    wanted = max(wanted, total / CELLS, 16 * plan.width / CELLS, 1e-13)
     lattices = [(count, pair.lattice) for pair, count in plan.parts]
+    widest = max((lattice.spacing for _, lattice in lattices if lattice is not None), default=0.0)
+    wanted = max(wanted, total / CELLS, 16 * plan.width / CELLS, widest / CELLS, 1e-13)
     known = [(count, lattice) for count, lattice in lattices if lattice is not None and lattice.spacing >= wanted]
     if len(plan.parts) == 1 and lattices[0][1] is not None and lattices[0][1].only_atoms:
         return lattices[0][1].spacing
