@@ -1,123 +1,90 @@
-"""Continuous noise rounded exactly. Chances of a false alarm are below 1e-9 per test; the threshold is 1e-12."""
+"""Rounding of continuous noise: exact decisions, exact halves, and no second grid below the first."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.errors import ParameterError
-from discreet.noise import rounded_laplace, rounded_student_t
+from discreet.noise import _rounded_gaussian
 from discreet.noise._exp import exp_bounds
-from discreet.noise._revealed import Uniform, happens, nearest
-from discreet.noise._rounded_laplace import _falling as laplace_chance
-from discreet.noise._rounded_laplace import _Laplace
-from discreet.noise._rounded_student_t import _falling, _rising, _Student
-
-LAWS = {
-    "laplace": (_Laplace, stats.laplace()),
-    "cauchy": (lambda source: _Student(1, source), stats.cauchy()),
-    "student 3": (lambda source: _Student(2, source), stats.t(3, scale=3**-0.5)),
-    "student 5": (lambda source: _Student(3, source), stats.t(5, scale=5**-0.5)),
-}
-PUBLIC = {
-    "laplace": rounded_laplace,
-    "cauchy": lambda c, s: rounded_student_t(c, s, 1),
-    "student 3": lambda c, s: rounded_student_t(c, s, 3),
-    "student 5": lambda c, s: rounded_student_t(c, s, 5),
-}
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_law(law: str) -> None:
-    draws = 15_000
-    fine = np.array([PUBLIC[law](Fraction(0), Fraction(2**40)) for _ in range(draws)], dtype=object)
-    uniform = LAWS[law][1].cdf((fine / 2**40).astype(float))
-    assert stats.kstest(uniform, "uniform").pvalue > 1e-12
-    last_bits = np.bincount((fine % 64).astype(int), minlength=64)
-    assert stats.chisquare(last_bits).pvalue > 1e-12
+@pytest.mark.parametrize("sigma", [Fraction(1, 3), Fraction(64), Fraction(10**9)])
+def test_the_filter_changes_no_draw(sigma, seeded) -> None:
+    sampler = _rounded_gaussian._sampler(sigma)
+    quick, slow = sampler.propose(3000, seeded(4)), sampler.propose(3000, seeded(4), slack=np.inf)
+    assert quick.tolist() == slow.tolist()
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_law_of_coarse_roundings(law: str) -> None:
-    """The grid is as coarse as the noise, and the center is off the grid: each cell has the mass of its interval."""
-    draws, center, scale = 15_000, Fraction(1, 3), Fraction(4)
-    drawn = np.array([PUBLIC[law](center, scale) for _ in range(draws)])
-    edges = np.arange(-4, 5)
-    z = (edges + 0.5 - float(center)) / float(scale)
-    expected = draws * np.diff(np.concatenate([[0], LAWS[law][1].cdf(z), [1]]))
-    observed = np.bincount(np.searchsorted(edges, drawn), minlength=expected.size)
-    assert expected.min() > 100
-    assert stats.chisquare(observed, expected).pvalue > 1e-12
+def test_every_decision_in_exact_arithmetic_gives_the_law(seeded) -> None:
+    """Seeded, so without a false alarm."""
+    drawn = _rounded_gaussian._sampler(Fraction(2)).propose(30_000, seeded(5), slack=np.inf)
+    edges = np.arange(-9, 11) - 0.5
+    expected = np.diff(stats.norm.cdf(edges / 2)) * drawn.size
+    observed = np.bincount(np.clip(drawn + 9, 0, 18), minlength=19)
+    assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-9
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_roundings_are_of_one_real(law: str, seeded: Callable) -> None:
-    """From the same bits, the rounding to any grid is that of the number revealed to 640 bits."""
-    make = LAWS[law][0]
-    for seed in range(100):
-        z = make(seeded(seed))
-        before = z.bracket()
-        for _ in range(9):
-            z.reveal()
-            after = z.bracket()
-            assert before[0] <= after[0] < after[1] <= before[1]
-            before = after
-        for center, scale in [(0, 1), (Fraction(1, 3), Fraction(1, 7)), (-5, 10**9), (Fraction(1, 2), 2**200)]:
-            low, high = ((center + scale * each + Fraction(1, 2)).__floor__() for each in before)
-            assert low <= nearest(Fraction(center), Fraction(scale), make(seeded(seed))) <= high
+@pytest.mark.parametrize("block", [0, 3, 40])
+def test_settling_reveals_the_place_until_it_decides(block, scripted) -> None:
+    """U is placed between e^{−x} at both ends of what 63 bits of the place leave open: only more bits can tell."""
+    sampler = _rounded_gaussian._sampler(Fraction(100))
+    place = (1 << 62) + 12345
+    near, far = (sampler._exact(block, place + more, 63) for more in (0, 1))
+    bits = 160
+    middle = (exp_bounds(near, bits)[0] + exp_bounds(far, bits)[1]) // 2
+    prefix, rest = middle >> (bits - 32), middle & ((1 << (bits - 32)) - 1)
+    words = [(rest >> 64).to_bytes(8, "little")]
+    for extension, below in ((bytes(8), True), (b"\xff" * 8, False)):
+        # After 64 more bits of U the decision is open; the place is then extended by zeros (nearer) or ones (further).
+        script = words[0] + extension + (rest & (2**64 - 1)).to_bytes(8, "little")
+        assert sampler._settle(block, place, prefix, scripted(script)) is below
 
 
-def test_more_bits_are_drawn_where_64_do_not_decide(scripted: Callable) -> None:
-    u, third = Uniform(scripted(bytes(8))), 2**64 // 3
-    v = scripted(third.to_bytes(8, "little") + bytes(8))  # 64 digits of 1/3, then zeros: just below 1/3
-    assert happens(lambda _, bits: (2**bits // 3, 2**bits // 3 + 1), u, v)
-    assert u.bits == 128
+def test_halves_go_to_the_next_integer(scripted) -> None:
+    sampler = _rounded_gaussian._sampler(Fraction(64))
+    assert sampler.finer == 0
+    inside_zero = (65535).to_bytes(2, "little")
+    for bits, value in ((0, 0), ((1 << 62 - sampler.shift) - 1, 0), (1 << 62 - sampler.shift, 1)):
+        for sign, word in ((1, bits), (-1, bits | 1 << 63)):
+            drawn = sampler.propose(1, scripted(inside_zero + word.to_bytes(8, "little") + bytes(4)))
+            assert drawn.tolist() == [sign * value]
 
 
-@given(digits=st.integers(0, 2**64 - 1), within=st.fractions(min_value=0, max_value=1), m=st.integers(1, 5))
-def test_chances_are_bracketed(digits: int, within: Fraction, m: int) -> None:
-    t = (digits + within) / 2**64
-    weights = {_falling: (1 + t * t) ** -m, _rising: t ** (2 * m - 2) * (1 + t * t) ** -m}
-    for chance, weight in weights.items():
-        if chance is _rising and m == 1:
-            continue
-        low, high = chance(m, digits, 64)
-        assert low <= 2**64 * weight <= high <= low + 20
-    low, high = laplace_chance(digits, 64)
-    with mpmath.workprec(200):
-        assert low <= mpmath.exp(-mpmath.mpf(t.numerator) / t.denominator) * 2**64 <= high <= low + 6
-    assert exp_bounds(t, 64)[0] <= high
+@pytest.mark.parametrize(
+    "sigma", [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(63), Fraction(64), Fraction(2**56)]
+)
+def test_the_float_exponent_is_right(sigma, seeded) -> None:
+    sampler = _rounded_gaussian._sampler(sigma)
+    block = np.array([0, 0, 1, 7, 100, 3000], dtype=np.int64)
+    place = np.array([1, 2**62 + 1, 2**63 - 1, 12345678901234567, 2**40, 2**61], dtype=np.int64)
+    found = sampler._exponents(block, place)
+    for x, b, p in zip(found.tolist(), block.tolist(), place.tolist(), strict=True):
+        exact = sampler._exact(b, p, 63)
+        assert abs(Fraction(x) - exact) <= exact / 2**50
+        assert sampler._exact(b, p + 1, 63) - exact < Fraction(1, 2**50)
 
 
-def test_inverse_of_zero_digits_is_not_taken(scripted: Callable) -> None:
-    """Coins for the outer case, then a U that begins with 64 zeros."""
-    y = _Student(1, scripted(bytes([0]) + bytes(8) + bytes(8) + bytes(7) + b"\x01"))
-    low, high = y.bracket()
-    assert 2**64 < low < high
+def test_far_blocks_are_left_to_exact_arithmetic() -> None:
+    sampler = _rounded_gaussian._sampler(Fraction(64))
+    assert sampler._exponents(np.array([1 << 20]), np.array([0])).tolist() == [1.0]
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_no_noise_is_rounding(law: str) -> None:
-    assert [PUBLIC[law](Fraction(n, 4), Fraction(0)) for n in (-3, -2, 0, 1, 2, 3, 5)] == [-1, 0, 0, 0, 1, 1, 1]
+def test_a_draw_beyond_64_bits_is_kept_whole(scripted) -> None:
+    sampler = _rounded_gaussian._sampler(Fraction(2**56))
+    with mpmath.workdps(30):
+        assert mpmath.erfc(2**63 / mpmath.mpf(2) ** 56 / mpmath.sqrt(2)) < mpmath.exp(-8000)
+    block = np.array([1 << 12], dtype=np.int64)
 
+    class Far:
+        def sample(self, size: int, source: object) -> np.ndarray:
+            return block
 
-def test_bad_arguments_are_refused() -> None:
-    for draw in PUBLIC.values():
-        with pytest.raises(ParameterError, match="scale"):
-            draw(Fraction(0), Fraction(-1))
-    for degrees in (0, 2, -1, True, 1.0):
-        with pytest.raises(ParameterError, match="degrees"):
-            rounded_student_t(Fraction(0), Fraction(1), degrees)
-
-
-def test_no_argument_takes_a_seed_or_a_source() -> None:
-    assert list(inspect.signature(rounded_laplace).parameters) == ["center", "scale"]
-    assert list(inspect.signature(rounded_student_t).parameters) == ["center", "scale", "degrees"]
+    far = _rounded_gaussian._Rounded(Far(), sampler.shift, sampler.sigma, sampler.finer)
+    drawn = far.propose(1, scripted(b"\x00" * 7 + b"\x80" + bytes(4)))
+    assert drawn.dtype == object
+    assert drawn.tolist() == [-(1 << 12 + sampler.shift)]

@@ -15,6 +15,7 @@ from discreet.mechanisms._proportions import Proportions
 from discreet.mechanisms._propose_test_release import ProposeTestRelease
 from discreet.mechanisms._randomized_response import RandomizedResponse
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
+from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 from discreet.mechanisms._threshold_stream import ThresholdStream
 from discreet.mechanisms._top_k import TopK
@@ -32,6 +33,7 @@ __all__ = [
     "ProposeTestRelease",
     "RandomizedResponse",
     "ReportNoisyMax",
+    "SampleAndAggregate",
     "SmoothSensitivity",
     "ThresholdStream",
     "TopK",
