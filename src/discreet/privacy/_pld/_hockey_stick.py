@@ -175,13 +175,22 @@ def _root(c: Composition, delta: float, first: float, top: float, *, upper: bool
 def _bisected(c: Composition, delta: float, top: float, *, upper: bool) -> float:
     if upper and delta_of(c, 0.0, upper=True) <= delta:
         return 0.0
-    if delta_of(c, top, upper=upper) > delta:
-        return inf if upper else top
+    at_top = delta_of(c, top, upper=upper)
+    if at_top > delta:
+        return _past(c, delta, top, at_top) if upper else top
     low, high = 0.0, top
     while high - low > 10 * CLOSE * high and high > 1e-300:
         middle = (low + high) / 2
         low, high = (middle, high) if delta_of(c, middle, upper=upper) > delta else (low, middle)
     return high if upper else low
+
+
+def _past(c: Composition, delta: float, top: float, at_top: float) -> float:
+    """Return an epsilon above the window: what is charged for all that may lie there falls like e^{-tilt epsilon}."""
+    if c.tilt <= 0 or delta <= c.infinity or at_top >= 1:
+        return inf
+    found = top + log((at_top - c.infinity) / (delta - c.infinity)) / c.tilt * (1 + 1e-6) + CLOSE * top
+    return found if delta_of(c, found, upper=True) <= delta else inf
 
 
 def _guess(c: Composition, delta: float) -> float:
