@@ -81,7 +81,7 @@ def test_true_delta_on_all_small_neighbours(statistic, relation, epsilon, delta)
             here, there = mechanism._before_noise(x), mechanism._before_noise(y)
             if (case := (bound, here[0], there[0], abs(here[1] - there[1]))) not in seen:
                 seen.add(case)
-                worst = max(worst, true_delta(mechanism, x, y, mechanism.spend.eps))
+                worst = max(worst, true_delta(mechanism, x, y, mechanism.epsilon))
     assert worst <= float(Fraction(delta)) * (1 + 1e-9)
     assert len(seen) > 3
 

@@ -15,11 +15,13 @@ from discreet.mechanisms._integers import add_noise
 from discreet.mechanisms._root import root_up
 from discreet.mechanisms._sensitivity import l2_squared_of, level_of
 from discreet.noise import MIN_SCALE, discrete_gaussian, scale_in_range
-from discreet.privacy import Loss, Rho, as_rho, currency
+from discreet.privacy import Loss, Rho, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
 __all__ = ["DiscreteGaussian"]
+
+_NAMES = {"pure": "epsilon", "approx": "epsilon", "mu": "mu"}
 
 _SMALL = 32
 """Below this sigma, sums over the support; from it on, bounds by the continuous Gaussian."""
@@ -54,12 +56,12 @@ class DiscreteGaussian:
         >>> DiscreteGaussian.calibrate(rho(0.005), sensitivity=1)
         DiscreteGaussian(sigma=Fraction(10, 1))
         """
-        if currency(spend) != "rho":
+        kind, (allowed, *_) = budget_of(spend)
+        if kind != "rho":
             raise ParameterError(
-                "discrete Gaussian noise is calibrated to a rho, and this spend is in epsilon; "
-                "spend dp.rho(rho), or use DiscreteLaplace"
+                f"discrete Gaussian noise is calibrated to a rho, and this spend is in {_NAMES[kind]}; "
+                "spend dp.rho(rho), or use DiscreteLaplace or Gaussian"
             )
-        allowed = as_rho(spend)[0]
         if allowed <= 0:
             raise ParameterError("rho must be greater than 0")
         return cls(max(root_up(l2_squared_of(sensitivity) / (2 * allowed)), MIN_SCALE))

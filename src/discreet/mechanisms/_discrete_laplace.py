@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms._integers import add_noise
 from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.noise import MIN_SCALE, discrete_laplace, exp_bounds, scale_in_range
-from discreet.privacy import Loss, Pure, as_approx
+from discreet.privacy import Loss, Pure, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -42,22 +42,22 @@ class DiscreteLaplace:
         """The mechanism with the least noise whose loss is at most the ε of `spend`.
 
         A spend in (ε, δ) is taken at its ε: this noise has no use for a δ. Where less than the least scale would do,
-        the scale is 0.001. Costs no privacy. Raises `ParameterError` for a spend in ρ, for a sensitivity below 0 and
-        if the scale would be above 2**56. Source: scale = Δ₁/ε, ``proofs/discrete_laplace.md``.
+        the scale is 0.001. Costs no privacy. Raises `ParameterError` for a spend in ρ or μ, for a sensitivity below 0,
+        and if the scale would be above 2**56. Source: scale = Δ₁/ε, ``proofs/discrete_laplace.md``.
 
         >>> from discreet.privacy import pure
         >>> DiscreteLaplace.calibrate(pure(0.1), sensitivity=3)
         DiscreteLaplace(scale=Fraction(30, 1))
         """
-        pair = as_approx(spend)
-        if pair is None:
+        kind, (epsilon, *_) = budget_of(spend)
+        if kind not in {"pure", "approx"}:
             raise ParameterError(
-                "discrete Laplace noise is calibrated to an epsilon, and this spend is in rho; "
+                f"discrete Laplace noise is calibrated to an epsilon, and this spend is in {kind}; "
                 "spend dp.pure(epsilon), or use DiscreteGaussian"
             )
-        if pair[0] <= 0:
+        if epsilon <= 0:
             raise ParameterError("epsilon must be greater than 0")
-        return cls(max(l1_of(sensitivity) / pair[0], MIN_SCALE))
+        return cls(max(l1_of(sensitivity) / epsilon, MIN_SCALE))
 
     def loss(self, sensitivity: Number | Norms) -> Loss:
         """Pure ε with ε = sensitivity / scale, where neighbours' values are at most `sensitivity` apart in L1 norm.

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._root import root_down
-from discreet.privacy import Loss, Pure, as_approx, as_mu, as_rho, currency
+from discreet.privacy import Loss, Pure, as_mu, budget_of
 from discreet.rational import Number, decimal_text, rational
 
-__all__ = ["epsilon_within", "log_error", "positive_of", "rate_of"]
+__all__ = ["epsilon_of_mu", "epsilon_within", "log_error", "positive_of", "rate_of"]
 
 _WIDEST = Fraction(2) ** 500
 
@@ -38,25 +38,22 @@ def epsilon_within(spend: Loss, per_rho: int) -> Fraction:
 
     In ρ it is the largest on a grid of relative step 2**−40; in μ it is below the largest by less than 1e-4 of it.
     """
-    kind = currency(spend)
-    if kind == "rho":
-        epsilon = root_down(per_rho * as_rho(spend)[0])
-    elif kind == "mu":
-        epsilon = _epsilon_of_mu(spend)
-    else:
-        pair = as_approx(spend)
-        epsilon = Fraction(0) if pair is None else pair[0]
-    if epsilon <= 0:
+    kind, (allowed, *_) = budget_of(spend)
+    if allowed <= 0:
         raise ParameterError("the spend must be greater than 0")
-    return epsilon
+    match kind:
+        case "rho":
+            return root_down(per_rho * allowed)
+        case "mu":
+            return epsilon_of_mu(allowed)
+        case _:
+            return allowed
 
 
-def _epsilon_of_mu(spend: Loss) -> Fraction:
-    """ε-DP is μ-GDP for ε = ln(Φ(μ/2) / Φ(−μ/2)); checked, and lowered until it is within."""
+def epsilon_of_mu(squared: Fraction) -> Fraction:
+    """An ε, the largest nearly, with which ε-DP is μ-GDP: ln(Φ(μ/2) / Φ(−μ/2)); checked, and lowered until it is."""
     from scipy.special import log_ndtr
 
-    pair = as_mu(spend)
-    squared = Fraction(0) if pair is None else pair[0]
     half = math.sqrt(squared) / 2
     epsilon = Fraction(float(log_ndtr(half) - log_ndtr(-half)))
     step = Fraction(1, 2**40)

@@ -15,7 +15,7 @@ from discreet.mechanisms._integers import add_noise
 from discreet.mechanisms._root import root_up
 from discreet.mechanisms._sensitivity import l2_squared_of, level_of
 from discreet.noise import MIN_SCALE, rounded_gaussian, scale_in_range
-from discreet.privacy import Loss, Mu, Pure, as_approx, as_mu, as_rho, currency, in_currency, parts
+from discreet.privacy import Loss, Mu, Pure, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -110,19 +110,18 @@ class Gaussian:
 
 def _squared_for(spend: Loss) -> Fraction:
     """The largest μ², nearly, that the spend allows."""
-    match currency(spend):
-        case "rho":
-            squared = 2 * as_rho(spend)[0]
-        case "mu":
-            squared = parts(in_currency(spend, "mu"))[0]
+    match budget_of(spend):
+        case "rho", (rho, _):
+            squared = 2 * rho
+        case "mu", (squared, _):
+            pass
+        case "approx", (epsilon, delta) if delta > 0:
+            squared = _by_curve(epsilon, delta)
         case _:
-            pair = as_approx(spend)
-            if pair is None or pair[1] <= 0 or as_mu(spend) is None:
-                raise ParameterError(
-                    "Gaussian noise is calibrated to a spend with a delta, a rho or a mu; spend "
-                    "dp.approx(epsilon, delta), dp.rho(rho) or dp.mu(mu), or use DiscreteLaplace for a pure epsilon"
-                )
-            squared = _by_curve(*pair)
+            raise ParameterError(
+                "Gaussian noise is calibrated to a spend with a delta, a rho or a mu; spend "
+                "dp.approx(epsilon, delta), dp.rho(rho) or dp.mu(mu), or use DiscreteLaplace for a pure epsilon"
+            )
     if squared <= 0:
         raise ParameterError("the spend must be greater than 0")
     return squared

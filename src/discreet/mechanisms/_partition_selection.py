@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._epsilon import epsilon_of_mu
 from discreet.mechanisms._root import root_down
 from discreet.noise import exp_bounds, uniform64
-from discreet.privacy import Approx, Loss, Pure, Rho, as_approx, as_mu, as_rho, currency, in_currency, parts
+from discreet.privacy import Approx, Loss, Rho, budget_of
 from discreet.rational import Number, decimal_text, rational
 
 __all__ = ["PartitionSelection"]
@@ -88,16 +89,15 @@ class PartitionSelection:
         """
         if isinstance(keys, bool) or not isinstance(keys, int) or keys < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"keys must be a whole number, 1 or more, got {keys!r}")
-        if currency(spend) == "rho":
-            rho, delta = as_rho(spend)
-            return cls(keys * root_down(2 * rho / keys), delta, keys, concentrated=True)
-        if currency(spend) == "mu":
-            squared, delta = parts(in_currency(spend, "mu"))
-            return cls(_epsilon_within(squared), delta, keys)
-        pair = as_approx(spend)
-        if pair is None or pair[1] == 0:
-            raise ParameterError(_NEEDS_DELTA)
-        return cls(*pair, keys)
+        match budget_of(spend):
+            case "rho", (rho, delta):
+                return cls(keys * root_down(2 * rho / keys), delta, keys, concentrated=True)
+            case "mu", (squared, delta):
+                return cls(epsilon_of_mu(squared), delta, keys)
+            case "approx", (epsilon, delta):
+                return cls(epsilon, delta, keys)
+            case _:
+                raise ParameterError(_NEEDS_DELTA)
 
     @property
     def key_epsilon(self) -> Fraction:
@@ -204,17 +204,6 @@ def _power_down(base: Fraction, exponent: int) -> Fraction:
         square = square * square >> width
         exponent >>= 1
     return Fraction(power, 1 << width)
-
-
-def _epsilon_within(squared: Fraction) -> Fraction:
-    """An ε, the largest nearly, whose pure loss is μ-GDP with this μ²: ln(Φ(μ/2)/Φ(−μ/2)), and then certified."""
-    from scipy.special import log_ndtr
-
-    half = math.sqrt(float(squared)) / 2
-    epsilon = Fraction(max(float(log_ndtr(half) - log_ndtr(-half)), 1e-300)) * (1 - Fraction(1, 2**40))
-    while (as_mu(Pure(epsilon)) or (squared + 1,))[0] > squared:
-        epsilon *= 1 - Fraction(1, 2**20)
-    return epsilon
 
 
 @lru_cache(maxsize=64)

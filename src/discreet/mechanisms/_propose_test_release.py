@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms._answer import answer, numeric, power_of_two_below, to_float
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.noise import MIN_SCALE, exp_bounds
-from discreet.privacy import Approx, Loss, Relation, as_approx
+from discreet.privacy import Approx, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Statistic, distance
 
@@ -59,7 +59,8 @@ class ProposeTestRelease:
     statistic: Statistic
     bound: Fraction
     bounds: Any
-    spend: Loss
+    epsilon: Fraction
+    delta: Fraction
     relation: Relation
 
     def __init__(
@@ -74,8 +75,8 @@ class ProposeTestRelease:
         exact = rational(bound, "bound")
         if not 1 / _WIDEST <= exact <= _WIDEST:
             raise ParameterError(f"bound must be between 2**-900 and 2**900, got {decimal_text(exact)}")
-        pair = as_approx(spend)
-        if pair is None or pair[0] <= 0 or pair[1] <= 0:
+        kind, pair = budget_of(spend)
+        if kind != "approx" or min(pair) <= 0:
             raise ParameterError(
                 "propose-test-release spends an epsilon and a delta, both greater than 0, "
                 "because its test may pass by chance; spend for example dp.approx(1, 1e-6)"
@@ -84,7 +85,8 @@ class ProposeTestRelease:
             ("statistic", numeric(statistic, bounds, relation)[0]),
             ("bound", exact),
             ("bounds", bounds),
-            ("spend", Approx(*pair)),
+            ("epsilon", pair[0]),
+            ("delta", pair[1]),
             ("relation", relation),
         ):
             object.__setattr__(self, name, value)
@@ -92,23 +94,23 @@ class ProposeTestRelease:
 
     def loss(self) -> Loss:
         """(ε, δ), the whole spend, whether it answers or refuses. Source: ``proofs/propose_test_release.md``."""
-        return self.spend
+        return Approx(self.epsilon, self.delta)
 
     @property
     def threshold(self) -> int:
         """The noisy distance up to which an answer is refused. Public: it depends on the spend alone."""
-        return _threshold(self.test.scale, _pair(self.spend)[1])
+        return _threshold(self.test.scale, self.delta)
 
     @property
     def test(self) -> DiscreteLaplace:
         """The noise on the distance. Public: it depends on the spend alone."""
-        return DiscreteLaplace(max(2 / _pair(self.spend)[0], MIN_SCALE))
+        return DiscreteLaplace(max(2 / self.epsilon, MIN_SCALE))
 
     @property
     def noise(self) -> DiscreteLaplace:
         """The noise on the answer, in steps of `step`. Public: it depends on the spend and the bound alone."""
         most_steps = -(-self.bound // self.step) + 1
-        return DiscreteLaplace(max(2 * most_steps / _pair(self.spend)[0], MIN_SCALE))
+        return DiscreteLaplace(max(2 * most_steps / self.epsilon, MIN_SCALE))
 
     @property
     def step(self) -> Fraction:
@@ -145,11 +147,6 @@ class ProposeTestRelease:
         away = distance(self.statistic, x, self.bound, bounds=self.bounds, relation=self.relation)
         value = answer(self.statistic, x, self.bounds, self.step) / self.step
         return away, (value + Fraction(1, 2)).__floor__()
-
-
-def _pair(spend: Loss) -> tuple[Fraction, Fraction]:
-    pair = as_approx(spend)
-    return pair or (Fraction(0), Fraction(0))
 
 
 @lru_cache(maxsize=64)

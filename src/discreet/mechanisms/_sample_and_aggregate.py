@@ -15,7 +15,7 @@ from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._elapsed import elapsed
 from discreet.mechanisms._isolated import answers, check_function
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
-from discreet.privacy import Loss, as_approx, currency
+from discreet.privacy import Loss, budget_of, currency
 from discreet.rational import Number, rational
 
 __all__ = ["SampleAndAggregate"]
@@ -168,8 +168,8 @@ class SampleAndAggregate:
     @property
     def _median(self) -> SmoothSensitivity:
         """Chunks' answers are a data set of public size, in which neighbours differ by one value changed."""
-        pair = as_approx(self.spend)
-        noise = "laplace" if pair is not None and pair[1] > 0 else "student_t"
+        kind, allowed = budget_of(self.spend)
+        noise = "laplace" if kind == "approx" and allowed[1] > 0 else "student_t"
         return SmoothSensitivity("median", bounds=self.bounds, spend=self.spend, noise=noise, relation="substitute")
 
 

@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms._answer import answer, numeric, power_of_two_below, to_float
 from discreet.mechanisms._dilation import laplace_beta, laplace_rate, student_rate
 from discreet.noise import rounded_laplace, rounded_student_t
-from discreet.privacy import Approx, Loss, Pure, Relation, as_approx
+from discreet.privacy import Approx, Loss, Pure, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Statistic, smooth
 
@@ -144,17 +144,18 @@ _ROUNDED: dict[str, Callable[[Fraction, Fraction], int]] = {
 def _paid(spend: Loss, noise: str) -> Pure | Approx:
     if noise not in _ROUNDED:
         raise ParameterError(f"noise must be one of {', '.join(_ROUNDED)}, got {noise!r}")
-    pair = as_approx(spend)
-    if pair is None or pair[0] <= 0:
+    kind, allowed = budget_of(spend)
+    epsilon, delta = (*allowed, Fraction(0))[:2]
+    if kind not in {"pure", "approx"} or epsilon <= 0:
         raise ParameterError("noise for smooth sensitivity is paid in epsilon; spend dp.approx(1, 1e-6) or dp.pure(1)")
     if noise != "laplace":
-        return Pure(pair[0])
-    if pair[1] <= 0:
+        return Pure(epsilon)
+    if delta <= 0:
         raise ParameterError(
             "Laplace noise for smooth sensitivity needs a delta above 0, because its scale differs between neighbours; "
             "spend for example dp.approx(1, 1e-6), or take noise='student_t'"
         )
-    return Approx(*pair)
+    return Approx(epsilon, delta)
 
 
 def _beta_and_rate(paid: Pure | Approx, noise: str, beta: Fraction | None) -> tuple[Fraction, Fraction]:

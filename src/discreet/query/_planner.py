@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.policy import Policy, Table
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, currency, in_currency, parts
+from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._measures import Measure, lift_aggregates
@@ -116,8 +116,8 @@ def _calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...],
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
     shares = len(bounded.measures) + bounded.count_units
-    name = currency(spend)
-    main, delta = (*parts(in_currency(spend, name)), Fraction(0))[:2]
+    name, allowed = budget_of(spend)
+    main, delta = (*allowed, Fraction(0))[:2]
     if main <= 0:
         raise ParameterError("spend must be greater than 0")
     share, kind = main / shares, _KINDS.get(name, DiscreteLaplace)
