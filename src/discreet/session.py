@@ -12,9 +12,12 @@ from discreet import noise
 from discreet.engines import Engine
 from discreet.errors import ParameterError
 from discreet.ledger import Ledger, open_ledger
+from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, to_json
 from discreet.query import Plan, Release, assume_rows, draw, make_plan, noise_to_json
+from discreet.rational import Number
+from discreet.sensitivity import Norms
 
 __all__ = ["Session", "connect"]
 
@@ -119,6 +122,67 @@ class Session:
         groups = self._engine.run(plan.bounded, noise.secret(16))
         noisy = draw(groups, plan.bounded, plan.noise)
         release = Release(plan.finish(noisy), plan.noise.loss, self._certificate(plan, plan_hash))
+        self._ledger.commit(reservation, release.to_bytes())
+        return release
+
+    def release(
+        self,
+        mechanism: Any,
+        value: Any,
+        *,
+        sensitivity: Number | Norms | None = None,
+        spend: Loss | None = None,
+        name: str | None = None,
+    ) -> MechanismRelease:
+        """Run a mechanism of `discreet.mechanisms` on a value or data of your own, charging the ledger.
+
+        Nothing here can see what `value` was computed from. The owner vouches that one unit of the policy moves it no
+        more than the mechanism supposes: one record of x for each unit, or a number with the `sensitivity` given.
+
+        Parameters
+        ----------
+        mechanism
+            Any object with `loss` and `release`, as in `discreet.mechanisms`.
+        value
+            What its `release` takes: whole numbers, utilities, or a data set x.
+        sensitivity
+            What its `loss` takes, for mechanisms that add noise to a value, such as `DiscreteLaplace`.
+        spend
+            What to charge, if not the loss itself: any budget that the loss is known to be within. A loss that cannot
+            be read in the ledger's currency needs one, as discrete Gaussian noise does on a ledger in (ε, δ).
+        name
+            A public name for what is released. The same name, mechanism and charge, under the same version label of
+            the policy, is answered from the ledger at no cost, whatever the value. Without a name every release pays.
+
+        Raises
+        ------
+        ParameterError
+            If the mechanism is for another relation than the policy's, or its loss cannot be charged here; nothing is
+            spent. If the value does not suit the mechanism; what was reserved stays spent.
+        BudgetExceeded
+            If the loss does not fit what is left; nothing is spent.
+        LedgerError
+            If the ledger fails; what was reserved stays spent.
+
+        >>> import pyarrow as pa
+        >>> from discreet.mechanisms import DiscreteLaplace
+        >>> policy = {"version": "1", "budget": {"epsilon": 1},
+        ...           "tables": {"t": {"unit": "rows", "columns": {"x": {"type": "int", "bounds": [0, 9]}}}}}
+        >>> with connect({"t": pa.table({"x": [1, 2, 3]})}, policy) as session:
+        ...     release = session.release(DiscreteLaplace(scale=4), 42, sensitivity=1, name="visits")
+        ...     session.release(DiscreteLaplace(scale=4), 43, sensitivity=1, name="visits").value == release.value
+        ...     session.remaining
+        True
+        Pure(eps=Fraction(3, 4))
+        """
+        asked = MechanismQuestion(mechanism, sensitivity, spend, name)
+        loss = asked.loss(self._policy.relation, self._ledger.currency)
+        question_hash = asked.hash(self._policy, loss)
+        stored = None if name is None else self._ledger.find(question_hash)
+        if stored is not None:
+            return MechanismRelease.from_bytes(stored.payload, mechanism)
+        reservation = self._ledger.reserve(question_hash, loss)
+        release = MechanismRelease(mechanism.release(value), loss, asked.certificate(self._policy, loss), mechanism)
         self._ledger.commit(reservation, release.to_bytes())
         return release
 
