@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
-from discreet.sensitivity import CountDistinct, Mode, at_distance, distance, smooth
+from discreet.sensitivity import Count, CountDistinct, Mode, at_distance, distance, smooth
 
 RELATIONS = ["add_remove", "substitute"]
 DOMAIN = ("a", "b", "c")
@@ -44,6 +44,18 @@ def test_distinct_values_are_brute_force(brute_force, relation, x) -> None:
     expected = brute_force(lambda data: len(set(data)), x, range(4), relation, 3, distant=lambda _: fresh)
     assert [at_distance("count_distinct", x, k, relation=relation) for k in range(4)] == expected
     assert CountDistinct().value(x) == len(set(x))
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@settings(max_examples=30)
+@given(x=st.lists(st.sampled_from(range(2)), max_size=4))
+def test_the_count_is_brute_force(brute_force, relation, x) -> None:
+    expected = brute_force(len, x, range(2), relation, 2)
+    assert [at_distance("count", x, k, relation=relation) for k in range(3)] == expected
+    assert Count().value(x) == Count().value(np.array(x)) == len(x)
+    assert Count().global_sensitivity(None, relation) == max(expected)
+    with pytest.raises(ParameterError, match="sequence"):
+        Count().value(3)
 
 
 def test_one_category_never_changes() -> None:

@@ -28,7 +28,7 @@ from discreet.sensitivity import (
 )
 
 RELATIONS = ["add_remove", "substitute"]
-NAMES = ["mean", "sum", "variance", "median", "min", "max", "count_distinct", Quantile(0.3), Quantile(0.8)]
+NAMES = ["mean", "sum", "variance", "median", "min", "max", "count", "count_distinct", Quantile(0.3), Quantile(0.8)]
 
 values = st.one_of(
     st.floats(0.1, 0.7), st.sampled_from([0.1, 0.7, 0.3]), st.floats(0.1, 0.7).map(lambda each: round(each, 1))

@@ -8,6 +8,7 @@ from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._gaussian import Gaussian
+from discreet.mechanisms._global_sensitivity import GlobalSensitivity
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._mechanism_question import MechanismQuestion
 from discreet.mechanisms._mechanism_release import MechanismRelease
@@ -28,6 +29,7 @@ __all__ = [
     "DiscreteLaplace",
     "Exponential",
     "Gaussian",
+    "GlobalSensitivity",
     "Mechanism",
     "MechanismQuestion",
     "MechanismRelease",

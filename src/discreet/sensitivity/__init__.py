@@ -8,6 +8,8 @@ Proofs: ``proofs/sensitivity.md``, ``proofs/local_sensitivity.md``.
 
 from discreet.sensitivity._aggregates import Norms, bounded_sum, count, keys_touched
 from discreet.sensitivity._categories import CountDistinct, Mode
+from discreet.sensitivity._count import Count
+from discreet.sensitivity._data import clamped, interval
 from discreet.sensitivity._local import at_distance, distance, local, smooth
 from discreet.sensitivity._mean import Mean, Sum
 from discreet.sensitivity._quantile import Quantile
@@ -17,6 +19,7 @@ from discreet.sensitivity._statistic import Profile, Statistic
 from discreet.sensitivity._variance import Variance
 
 __all__ = [
+    "Count",
     "CountDistinct",
     "Mean",
     "Mode",
@@ -29,8 +32,10 @@ __all__ = [
     "Variance",
     "at_distance",
     "bounded_sum",
+    "clamped",
     "count",
     "distance",
+    "interval",
     "keys_touched",
     "local",
     "smooth",

@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.sensitivity._categories import CountDistinct, Mode
+from discreet.sensitivity._count import Count
 from discreet.sensitivity._mean import Mean, Sum
 from discreet.sensitivity._quantile import Quantile
 from discreet.sensitivity._slope import Slope
@@ -16,6 +17,7 @@ from discreet.sensitivity._variance import Variance
 __all__ = ["statistic"]
 
 _NAMED: dict[str, Callable[..., Statistic]] = {
+    "count": Count,
     "count_distinct": CountDistinct,
     "max": lambda: Quantile(1),
     "mean": Mean,
@@ -32,8 +34,8 @@ _NAMED: dict[str, Callable[..., Statistic]] = {
 def statistic(name: str | Statistic, *parameters: Any) -> Statistic:
     """The statistic of that name; an object that is a `Statistic` already is returned as it is.
 
-    Names: ``count_distinct``, ``max``, ``mean``, ``median``, ``min``, ``mode`` (with its domain), ``quantile`` (with
-    q), ``slope`` (with the bounds of the answer), ``sum``, ``variance``.
+    Names: ``count``, ``count_distinct``, ``max``, ``mean``, ``median``, ``min``, ``mode`` (with its domain),
+    ``quantile`` (with q), ``slope`` (with the bounds of the answer), ``sum``, ``variance``.
 
     Costs no privacy. Raises `ParameterError` if the name is unknown or its parameters are wrong.
 
