@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import mechanisms, noise, privacy, sensitivity
+    from discreet import advice, mechanisms, noise, privacy, sensitivity
+    from discreet.advice import Recommendation, recommend
     from discreet.errors import (
         BudgetExceeded,
         DataError,
@@ -57,9 +58,11 @@ __all__ = [
     "Policy",
     "PolicyError",
     "QueryError",
+    "Recommendation",
     "Release",
     "Session",
     "Unit",
+    "advice",
     "approx",
     "bounded_range",
     "connect",
@@ -75,6 +78,7 @@ __all__ = [
     "pure",
     "randomized_response",
     "rdp",
+    "recommend",
     "rho",
     "sensitivity",
     "solve",
@@ -82,6 +86,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "advice": ("Recommendation", "recommend"),
     "errors": (
         "BudgetExceeded",
         "DataError",
@@ -114,7 +119,7 @@ _HOMES = {
     "query": ("Plan", "Release"),
     "session": ("Session", "connect"),
 }
-_MODULES = ("mechanisms", "noise", "privacy", "sensitivity")
+_MODULES = ("advice", "mechanisms", "noise", "privacy", "sensitivity")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

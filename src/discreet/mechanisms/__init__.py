@@ -12,6 +12,7 @@ from discreet.mechanisms._global_sensitivity import GlobalSensitivity
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._mechanism_question import MechanismQuestion
 from discreet.mechanisms._mechanism_release import MechanismRelease
+from discreet.mechanisms._most_frequent import MostFrequent
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
 from discreet.mechanisms._proportions import Proportions
@@ -19,7 +20,7 @@ from discreet.mechanisms._propose_test_release import ProposeTestRelease
 from discreet.mechanisms._randomized_response import RandomizedResponse
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
-from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
+from discreet.mechanisms._smooth_sensitivity import SmoothNoise, SmoothSensitivity
 from discreet.mechanisms._threshold_stream import ThresholdStream
 from discreet.mechanisms._top_k import TopK
 
@@ -33,6 +34,7 @@ __all__ = [
     "Mechanism",
     "MechanismQuestion",
     "MechanismRelease",
+    "MostFrequent",
     "PartitionSelection",
     "PermuteAndFlip",
     "Proportions",
@@ -40,6 +42,7 @@ __all__ = [
     "RandomizedResponse",
     "ReportNoisyMax",
     "SampleAndAggregate",
+    "SmoothNoise",
     "SmoothSensitivity",
     "ThresholdStream",
     "TopK",

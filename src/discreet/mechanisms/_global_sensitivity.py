@@ -123,6 +123,13 @@ class GlobalSensitivity:
         return float(most * self._width / room) if room > 0 else math.inf
 
     @property
+    def std(self) -> float:
+        """The standard deviation of the noise, in the unit of the statistic; for a mean, of the noise on each sum."""
+        if isinstance(self.statistic, Mean):
+            return self.noise.std * float(self._width / _FINENESS)
+        return self.noise.std * float(self.step)
+
+    @property
     def _width(self) -> Fraction:
         lower, upper = interval(self.bounds)
         return Fraction(upper) - Fraction(lower)

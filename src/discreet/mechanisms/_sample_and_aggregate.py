@@ -115,7 +115,7 @@ class SampleAndAggregate:
 
         Source: ``proofs/sample_and_aggregate.md``.
         """
-        return self._median.loss() if self.aggregator == "median" else self._noise.loss(_STEPS)
+        return self.median.loss() if self.aggregator == "median" else self._noise.loss(_STEPS)
 
     def release(self, data: Any) -> float:
         """The mean or median of the chunks' answers, with noise, in the unit of the answers.
@@ -138,7 +138,7 @@ class SampleAndAggregate:
             steps = self._before_noise(rows, person, sent, draws(len(rows), int(person.max(initial=-1)) + 1))
         lower, step = self.bounds[0], self._step
         if self.aggregator == "median":
-            return self._median.release([float(lower + each * step) for each in steps])
+            return self.median.release([float(lower + each * step) for each in steps])
         return float(lower + self._noise.release(sum(steps)) * step / self.chunks)
 
     def _before_noise(self, rows: Any, person: Any, sent: bytes, drawn: Any) -> list[int]:
@@ -166,8 +166,13 @@ class SampleAndAggregate:
         return kind.calibrate(self.spend, _STEPS)
 
     @property
-    def _median(self) -> SmoothSensitivity:
-        """Chunks' answers are a data set of public size, in which neighbours differ by one value changed."""
+    def std(self) -> float:
+        """The standard deviation of the noise on the mean of the chunks' answers, in their unit. Public."""
+        return self._noise.std * float(self._step / self.chunks)
+
+    @property
+    def median(self) -> SmoothSensitivity:
+        """How the median is released: the answers are data of public size, of which neighbours change one value."""
         kind, allowed = budget_of(self.spend)
         noise = "laplace" if kind == "approx" and allowed[1] > 0 else "student_t"
         return SmoothSensitivity("median", bounds=self.bounds, spend=self.spend, noise=noise, relation="substitute")

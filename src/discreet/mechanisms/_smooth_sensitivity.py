@@ -16,12 +16,13 @@ from discreet.privacy import Approx, Loss, Pure, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Statistic, smooth
 
-__all__ = ["SmoothSensitivity"]
+__all__ = ["SmoothNoise", "SmoothSensitivity"]
 
-Noise = Literal["laplace", "cauchy", "student_t"]
+SmoothNoise = Literal["laplace", "cauchy", "student_t"]
 
 _DEGREES = {"cauchy": 1, "student_t": 3}
 _BETA_SHARE = {"cauchy": Fraction(7, 10), "student_t": Fraction(23, 100)}
+_UNIT_STDS = {"cauchy": math.inf, "laplace": math.sqrt(2), "student_t": 1.0}
 _FINENESS = 2**28
 _LEAST_STEP = Fraction(1, 2**900)
 _LEAST_BETA = Fraction(1, 10**8)
@@ -71,7 +72,7 @@ class SmoothSensitivity:
     statistic: Statistic
     bounds: Any
     spend: Loss
-    noise: Noise
+    noise: SmoothNoise
     relation: Relation
     beta: Fraction
     rate: Fraction
@@ -83,7 +84,7 @@ class SmoothSensitivity:
         *,
         bounds: Any = None,
         spend: Loss,
-        noise: Noise = "laplace",
+        noise: SmoothNoise = "laplace",
         relation: Relation = "add_remove",
         beta: Number | None = None,
     ) -> None:
@@ -127,6 +128,11 @@ class SmoothSensitivity:
         """
         value, scale = self._before_noise(x)
         return to_float(_ROUNDED[self.noise](value / self.step, scale / self.step), self.step)
+
+    @property
+    def unit_std(self) -> float:
+        """The standard deviation of the noise at scale 1: infinite for Cauchy noise. Public."""
+        return _UNIT_STDS[self.noise]
 
     def _before_noise(self, x: Any) -> tuple[Fraction, Fraction]:
         """The statistic, and the scale of the noise: S, and a step more for the rounding to floats. SENSITIVE."""

@@ -14,6 +14,7 @@ from discreet.sensitivity._local import at_distance, distance, local, smooth
 from discreet.sensitivity._mean import Mean, Sum
 from discreet.sensitivity._quantile import Quantile
 from discreet.sensitivity._registry import statistic
+from discreet.sensitivity._relation import adds_or_removes
 from discreet.sensitivity._slope import Slope
 from discreet.sensitivity._statistic import Profile, Statistic
 from discreet.sensitivity._variance import Variance
@@ -30,6 +31,7 @@ __all__ = [
     "Statistic",
     "Sum",
     "Variance",
+    "adds_or_removes",
     "at_distance",
     "bounded_sum",
     "clamped",

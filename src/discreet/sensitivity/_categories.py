@@ -54,7 +54,7 @@ class Mode:
 
     def value(self, x: Any, bounds: object = None) -> Any:  # noqa: ARG002
         """The mode. SENSITIVE."""
-        counts = self._counts(x)
+        counts = self.counts(x)
         return self.domain[counts.index(max(counts))]
 
     def global_sensitivity(self, bounds: object, relation: Relation, n: int | None = None) -> float:  # noqa: ARG002
@@ -64,7 +64,7 @@ class Mode:
 
     def profile(self, x: Any, bounds: object, relation: Relation) -> Profile:  # noqa: ARG002
         """0 below the distance to instability, 1 from it on. SENSITIVE."""
-        counts = self._counts(x)
+        counts = self.counts(x)
         if not self.global_sensitivity(None, relation, n=sum(counts)):
             return Profile(lambda _: 0.0, last=0)
         first = counts.index(max(counts))
@@ -72,7 +72,8 @@ class Mode:
         stable = (margin if adds_or_removes(relation) else -(-margin // 2)) - 1
         return Profile(lambda k: float(k >= stable), last=stable)
 
-    def _counts(self, x: Any) -> list[int]:
+    def counts(self, x: Any) -> list[int]:
+        """How often each category of the domain occurs, in its order. SENSITIVE."""
         place = {category: at for at, category in enumerate(self.domain)}
         counts = [0] * len(self.domain)
         for category, times in Counter(_hashable(x)).items():

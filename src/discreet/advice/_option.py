@@ -1,0 +1,50 @@
+"""A mechanism that could answer, with what it would err by; and one that could not, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["LeftOut", "Option"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A ready mechanism and its expected error.
+
+    Attributes
+    ----------
+    mechanism
+        As it stands it costs no more than the spend: give the data to its `release`, or to `Session.release`.
+    error
+        The root of the mean square error against the statistic without noise, in the unit of the statistic; a refusal
+        counts as an error of the size of all possible answers. Infinite for noise without a variance.
+    basis
+        Where the error is from: ``"exact"``, ``"computed"`` on public or made-up data, ``"simulated"`` on them.
+    why
+        What speaks for it and against it, in a few words.
+    """
+
+    mechanism: Any
+    error: float
+    basis: str
+    why: str
+
+    @property
+    def name(self) -> str:
+        """The class, and the choice that tells it from others of its class."""
+        kind = type(self.mechanism).__name__
+        for field in ("noise", "aggregator"):
+            chosen = getattr(self.mechanism, field, None)
+            if isinstance(chosen, str):
+                return f"{kind} ({chosen})"
+        choice = getattr(self.mechanism, "choice", None)
+        return kind if choice is None else f"{kind} ({type(choice).__name__})"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A mechanism that was considered, and why it does not apply."""
+
+    name: str
+    reason: str
