@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import advice, mechanisms, noise, privacy, sensitivity
+    from discreet import advice, explain, mechanisms, noise, privacy, sensitivity
     from discreet.advice import Recommendation, recommend
     from discreet.errors import (
         BudgetExceeded,
@@ -68,6 +68,7 @@ __all__ = [
     "connect",
     "discrete_gaussian",
     "discrete_laplace",
+    "explain",
     "gaussian",
     "laplace",
     "mechanisms",
@@ -119,7 +120,7 @@ _HOMES = {
     "query": ("Plan", "Release"),
     "session": ("Session", "connect"),
 }
-_MODULES = ("advice", "mechanisms", "noise", "privacy", "sensitivity")
+_MODULES = ("advice", "explain", "mechanisms", "noise", "privacy", "sensitivity")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.cli._plot import points
 from discreet.privacy import gaussian, mu, pure
 
 RUN = "1000 * gaussian(1.1).sampled(0.01) + pure(0.1)"
@@ -104,28 +102,13 @@ def test_a_loss_without_protection_is_said_to_be_one(cli: Any) -> None:
 
 
 def test_a_plot_without_its_packages_says_what_to_install(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.cli._plot.find_spec", lambda _: None)
+    monkeypatch.setattr("discreet.explain._charts.find_spec", lambda _: None)
     done = cli("account", "gaussian(1)", "--delta", "1e-6", "--plot", "here.svg")
     assert done.code == 2
     assert "pip install 'discreet[plots]'" in done.err
     assert not Path("here.svg").exists()
 
 
-def test_what_a_plot_shows() -> None:
-    data = points(gaussian(2), "1e-6")
-    deltas = [row["delta"] for row in data["epsilon"]]
-    uppers = [row["upper"] for row in data["epsilon"]]
-    assert len(deltas) > 10
-    assert min(deltas) < 1e-6 < max(deltas)
-    assert deltas == sorted(deltas, reverse=True)
-    assert uppers == sorted(uppers)
-    assert all(row["lower"] <= row["upper"] for row in data["epsilon"])
-    exact = gaussian(2)
-    for row in data["tradeoff"]:
-        assert 0 <= row["beta"] <= exact.tradeoff(row["alpha"]) + 1e-9
-
-
-@pytest.mark.skipif(find_spec("altair") is None or find_spec("vl_convert") is None, reason="needs the extra plots")
 def test_a_plot(cli: Any) -> None:
     assert cli("account", "gaussian(1)", "--delta", "1e-6", "--plot", "here.svg").code == 0
     assert "<svg" in Path("here.svg").read_text()

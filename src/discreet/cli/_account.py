@@ -59,16 +59,16 @@ def account(
     from discreet.privacy import from_text
 
     if plot is not None:
-        from discreet.cli._plot import check_plot
+        from discreet.explain import check_path
 
-        check_plot(plot)
+        check_path(plot)
     with elapsed():
         loss = from_text(expression)
         told = _told(loss, delta, epsilon)
         if plot is not None:
-            from discreet.cli._plot import draw, points
+            from discreet.explain import loss_chart, loss_points, save
 
-            draw(points(loss, delta), plot)
+            save(loss_chart(loss_points(loss, delta)), plot)
     if form is _Format.json:
         print_json(told)
     else:

@@ -3,48 +3,31 @@
 from __future__ import annotations
 
 import math
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from discreet.errors import MissingExtra, ParameterError
-from discreet.rational import rational
+from discreet.explain._charts import altair as _altair
+from discreet.privacy import Loss, tradeoff_curve
+from discreet.rational import Number, rational
 
-if TYPE_CHECKING:
-    from discreet.privacy import Loss
-
-__all__ = ["Points", "check_plot", "draw", "points"]
+__all__ = ["Points", "loss_chart", "loss_points"]
 
 Points = dict[str, list[dict[str, float]]]
 
-_SUFFIXES = (".svg", ".png", ".html")
 _DELTAS = 13
 _ALPHAS = 60
 
 
-def check_plot(path: Path) -> None:
-    """Raise before any work: `ParameterError` for another suffix, `MissingExtra` without the packages."""
-    if path.suffix.lower() not in _SUFFIXES:
-        raise ParameterError(f"--plot takes a file that ends in {', '.join(_SUFFIXES)}, got {path.name}")
-    if not path.absolute().parent.is_dir():
-        raise ParameterError(f"--plot: there is no directory {path.parent}")
-    if find_spec("altair") is None or find_spec("vl_convert") is None:
-        raise MissingExtra("--plot needs altair and vl-convert: pip install 'discreet[plots]'")
-
-
-def points(loss: Loss, delta: str) -> Points:
+def loss_points(loss: Loss, delta: Number) -> Points:
     """The data of both pictures.
 
     ``"epsilon"`` has delta, lower, upper, for δ around `delta`; ``"tradeoff"`` has alpha, beta.
 
     >>> from discreet.privacy import pure
-    >>> found = points(pure(1), "1e-6")
+    >>> found = loss_points(pure(1), "1e-6")
     >>> round(found["epsilon"][-1]["upper"], 6), found["tradeoff"][-1]
     (1.0, {'alpha': 1.0, 'beta': 0.0})
     """
-    from discreet.privacy import tradeoff_curve
-
-    centre = rational(delta, "--delta")
+    centre = rational(delta, "delta")
     middle = math.log10(centre) if centre else -6.0
     known: list[dict[str, float]] = []
     for step in range(_DELTAS):
@@ -59,18 +42,9 @@ def points(loss: Loss, delta: str) -> Points:
     }
 
 
-def draw(data: Points, path: Path) -> None:
-    """Write both pictures side by side."""
-    chart = _chart(data)
-    try:
-        chart.save(str(path))
-    except OSError as error:
-        raise ParameterError(f"--plot: {path} cannot be written: {error.strerror}") from None
-
-
-def _chart(data: Points) -> Any:
-    import altair  # pyright: ignore[reportMissingImports]
-
+def loss_chart(data: Points) -> Any:
+    """Both pictures side by side, as an altair chart, from `loss_points`. Raises `MissingExtra` without altair."""
+    altair = _altair()
     delta = altair.X("delta:Q", scale=altair.Scale(type="log"), axis=altair.Axis(format=".0e"), title="δ")
     curve = altair.Chart(altair.Data(values=data["epsilon"]))
     bracket = curve.mark_area(opacity=0.3).encode(delta, y="lower:Q", y2="upper:Q")

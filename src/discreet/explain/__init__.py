@@ -1,0 +1,23 @@
+"""Plots of what privacy costs and of what noise does; they need the extra ``discreet[plots]``.
+
+Nothing here may be given private data: a picture of errors on data, or of local sensitivity, tells about the data.
+"""
+
+from discreet.explain._charts import check_path, save
+from discreet.explain._errors import error_comparison, error_histogram, errors
+from discreet.explain._loss import loss_chart, loss_points
+from discreet.explain._recommendation import recommendation_chart
+from discreet.explain._smooth import smooth_curve, smooth_points
+
+__all__ = [
+    "check_path",
+    "error_comparison",
+    "error_histogram",
+    "errors",
+    "loss_chart",
+    "loss_points",
+    "recommendation_chart",
+    "save",
+    "smooth_curve",
+    "smooth_points",
+]
