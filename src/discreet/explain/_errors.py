@@ -27,6 +27,7 @@ def errors(mechanism: Any, x: Any, truth: float, draws: int = 1_000) -> Floats:
         With a `release` that gives one number, or None for a refusal.
     x
         What `release` takes. Never private data: many releases cost as often as they are made, and charge nobody.
+        `SampleAndAggregate` is rehearsed, without its processes.
     truth
         The answer without noise.
     draws
@@ -40,7 +41,8 @@ def errors(mechanism: Any, x: Any, truth: float, draws: int = 1_000) -> Floats:
     """
     if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"draws must be a whole number, 1 or more, got {draws!r}")
-    answers = (mechanism.release(x) for _ in range(draws))
+    release = getattr(mechanism, "rehearse", mechanism.release)
+    answers = (release(x) for _ in range(draws))
     return np.array([np.nan if answer is None else float(answer) - truth for answer in answers])
 
 

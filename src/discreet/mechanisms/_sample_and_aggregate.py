@@ -13,7 +13,7 @@ from discreet.mechanisms._chunks import assignment, cut, draws, frame, persons
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._elapsed import elapsed
-from discreet.mechanisms._isolated import answers, check_function
+from discreet.mechanisms._isolated import answers, check_function, here
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 from discreet.privacy import Loss, budget_of, currency
 from discreet.rational import Number, rational
@@ -136,6 +136,20 @@ class SampleAndAggregate:
         sent = check_function(self.function)
         with elapsed():
             steps = self._before_noise(rows, person, sent, draws(len(rows), int(person.max(initial=-1)) + 1))
+        return self._with_noise(steps)
+
+    def rehearse(self, data: Any) -> float:
+        """What `release` might say of **public or made-up** data: the same chunks and noise, all in this process.
+
+        Fast, and for trying things only: nothing here keeps chunks apart or limits their time, and any function will
+        do. `data` and what is raised as for `release`; what the function raises counts as no answer.
+        """
+        rows = frame(data)
+        person = persons(rows, self.unit)
+        chosen = assignment(person, self.chunks, draws(len(rows), int(person.max(initial=-1)) + 1))
+        return self._with_noise([self._steps(here(self.function, cut(rows, rows_of))) for rows_of in chosen])
+
+    def _with_noise(self, steps: list[int]) -> float:
         lower, step = self.bounds[0], self._step
         if self.aggregator == "median":
             return self.median.release([float(lower + each * step) for each in steps])
