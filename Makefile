@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: setup demo test lint bench docs soak lock clean help python
+.PHONY: setup demo test lint bench docs figures soak lock clean help python
 
 setup: $(VENV)/.project ## make .venv: pinned packages, and discreet itself in editable mode
 
@@ -33,6 +33,9 @@ bench: $(VENV)/.project ## benchmarks, side by side with peers
 
 docs: $(VENV)/.project ## run every page under docs/, and the README
 	$(BIN)/pytest tests/docs
+
+figures: $(VENV)/.project ## draw the plots of the pages under docs/ anew
+	cd docs && $(abspath $(BIN))/python figures.py
 
 soak: $(VENV)/.project ## the long tests that `make test` leaves out
 	$(BIN)/pytest -m soak --timeout 0

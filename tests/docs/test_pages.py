@@ -5,6 +5,8 @@
 - ```console blocks: lines after ``$ `` run in a shell that has `discreet`, and must exit with 0, or the last of them
   with the code of ``exit=N`` on the fence. What they print is compared where the fence says ``exact``.
 - ```json blocks must parse. Other blocks are for people.
+
+A page finds ``data/`` beside it, and may write ``images/``; the committed ones are drawn anew by ``make figures``.
 """
 
 from __future__ import annotations
@@ -83,6 +85,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: dict[str, str]) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "images").mkdir()
+    if (page.parent / "data").is_dir():
+        (tmp_path / "data").symlink_to(page.parent / "data")
     names: dict[str, Any] = {"__name__": "page"}
     for block in blocks(page):
         where = f"{page.name}:{block.line}"

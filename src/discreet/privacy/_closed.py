@@ -59,9 +59,8 @@ def _composed(items: tuple[tuple[Loss, int], ...]) -> Curve | None:
         case RandomizedResponse(p, 2) if count <= LARGEST_COUNT:
             return optimal_curve(_log_odds(p), count)
         case BoundedRange(eps) if 1 < count <= LARGEST_COUNT:
-            lower = bounded_range_curve(eps, count)
             adaptive = best(optimal_curve((down(eps), up(eps)), count), renyi_curve(items))
-            return adaptive if lower is None else two_sided(lower, adaptive)
+            return two_sided(bounded_range_curve(eps, count), adaptive)
         case _:
             return _single(leaf) if count == 1 else None
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 __all__ = [
-    "NOTHING",
     "WIDE",
     "Bounds",
     "Curve",
@@ -31,9 +30,6 @@ LogDelta = Callable[[float], Bounds]
 
 WIDE = 2.0**-46
 """A relative margin (1.4e-14) for what a handful of float operations and library functions may lose."""
-
-NOTHING: Bounds = (-math.inf, 0.0)
-"""The bracket of ln δ that says nothing."""
 
 
 class Curve(Protocol):

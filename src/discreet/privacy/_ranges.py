@@ -28,7 +28,7 @@ _NEAR = 1e-4
 _ROUNDING = 2.0**-36
 
 
-def bounded_range_curve(eps: Fraction, count: int) -> Curve | None:
+def bounded_range_curve(eps: Fraction, count: int) -> Curve:
     """K mechanisms of ε-bounded range: Dong, Durfee and Rogers 2020, Theorem 2; the upper end by Rényi above 20,000.
 
     The worst pair of one mechanism has losses t and t − ε, with P(t) = (1 − e^{t−ε})/(1 − e^{−ε}). For k of them the
