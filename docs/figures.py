@@ -1,14 +1,17 @@
-"""Runs the Python of the pages that save plots, here, so that what they show is drawn anew."""
+"""Writes mechanisms.md, and runs the Python of the pages that save plots, so that what they show is drawn anew."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from discreet.explain import catalogue
+
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def main() -> None:
+    Path("mechanisms.md").write_text(catalogue(), encoding="utf-8")
     for page in sorted(Path().glob("*.md")):
         blocks = FENCE.findall(page.read_text(encoding="utf-8"))
         if any("images/" in block for block in blocks):

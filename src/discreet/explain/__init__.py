@@ -3,6 +3,7 @@
 Nothing here may be given private data: a picture of errors on data, or of local sensitivity, tells about the data.
 """
 
+from discreet.explain._catalogue import catalogue
 from discreet.explain._charts import check_path, save
 from discreet.explain._errors import error_comparison, error_histogram, errors
 from discreet.explain._loss import loss_chart, loss_points
@@ -10,6 +11,7 @@ from discreet.explain._recommendation import recommendation_chart
 from discreet.explain._smooth import smooth_curve, smooth_points
 
 __all__ = [
+    "catalogue",
     "check_path",
     "error_comparison",
     "error_histogram",

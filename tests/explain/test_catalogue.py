@@ -1,0 +1,50 @@
+"""The page of mechanisms: complete, up to date, and true to the classes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import discreet as dp
+from discreet import mechanisms
+from discreet.explain import catalogue
+from discreet.explain._catalogue import _paragraphs
+from discreet.explain._choices import CHOICES
+from discreet.sensitivity import Mode
+
+ROOT = Path(__file__).parents[2]
+
+PARTS = {"Mechanism", "MechanismQuestion", "MechanismRelease", "Proportions", "ThresholdStream"}
+"""What is exported beside the mechanisms: protocols, and what they give back."""
+
+
+def exported() -> set[str]:
+    return {name for name in mechanisms.__all__ if inspect.isclass(getattr(mechanisms, name))} - PARTS
+
+
+def test_every_mechanism_is_in_it() -> None:
+    assert {choice.name for choice in CHOICES} == exported()
+    assert len(CHOICES) == len(exported())
+
+
+def test_the_page_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    assert page == catalogue(), "run `make figures`"
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.name)
+def test_the_example_is_what_is_shown(choice) -> None:
+    names = {**{name: getattr(mechanisms, name) for name in mechanisms.__all__}, "dp": dp, "Mode": Mode}
+    assert eval(choice.shown, names) == choice.made
+    assert isinstance(choice.made, choice.kind)
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.name)
+def test_every_mechanism_says_what_it_is_and_has_its_proof(choice) -> None:
+    *told, source = _paragraphs(choice.kind)
+    assert told and len(told[0]) > 30
+    notes = re.findall(r"\]\(\.\./proofs/(\w+\.md)\)", source)
+    assert notes and all((ROOT / "proofs" / note).exists() for note in notes)
