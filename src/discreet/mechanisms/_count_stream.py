@@ -21,7 +21,7 @@ MOST_STEPS = 1 << 40
 _BLOCK = 1 << 10
 
 
-def whole_between(least: int, most: int, value: int, name: str) -> int:
+def whole_between(value: int, name: str, least: int, most: int) -> int:
     """The value as it is, or a `ParameterError`."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:  # pyright: ignore[reportUnnecessaryIsInstance]
         shown = value if not isinstance(value, int) or abs(value) < 10**100 else "a larger number"  # pyright: ignore[reportUnnecessaryIsInstance]

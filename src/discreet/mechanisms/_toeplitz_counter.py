@@ -18,7 +18,7 @@ from discreet.mechanisms._root import root_up
 from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.mechanisms._toeplitz_factor import PLACES, ToeplitzFactor, factor_for
 from discreet.noise import MAX_SCALE, MIN_SCALE, rounded_gaussian, scale_in_range
-from discreet.privacy import Loss, Mu, Pure
+from discreet.privacy import Loss, Mu, Pure, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -55,16 +55,27 @@ class ToeplitzCounter:
     sigma: Fraction
 
     def __init__(self, steps: int, sigma: Number) -> None:
-        object.__setattr__(self, "steps", whole_between(1, MOST_STEPS, steps, "steps"))
+        object.__setattr__(self, "steps", whole_between(steps, "steps", 1, MOST_STEPS))
         object.__setattr__(self, "sigma", scale_in_range(sigma, "sigma"))
 
     @classmethod
     def calibrate(cls, spend: Loss, sensitivity: Number | Norms, steps: int) -> ToeplitzCounter:
         """The counter with about the least sigma whose loss is within `spend`: (ε, δ) with δ > 0, ρ or μ.
 
-        Costs no privacy. Raises `ParameterError` for a pure ε, which no Gaussian noise meets, for a sensitivity below
-        0, and if sigma would be above 2**56. Source: `Gaussian.calibrate`; ``proofs/toeplitz_counter.md``.
+        At a small δ and few steps a `TreeCounter` at the same (ε, δ) may err less: compare their `error`. Costs no
+        privacy. Raises `ParameterError` for a pure ε, which no Gaussian noise meets, for a sensitivity below 0, and if
+        sigma would be above 2**56. Source: `Gaussian.calibrate`; ``proofs/toeplitz_counter.md``.
+
+        >>> from discreet.privacy import approx
+        >>> ToeplitzCounter.calibrate(approx(1, "1e-5"), sensitivity=1, steps=10_000).error()
+        29
         """
+        kind, allowed = budget_of(spend)
+        if kind == "pure" or (kind == "approx" and not allowed[1]):
+            raise ParameterError(
+                "a Toeplitz counter has Gaussian noise, which meets no pure epsilon; spend dp.approx(epsilon, delta), "
+                "dp.rho(rho) or dp.mu(mu), or use TreeCounter"
+            )
         unit, moved = Gaussian.calibrate(spend, 1).sigma, l1_of(sensitivity)
         shape = cls(steps, 1)
         for places in range(_FINEST, -1, -1):
@@ -137,7 +148,7 @@ class ToeplitzCounter:
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 1 ≤ step ≤ `steps`.
         Source: ``proofs/toeplitz_counter.md``.
         """
-        variance = self._factor.inverse_squares(whole_between(1, self.steps, step, "step"))
+        variance = self._factor.inverse_squares(whole_between(step, "step", 1, self.steps))
         spread = float(self.sigma) * math.sqrt(variance)
         return Gaussian(max(Fraction(spread), MIN_SCALE)).std if spread < 1 else math.sqrt(spread**2 + 1 / 12)
 

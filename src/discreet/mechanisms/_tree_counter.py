@@ -53,9 +53,9 @@ class TreeCounter:
     arity: int
 
     def __init__(self, steps: int, scale: Number, arity: int | None = None) -> None:
-        object.__setattr__(self, "steps", whole_between(1, MOST_STEPS, steps, "steps"))
+        object.__setattr__(self, "steps", whole_between(steps, "steps", 1, MOST_STEPS))
         if arity is not None:
-            whole_between(2, _WIDEST, arity, "arity")
+            whole_between(arity, "arity", 2, _WIDEST)
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
         object.__setattr__(self, "arity", _best_arity(steps) if arity is None else arity)
 
@@ -125,7 +125,7 @@ class TreeCounter:
 
     def nodes(self, step: int) -> int:
         """How many nodes the estimate after `step` increments adds up: the sum of its digits without their signs."""
-        return sum(map(abs, _digits(whole_between(1, self.steps, step, "step"), self.arity)))
+        return sum(map(abs, _digits(whole_between(step, "step", 1, self.steps), self.arity)))
 
     def std(self, step: int) -> float:
         """The standard deviation of the estimate after `step` increments: √nodes times that of one node's noise.
