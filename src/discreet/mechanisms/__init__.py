@@ -4,6 +4,7 @@ A mechanism used by itself is the raw toolbox: it states its loss and charges it
 """
 
 from discreet.mechanisms._above_threshold import AboveThreshold
+from discreet.mechanisms._count_stream import CountStream
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._exponential import Exponential
@@ -22,10 +23,13 @@ from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms._smooth_sensitivity import SmoothNoise, SmoothSensitivity
 from discreet.mechanisms._threshold_stream import ThresholdStream
+from discreet.mechanisms._toeplitz_counter import ToeplitzCounter
 from discreet.mechanisms._top_k import TopK
+from discreet.mechanisms._tree_counter import TreeCounter
 
 __all__ = [
     "AboveThreshold",
+    "CountStream",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
@@ -45,5 +49,7 @@ __all__ = [
     "SmoothNoise",
     "SmoothSensitivity",
     "ThresholdStream",
+    "ToeplitzCounter",
     "TopK",
+    "TreeCounter",
 ]
