@@ -4,10 +4,12 @@ A mechanism used by itself is the raw toolbox: it states its loss and charges it
 """
 
 from discreet.mechanisms._above_threshold import AboveThreshold
+from discreet.mechanisms._bounded_laplace import BoundedLaplace
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._gaussian import Gaussian
+from discreet.mechanisms._laplace import Laplace
 from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
@@ -17,15 +19,19 @@ from discreet.mechanisms._randomized_response import RandomizedResponse
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
+from discreet.mechanisms._staircase import Staircase
 from discreet.mechanisms._threshold_stream import ThresholdStream
 from discreet.mechanisms._top_k import TopK
+from discreet.mechanisms._truncated_laplace import TruncatedLaplace
 
 __all__ = [
     "AboveThreshold",
+    "BoundedLaplace",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Exponential",
     "Gaussian",
+    "Laplace",
     "Mechanism",
     "PartitionSelection",
     "PermuteAndFlip",
@@ -35,6 +41,8 @@ __all__ = [
     "ReportNoisyMax",
     "SampleAndAggregate",
     "SmoothSensitivity",
+    "Staircase",
     "ThresholdStream",
     "TopK",
+    "TruncatedLaplace",
 ]
