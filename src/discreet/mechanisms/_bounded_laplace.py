@@ -62,9 +62,10 @@ class BoundedLaplace(IntegerRelease):
     def calibrate(cls, spend: Loss, sensitivity: Number | Norms, bounds: tuple[int, int]) -> BoundedLaplace:
         """The mechanism with the least scale, to 2**−40 of itself, whose exact loss is paid for by `spend`.
 
-        The scale is between Δ/ε and 2Δ/ε. A spend in (ε, δ) is taken at its ε, one in ρ or μ at the pure ε that it pays
-        for. Where less than the least scale would do, it is 0.001. Costs no privacy. Raises `ParameterError` for a
-        spend of nothing, a sensitivity below 0, bad bounds, and if the scale would be above 2**56.
+        The scale is between Δ/ε and 2Δ/ε, Δ being at most the distance of the bounds. A spend in (ε, δ) is taken at its
+        ε, one in ρ or μ at the pure ε that it pays for. Where less than the least scale would do, it is 0.001. Costs no
+        privacy. Raises `ParameterError` for a spend of nothing, a sensitivity below 0, bad bounds, and if the scale
+        would be above 2**56.
         Source: ``proofs/bounded_laplace.md``.
 
         >>> from discreet.privacy import pure
@@ -74,7 +75,7 @@ class BoundedLaplace(IntegerRelease):
         lower, upper = _bounds_of(bounds)
         epsilon = epsilon_within(spend, per_rho=2)
         entries, move = one_move(sensitivity)
-        lowest = max(entries * move / epsilon, MIN_SCALE)
+        lowest = max(entries * min(move, upper - lower) / epsilon, MIN_SCALE)
 
         def scale(k: int) -> Fraction:
             return lowest * (1 + Fraction(k, _FINENESS))

@@ -60,8 +60,10 @@ class Staircase(IntegerRelease):
         exact = positive_of(epsilon, "epsilon")
         scale = scale_in_range(1 / exact, "1 / epsilon")
         width = _whole(sensitivity, "sensitivity", int(min(MAX_SCALE, MAX_SCALE / scale)))
-        if step in _MOMENTS:
+        if isinstance(step, str) and step in _MOMENTS:
             step = _best_step(exact, width, _MOMENTS[step])
+        if isinstance(step, str):
+            raise ParameterError(f"step must be a whole number, 'absolute' or 'squared', got {step!r}")
         for name, value in (("epsilon", exact), ("sensitivity", width), ("step", _whole(step, "step", width))):
             object.__setattr__(self, name, value)
 
@@ -128,7 +130,7 @@ class Staircase(IntegerRelease):
         return math.sqrt(_mean(self.epsilon, self.sensitivity, self.step, 2))
 
 
-_MOMENTS: dict[object, int] = {"absolute": 1, "squared": 2}
+_MOMENTS: dict[str, int] = {"absolute": 1, "squared": 2}
 
 
 def _best_step(epsilon: Fraction, width: int, moment: int) -> int:
