@@ -89,7 +89,23 @@ def test_calibration_takes_the_least_bound(sensitivity: int, epsilon: str, delta
     if mechanism.bound:
         assert TruncatedLaplace(mechanism.scale, mechanism.bound - 1).loss(sensitivity).at_delta > Fraction(delta)
     paper = sensitivity / float(epsilon) * math.log1p(math.expm1(float(epsilon)) / (2 * float(delta)))
-    assert paper - 1 <= mechanism.bound <= paper + sensitivity + 1  # continuous noise: Geng et al., Definition 3
+    assert paper - 1 <= mechanism.bound <= paper + sensitivity + 1  # continuous noise: Geng et al. 2018
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0])
+@pytest.mark.parametrize("sensitivity", [1, 3])
+@pytest.mark.parametrize("delta", [0.3, 0.05, 0.001])
+def test_no_other_scale_has_a_smaller_bound(epsilon: float, sensitivity: int, delta: float) -> None:
+    """A search over scales, in floats; a bound that is smaller by one does not do with any of them."""
+    mechanism = TruncatedLaplace.calibrate(dp.approx(epsilon, delta), sensitivity)
+    bound = mechanism.bound - 1
+    if bound < 0:
+        return
+    x = np.arange(-bound, bound + 1)
+    for scale in float(mechanism.scale) / np.concatenate([np.linspace(0.01, 1.2, 120), np.linspace(1.2, 6, 40)]):
+        p = np.exp(-np.abs(x) / scale)
+        p = np.concatenate([p / p.sum(), np.zeros(sensitivity)])
+        assert np.maximum(p - np.exp(epsilon) * np.roll(p, sensitivity), 0).sum() > delta
 
 
 @given(st.floats(0.01, 20), st.sampled_from(["0.3", "1e-3", "1e-8", "1e-12"]), st.integers(1, 12))

@@ -45,7 +45,7 @@ class BoundedLaplace(IntegerRelease):
         Public whole numbers (lower, upper), lower < upper, at most 2**62 apart.
 
     Raises `ParameterError` for an argument out of its range. Source: Holohan, Antonatos, Braghin and Mac Aonghusa
-    2018, Definition 3.1, on the integers; ``proofs/bounded_laplace.md``.
+    2018, on the integers and with exact constants; ``proofs/bounded_laplace.md``.
 
     >>> all(0 <= x <= 9 for x in BoundedLaplace(scale=10, bounds=(0, 9)).release([0, 5, 2000] * 100))
     True

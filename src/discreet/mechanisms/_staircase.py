@@ -30,8 +30,8 @@ class Staircase(IntegerRelease):
     """Adds noise x with probability proportional to exp(−ε) for each stair on which |x| is above the lowest.
 
     The lowest stair is 0 ≤ |x| < `step`, and each of the next is `sensitivity` wide. For a single number that moves by
-    at most `sensitivity`, no noise with pure ε has a smaller mean of |x|; at large ε it errs far less than discrete
-    Laplace noise, which it is for sensitivity 1.
+    at most `sensitivity`, no other noise with pure ε has a smaller mean of |x|; at large ε it errs far less than
+    discrete Laplace noise, which it is for sensitivity 1.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Staircase(IntegerRelease):
         From 1 to `sensitivity`; or which mean is to be the least, that of the ``"absolute"`` or of the ``"squared"``
         noise.
 
-    Raises `ParameterError` for an argument out of its range. Source: Geng and Viswanath 2016, section VI;
+    Raises `ParameterError` for an argument out of its range. Source: Geng and Viswanath 2016, for integers;
     ``proofs/staircase.md``.
 
     >>> Staircase(epsilon=5, sensitivity=100)

@@ -41,8 +41,8 @@ class TruncatedLaplace(IntegerRelease):
     bound
         A whole number from 0 to 2**61.
 
-    Raises `ParameterError` for an argument out of its range. Source: Geng, Ding, Guo and Kumar 2020, Definition 3, on
-    the integers and with exact constants; ``proofs/truncated_laplace.md``.
+    Raises `ParameterError` for an argument out of its range. Source: Geng, Ding, Guo and Kumar 2018, on the
+    integers and with exact constants; ``proofs/truncated_laplace.md``.
 
     >>> all(abs(x) <= 5 for x in TruncatedLaplace(scale=10, bound=5).release([0] * 1000))
     True

@@ -1,4 +1,4 @@
-"""Discrete Laplace noise in a window: its powers, its second moment, and how it is drawn. ``proofs/noise.md``, 11."""
+"""Discrete Laplace noise in a window: its powers, its second moment, and how it is drawn. ``proofs/noise.md``, section 12."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Bracket = tuple[Fraction, Fraction]
 def in_window(scale: Fraction, low: NDArray[np.int64], width: int) -> NDArray[np.int64]:
     """Independent x, the i-th with weight exp(−|x| / scale) on low[i] … low[i] + width, a window that holds 0.
 
-    A window wider than the scale keeps a third or more of the proposals of discrete Laplace noise; a narrower one
+    A window wider than the scale keeps three in ten of the proposals of discrete Laplace noise, or more; a narrower one
     keeps more than a third of its own places.
     """
     drawn = np.zeros_like(low)
@@ -57,7 +57,7 @@ def powers(scale: Fraction, bits: int) -> Callable[[int], Bracket]:
 
 
 def second_moment(scale: Fraction, reach: int) -> Bracket:
-    """Σ q^d and Σ d² q^d over d = 1, …, reach, for q = exp(−1 / scale), nearly: 60 digits and more are right."""
+    """Σ q^d and Σ d² q^d over d = 1, …, reach, for q = exp(−1 / scale), nearly: far beyond float precision."""
     power = powers(scale, 512 + 4 * math.ceil(scale).bit_length())
     (q, _), (last, _) = power(1), power(reach + 1)
     n = reach

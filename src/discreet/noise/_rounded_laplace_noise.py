@@ -26,7 +26,7 @@ def rounded_laplace_noise(scale: Number, size: int) -> NDArray[np.int64]:
     mechanism. `rounded_laplace` rounds around a center that need not be an integer, one number at a time. Scales are
     from 0.001 to 2**56; a float means its printed decimal. Returns an int64 array, or Python ints (dtype object) if one
     does not fit. Costs no privacy by itself. Raises `ParameterError` if an argument is out of its range.
-    Source: ``proofs/noise.md``, section 9.
+    Source: ``proofs/noise.md``, section 10.
 
     >>> rounded_laplace_noise(0.001, 3)
     array([0, 0, 0])
