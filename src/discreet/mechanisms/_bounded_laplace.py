@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, cast
 
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._decay import powers, second_moment
 from discreet.mechanisms._epsilon import epsilon_within
 from discreet.mechanisms._integer_release import IntegerRelease
 from discreet.mechanisms._integers import sums
 from discreet.mechanisms._least import least
 from discreet.mechanisms._one_entry import cost_of, one_move
 from discreet.mechanisms._sensitivity import level_of
-from discreet.mechanisms._window import MAX_WINDOW, in_window, powers, second_moment
+from discreet.mechanisms._window import MAX_WINDOW, in_window
 from discreet.noise import MIN_SCALE, exp_bounds, scale_in_range
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
@@ -167,10 +169,10 @@ def _bounds_of(bounds: object) -> tuple[int, int]:
     ends = cast("tuple[Any, ...]", bounds) if isinstance(bounds, tuple | list) else ()
     if (
         len(ends) != 2
-        or any(isinstance(end, bool) or not isinstance(end, int) for end in ends)
+        or any(isinstance(end, bool) or not isinstance(end, Integral) for end in ends)
         or not 0 < ends[1] - ends[0] <= MAX_WINDOW
     ):
         raise ParameterError(
             f"bounds must be two whole numbers (lower, upper), lower < upper, at most 2**62 apart, got {bounds!r}"
         )
-    return ends[0], ends[1]
+    return int(ends[0]), int(ends[1])

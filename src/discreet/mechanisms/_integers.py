@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 
-__all__ = ["add_noise", "in_shape", "sums", "whole_number", "whole_numbers"]
+__all__ = ["add_noise", "in_shape", "sums", "whole_in", "whole_number", "whole_numbers"]
 
 
 def add_noise(
@@ -47,6 +47,15 @@ def whole_numbers(values: object) -> list[int]:
     if not isinstance(values, Sequence) or isinstance(values, str | bytes | bytearray):
         raise ParameterError("a release of many takes a list of whole numbers, or an array of one dimension")
     return [whole_number(item) for item in values]
+
+
+def whole_in(value: object, name: str, lowest: int, highest: int) -> int:
+    """A public whole number from `lowest` to `highest`, or a `ParameterError`."""
+    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+        exact = int(cast("int", value))
+        if lowest <= exact <= highest:
+            return exact
+    raise ParameterError(f"{name} must be a whole number from {lowest} to {highest}, got {value!r}")
 
 
 def whole_number(item: object) -> int:

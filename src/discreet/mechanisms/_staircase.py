@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._decay import powers
 from discreet.mechanisms._epsilon import epsilon_within, positive_of
 from discreet.mechanisms._integer_release import IntegerRelease
-from discreet.mechanisms._integers import sums
+from discreet.mechanisms._integers import sums, whole_in
 from discreet.mechanisms._least import least
 from discreet.mechanisms._one_entry import cost_of, one_move
 from discreet.mechanisms._sensitivity import level_of
-from discreet.mechanisms._window import powers
 from discreet.noise import MAX_SCALE, MIN_SCALE, scale_in_range, staircase
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
@@ -59,12 +59,12 @@ class Staircase(IntegerRelease):
     ) -> None:
         exact = positive_of(epsilon, "epsilon")
         scale = scale_in_range(1 / exact, "1 / epsilon")
-        width = _whole(sensitivity, "sensitivity", int(min(MAX_SCALE, MAX_SCALE / scale)))
+        width = whole_in(sensitivity, "sensitivity", 1, int(min(MAX_SCALE, MAX_SCALE / scale)))
         if isinstance(step, str) and step in _MOMENTS:
             step = _best_step(exact, width, _MOMENTS[step])
         if isinstance(step, str):
             raise ParameterError(f"step must be a whole number, 'absolute' or 'squared', got {step!r}")
-        for name, value in (("epsilon", exact), ("sensitivity", width), ("step", _whole(step, "step", width))):
+        for name, value in (("epsilon", exact), ("sensitivity", width), ("step", whole_in(step, "step", 1, width))):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -158,9 +158,3 @@ def _mean(epsilon: Fraction, width: int, step: int, moment: int) -> Fraction:
 def _sums(n: int) -> tuple[int, int, int]:
     """Σ j^p over j = 0, …, n − 1, for p = 0, 1, 2."""
     return n, n * (n - 1) // 2, n * (n - 1) * (2 * n - 1) // 6
-
-
-def _whole(value: object, name: str, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise ParameterError(f"{name} must be a whole number from 1 to {most}, got {value!r}")
-    return value

@@ -9,12 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._decay import powers, second_moment
 from discreet.mechanisms._epsilon import epsilon_within
 from discreet.mechanisms._integer_release import IntegerRelease
-from discreet.mechanisms._integers import sums
+from discreet.mechanisms._integers import sums, whole_in
 from discreet.mechanisms._least import least
 from discreet.mechanisms._sensitivity import l1_of, level_of
-from discreet.mechanisms._window import MAX_WINDOW, in_window, powers, second_moment
+from discreet.mechanisms._window import MAX_WINDOW, in_window
 from discreet.noise import MIN_SCALE, scale_in_range
 from discreet.privacy import Approx, Loss, Pure, budget_of
 from discreet.rational import Number
@@ -53,9 +54,7 @@ class TruncatedLaplace(IntegerRelease):
 
     def __init__(self, scale: Number, bound: int) -> None:
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
-        if isinstance(bound, bool) or not isinstance(bound, int) or not 0 <= 2 * bound <= MAX_WINDOW:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"bound must be a whole number from 0 to 2**61, got {bound!r}")
-        object.__setattr__(self, "bound", bound)
+        object.__setattr__(self, "bound", whole_in(bound, "bound", 0, MAX_WINDOW // 2))
 
     @classmethod
     def calibrate(cls, spend: Loss, sensitivity: Number | Norms) -> TruncatedLaplace:
@@ -136,7 +135,7 @@ def _outside(scale: Fraction, bound: int, moved: int) -> Fraction:
 
 
 def _end(scale: Fraction, bound: int, places: int) -> tuple[Fraction, Fraction]:
-    """The probability of the `places` lowest numbers, which are not above 1: between two rationals."""
+    """The probability of the `places` lowest numbers, all of them 0 or less: between two rationals."""
     bits = 256 + 2 * math.ceil(scale).bit_length()
     while True:
         power = powers(scale, bits)

@@ -42,7 +42,7 @@ def staircase(epsilon: Number, width: int, first: int, size: int) -> NDArray[np.
 
     Returns an int64 array, or Python ints (dtype object) if one does not fit. Costs no privacy by itself: added to an
     integer with sensitivity `width` it gives pure ε-DP. Raises `ParameterError` if an argument is out of its range.
-    Source: Geng and Viswanath 2016, the discrete setting (the distribution); ``proofs/noise.md``, section 11 (the sampler).
+    Source: Geng and Viswanath 2016, the discrete setting (the law); ``proofs/noise.md``, section 11 (the sampler).
 
     >>> bool((np.abs(staircase(1000, width=100, first=7, size=50)) < 7).all())
     True
