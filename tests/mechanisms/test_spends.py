@@ -8,10 +8,12 @@ import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import (
     AboveThreshold,
+    BoundedLaplace,
     DiscreteGaussian,
     DiscreteLaplace,
     Exponential,
     Gaussian,
+    Laplace,
     PartitionSelection,
     PermuteAndFlip,
     ProposeTestRelease,
@@ -19,7 +21,9 @@ from discreet.mechanisms import (
     ReportNoisyMax,
     SampleAndAggregate,
     SmoothSensitivity,
+    Staircase,
     TopK,
+    TruncatedLaplace,
 )
 
 NOT_BUDGETS = [
@@ -36,6 +40,10 @@ TAKERS = {
     "DiscreteLaplace": lambda spend: DiscreteLaplace.calibrate(spend, 1),
     "DiscreteGaussian": lambda spend: DiscreteGaussian.calibrate(spend, 1),
     "Gaussian": lambda spend: Gaussian.calibrate(spend, 1),
+    "Laplace": lambda spend: Laplace.calibrate(spend, 1),
+    "BoundedLaplace": lambda spend: BoundedLaplace.calibrate(spend, 1, **BOUNDS),
+    "TruncatedLaplace": lambda spend: TruncatedLaplace.calibrate(spend, 1),
+    "Staircase": lambda spend: Staircase.calibrate(spend, 1),
     "Exponential": lambda spend: Exponential.calibrate(spend, 1),
     "PermuteAndFlip": lambda spend: PermuteAndFlip.calibrate(spend, 1),
     "RandomizedResponse": RandomizedResponse.calibrate,

@@ -13,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.noise import bernoulli, bernoulli_exp, exp_bounds, uniform_below
 from discreet.noise._bernoulli import _bernoulli, _bernoulli_exp, _scaled_exp_of_any
 from discreet.noise._reject import FILTER_SLACK
-from discreet.noise._uniform import _uniform_below
+from discreet.noise._uniform import words_below
 
 ALARM = 1e-12
 
@@ -58,7 +58,7 @@ def test_integers_below_n_are_the_words_below_n(n: int, scripted) -> None:
     filled = [value | (1 << 8 * width) - (1 << bits) for value in raw]  # bits above those of n − 1 do not count
     script = b"".join(value.to_bytes(width, "little") for value in filled)
     expected = [value for value in raw if value < n]
-    assert _uniform_below(n, len(expected), scripted(script)).tolist() == expected
+    assert words_below(n, len(expected), scripted(script)).tolist() == expected
 
 
 @pytest.mark.parametrize("n", [3, 10, 1000])

@@ -14,10 +14,17 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.noise import _gaussian, _laplace, discrete_gaussian, discrete_laplace, rounded_gaussian
+from discreet.noise import (
+    _gaussian,
+    _laplace,
+    discrete_gaussian,
+    discrete_laplace,
+    rounded_gaussian,
+    rounded_laplace_noise,
+)
 from discreet.rational import rational
 
-SAMPLERS = [discrete_laplace, discrete_gaussian, rounded_gaussian]
+SAMPLERS = [discrete_laplace, discrete_gaussian, rounded_gaussian, rounded_laplace_noise]
 SMALL = ["0.001", 0.5, 1, "355/113", 10, 63.9, 64.1]
 LARGE = [1e4, Fraction(1, 3) * 10**9, 1e12, 2**56]
 DRAWS = 400_000
@@ -41,6 +48,9 @@ def probabilities_of(sampler: Callable, scale: float, reach: int) -> np.ndarray:
     if sampler is rounded_gaussian:  # by the tail on the side where it is small
         near = np.abs(k)
         return stats.norm.sf((near - 0.5) / scale) - stats.norm.sf((near + 0.5) / scale)
+    if sampler is rounded_laplace_noise:
+        out = np.exp((0.5 - np.abs(k)) / scale) * -np.expm1(-1 / scale) / 2
+        return np.where(k == 0, -np.expm1(-0.5 / scale), out)
     weights = np.exp(-np.abs(k) / scale) if sampler is discrete_laplace else np.exp(-(k**2) / (2 * scale**2))
     return weights / weights.sum()
 
@@ -60,7 +70,8 @@ def test_law_at_small_scales(sampler, scale) -> None:
 def test_law_at_large_scales(sampler, scale) -> None:
     drawn = sampler(scale, DRAWS)
     exact = float(rational(scale, "scale"))
-    continuous = stats.laplace(0, exact) if sampler is discrete_laplace else stats.norm(0, exact)
+    is_laplace = sampler in {discrete_laplace, rounded_laplace_noise}
+    continuous = stats.laplace(0, exact) if is_laplace else stats.norm(0, exact)
     edges = np.floor(continuous.ppf(np.arange(1, 300) / 300))
     probabilities = np.diff(np.concatenate([[0], continuous.cdf(edges + 0.5), [1]]))  # off by O(1/scale²)
     assert_counts_fit(np.bincount(np.searchsorted(edges, drawn), minlength=300), probabilities)

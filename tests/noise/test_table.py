@@ -9,19 +9,22 @@ import mpmath
 import numpy as np
 import pytest
 
-from discreet.noise import _gaussian, _laplace
+from discreet.noise import _gaussian, _laplace, _rounded_laplace_noise
 from discreet.noise._table import _OPEN, Table
 
 PRECISION = 700
 
 
 def weights(kind: str, scale: Fraction) -> list[mpmath.mpf]:
-    """exp(−k/scale) or exp(−k²/(2 scale²)) until far below 2**−300."""
+    """exp(−k/scale), or exp(−k²/(2 scale²)), or what of exp(−|z|/scale) rounds to k, until far below 2**−300."""
     s = mpmath.mpf(scale.numerator) / scale.denominator
     found = []
     while True:
         k = len(found)
-        weight = mpmath.exp(-k / s) if kind == "laplace" else mpmath.exp(-k * k / (2 * s * s))
+        if kind == "rounded laplace":
+            weight = mpmath.exp((0.5 - k) / s) - mpmath.exp((-0.5 - k) / s) if k else 2 - 2 * mpmath.exp(-0.5 / s)
+        else:
+            weight = mpmath.exp(-k / s) if kind == "laplace" else mpmath.exp(-k * k / (2 * s * s))
         found.append(weight)
         if weight < mpmath.mpf(2) ** -340:
             return found
@@ -42,7 +45,7 @@ def tails(order: list[mpmath.mpf]) -> list[mpmath.mpf]:
 
 CASES = [
     (kind, scale, signed)
-    for kind in ("laplace", "gaussian")
+    for kind in ("laplace", "gaussian", "rounded laplace")
     for scale, signed in [
         ("1/1000", True),
         ("1/2", True),
@@ -54,11 +57,12 @@ CASES = [
         ("1000/3", False),
         (str(2**56), False),
     ]
+    if signed or kind != "rounded laplace"
 ]
 
 
 def table_of(kind: str, scale: Fraction, signed: bool) -> tuple[Table, list[mpmath.mpf]]:
-    module = _laplace if kind == "laplace" else _gaussian
+    module = {"laplace": _laplace, "gaussian": _gaussian, "rounded laplace": _rounded_laplace_noise}[kind]
     if signed:
         return module._table(scale), signed_tails(weights(kind, scale))
     blocks = module._blocks(scale)

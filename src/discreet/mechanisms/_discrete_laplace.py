@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
-
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._integers import add_noise
+from discreet.mechanisms._integer_release import IntegerRelease
+from discreet.mechanisms._integers import sums
+from discreet.mechanisms._least import least
 from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.noise import MIN_SCALE, discrete_laplace, exp_bounds, scale_in_range
 from discreet.privacy import Loss, Pure, budget_of
@@ -22,7 +20,7 @@ __all__ = ["DiscreteLaplace"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteLaplace:
+class DiscreteLaplace(IntegerRelease):
     """Adds independent noise x to each integer, with probability proportional to exp(−|x| / scale), exactly.
 
     `scale` is in units of the integers, from 0.001 to 2**56, otherwise `ParameterError`. A release costs pure
@@ -66,22 +64,8 @@ class DiscreteLaplace:
         """
         return Pure(l1_of(sensitivity) / self.scale)
 
-    @overload
-    def release(self, value: int) -> int: ...
-    @overload
-    def release(self, value: NDArray[Any]) -> NDArray[Any]: ...
-    @overload
-    def release(self, value: Sequence[int]) -> list[int]: ...
-    def release(self, value: int | Sequence[int] | NDArray[Any]) -> int | list[int] | NDArray[Any]:
-        """The value with fresh noise on each entry: an int, a list, or an array of Python ints of the same shape.
-
-        Integers may be of any size. Costs `loss(sensitivity)`, **and charges nobody**: this is the raw toolbox.
-        Raises `ParameterError` for anything but whole numbers. Source: ``proofs/discrete_laplace.md``.
-
-        >>> DiscreteLaplace("1/1000").release([2**100, -7])
-        [1267650600228229401496703205376, -7]
-        """
-        return add_noise(value, lambda size: discrete_laplace(self.scale, size))
+    def _released(self, values: list[int]) -> list[int]:
+        return sums(values, discrete_laplace(self.scale, len(values)))
 
     def error(self, level: Number = 0.95) -> int:
         """The least k such that one entry's noise is within ±k with probability `level` or more, rounded up.
@@ -96,16 +80,7 @@ class DiscreteLaplace:
         bits = 128 + math.ceil(1 / miss).bit_length()
         q_low, _ = exp_bounds(1 / self.scale, bits)
 
-        def enough(k: int) -> bool:
-            return 2 * exp_bounds((k + 1) / self.scale, bits)[1] <= miss * ((1 << bits) + q_low)
-
-        low, high = -1, 1  # not enough at `low`, enough at `high`
-        while not enough(high):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
+        return least(lambda k: 2 * exp_bounds((k + 1) / self.scale, bits)[1] <= miss * ((1 << bits) + q_low))
 
     @property
     def std(self) -> float:

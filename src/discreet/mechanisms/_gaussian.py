@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
-
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._integers import add_noise
+from discreet.mechanisms._integer_release import IntegerRelease
+from discreet.mechanisms._integers import sums
 from discreet.mechanisms._root import root_up
 from discreet.mechanisms._sensitivity import l2_squared_of, level_of
 from discreet.noise import MIN_SCALE, rounded_gaussian, scale_in_range
@@ -25,7 +22,7 @@ _PRECISION = Fraction(1, 2**40)
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Gaussian:
+class Gaussian(IntegerRelease):
     """Adds to each integer the rounding of an independent continuous Gaussian of standard deviation `sigma`, exactly.
 
     `sigma` is in units of the integers, from 0.001 to 2**56, otherwise `ParameterError`. Rounding an integer plus
@@ -65,22 +62,8 @@ class Gaussian:
         squared = l2_squared_of(sensitivity) / self.sigma**2
         return Mu(squared) if squared else Pure(Fraction(0))
 
-    @overload
-    def release(self, value: int) -> int: ...
-    @overload
-    def release(self, value: NDArray[Any]) -> NDArray[Any]: ...
-    @overload
-    def release(self, value: Sequence[int]) -> list[int]: ...
-    def release(self, value: int | Sequence[int] | NDArray[Any]) -> int | list[int] | NDArray[Any]:
-        """The value with fresh noise on each entry: an int, a list, or an array of Python ints of the same shape.
-
-        Integers may be of any size. Costs `loss(sensitivity)`, **and charges nobody**: this is the raw toolbox.
-        Raises `ParameterError` for anything but whole numbers.
-
-        >>> Gaussian("1/1000").release((2**100, -7))
-        [1267650600228229401496703205376, -7]
-        """
-        return add_noise(value, lambda size: rounded_gaussian(self.sigma, size))
+    def _released(self, values: list[int]) -> list[int]:
+        return sums(values, rounded_gaussian(self.sigma, len(values)))
 
     def error(self, level: Number = 0.95) -> int:
         """The least k such that one entry's noise is within ±k with probability `level` or more, or one more.

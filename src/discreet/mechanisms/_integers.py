@@ -11,25 +11,33 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 
-__all__ = ["add_noise", "whole_number", "whole_numbers"]
+__all__ = ["add_noise", "in_shape", "sums", "whole_in", "whole_number", "whole_numbers"]
 
 
 def add_noise(
     value: int | Sequence[int] | NDArray[Any], noise: Callable[[int], NDArray[np.int64]]
 ) -> int | list[int] | NDArray[Any]:
     """The value plus `noise(how many)`, as exact Python ints: an int, a list, or an array of objects."""
+    return in_shape(value, lambda exact: sums(exact, noise(len(exact))))
+
+
+def in_shape(
+    value: int | Sequence[int] | NDArray[Any], change: Callable[[list[int]], list[int]]
+) -> int | list[int] | NDArray[Any]:
+    """What `change` makes of the entries, which it gets as exact ints: an int, a list, or an array of objects."""
     if isinstance(value, np.ndarray):
         exact = [whole_number(item) for item in value.ravel().tolist()]
-        noisy = np.empty(len(exact), dtype=object)
-        noisy[:] = _sums(exact, noise)
-        return noisy.reshape(value.shape)
+        changed = np.empty(len(exact), dtype=object)
+        changed[:] = change(exact)
+        return changed.reshape(value.shape)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        return _sums([whole_number(item) for item in value], noise)
-    return _sums([whole_number(value)], noise)[0]
+        return change([whole_number(item) for item in value])
+    return change([whole_number(value)])[0]
 
 
-def _sums(exact: list[int], noise: Callable[[int], NDArray[np.int64]]) -> list[int]:
-    return [item + int(drawn) for item, drawn in zip(exact, noise(len(exact)).tolist(), strict=True)]
+def sums(exact: list[int], noise: NDArray[np.int64]) -> list[int]:
+    """Each entry plus its noise."""
+    return [item + int(drawn) for item, drawn in zip(exact, noise.tolist(), strict=True)]
 
 
 def whole_numbers(values: object) -> list[int]:
@@ -39,6 +47,15 @@ def whole_numbers(values: object) -> list[int]:
     if not isinstance(values, Sequence) or isinstance(values, str | bytes | bytearray):
         raise ParameterError("a release of many takes a list of whole numbers, or an array of one dimension")
     return [whole_number(item) for item in values]
+
+
+def whole_in(value: object, name: str, lowest: int, highest: int) -> int:
+    """A public whole number from `lowest` to `highest`, or a `ParameterError`."""
+    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+        exact = int(cast("int", value))
+        if lowest <= exact <= highest:
+            return exact
+    raise ParameterError(f"{name} must be a whole number from {lowest} to {highest}, got {value!r}")
 
 
 def whole_number(item: object) -> int:

@@ -12,7 +12,9 @@ from discreet.noise._laplace import discrete_laplace
 from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
 from discreet.noise._rounded_laplace import rounded_laplace
+from discreet.noise._rounded_laplace_noise import rounded_laplace_noise
 from discreet.noise._rounded_student_t import rounded_student_t
+from discreet.noise._staircase import staircase
 from discreet.noise._uniform import uniform_below
 
 __all__ = [
@@ -25,9 +27,11 @@ __all__ = [
     "exp_bounds",
     "rounded_gaussian",
     "rounded_laplace",
+    "rounded_laplace_noise",
     "rounded_student_t",
     "scale_in_range",
     "secret",
+    "staircase",
     "uniform64",
     "uniform_below",
 ]

@@ -42,10 +42,16 @@ class Blocks:
 
     def propose(self, size: int, source: BitSource, slack: float = FILTER_SLACK) -> Integers:
         """The accepted ones of `size` independent proposals; as Python ints if one does not fit in 64 bits."""
+        magnitude, sign = self.magnitudes(size, source, slack)
+        once = (magnitude != 0) | (sign == 0)  # -0 is not a second zero
+        return ((magnitude ^ sign) - sign)[once]
+
+    def magnitudes(self, size: int, source: BitSource, slack: float = FILTER_SLACK) -> tuple[Integers, Integers]:
+        """The accepted magnitudes, and for each an independent sign, 0 or -1, so that 0 comes with both."""
         block = self.table.sample(size, source)
         word = np.frombuffer(source.take(8 * size), dtype="<i8")
         place = word & ((1 << self.shift) - 1)
-        sign = word >> 63  # 0 or -1, from a bit that `place` does not use
+        sign = word >> 63  # from a bit that `place` does not use
         accepted = accept(
             self.exponent(block, place),
             lambda i, prefix: below_exp(prefix, 32, self.exact_exponent(int(block[i]), int(place[i])), source),
@@ -54,9 +60,7 @@ class Blocks:
         )
         if size and int(block.max()) >> (63 - self.shift):
             block, place = block.astype(object), place.astype(object)
-        magnitude = (block << self.shift) + place
-        accepted &= (magnitude != 0) | (sign == 0)  # -0 is not a second zero
-        return ((magnitude ^ sign) - sign)[accepted]
+        return ((block << self.shift) + place)[accepted], sign[accepted]
 
 
 def block_shift(scale: Fraction) -> int:

@@ -8,16 +8,16 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise._blocks import BLOCKS_FROM, Blocks, Sampler, block_shift, fill
+from discreet.noise._blocks import BLOCKS_FROM, Sampler, fill
 from discreet.noise._exp import exp_bounds
+from discreet.noise._geometric import GUARD, geometric_tail, narrowed
+from discreet.noise._geometric import geometric_blocks as _blocks
 from discreet.noise._range import scale_in_range, size_in_range
 from discreet.noise._source import BitSource, SecureBits
 from discreet.noise._table import Bounds, Table
 from discreet.rational import Number
 
 __all__ = ["discrete_laplace"]
-
-_GUARD = 64
 
 
 def discrete_laplace(scale: Number, size: int) -> NDArray[np.int64]:
@@ -58,45 +58,13 @@ def _sampler(scale: Fraction) -> Sampler:
 def _table(scale: Fraction) -> Table:
     def tails(bits: int) -> list[Bounds]:
         """With q = exp(−1/scale), in the order 0, 1, −1, 2, …: P(Y ≥ 2j − 1) = 2 q^j / (1 + q), P(Y ≥ 2j) = q^j."""
-        width = bits + _GUARD
+        width = bits + GUARD
         one = 1 << width
-        q_low, q_high = exp_bounds(1 / scale, width)
+        q_low, q_high = q = exp_bounds(1 / scale, width)
         bounds: list[Bounds] = []
-        for low, high in _powers(q_low, q_high, width):
+        for low, high in geometric_tail(q, q, width):
             bounds.append(((low << width + 1) // (one + q_high), -(-(high << width + 1) // (one + q_low))))
             bounds.append((low, high))
-        return _narrowed(bounds)
+        return narrowed(bounds)
 
     return Table(tails, signed=True)
-
-
-def _blocks(scale: Fraction) -> Blocks:
-    shift = block_shift(scale)
-    step = 2**shift / scale
-    inverse = float(1 / scale)
-
-    def tails(bits: int) -> list[Bounds]:
-        """H is geometric: P(H ≥ k) = exp(−k · step)."""
-        width = bits + _GUARD
-        return _narrowed(_powers(*exp_bounds(step, width), width))
-
-    return Blocks(
-        Table(tails, signed=False),
-        shift,
-        exponent=lambda _, place: place * inverse,
-        exact_exponent=lambda _, place: place / scale,
-    )
-
-
-def _powers(low: int, high: int, width: int) -> list[Bounds]:
-    """Bounds on q, q², q³, … at `width` bits, down to and with the first that is at most 2**(_GUARD − 2)."""
-    powers = [(low, high)]
-    while powers[-1][1] >> (_GUARD - 2):
-        powers.append((powers[-1][0] * low >> width, -(-powers[-1][1] * high >> width)))
-    return powers
-
-
-def _narrowed(bounds: list[Bounds]) -> list[Bounds]:
-    """The same bounds with `_GUARD` bits fewer, rounded outward, without those that say nothing (high ≤ 1)."""
-    narrow = [(low >> _GUARD, -(-high >> _GUARD)) for low, high in bounds]
-    return [(low, high) for low, high in narrow if high > 1]

@@ -11,7 +11,7 @@ from discreet.errors import ParameterError
 from discreet.noise._range import size_in_range
 from discreet.noise._source import BitSource, SecureBits
 
-__all__ = ["uniform_below"]
+__all__ = ["uniform_below", "words_below"]
 
 
 def uniform_below(n: int, size: int) -> NDArray[np.int64]:
@@ -25,10 +25,10 @@ def uniform_below(n: int, size: int) -> NDArray[np.int64]:
     """
     if isinstance(n, bool) or not isinstance(n, Integral) or not 1 <= n <= 2**63:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"n must be a whole number from 1 to 2**63, got {n!r}")
-    return _uniform_below(int(n), size_in_range(size), SecureBits())
+    return words_below(int(n), size_in_range(size), SecureBits())
 
 
-def _uniform_below(n: int, size: int, source: BitSource) -> NDArray[np.int64]:
+def words_below(n: int, size: int, source: BitSource) -> NDArray[np.int64]:
     """The first `size` of many words, cut to the bits of n − 1, that are below n."""
     dtype = np.dtype("<u4" if n <= 1 << 32 else "<u8")
     mask = (1 << (n - 1).bit_length()) - 1
