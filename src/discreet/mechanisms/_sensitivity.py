@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from discreet.errors import ParameterError
@@ -9,7 +10,7 @@ from discreet.mechanisms._epsilon import positive_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Norms
 
-__all__ = ["l1_of", "l2_squared_of", "level_of", "linf_of"]
+__all__ = ["l1_of", "l2_squared_of", "level_of", "linf_of", "whole_steps"]
 
 
 def l1_of(sensitivity: Number | Norms) -> Fraction:
@@ -25,6 +26,11 @@ def l2_squared_of(sensitivity: Number | Norms) -> Fraction:
 def linf_of(sensitivity: Number | Norms) -> Fraction:
     """The L∞ sensitivity, by how much one entry moves at most: above 0, as a selection divides by it."""
     return positive_of(sensitivity.linf if isinstance(sensitivity, Norms) else sensitivity, "sensitivity")
+
+
+def whole_steps(sensitivity: Number) -> int:
+    """By how many whole steps one integer moves at most: rounded up, which covers a real number put on the grid too."""
+    return math.ceil(_not_negative(sensitivity))
 
 
 def level_of(level: Number) -> Fraction:
