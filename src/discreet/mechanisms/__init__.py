@@ -9,6 +9,7 @@ from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._gaussian import Gaussian
 from discreet.mechanisms._mechanism import Mechanism
+from discreet.mechanisms._on_grid import OnGrid
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
 from discreet.mechanisms._proportions import Proportions
@@ -27,6 +28,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Mechanism",
+    "OnGrid",
     "PartitionSelection",
     "PermuteAndFlip",
     "Proportions",
