@@ -17,6 +17,8 @@ from discreet.mechanisms._propose_test_release import ProposeTestRelease
 from discreet.mechanisms._randomized_response import RandomizedResponse
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
+from discreet.mechanisms._sampled import Sampled
+from discreet.mechanisms._shuffled import Shuffled
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 from discreet.mechanisms._threshold_stream import ThresholdStream
 from discreet.mechanisms._top_k import TopK
@@ -36,6 +38,8 @@ __all__ = [
     "RandomizedResponse",
     "ReportNoisyMax",
     "SampleAndAggregate",
+    "Sampled",
+    "Shuffled",
     "SmoothSensitivity",
     "ThresholdStream",
     "TopK",

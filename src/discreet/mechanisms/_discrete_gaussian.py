@@ -11,6 +11,7 @@ from typing import Any, overload
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._gaussian import Gaussian
 from discreet.mechanisms._integers import add_noise
 from discreet.mechanisms._root import root_up
 from discreet.mechanisms._sensitivity import l2_squared_of, level_of, whole_steps
@@ -26,6 +27,9 @@ _NAMES = {"pure": "a pure epsilon", "approx": "an epsilon without a delta", "mu"
 
 _MOST_STEPS = 10**15
 """Moves that a loss in whole steps is kept for; larger ones are charged by ρ."""
+
+_ROOM = 100
+"""How many times the sigma of continuous noise could be needed, and far more."""
 
 _SMALL = 32
 """Below this sigma, sums over the support; from it on, bounds by the continuous Gaussian."""
@@ -53,10 +57,10 @@ class DiscreteGaussian:
         """The mechanism with about the least sigma whose loss is within `spend`.
 
         For ρ, to 2**−40 of sigma. For (ε, δ) and one number, to 1e-4, by the certified δ of the discrete noise itself:
-        the formula for continuous noise understates it. For (ε, δ) and `Norms`, to 1e-4 of the largest ρ whose
-        certified δ at ε is within it; `Gaussian` needs less there. Where less than the least sigma would do, sigma is
-        0.001. Costs no privacy. Raises `ParameterError` for a pure ε, which no Gaussian noise meets, for a μ, for a
-        sensitivity below 0 and if sigma would be above 2**56.
+        the formula for continuous noise understates it. For (ε, δ) and `Norms`, to 1e-4, by the certified δ of the ρ;
+        `Gaussian` needs less there. Where less than the least sigma would do, sigma is 0.001. Costs no privacy. Raises
+        `ParameterError` for a pure ε, which no Gaussian noise meets, for a μ, for a sensitivity below 0 and if sigma
+        would be above 2**56.
         Source: sigma² ≥ Δ₂² / (2ρ), Canonne, Kamath and Steinke 2020, Theorem 14; ``proofs/discrete_gaussian.md``.
 
         >>> from discreet.privacy import approx, rho
@@ -72,10 +76,7 @@ class DiscreteGaussian:
             case "approx", (epsilon, delta) if delta > 0:
                 if epsilon <= 0:
                     raise ParameterError("epsilon must be greater than 0")
-                within = Approx(epsilon, delta)
-                if not isinstance(sensitivity, Norms):
-                    return cls._for_one_number(within, whole_steps(sensitivity))
-                allowed = Fraction(solve(lambda each: Rho(Fraction(each), Fraction(0)), within, low=1e-40, high=1e40))
+                return cls._within(Approx(epsilon, delta), sensitivity)
             case kind, _:
                 raise ParameterError(
                     f"discrete Gaussian noise is calibrated to a rho or to an epsilon with a delta, and this spend is "
@@ -85,15 +86,19 @@ class DiscreteGaussian:
         return cls(max(root_up(_squared(sensitivity) / (2 * allowed)), MIN_SCALE))
 
     @classmethod
-    def _for_one_number(cls, within: Approx, steps: int) -> DiscreteGaussian:
-        """The least sigma, nearly, by a search for sigma / Δ: it stays where that of continuous noise would be."""
-        if steps**2 <= 2 * MIN_SCALE**2 * within.eps and cls(MIN_SCALE).loss(steps).fits(within):
+    def _within(cls, spend: Approx, sensitivity: Number | Norms) -> DiscreteGaussian:
+        """The least sigma, nearly, by a search that leaves from what continuous noise would need."""
+        start = Gaussian.calibrate(spend, sensitivity if isinstance(sensitivity, Norms) else whole_steps(sensitivity))
+        if start.sigma <= 4 * MIN_SCALE and cls(MIN_SCALE).loss(sensitivity).fits(spend):
             return cls(MIN_SCALE)
-        if not cls(MAX_SCALE).loss(steps).fits(within):
+
+        def at(ratio: float) -> DiscreteGaussian:
+            return cls(min(max(start.sigma * Fraction(ratio), MIN_SCALE), MAX_SCALE))
+
+        low, high = float(MIN_SCALE / start.sigma), float(MAX_SCALE / start.sigma)
+        if high < _ROOM and not cls(MAX_SCALE).loss(sensitivity).fits(spend):
             raise ParameterError("sigma would be above 2**56 (about 7.2e16); use a coarser grid, or spend more")
-        low, high = float(MIN_SCALE / steps), float(MAX_SCALE / steps)
-        ratio = solve(lambda each: cls(_in_range(Fraction(each) * steps)).loss(steps), within, low=low, high=high)
-        return cls(_in_range(Fraction(ratio) * steps))
+        return at(solve(lambda ratio: at(ratio).loss(sensitivity), spend, low=low, high=high))
 
     def loss(self, sensitivity: Number | Norms) -> Loss:
         """Of one number that moves by at most `sensitivity`: the loss of this very noise, for a move by whole steps.
@@ -172,7 +177,3 @@ class DiscreteGaussian:
 def _squared(sensitivity: Number | Norms) -> Fraction:
     """The square of the L2 norm of a move of integers."""
     return l2_squared_of(sensitivity if isinstance(sensitivity, Norms) else whole_steps(sensitivity))
-
-
-def _in_range(sigma: Fraction) -> Fraction:
-    return min(max(sigma, MIN_SCALE), MAX_SCALE)
