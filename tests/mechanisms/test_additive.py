@@ -8,12 +8,12 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
-from discreet.privacy import Approx, Pure, Rho, approx, fits, pure, rho
+from discreet.privacy import Approx, Pure, Rho, approx, as_approx, as_rho, fits, mu, pure, rho
 from discreet.sensitivity import Norms
 
 BOTH = [DiscreteLaplace, DiscreteGaussian]
@@ -64,6 +64,73 @@ def test_gaussian_loss_is_the_worst_renyi_slope(sigma, shift) -> None:
     assert max(slopes) >= stated / 1.001
 
 
+def true_delta(sigma: Fraction, shift: int, epsilon: str) -> mpmath.mpf:
+    """The hockey-stick divergence of the noise and its shift, summed over all that weighs; both ways are the same."""
+    with mpmath.workdps(40):
+        s, grown = mpmath.mpf(sigma.numerator) / sigma.denominator, mpmath.exp(mpmath.mpf(epsilon))
+        reach = int(22 * s) + shift + 1
+        weight = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * s * s)) for k in range(reach + shift + 1)]
+        gains = (weight[abs(k)] - grown * weight[abs(k - shift)] for k in range(-reach, reach + 1))
+        return mpmath.fsum(gain for gain in gains if gain > 0) / (2 * mpmath.fsum(weight) - 1)
+
+
+@pytest.mark.parametrize("sigma", ["0.3", "1/2", "1", "3.7306", "10"])
+@pytest.mark.parametrize("shift", [1, 2, 7])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
+def test_gaussian_loss_of_one_number_is_its_own(sigma, shift, epsilon) -> None:
+    mechanism = DiscreteGaussian(sigma)
+    truth, claimed = true_delta(mechanism.sigma, shift, epsilon), mechanism.loss(shift).delta(epsilon)
+    assert truth <= claimed <= truth * mpmath.mpf("1.001") + mpmath.mpf("1e-300")
+    assert as_rho(mechanism.loss(shift)) == (Fraction(shift**2) / (2 * mechanism.sigma**2), 0)
+    assert as_rho(mechanism.loss(Norms(shift, shift**2))) == as_rho(mechanism.loss(shift))
+
+
+def test_gaussian_loss_between_whole_numbers_is_that_of_the_next() -> None:
+    mechanism = DiscreteGaussian(2)
+    assert mechanism.loss("1.5") == mechanism.loss(2)
+    assert mechanism.loss("1e-9") == mechanism.loss(1)
+    assert as_approx(mechanism.loss(1)) is None
+    assert as_rho(mechanism.loss(10**16 - Fraction(1, 2))) == (Fraction(10**32, 8), 0)
+    assert DiscreteGaussian.calibrate(rho(2), "1.5").loss("1.5").fits(rho(2))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "steps", "continuous", "ratio"),
+    [
+        ("1", "1e-5", 1, 3.7306316, 0.003),
+        ("8", "1e-6", 1, 0.6529354, 0.01),
+        ("8", "1e-6", 10, 6.5293538, 0.002),
+        ("0.1", "1e-5", 1, 30.7495660, 0.001),
+    ],
+)
+def test_gaussian_calibration_to_epsilon_and_delta(epsilon, delta, steps, continuous, ratio) -> None:
+    """The exact δ at the calibrated sigma, and just below it. At 3.731 it is 1.035e-5, and so not enough."""
+    sigma = DiscreteGaussian.calibrate(approx(epsilon, delta), steps).sigma
+    assert true_delta(sigma, steps, epsilon) <= mpmath.mpf(delta)
+    assert true_delta(sigma * (1 - Fraction(3, 10_000)), steps, epsilon) > mpmath.mpf(delta)
+    assert float(sigma / DiscreteGaussian(continuous).sigma) == pytest.approx(1, rel=ratio)
+
+
+def test_the_continuous_formula_is_not_enough() -> None:
+    assert true_delta(Fraction("3.7306316"), 1, "1") == pytest.approx(1.03457e-5, rel=1e-5)
+    assert true_delta(Fraction("0.6529354"), 1, "8") > 3e-6
+
+
+@given(
+    epsilon=st.fractions(Fraction(1, 100), 60),
+    delta=st.sampled_from(["0.4", "1e-3", "1e-9", "1e-30"]),
+    norms=st.sampled_from([0, 1, 3, 10**6, 10**12, Norms(1, 1), Norms(7, 19), Norms(10**9, 10**15)]),
+)
+@settings(max_examples=15, deadline=None, phases=[Phase.generate])
+def test_gaussian_calibration_fits_what_was_spent(epsilon, delta, norms) -> None:
+    spend = approx(epsilon, delta)
+    mechanism = DiscreteGaussian.calibrate(spend, norms)
+    assert fits(mechanism.loss(norms), spend)
+    smaller = mechanism.sigma * (1 - Fraction(1, 1000))
+    assert mechanism.sigma <= Fraction(1, 1000) or not fits(DiscreteGaussian(smaller).loss(norms), spend)
+    assert DiscreteGaussian.calibrate(spend + spend, norms) == DiscreteGaussian.calibrate(2 * spend, norms)
+
+
 numbers = st.fractions(min_value=Fraction(1, 1000), max_value=1000)
 
 
@@ -96,9 +163,11 @@ def test_least_scale_and_no_sensitivity() -> None:
 def test_spends_that_cannot_be_met_are_refused() -> None:
     with pytest.raises(ParameterError, match="DiscreteGaussian"):
         DiscreteLaplace.calibrate(rho(1), 1)
-    for spend in (pure(1), approx(1, 1e-6)):
+    for spend in (pure(1), approx(1, 0), mu(1)):
         with pytest.raises(ParameterError, match="DiscreteLaplace"):
             DiscreteGaussian.calibrate(spend, 1)
+    with pytest.raises(ParameterError, match="epsilon"):
+        DiscreteGaussian.calibrate(Approx(Fraction(0), Fraction(1, 10)), 1)
     for spend in (Approx(Fraction(0), Fraction(1, 10)), Pure(Fraction(0))):
         with pytest.raises(ParameterError, match="epsilon"):
             DiscreteLaplace.calibrate(spend, 1)

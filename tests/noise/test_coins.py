@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
+from itertools import permutations
 
 import mpmath
 import numpy as np
@@ -10,8 +12,9 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.noise import bernoulli, bernoulli_exp, exp_bounds, uniform_below
+from discreet.noise import bernoulli, bernoulli_exp, exp_bounds, permutation, uniform_below
 from discreet.noise._bernoulli import _bernoulli, _bernoulli_exp, _scaled_exp_of_any
+from discreet.noise._permutation import _permutation
 from discreet.noise._reject import FILTER_SLACK
 from discreet.noise._uniform import words_below
 
@@ -117,3 +120,39 @@ def test_frequency_of_exp(x: str) -> None:
     draws = 400_000
     drawn = bernoulli_exp(np.full(draws, float(x)), lambda _: Fraction(x))
     assert stats.binomtest(int(drawn.sum()), draws, float(np.exp(-float(x)))).pvalue > ALARM
+
+
+def test_every_order_of_keys_gives_its_own_permutation(scripted) -> None:
+    """Distinct keys are equally likely in every order, so all 4! permutations are equally likely."""
+    found = {tuple(_permutation(4, scripted(words(*keys))).tolist()) for keys in permutations([0, 7, 2**63, 2**64 - 1])}
+    assert found == set(permutations(range(4)))
+
+
+def test_keys_with_a_tie_are_all_drawn_again(scripted) -> None:
+    script = words(5, 1, 5) + words(9, 9, 9) + words(30, 10, 20)
+    assert _permutation(3, scripted(script)).tolist() == [1, 2, 0]
+
+
+def test_frequency_of_orders() -> None:
+    """Fails by chance with probability 1e-12 or so (chi-square, 500 expected of each of 120 orders)."""
+    counts = Counter(tuple(permutation(5).tolist()) for _ in range(60_000))
+    assert len(counts) == 120
+    assert stats.chisquare(list(counts.values())).pvalue > ALARM
+
+
+@pytest.mark.parametrize("place", [0, 1, 4_999])
+def test_where_one_of_many_goes(place: int) -> None:
+    """Fails by chance with probability 1e-12 or so: its place is uniform, and so is that of its neighbour, given it."""
+    draws = [permutation(5_000) for _ in range(4_000)]
+    at = [int(np.flatnonzero(order == place)[0]) for order in draws]
+    assert stats.chisquare(np.bincount(np.array(at) // 500, minlength=10)).pvalue > ALARM
+    after = [
+        (int(np.flatnonzero(order == (place + 1) % 5_000)[0]) - a) % 5_000 for order, a in zip(draws, at, strict=True)
+    ]
+    assert stats.chisquare(np.bincount((np.array(after) - 1) // 500, minlength=10)).pvalue > ALARM
+
+
+@pytest.mark.parametrize("size", [-1, 1.0, True, None], ids=str)
+def test_bad_sizes_of_a_permutation_are_refused(size) -> None:
+    with pytest.raises(ParameterError, match="size"):
+        permutation(size)

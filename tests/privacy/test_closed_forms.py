@@ -7,6 +7,7 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 
 from discreet.privacy import (
@@ -22,6 +23,7 @@ from discreet.privacy import (
     randomized_response,
     rho,
 )
+from discreet.privacy._wide_gaussian import wide_gaussian_curve
 
 mpmath.mp.dps = 60
 
@@ -127,6 +129,41 @@ def test_the_discrete_gaussian_is_not_the_continuous_one():
     # THEORY section 3: 1.035e-5 where the continuous one has 1e-5, and about 3 times the claim at (8, 1e-6).
     assert discrete_gaussian("3.73063").delta(1) == pytest.approx(1.0346e-5, rel=1e-3)
     assert 2.9e-6 < discrete_gaussian("0.653").delta(8) < 3.1e-6
+
+
+@pytest.mark.parametrize("sigma", [100, 1_001, 20_000])
+@pytest.mark.parametrize("s", [1, 30, 999, 15_000])
+@pytest.mark.parametrize("times", [0, 0.3, 1, 3, 7])
+def test_wide_discrete_gaussian_is_bounded_by_the_continuous_one(sigma, s, times):
+    """Against the sum over all integers, whose own bracket is 1e-9 wide."""
+    ratio = s / sigma
+    wide = wide_gaussian_curve(Fraction(sigma), s)
+    x = np.arange(-40 * sigma - s, 40 * sigma + s + 1, dtype=float)
+    log_weight = -(x * x) / (2.0 * sigma * sigma)
+    total = float(np.exp(log_weight).sum())
+    if wide is None:
+        assert s > 2 * sigma**2
+        return
+    for eps in (times * ratio, times * ratio + ratio**2 / 2):
+        gap = eps - s * (s - 2 * x) / (2.0 * sigma * sigma)
+        truth = math.log(float(np.sum(np.exp(log_weight) * -np.expm1(np.minimum(gap, 0)))) / total)
+        low, high = wide.log_delta(eps)
+        assert low - 1e-9 <= truth <= high + 1e-9
+        if sigma > 1000:
+            assert high - truth <= 1e-3 + 4 * (1 + times**3) / (sigma * s)  # proofs/discrete_gaussian.md, Wide noise
+
+
+def test_wide_discrete_gaussians_of_every_size():
+    for sigma, s in ((5_000, 1), (25_001, 10**5), (10**9, 2**30), (10**16, 10**15)):
+        loss = discrete_gaussian(sigma, s)
+        for eps in (0, 1e-3, 1, 20, 1e9):
+            low, high = loss.bounds(epsilon=eps)
+            continuous = gaussian(Fraction(sigma, s)).delta(eps)
+            assert low <= high
+            assert high <= continuous * 1.01 + 1e-300
+            assert continuous <= high * 1.01 + 1e-300
+    assert wide_gaussian_curve(Fraction(99), 1) is None
+    assert wide_gaussian_curve(Fraction(100), 20_001) is None
 
 
 @pytest.mark.parametrize("scale", ["0.2", 1, 10])

@@ -30,7 +30,11 @@ def attained(units: set[tuple[int, ...]], relation: str) -> Norms:
     nobody = tuple(0 for _ in next(iter(units)))
     pairs = product(units, [nobody]) if relation == "add_remove" else product(units, units)
     steps = [[x - y for x, y in zip(a, b, strict=True)] for a, b in pairs]
-    return Norms(max(sum(map(abs, d)) for d in steps), max(sum(x * x for x in d) for d in steps))
+    return Norms(
+        max(sum(map(abs, d)) for d in steps),
+        max(sum(x * x for x in d) for d in steps),
+        max(max(map(abs, d)) for d in steps),
+    )
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
@@ -55,6 +59,18 @@ def test_removing_a_unit_moves_as_far_as_adding_it(relation) -> None:
     units = answers_of_a_unit(-3, 1, 2, GROUPS)
     mirrored = {tuple(-x for x in answer) for answer in units}
     assert attained(units, relation) == attained(mirrored, relation)
+
+
+def test_what_two_norms_imply_covers_the_third() -> None:
+    for move in product(range(-3, 4), repeat=3):
+        l1, l2_squared = sum(map(abs, move)), sum(x * x for x in move)
+        assert max(map(abs, move)) <= Norms(l1, l2_squared).linf <= l1
+
+
+@pytest.mark.parametrize("bad", [(-1, 1), (1, -1), (1, 1, -1), (1.0, 1), (True, 1), (1, "1"), (1, 1, 0.5)], ids=str)
+def test_norms_are_whole_numbers(bad) -> None:
+    with pytest.raises(ParameterError, match=r"l1|l2_squared|linf"):
+        Norms(*bad)
 
 
 @pytest.mark.parametrize(("relation", "groups"), [("add_remove", 1), ("add_remove", 2), ("substitute", 2)])

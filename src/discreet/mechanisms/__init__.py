@@ -16,6 +16,7 @@ from discreet.mechanisms._mechanism import Mechanism
 from discreet.mechanisms._mechanism_question import MechanismQuestion
 from discreet.mechanisms._mechanism_release import MechanismRelease
 from discreet.mechanisms._most_frequent import MostFrequent
+from discreet.mechanisms._on_grid import OnGrid
 from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
 from discreet.mechanisms._proportions import Proportions
@@ -23,6 +24,8 @@ from discreet.mechanisms._propose_test_release import ProposeTestRelease
 from discreet.mechanisms._randomized_response import RandomizedResponse
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
+from discreet.mechanisms._sampled import Sampled
+from discreet.mechanisms._shuffled import Shuffled
 from discreet.mechanisms._smooth_sensitivity import SmoothNoise, SmoothSensitivity
 from discreet.mechanisms._staircase import Staircase
 from discreet.mechanisms._threshold_stream import ThresholdStream
@@ -45,6 +48,7 @@ __all__ = [
     "MechanismQuestion",
     "MechanismRelease",
     "MostFrequent",
+    "OnGrid",
     "PartitionSelection",
     "PermuteAndFlip",
     "Proportions",
@@ -52,6 +56,8 @@ __all__ = [
     "RandomizedResponse",
     "ReportNoisyMax",
     "SampleAndAggregate",
+    "Sampled",
+    "Shuffled",
     "SmoothNoise",
     "SmoothSensitivity",
     "Staircase",

@@ -13,11 +13,12 @@ from discreet.errors import ParameterError
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._epsilon import epsilon_within, positive_of
 from discreet.mechanisms._integers import whole_number, whole_numbers
-from discreet.mechanisms._sensitivity import level_of
+from discreet.mechanisms._sensitivity import level_of, linf_of
 from discreet.mechanisms._threshold_stream import ThresholdStream
 from discreet.noise import MIN_SCALE, scale_in_range
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
+from discreet.sensitivity import Norms
 
 __all__ = ["AboveThreshold"]
 
@@ -35,7 +36,7 @@ class AboveThreshold:
     epsilon
         The pure ε of a whole stream, however many queries it answers.
     sensitivity
-        Δ, in units of the answers: by how much neighbouring data move any one answer at most.
+        Δ, in units of the answers: by how much neighbouring data move any one answer at most. `Norms`: its L∞.
     cutoff
         c: the stream stops at the c-th answer above.
     monotone
@@ -67,7 +68,7 @@ class AboveThreshold:
         self,
         threshold: int,
         epsilon: Number,
-        sensitivity: Number,
+        sensitivity: Number | Norms,
         cutoff: int = 1,
         *,
         monotone: bool = False,
@@ -81,7 +82,7 @@ class AboveThreshold:
         for name, value in (
             ("threshold", whole_number(threshold)),
             ("epsilon", positive_of(epsilon, "epsilon")),
-            ("sensitivity", positive_of(sensitivity, "sensitivity")),
+            ("sensitivity", linf_of(sensitivity)),
             ("cutoff", cutoff),
             ("monotone", monotone),
             ("numeric", numeric),
@@ -95,7 +96,7 @@ class AboveThreshold:
     def calibrate(  # noqa: PLR0913 - one name per field
         cls,
         spend: Loss,
-        sensitivity: Number,
+        sensitivity: Number | Norms,
         *,
         threshold: int,
         cutoff: int = 1,

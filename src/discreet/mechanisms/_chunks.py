@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.noise import uniform64
 
-__all__ = ["assignment", "cut", "draws", "frame", "persons"]
+__all__ = ["assignment", "cut", "draws", "frame", "numbered", "persons"]
 
 Words = NDArray[np.uint64]
 
@@ -45,6 +45,11 @@ def persons(data: Any, unit: str | int | None) -> NDArray[np.int64]:
     column = _column(data, unit)
     if column is None:
         raise ParameterError(f"unit must name a column of the data, got {unit!r}")
+    return numbered(column)
+
+
+def numbered(column: Any) -> NDArray[np.int64]:
+    """For each entry a whole number from 0, the same for equal entries; those that are missing share one."""
     if _is_array(column) and column.dtype.kind in "biufSUMm":
         return np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int64)
     values = column.to_pylist() if hasattr(column, "to_pylist") else list(column)

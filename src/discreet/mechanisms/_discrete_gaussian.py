@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise: concentrated differential privacy for integer vectors, by L2 sensitivity."""
+"""Discrete Gaussian noise: its own loss for one integer, concentrated differential privacy for vectors of them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,25 @@ from typing import Any, overload
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._gaussian import Gaussian
 from discreet.mechanisms._integers import add_noise
 from discreet.mechanisms._root import root_up
-from discreet.mechanisms._sensitivity import l2_squared_of, level_of
-from discreet.noise import MIN_SCALE, discrete_gaussian, scale_in_range
-from discreet.privacy import Loss, Rho, budget_of
+from discreet.mechanisms._sensitivity import l2_squared_of, level_of, whole_steps
+from discreet.noise import MAX_SCALE, MIN_SCALE, discrete_gaussian, scale_in_range
+from discreet.privacy import Approx, Loss, Rho, budget_of, solve
+from discreet.privacy import DiscreteGaussian as DiscreteGaussianLoss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
 __all__ = ["DiscreteGaussian"]
 
-_NAMES = {"pure": "epsilon", "approx": "epsilon", "mu": "mu"}
+_NAMES = {"pure": "a pure epsilon", "approx": "an epsilon without a delta", "mu": "mu"}
+
+_MOST_STEPS = 10**15
+"""Moves that a loss in whole steps is kept for; larger ones are charged by ρ."""
+
+_ROOM = 100
+"""How many times the sigma of continuous noise could be needed, and far more."""
 
 _SMALL = 32
 """Below this sigma, sums over the support; from it on, bounds by the continuous Gaussian."""
@@ -31,11 +39,12 @@ _SMALL = 32
 class DiscreteGaussian:
     """Adds independent noise x to each integer, with probability proportional to exp(−x² / (2 sigma²)), exactly.
 
-    `sigma` is in units of the integers, from 0.001 to 2**56, otherwise `ParameterError`. A release costs
-    ρ = (L2 sensitivity)² / (2 sigma²). Source: Canonne, Kamath and Steinke 2020; ``proofs/discrete_gaussian.md``.
+    `sigma` is in units of the integers, from 0.001 to 2**56, otherwise `ParameterError`. A number as sensitivity is how
+    far **one number** moves; for a vector give `Norms`, as the loss of one entry does not bound that of several.
+    Source: Canonne, Kamath and Steinke 2020; ``proofs/discrete_gaussian.md``.
 
-    >>> DiscreteGaussian(sigma=10).loss(sensitivity=1)
-    Rho(r=Fraction(1, 200), at_delta=Fraction(0, 1))
+    >>> DiscreteGaussian(sigma=10).loss(sensitivity=1).rho()
+    0.005
     """
 
     sigma: Fraction
@@ -45,34 +54,68 @@ class DiscreteGaussian:
 
     @classmethod
     def calibrate(cls, spend: Loss, sensitivity: Number | Norms) -> DiscreteGaussian:
-        """The mechanism with the least sigma, to 2**−40 of itself, whose loss is at most the ρ of `spend`.
+        """The mechanism with about the least sigma whose loss is within `spend`.
 
-        `sensitivity` is the L2 norm, or `Norms`, whose square is exact. Where less than the least sigma would do,
-        sigma is 0.001. Costs no privacy. Raises `ParameterError` for a spend in ε, which no Gaussian noise meets
-        exactly, for a sensitivity below 0 and if sigma would be above 2**56.
-        Source: sigma² ≥ Δ₂² / (2ρ), Canonne, Kamath and Steinke 2020, Theorem 14.
+        For ρ, to 2**−40 of sigma. For (ε, δ) and one number, to 1e-4, by the certified δ of the discrete noise itself:
+        the formula for continuous noise understates it. For (ε, δ) and `Norms`, to 1e-4, by the certified δ of the ρ;
+        `Gaussian` needs less there. Where less than the least sigma would do, sigma is 0.001. Costs no privacy. Raises
+        `ParameterError` for a pure ε, which no Gaussian noise meets, for a μ, for a sensitivity below 0 and if sigma
+        would be above 2**56.
+        Source: sigma² ≥ Δ₂² / (2ρ), Canonne, Kamath and Steinke 2020, Theorem 14; ``proofs/discrete_gaussian.md``.
 
-        >>> from discreet.privacy import rho
+        >>> from discreet.privacy import approx, rho
         >>> DiscreteGaussian.calibrate(rho(0.005), sensitivity=1)
         DiscreteGaussian(sigma=Fraction(10, 1))
+        >>> round(float(DiscreteGaussian.calibrate(approx(1, 1e-5), sensitivity=1).sigma), 3)  # 3.731 is not enough
+        3.741
         """
-        kind, (allowed, *_) = budget_of(spend)
-        if kind != "rho":
-            raise ParameterError(
-                f"discrete Gaussian noise is calibrated to a rho, and this spend is in {_NAMES[kind]}; "
-                "spend dp.rho(rho), or use DiscreteLaplace or Gaussian"
-            )
-        if allowed <= 0:
-            raise ParameterError("rho must be greater than 0")
-        return cls(max(root_up(l2_squared_of(sensitivity) / (2 * allowed)), MIN_SCALE))
+        match budget_of(spend):
+            case "rho", (allowed, _):
+                if allowed <= 0:
+                    raise ParameterError("rho must be greater than 0")
+            case "approx", (epsilon, delta) if delta > 0:
+                if epsilon <= 0:
+                    raise ParameterError("epsilon must be greater than 0")
+                return cls._within(Approx(epsilon, delta), sensitivity)
+            case kind, _:
+                raise ParameterError(
+                    f"discrete Gaussian noise is calibrated to a rho or to an epsilon with a delta, and this spend is "
+                    f"in {_NAMES[kind]}; spend dp.rho(rho) or dp.approx(epsilon, delta), or use DiscreteLaplace or "
+                    "Gaussian"
+                )
+        return cls(max(root_up(_squared(sensitivity) / (2 * allowed)), MIN_SCALE))
+
+    @classmethod
+    def _within(cls, spend: Approx, sensitivity: Number | Norms) -> DiscreteGaussian:
+        """The least sigma, nearly, by a search that leaves from what continuous noise would need."""
+        start = Gaussian.calibrate(spend, sensitivity if isinstance(sensitivity, Norms) else whole_steps(sensitivity))
+        if start.sigma <= 4 * MIN_SCALE and cls(MIN_SCALE).loss(sensitivity).fits(spend):
+            return cls(MIN_SCALE)
+
+        def at(ratio: float) -> DiscreteGaussian:
+            return cls(min(max(start.sigma * Fraction(ratio), MIN_SCALE), MAX_SCALE))
+
+        low, high = float(MIN_SCALE / start.sigma), float(MAX_SCALE / start.sigma)
+        if high < _ROOM and not cls(MAX_SCALE).loss(sensitivity).fits(spend):
+            raise ParameterError("sigma would be above 2**56 (about 7.2e16); use a coarser grid, or spend more")
+        return at(solve(lambda ratio: at(ratio).loss(sensitivity), spend, low=low, high=high))
 
     def loss(self, sensitivity: Number | Norms) -> Loss:
-        """ρ = sensitivity² / (2 sigma²), where neighbours' values are at most `sensitivity` apart in L2 norm.
+        """Of one number that moves by at most `sensitivity`: the loss of this very noise, for a move by whole steps.
 
-        Holds for one number and for a vector alike. Raises `ParameterError` if the sensitivity is below 0.
-        Source: Canonne, Kamath and Steinke 2020, Theorems 4 and 14.
+        That has a certified δ at every ε, and ρ = sensitivity² / (2 sigma²); a sensitivity between two whole numbers
+        is rounded up, and beyond 10**15 only the ρ is kept. Of a vector, given by `Norms`: ρ = Δ₂² / (2 sigma²).
+        Raises `ParameterError` if the sensitivity is below 0.
+        Source: Canonne, Kamath and Steinke 2020, Theorems 4, 7 and 14.
+
+        >>> f"{DiscreteGaussian(3.7306).loss(1).delta(1):.3e}", DiscreteGaussian(2).loss(Norms(3, 5)).rho()
+        ('1.035e-05', 0.625)
         """
-        return Rho(l2_squared_of(sensitivity) / (2 * self.sigma**2), Fraction(0))
+        if not isinstance(sensitivity, Norms):
+            steps = whole_steps(sensitivity)
+            if 0 < steps <= _MOST_STEPS:
+                return DiscreteGaussianLoss(self.sigma, steps)
+        return Rho(_squared(sensitivity) / (2 * self.sigma**2), Fraction(0))
 
     @overload
     def release(self, value: int) -> int: ...
@@ -129,3 +172,8 @@ class DiscreteGaussian:
         while (weight := math.exp(-rate * len(weights) ** 2)) > 0:
             weights.append(weight)
         return weights
+
+
+def _squared(sensitivity: Number | Norms) -> Fraction:
+    """The square of the L2 norm of a move of integers."""
+    return l2_squared_of(sensitivity if isinstance(sensitivity, Norms) else whole_steps(sensitivity))

@@ -64,5 +64,5 @@ def whole_number(item: object) -> int:
         return int(cast("int", item))
     raise ParameterError(
         f"a release takes whole numbers, not {type(item).__name__}; "
-        "put the values on an integer grid first, and count the rounding in the sensitivity"
+        "for real numbers use OnGrid, which rounds them to a grid and counts the rounding in the sensitivity"
     )

@@ -9,10 +9,11 @@ import numpy as np
 
 from discreet.mechanisms._candidates import Utilities, exponents_of, utilities_of
 from discreet.mechanisms._epsilon import epsilon_within, log_error, positive_of, rate_of
-from discreet.mechanisms._sensitivity import level_of
+from discreet.mechanisms._sensitivity import level_of, linf_of
 from discreet.noise import bernoulli_exp, uniform_below
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
+from discreet.sensitivity import Norms
 
 __all__ = ["PermuteAndFlip"]
 
@@ -26,7 +27,7 @@ class PermuteAndFlip:
     epsilon
         The pure ε of one pick.
     sensitivity
-        Δ, in units of the utilities: by how much neighbouring data move any one utility at most.
+        Δ, in units of the utilities: by how much neighbouring data move any one utility at most. `Norms`: its L∞.
     monotone
         Whether neighbouring data move all utilities up, or all down; the exponent is then ε (uᵢ − max u) / Δ.
 
@@ -44,14 +45,14 @@ class PermuteAndFlip:
     sensitivity: Fraction
     monotone: bool
 
-    def __init__(self, epsilon: Number, sensitivity: Number, *, monotone: bool = False) -> None:
+    def __init__(self, epsilon: Number, sensitivity: Number | Norms, *, monotone: bool = False) -> None:
         object.__setattr__(self, "epsilon", positive_of(epsilon, "epsilon"))
-        object.__setattr__(self, "sensitivity", positive_of(sensitivity, "sensitivity"))
+        object.__setattr__(self, "sensitivity", linf_of(sensitivity))
         object.__setattr__(self, "monotone", monotone)
         rate_of(self.epsilon, self.sensitivity, monotone=monotone)
 
     @classmethod
-    def calibrate(cls, spend: Loss, sensitivity: Number, *, monotone: bool = False) -> PermuteAndFlip:
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, *, monotone: bool = False) -> PermuteAndFlip:
         """The mechanism with the largest ε that the spend allows, in its own currency: ε, (ε, δ), ρ = ε²/2, or μ.
 
         A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does, and for

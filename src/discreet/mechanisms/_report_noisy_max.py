@@ -13,10 +13,11 @@ from discreet.mechanisms._epsilon import epsilon_within, positive_of, rate_of
 from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._integers import whole_numbers
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
-from discreet.mechanisms._sensitivity import level_of
+from discreet.mechanisms._sensitivity import level_of, linf_of
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
+from discreet.sensitivity import Norms
 
 __all__ = ["ReportNoisyMax"]
 
@@ -32,7 +33,7 @@ class ReportNoisyMax:
     epsilon
         The ε of one pick.
     sensitivity
-        Δ, in units of the utilities: by how much neighbouring data move any one utility at most.
+        Δ, in units of the utilities: by how much neighbouring data move any one utility at most. `Norms`: its L∞.
     noise
         ``"gumbel"`` has exactly the law of `Exponential`, and is run as it. ``"exponential"`` has exactly the law of
         `PermuteAndFlip`, and is run as it: it errs least. ``"laplace"`` is discrete Laplace noise on whole-number
@@ -54,13 +55,13 @@ class ReportNoisyMax:
     monotone: bool
 
     def __init__(
-        self, epsilon: Number, sensitivity: Number, noise: Noise = "exponential", *, monotone: bool = False
+        self, epsilon: Number, sensitivity: Number | Norms, noise: Noise = "exponential", *, monotone: bool = False
     ) -> None:
         if noise not in ("gumbel", "exponential", "laplace"):
             raise ParameterError(f'noise must be "gumbel", "exponential" or "laplace", got {noise!r}')
         for name, value in (
             ("epsilon", positive_of(epsilon, "epsilon")),
-            ("sensitivity", positive_of(sensitivity, "sensitivity")),
+            ("sensitivity", linf_of(sensitivity)),
             ("noise", noise),
             ("monotone", monotone),
         ):
@@ -70,7 +71,7 @@ class ReportNoisyMax:
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, sensitivity: Number, noise: Noise = "exponential", *, monotone: bool = False
+        cls, spend: Loss, sensitivity: Number | Norms, noise: Noise = "exponential", *, monotone: bool = False
     ) -> ReportNoisyMax:
         """The mechanism with the largest ε that the spend allows, in its own currency: ε, (ε, δ), ρ, or μ.
 

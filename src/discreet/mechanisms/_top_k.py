@@ -14,6 +14,7 @@ from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._sensitivity import level_of
 from discreet.privacy import Loss
 from discreet.rational import Number
+from discreet.sensitivity import Norms
 
 __all__ = ["TopK"]
 
@@ -29,7 +30,7 @@ class TopK:
     epsilon
         The bounded range of each pick; the pure ε of them all is k times that.
     sensitivity
-        Δ, in units of the utilities: by how much neighbouring data move any one utility at most.
+        Δ, in units of the utilities: by how much neighbouring data move any one utility at most. `Norms`: its L∞.
     monotone
         Whether neighbouring data move all utilities up, or all down, as adding a person does to counts.
 
@@ -47,7 +48,7 @@ class TopK:
     sensitivity: Fraction
     monotone: bool
 
-    def __init__(self, k: int, epsilon: Number, sensitivity: Number, *, monotone: bool = False) -> None:
+    def __init__(self, k: int, epsilon: Number, sensitivity: Number | Norms, *, monotone: bool = False) -> None:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"k must be a whole number, 1 or more, got {k!r}")
         one = Exponential(epsilon, sensitivity, monotone=monotone)
@@ -60,7 +61,7 @@ class TopK:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def calibrate(cls, spend: Loss, sensitivity: Number, k: int, *, monotone: bool = False) -> TopK:
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, k: int, *, monotone: bool = False) -> TopK:
         """The mechanism with the largest ε that the spend allows, in its own currency: kε, (kε, δ), ρ = kε²/8, or μ.
 
         A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does, and for

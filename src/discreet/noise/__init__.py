@@ -9,6 +9,7 @@ from discreet.noise._bits import secret, uniform64
 from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
+from discreet.noise._permutation import permutation
 from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
 from discreet.noise._rounded_laplace import rounded_laplace
@@ -25,6 +26,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "exp_bounds",
+    "permutation",
     "rounded_gaussian",
     "rounded_laplace",
     "rounded_laplace_noise",

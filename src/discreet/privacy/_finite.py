@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from discreet.privacy._curves import WIDE, Bounds, Curve, Of
 from discreet.privacy._rounding import down, up
+from discreet.privacy._wide_gaussian import wide_gaussian_curve
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["discrete_gaussian_curve", "discrete_laplace_curve", "laplace_curve", "pair_curve", "response_curve"]
 
-_LARGEST_SUPPORT = 1_000_000
+_QUICK_SUPPORT, _LARGEST_SUPPORT = 200_000, 1_000_000
 
 
 def pair_curve(p: Floats, log_ratio: Floats, error: float = WIDE) -> Curve:
@@ -66,7 +67,7 @@ def discrete_laplace_curve(scale: Fraction, sensitivity: int) -> Curve | None:
 
 
 def discrete_gaussian_curve(sigma: Fraction, sensitivity: int) -> Curve | None:
-    """L(x) = (s² − 2xs)/2σ², summed over |x| ≤ 40σ + s; None if that is too many.
+    """L(x) = (s² − 2xs)/2σ², summed over |x| ≤ 40σ + s; if these are many, `wide_gaussian_curve`, or None.
 
     What is left out has mass below e^{−700}·2, which is added above. The least x that counts decides: δ below about
     1e-300 is not resolved, and the bracket says so.
@@ -75,8 +76,9 @@ def discrete_gaussian_curve(sigma: Fraction, sensitivity: int) -> Curve | None:
 
     near = float(sigma)
     reach = math.ceil(40 * near) + sensitivity + 1
-    if reach > _LARGEST_SUPPORT:
-        return None
+    wide = wide_gaussian_curve(sigma, sensitivity) if reach > _QUICK_SUPPORT else None
+    if wide is not None or reach > _LARGEST_SUPPORT:
+        return wide
     x = np.arange(-reach, reach + 1, dtype=np.float64)
     weight = np.exp(-(x * x) / (2 * near * near))
     p = weight / weight.sum()

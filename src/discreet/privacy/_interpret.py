@@ -16,7 +16,7 @@ from discreet.privacy._budget import budget_of
 from discreet.privacy._checks import at_least_zero
 from discreet.privacy._checks import delta as checked_delta
 from discreet.privacy._closed import closed_curve
-from discreet.privacy._combinators import Group, Substituted
+from discreet.privacy._combinators import Group, Shuffled, Substituted
 from discreet.privacy._currency import as_approx, in_currency, parts
 from discreet.privacy._curves import Bounds, Curve, best
 from discreet.privacy._loss import Loss, Sum, Times
@@ -136,7 +136,7 @@ def fits(loss: Loss, budget: Loss) -> bool:
         spent = None
     if spent is not None and all(a <= b for a, b in zip(spent, allowed, strict=True)):
         return True
-    if name != "approx" or allowed[1] == 0 or (spent is not None and not isinstance(loss, Sum | Times)):
+    if name != "approx" or allowed[1] == 0 or (spent is not None and not isinstance(loss, Sum | Times | Shuffled)):
         return False
     found = certified_epsilon(loss, allowed[1])
     return math.isfinite(found) and Fraction(found) <= allowed[0]

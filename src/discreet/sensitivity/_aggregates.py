@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from discreet.errors import ParameterError
@@ -11,18 +12,29 @@ from discreet.sensitivity._relation import adds_or_removes
 __all__ = ["Norms", "bounded_sum", "count", "keys_touched"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Norms:
-    """How far apart the answers of two neighbouring tables can be: the L1 norm, and the square of the L2 norm.
+    """How far apart the answers of two neighbouring tables can be: the L1 norm, the square of the L2 norm, and L∞.
 
-    The square is a whole number, so it stays exact.
+    L∞ is the largest move of one entry; where it is not given, it is what the other two imply, which is at most L1.
+    The answers are whole numbers, so all three are, and stay exact. Raises `ParameterError` for anything else.
 
-    >>> Norms(l1=2, l2_squared=4)
-    Norms(l1=2, l2_squared=4)
+    >>> Norms(l1=5, l2_squared=13)
+    Norms(l1=5, l2_squared=13, linf=3)
     """
 
     l1: int
     l2_squared: int
+    linf: int
+
+    def __init__(self, l1: int, l2_squared: int, linf: int | None = None) -> None:
+        for value, name in ((l1, "l1"), (l2_squared, "l2_squared"), (0 if linf is None else linf, "linf")):
+            _whole(value, name)
+            if value < 0:
+                raise ParameterError(f"{name} must be 0 or more, got {value}")
+        object.__setattr__(self, "l1", l1)
+        object.__setattr__(self, "l2_squared", l2_squared)
+        object.__setattr__(self, "linf", min(l1, math.isqrt(l2_squared)) if linf is None else linf)
 
 
 def count(rows: int, relation: Relation, *, grouped: bool) -> Norms:
@@ -41,9 +53,9 @@ def count(rows: int, relation: Relation, *, grouped: bool) -> Norms:
     Source: ``proofs/sensitivity.md``, with bounds 0 and 1.
 
     >>> count(3, "add_remove", grouped=True)
-    Norms(l1=3, l2_squared=9)
+    Norms(l1=3, l2_squared=9, linf=3)
     >>> count(1, "substitute", grouped=True)
-    Norms(l1=2, l2_squared=2)
+    Norms(l1=2, l2_squared=2, linf=1)
     """
     return bounded_sum(0, 1, rows, relation, grouped=grouped)
 
@@ -58,9 +70,9 @@ def bounded_sum(lower: int, upper: int, rows: int, relation: Relation, *, groupe
     Source: ``proofs/sensitivity.md``.
 
     >>> bounded_sum(-2, 5, 1, "add_remove", grouped=False)
-    Norms(l1=5, l2_squared=25)
+    Norms(l1=5, l2_squared=25, linf=5)
     >>> bounded_sum(-2, 5, 1, "substitute", grouped=False)
-    Norms(l1=7, l2_squared=49)
+    Norms(l1=7, l2_squared=49, linf=7)
     """
     _whole(lower, "lower")
     _whole(upper, "upper")
@@ -69,11 +81,11 @@ def bounded_sum(lower: int, upper: int, rows: int, relation: Relation, *, groupe
         raise ParameterError(f"lower must be at most upper, got {lower} and {upper}")
     farthest = rows * max(abs(lower), abs(upper))
     if adds_or_removes(relation):
-        return Norms(farthest, farthest**2)
+        return Norms(farthest, farthest**2, farthest)
     width = rows * (max(upper, 0) - min(lower, 0))
     if grouped:
-        return Norms(2 * farthest, max(2 * farthest**2, width**2))
-    return Norms(width, width**2)
+        return Norms(2 * farthest, max(2 * farthest**2, width**2), width)
+    return Norms(width, width**2, width)
 
 
 def keys_touched(groups: int, relation: Relation) -> int:

@@ -1,0 +1,154 @@
+"""Real numbers with exact noise: cut to public bounds, rounded to a grid, and released as multiples of its step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Protocol, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms._answer import to_float
+from discreet.mechanisms._grid import Grid, Move
+from discreet.mechanisms._mechanism import Mechanism
+from discreet.privacy import Loss
+from discreet.rational import Number
+from discreet.sensitivity import Norms
+
+__all__ = ["OnGrid"]
+
+Real = float | Fraction | Decimal
+
+
+class _Kind(Protocol):
+    def calibrate(self, spend: Loss, sensitivity: int | Norms) -> Mechanism: ...
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class OnGrid:
+    """Releases real numbers with the noise of a mechanism for integers, on the multiples of `step`, exactly.
+
+    Parameters
+    ----------
+    mechanism
+        For integers: `DiscreteLaplace`, `DiscreteGaussian`, `Gaussian` and their kin. Its noise is in steps.
+    step
+        The distance of the grid, public. A power of two keeps what is released exact. Where it divides the
+        sensitivity of one entry it costs nothing, and the finer it is the less it costs several.
+    bounds
+        Lower and upper end, public: values beyond are moved to the end. Without them, values are moved to the largest
+        finite float only, and the sensitivity has to hold for all others.
+    entries
+        How many numbers a release has.
+
+    A float means its exact binary value. Rounding can turn a move of less than a step into one of a step, which `loss`
+    counts. What is released is the float nearest to a whole number of steps, and depends on that number alone: no bit
+    of it tells of the value as float noise does (Mironov 2012). Raises `ParameterError` for a step or entries that are
+    not above 0, and for bounds less than a step apart. Source: ``proofs/on_grid.md``.
+
+    >>> from discreet.mechanisms import DiscreteLaplace
+    >>> mean = OnGrid(DiscreteLaplace(scale=64), step=2**-10, bounds=(0, 1))
+    >>> mean.loss(sensitivity=1 / 16), mean.release(0.3) * 2**10 % 1
+    (Pure(eps=Fraction(1, 1)), 0.0)
+    """
+
+    mechanism: Mechanism
+    step: Fraction
+    bounds: tuple[Fraction, Fraction] | None
+    entries: int
+
+    def __init__(
+        self, mechanism: Mechanism, step: Number, bounds: tuple[Number, Number] | None = None, entries: int = 1
+    ) -> None:
+        grid = Grid.of(step, bounds, entries)
+        object.__setattr__(self, "mechanism", mechanism)
+        object.__setattr__(self, "step", grid.step)
+        object.__setattr__(self, "bounds", grid.bounds)
+        object.__setattr__(self, "entries", grid.entries)
+
+    @classmethod
+    def calibrate(  # noqa: PLR0913 - one name per field
+        cls,
+        kind: _Kind,
+        spend: Loss,
+        sensitivity: Move,
+        *,
+        step: Number,
+        bounds: tuple[Number, Number] | None = None,
+        entries: int = 1,
+    ) -> OnGrid:
+        """The mechanism of that kind with the least noise whose loss is within `spend`, as `kind.calibrate` finds it.
+
+        `sensitivity` is as `loss` takes it. Costs no privacy. Raises `ParameterError` as the constructor and
+        `kind.calibrate` do; a scale above 2**56 steps means that the step is too fine.
+
+        >>> from discreet.mechanisms import DiscreteGaussian
+        >>> from discreet.privacy import approx
+        >>> noisy = OnGrid.calibrate(DiscreteGaussian, approx(1, 1e-5), sensitivity=1, step="0.001")
+        >>> round(noisy.std, 3)
+        3.731
+        """
+        mechanism = kind.calibrate(spend, Grid.of(step, bounds, entries).move(sensitivity))
+        return cls(mechanism, step, bounds, entries)
+
+    @property
+    def _grid(self) -> Grid:
+        return Grid(self.step, self.bounds, self.entries)
+
+    def loss(self, sensitivity: Move) -> Loss:
+        """What a release costs, where neighbours' values move by at most `sensitivity`, in the unit of the values.
+
+        For one entry a number; for several their L1 norm, or a pair (L1, L2), of which one may be `None`. On the grid,
+        with m entries, moves are L1 ≤ ⌈Δ₁/step⌉ + m − 1 and L2² < (Δ₂/step)² + 2Δ₁/step + m, never beyond the bounds.
+        Raises `ParameterError` if a norm is below 0. Source: ``proofs/on_grid.md``.
+        """
+        return self.mechanism.loss(self._grid.move(sensitivity))
+
+    @overload
+    def release(self, value: Real) -> float: ...
+    @overload
+    def release(self, value: NDArray[Any]) -> NDArray[np.float64]: ...
+    @overload
+    def release(self, value: Sequence[Real]) -> list[float]: ...
+    def release(self, value: Real | Sequence[Real] | NDArray[Any]) -> float | list[float] | NDArray[np.float64]:
+        """The value with fresh noise on each entry: a float, a list, or an array of floats of the same shape.
+
+        Takes ints, floats, fractions and decimals. What would be beyond the largest float is that float. Costs
+        `loss(sensitivity)`, **and charges nobody**: this is the raw toolbox. Raises `ParameterError`, before anything
+        is drawn, unless there are `entries` numbers, all finite. Source: ``proofs/on_grid.md``.
+
+        >>> from discreet.mechanisms import DiscreteLaplace
+        >>> OnGrid(DiscreteLaplace("0.001"), step="0.25", bounds=(0, 10), entries=3).release([1.3, -5, 10**400])
+        [1.25, 0.0, 10.0]
+        """
+        if isinstance(value, np.ndarray):
+            return np.array(self._released(value.ravel().tolist()), dtype=np.float64).reshape(value.shape)
+        if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+            return self._released(list(value))
+        return self._released([value])[0]
+
+    def _released(self, items: list[Any]) -> list[float]:
+        return [to_float(each, self.step) for each in self.mechanism.release(self._grid.steps(items))]
+
+    def error(self, level: Number = 0.95) -> float:
+        """How far a released entry is from the value within the bounds at most, with probability `level` or more.
+
+        In the unit of the values: the error of the noise, and half a step for rounding. Does not depend on data and
+        costs no privacy. Raises `ParameterError` unless 0 < level < 1.
+
+        >>> from discreet.mechanisms import DiscreteLaplace
+        >>> OnGrid(DiscreteLaplace(10), step="0.25").error(0.95)
+        7.625
+        """
+        exact = (self.mechanism.error(level) + Fraction(1, 2)) * self.step
+        nearest = to_float(1, exact)
+        return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of one entry's noise, in the unit of the values and in float precision."""
+        return self.mechanism.std * float(self.step)
