@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
 from discreet.mechanisms._chunks import assignment, cut, draws, frame, persons
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
-from discreet.mechanisms._elapsed import elapsed
 from discreet.mechanisms._isolated import answers, check_function
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
 from discreet.privacy import Loss, budget_of, currency
