@@ -18,11 +18,11 @@ from discreet.noise import rounded_laplace, rounded_student_t
 from discreet.noise._exp import exp_bounds
 from discreet.noise._revealed import Uniform, happens, nearest
 from discreet.noise._rounded_laplace import _falling as laplace_chance
-from discreet.noise._rounded_laplace import _Laplace
+from discreet.noise._rounded_laplace import Laplace
 from discreet.noise._rounded_student_t import _falling, _rising, _Student
 
 LAWS = {
-    "laplace": (_Laplace, stats.laplace()),
+    "laplace": (Laplace, stats.laplace()),
     "cauchy": (lambda source: _Student(1, source), stats.cauchy()),
     "student 3": (lambda source: _Student(2, source), stats.t(3, scale=3**-0.5)),
     "student 5": (lambda source: _Student(3, source), stats.t(5, scale=5**-0.5)),

@@ -12,6 +12,7 @@ from discreet.noise._laplace import discrete_laplace
 from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
 from discreet.noise._rounded_laplace import rounded_laplace
+from discreet.noise._rounded_log_normal import rounded_laplace_log_normal, rounded_uniform_log_normal
 from discreet.noise._rounded_student_t import rounded_student_t
 from discreet.noise._uniform import uniform_below
 
@@ -25,7 +26,9 @@ __all__ = [
     "exp_bounds",
     "rounded_gaussian",
     "rounded_laplace",
+    "rounded_laplace_log_normal",
     "rounded_student_t",
+    "rounded_uniform_log_normal",
     "scale_in_range",
     "secret",
     "uniform64",
