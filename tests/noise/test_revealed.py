@@ -17,8 +17,8 @@ from discreet.errors import ParameterError
 from discreet.noise import rounded_laplace, rounded_student_t
 from discreet.noise._exp import exp_bounds
 from discreet.noise._revealed import Uniform, happens, nearest
-from discreet.noise._rounded_laplace import _falling as laplace_chance
 from discreet.noise._rounded_laplace import Laplace
+from discreet.noise._rounded_laplace import _falling as laplace_chance
 from discreet.noise._rounded_student_t import _falling, _rising, _Student
 
 LAWS = {
