@@ -128,5 +128,5 @@ def _whole_of_normal(source: BitSource) -> int:
         k = 0
         while below_exp(0, 0, _HALF, source):
             k += 1
-        if below_exp(0, 0, Fraction(k * (k - 1), 2), source):
+        if k < 2 or below_exp(0, 0, Fraction(k * (k - 1), 2), source):
             return k
