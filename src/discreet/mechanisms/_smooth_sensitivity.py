@@ -73,7 +73,7 @@ class SmoothSensitivity:
         more noise for the same S.
 
     Raises `ParameterError` for an argument out of its range, which never depends on data.
-    Source: Nissim, Raskhodnikova and Smith 2007, section 2, and Bun and Steinke 2019, section 3, with the constants of
+    Source: Nissim, Raskhodnikova and Smith 2007, section 2, and Bun and Steinke 2019, with the constants of
     ``proofs/smooth_sensitivity.md``.
 
     >>> from discreet.privacy import pure

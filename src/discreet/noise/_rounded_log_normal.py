@@ -31,8 +31,8 @@ def rounded_laplace_log_normal(center: Fraction, scale: Fraction, sigma: Fractio
     sigma
         An exact rational from 0 to 100; 0 makes it Laplace noise.
 
-    Costs no privacy by itself. Raises `ParameterError` for an argument out of its range. Source: Bun and Steinke 2019,
-    section 3 (the distribution); ``proofs/noise.md``, section 9.
+    Costs no privacy by itself. Raises `ParameterError` for an argument out of its range. Source: Bun and Steinke 2019
+    (the distribution); ``proofs/noise.md``, section 9.
 
     >>> rounded_laplace_log_normal(Fraction(7, 3), Fraction(0), Fraction(1))
     2
