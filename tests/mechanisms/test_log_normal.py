@@ -12,7 +12,7 @@ import pytest
 from scipy import special
 
 from discreet.mechanisms import SmoothSensitivity
-from discreet.mechanisms._log_normal import fit_log_normal, log_normal_rate, steepest
+from discreet.mechanisms._log_normal import _ROOT, fit_log_normal, log_normal_rate, steepest
 from discreet.privacy import Rho, rho
 
 NOISES = ["uniform_log_normal", "laplace_log_normal"]
@@ -107,8 +107,6 @@ def hazard(w):
 
 
 def test_root_of_two_over_pi() -> None:
-    from discreet.mechanisms._log_normal import _ROOT
-
     with mpmath.workdps(30):
         low, high = (mpmath.mpf(each.numerator) / each.denominator for each in _ROOT)
         assert low < mpmath.sqrt(2 / mpmath.pi) < high
