@@ -166,6 +166,14 @@ def test_factor_is_bracketed(whole: int, digits: int, sigma: Fraction, falls: bo
         assert (low, high) == (min(products), max(products))
 
 
+@given(whole=st.integers(0, 8), digits=st.integers(0, 2**64 - 1), within=st.fractions(0, 1))
+def test_density_within_a_unit_is_that_of_a_normal(whole: int, digits: int, within: Fraction) -> None:
+    low, high = log_normal_at(whole, digits, Fraction(1), falls=True)._density(digits, 64)
+    with mpmath.workprec(200):
+        t = (digits + mpmath.mpf(within.numerator) / within.denominator) / 2**64
+        assert low <= 2**64 * mpmath.npdf(whole + t) / mpmath.npdf(whole) <= high <= low + 20
+
+
 def log_normal_at(whole: int, digits: int, sigma: Fraction, falls: bool) -> LogNormal:
     z = LogNormal.__new__(LogNormal)
     u = Uniform.__new__(Uniform)
