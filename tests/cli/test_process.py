@@ -22,14 +22,15 @@ QUERY = [
 SLOW = """
 import pathlib, sys, time
 import discreet.session as session
-from discreet.cli import _progress, main
+from discreet import elapsed
+from discreet.cli import main
 connect = session.connect
 def slow(*arguments):
     pathlib.Path("begun").touch()
     time.sleep({seconds})
     return connect(*arguments)
 session.connect = slow
-_progress.PATIENCE = {patience}
+elapsed.PATIENCE = {patience}
 sys.argv = ["discreet", *{words!r}]
 main()
 """

@@ -14,7 +14,7 @@ from scipy import stats
 from discreet.errors import ParameterError
 from discreet.mechanisms import SmoothSensitivity
 from discreet.mechanisms._dilation import laplace_beta, laplace_delta, laplace_rate, student_rate
-from discreet.privacy import Approx, Pure, approx, pure, rho
+from discreet.privacy import Approx, Pure, Rho, approx, mu, pure, rho
 from discreet.sensitivity import Mode, Profile, Quantile, Slope
 
 EPSILONS = ["0.01", "0.1", "0.5", "1", "2", "5", "8", "11", "14", "20", "35", "50"]
@@ -155,10 +155,11 @@ def test_rate_of_any_student(degrees: int) -> None:
 
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("statistic", ["mean", "median", "variance", Quantile("1/3")])
-@pytest.mark.parametrize("noise", ["laplace", "cauchy", "student_t"])
+@pytest.mark.parametrize("noise", ["laplace", "cauchy", "student_t", "uniform_log_normal", "laplace_log_normal"])
 def test_moves_and_stretches_are_within_those_charged(statistic, relation, noise) -> None:
     """All neighbours of up to 4 values: what the hockey-stick supposes of answer and scale, in exact arithmetic."""
-    mechanism = SmoothSensitivity(statistic, bounds=(0, 1), spend=approx(1, 1e-3), noise=noise, relation=relation)
+    spend = rho("0.5") if noise.endswith("log_normal") else approx(1, 1e-3)
+    mechanism = SmoothSensitivity(statistic, bounds=(0, 1), spend=spend, noise=noise, relation=relation)
     widest = Fraction(math.exp(float(mechanism.beta))) * (1 + Fraction(1, 10**12))
     values = [0.0, 0.1, 0.7, 1.0]
     seen = {x: mechanism._before_noise(list(x)) for n in range(5) for x in combinations_with_replacement(values, n)}
@@ -176,17 +177,54 @@ def test_moves_and_stretches_are_within_those_charged(statistic, relation, noise
 
 
 @pytest.mark.parametrize(
-    ("noise", "law"),
-    [("laplace", stats.laplace()), ("cauchy", stats.cauchy()), ("student_t", stats.t(3, scale=3**-0.5))],
+    ("noise", "spend", "cdf"),
+    [
+        ("laplace", approx(1, 1e-6), stats.laplace().cdf),
+        ("cauchy", pure(1), stats.cauchy().cdf),
+        ("student_t", pure(1), stats.t(3, scale=3**-0.5).cdf),
+        ("uniform_log_normal", rho("0.5"), lambda z: mixed(stats.uniform(-1, 2).cdf, 0.8, z)),
+        ("laplace_log_normal", rho("0.5"), lambda z: mixed(stats.laplace().cdf, 0.45, z)),
+    ],
+    ids=["laplace", "cauchy", "student_t", "uniform_log_normal", "laplace_log_normal"],
 )
-def test_releases_have_the_law(noise, law) -> None:
+def test_releases_have_the_law(noise, spend, cdf) -> None:
     """False alarm below 1e-9: the threshold is 1e-12."""
-    mechanism = SmoothSensitivity("median", bounds=(0, 1), spend=approx(1, 1e-6), noise=noise)
+    mechanism = SmoothSensitivity("median", bounds=(0, 1), spend=spend, noise=noise)
     x = [0.2, 0.3, 0.35, 0.4, 0.9] * 20
     value, scale = mechanism._before_noise(x)
     drawn = [mechanism.release(x) for _ in range(1000)]
     assert all(Fraction(each) % mechanism.step == 0 for each in drawn if abs(each) < 2**24)
-    assert stats.kstest((np.array(drawn) - float(value)) / float(scale), law.cdf).pvalue > 1e-12
+    assert stats.kstest((np.array(drawn) - float(value)) / float(scale), cdf).pvalue > 1e-12
+
+
+def mixed(cdf, sigma: float, z):
+    """P(X e**(sigma Y) <= z), X having the cdf and Y standard normal."""
+    y = np.linspace(-9, 9, 3601)
+    weight = np.exp(-(y**2) / 2)
+    return cdf(np.asarray(z)[:, None] * np.exp(-sigma * y)) @ (weight / weight.sum())
+
+
+def test_noise_that_is_taken_for_a_spend() -> None:
+    for spend, noise in [
+        (approx(1, 1e-6), "laplace"),
+        (approx(1, 0), "student_t"),
+        (pure(1), "student_t"),
+        (rho(1), "uniform_log_normal"),
+        (rho(1, 1e-6), "uniform_log_normal"),
+    ]:
+        mechanism = SmoothSensitivity("median", bounds=(0, 1), spend=spend)
+        assert mechanism.noise == noise
+        assert (mechanism.sigma is None) == (noise != "uniform_log_normal")
+    small = SmoothSensitivity("median", bounds=(0, 1), spend=rho(1), beta="0.01")
+    assert small.noise == "laplace_log_normal"
+
+
+@pytest.mark.parametrize("amount", ["1e-14", "1e-3", "1e12"])
+def test_any_size_of_rho_and_of_data(amount: str) -> None:
+    for upper in (1e-300, 1.0, 1e300):
+        mechanism = SmoothSensitivity("median", bounds=(-upper, upper), spend=rho(amount))
+        for data in ([], [0.0], [upper] * 3, [-upper, 0.0, upper] * 5):
+            assert math.isfinite(mechanism.release(data))
 
 
 def test_scale_follows_the_data_and_is_not_shown() -> None:
@@ -220,8 +258,21 @@ class Endless:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"spend": pure(1)}, "delta"),
-        ({"spend": rho(1)}, "epsilon"),
+        ({"spend": pure(1), "noise": "laplace"}, "delta"),
+        ({"spend": rho(1), "noise": "laplace"}, "epsilon"),
+        ({"spend": rho(1), "noise": "student_t"}, "epsilon"),
+        ({"noise": "uniform_log_normal"}, "rho"),
+        ({"spend": mu(1)}, "mu"),
+        ({"spend": Rho(Fraction(0), Fraction(0))}, "rho must"),
+        ({"spend": Pure(Fraction(0))}, "epsilon must"),
+        ({"spend": rho("0.5"), "beta": "3.1"}, "beta"),
+        ({"spend": rho("0.5"), "beta": "1e300"}, "beta"),
+        ({"spend": rho("0.5"), "beta": 0}, "beta"),
+        ({"spend": rho("0.5"), "beta": True}, "beta"),
+        ({"spend": rho("0.5"), "beta": math.nan}, "beta"),
+        ({"spend": rho("0.5"), "beta": "1e-9"}, "beta"),
+        ({"spend": rho("1e-20")}, "beta"),
+        ({"spend": 1.0}, "currency"),
         ({"spend": approx(1, "1e-1000")}, "beta"),
         ({"noise": "gaussian"}, "noise"),
         ({"beta": 2}, "beta"),

@@ -25,7 +25,7 @@ __all__ = ["recommend"]
 _SMOOTH_NOISES: dict[str, tuple[SmoothNoise, ...]] = {
     "pure": ("student_t", "cauchy"),
     "approx": ("laplace", "student_t"),
-    "rho": (),
+    "rho": ("uniform_log_normal", "laplace_log_normal"),
     "mu": (),
 }
 

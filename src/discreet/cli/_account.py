@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli._progress import elapsed
+from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli._progress import elapsed
+from discreet.elapsed import elapsed
 from discreet.errors import BudgetExceeded, ParameterError
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from discreet.cli._options import (
     SqlArgument,
     check_level,
 )
-from discreet.cli._progress import elapsed
+from discreet.elapsed import elapsed
 
 if TYPE_CHECKING:
     from discreet.policy import Policy

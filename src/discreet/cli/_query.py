@@ -16,7 +16,7 @@ from discreet.cli._options import (
     SqlArgument,
     check_level,
 )
-from discreet.cli._progress import elapsed
+from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
 
 __all__ = ["EXAMPLES", "query"]

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
 from discreet.mechanisms._chunks import assignment, cut, draws, frame, persons
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
-from discreet.mechanisms._elapsed import elapsed
+from discreet.mechanisms._gaussian import Gaussian
 from discreet.mechanisms._isolated import answers, check_function, here
 from discreet.mechanisms._smooth_sensitivity import SmoothSensitivity
-from discreet.privacy import Loss, budget_of, currency
+from discreet.privacy import Loss, currency
 from discreet.rational import Number, rational
 
 __all__ = ["SampleAndAggregate"]
@@ -50,10 +51,10 @@ class SampleAndAggregate:
     bounds
         The public (lower, upper) of the answers.
     spend
-        `dp.pure(ε)` or `dp.approx(ε, δ)`; for the mean also `dp.rho(ρ)`.
+        `dp.pure(ε)`, `dp.approx(ε, δ)` or `dp.rho(ρ)`; for the mean also `dp.mu(μ)`.
     aggregator
-        ``"mean"``, with discrete Laplace noise, or discrete Gaussian noise for a spend in ρ; or ``"median"``, by
-        `SmoothSensitivity`, with Laplace noise if the spend has a δ, else Student's.
+        ``"mean"``, with discrete Laplace noise, discrete Gaussian noise for a spend in ρ, or Gaussian noise for one in
+        μ; or ``"median"``, by `SmoothSensitivity`, with the noise that it takes for the spend.
     unit
         The column that says which rows are one person's; rows without a value there count as one person. For a NumPy
         array a field's name, or a column's number.
@@ -175,9 +176,14 @@ class SampleAndAggregate:
         return (self.bounds[1] - self.bounds[0]) / _STEPS
 
     @property
-    def _noise(self) -> DiscreteLaplace | DiscreteGaussian:
-        kind = DiscreteGaussian if currency(self.spend) == "rho" else DiscreteLaplace
-        return kind.calibrate(self.spend, _STEPS)
+    def _noise(self) -> DiscreteLaplace | DiscreteGaussian | Gaussian:
+        match currency(self.spend):
+            case "rho":
+                return DiscreteGaussian.calibrate(self.spend, _STEPS)
+            case "mu":
+                return Gaussian.calibrate(self.spend, _STEPS)
+            case _:
+                return DiscreteLaplace.calibrate(self.spend, _STEPS)
 
     @property
     def std(self) -> float:
@@ -187,9 +193,7 @@ class SampleAndAggregate:
     @property
     def median(self) -> SmoothSensitivity:
         """How the median is released: the answers are data of public size, of which neighbours change one value."""
-        kind, allowed = budget_of(self.spend)
-        noise = "laplace" if kind == "approx" and allowed[1] > 0 else "student_t"
-        return SmoothSensitivity("median", bounds=self.bounds, spend=self.spend, noise=noise, relation="substitute")
+        return SmoothSensitivity("median", bounds=self.bounds, spend=self.spend, relation="substitute")
 
 
 def _interval(bounds: object) -> tuple[Fraction, Fraction]:

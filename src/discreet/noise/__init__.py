@@ -14,6 +14,7 @@ from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
 from discreet.noise._rounded_laplace import rounded_laplace
 from discreet.noise._rounded_laplace_noise import rounded_laplace_noise
+from discreet.noise._rounded_log_normal import rounded_laplace_log_normal, rounded_uniform_log_normal
 from discreet.noise._rounded_student_t import rounded_student_t
 from discreet.noise._staircase import staircase
 from discreet.noise._uniform import uniform_below
@@ -29,8 +30,10 @@ __all__ = [
     "permutation",
     "rounded_gaussian",
     "rounded_laplace",
+    "rounded_laplace_log_normal",
     "rounded_laplace_noise",
     "rounded_student_t",
+    "rounded_uniform_log_normal",
     "scale_in_range",
     "secret",
     "staircase",

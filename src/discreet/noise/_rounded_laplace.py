@@ -10,7 +10,7 @@ from discreet.noise._reject import below_exp
 from discreet.noise._revealed import Uniform, happens, nearest
 from discreet.noise._source import BitSource, SecureBits
 
-__all__ = ["rounded_laplace"]
+__all__ = ["Laplace", "rounded_laplace"]
 
 _ONE = Fraction(1)
 
@@ -38,10 +38,10 @@ def rounded_laplace(center: Fraction, scale: Fraction) -> int:
 
 
 def _rounded_laplace(center: Fraction, scale: Fraction, source: BitSource) -> int:
-    return nearest(center, scale, _Laplace(source))
+    return nearest(center, scale, Laplace(source))
 
 
-class _Laplace:
+class Laplace:
     """Sign · (whole + U), with P(whole = k) ∝ e**−k and U of density ∝ e**−u on [0, 1)."""
 
     __slots__ = ("_negative", "_u", "_whole")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-__all__ = ["elapsed"]
+__all__ = ["PATIENCE", "elapsed"]
 
 PATIENCE = 2.0
 """Seconds before the sign appears."""
