@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter, defaultdict
 from fractions import Fraction
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
@@ -137,35 +137,43 @@ def test_rho_of_several_quantiles_with_jitter(relation) -> None:
                 assert math.log(np.sum(a**alpha * b ** (1 - alpha))) / (alpha - 1) / alpha <= mechanism.loss().rho()
 
 
-def log_law(y, size: int, rate: float) -> np.ndarray:
-    """Of the median, on a grid of any size."""
-    cuts = np.arange(size)
-    before, up_to = np.searchsorted(y, cuts, "left"), np.searchsorted(y, cuts, "right")
-    x = -rate * np.maximum(0, np.maximum(before - len(y) / 2, len(y) / 2 - up_to))
-    return x - np.logaddexp.reduce(x)
+def log_median(y, low: int, high: int, c: int, rate: float) -> float:
+    """Of the probability that the median cut is at c, on a grid of any size: cuts between records count together."""
+    edges = sorted({low, high + 1, *(edge for each in y for edge in (each, each + 1))})
+    runs = [
+        (stop - start) * math.exp(-rate * float(distance(y, start, 1, Fraction(1, 2))))
+        for start, stop in pairwise(edges)
+    ]
+    return -rate * float(distance(y, c, 1, Fraction(1, 2))) - math.log(math.fsum(runs))
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
 def test_pure_loss_under_adding_is_attained_on_every_level(levels) -> None:
-    """Three records at the bottom and then one near the top of a million cells: the lower half meets it every time."""
-    size, epsilon = 1_000_000, 2.0
+    """Three records at the bottom and then one near the top of many cells: the lower half meets it every time."""
+    top, epsilon = 10**9, 2.0
     asked = [Fraction(k, 2**levels) for k in range(1, 2**levels)]
-    mechanism = Quantiles(asked, (0, size - 1), epsilon, step=1)
-    rates = mechanism._rates(mechanism.probabilities, Fraction(0), Fraction(1))
-    assert set(rates) == {Fraction(2)}
+    mechanism = Quantiles(asked, (0, top), epsilon, step=1)
+    assert mechanism.levels == levels
+    assert mechanism._rate(Fraction(1, 2), Fraction(0), Fraction(1)) == 2
+    before, after = (log_median(y, 0, top, top, epsilon) for y in ([0, 0, 0], [0, 0, 0, top - 1]))
+    # every cut is at the top, and what is above it holds no record
+    assert levels * epsilon / 1.001 <= levels * (before - after) <= levels * epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_pure_loss_under_substitution_is_attained_on_two_levels(levels) -> None:
+    """A record goes from the lower half to the top of the upper one, and all three medians take it the hardest."""
+    split, top, epsilon = 10**6, 10**15, 2.0
+    mechanism = Quantiles(["1/4", "1/2", "3/4"], (0, 4), epsilon, relation="substitute", step=1)
+    half = Fraction(1, 2)
+    first, later = (float(mechanism._rate(half * stop, Fraction(0), stop)) for stop in (Fraction(1), half))
+    lower, upper = ([0, 0, 0, 2], [0, 0, 0]), ([split + 1] * 4, [split + 1] * 4 + [top - 1])
     total = 0.0
-    for _ in range(levels):  # each cut at the top cell, and what is above it holds no record
-        laws = [log_law(y, size, epsilon) for y in ([0, 0, 0], [0, 0, 0, size - 2])]
-        total += laws[0][-1] - laws[1][-1]
-    assert levels * epsilon / 1.001 <= total <= levels * epsilon
-
-
-def test_pure_loss_under_substitution_is_attained() -> None:
-    size, epsilon = 1_000_000, 2.0
-    mechanism = Quantiles("1/2", (0, size - 1), epsilon, relation="substitute", step=1)
-    (rate,) = map(float, mechanism._rates((Fraction(1, 2),), Fraction(0), Fraction(1)))
-    laws = [log_law(y, size, rate) for y in ([0, 0, 2, size - 1], [0, 2, size - 1, size - 1])]
-    assert epsilon / 1.001 <= laws[0][1] - laws[1][1] <= epsilon
+    for sign, low, high in zip((1, -1), lower, upper, strict=True):
+        total += sign * log_median(low + high, 0, top, split, first)
+        if levels == 2:
+            total += sign * (log_median(low, 0, split, 1, later) + log_median(high, split, top, top, later))
+    assert levels * epsilon / 1.001 <= total <= levels * epsilon * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1, 4), Fraction(2, 3), Fraction(9, 10)])

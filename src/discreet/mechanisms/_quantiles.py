@@ -180,18 +180,6 @@ class Quantiles:
             *self._cuts(right, asked[middle + 1 :], p, stop),
         ]
 
-    def _rates(self, asked: tuple[Fraction, ...], start: Fraction, stop: Fraction) -> list[Fraction]:
-        """The rate of every cut, in the order that `_cuts` draws them in."""
-        if not asked:
-            return []
-        middle = len(asked) // 2
-        p = asked[middle]
-        return [
-            self._rate(p, start, stop),
-            *self._rates(asked[:middle], start, p),
-            *self._rates(asked[middle + 1 :], p, stop),
-        ]
-
     def _rate(self, p: Fraction, start: Fraction, stop: Fraction) -> Fraction:
         """By how much an exponent falls per record of distance: ``proofs/quantiles.md``, sections 1 and 2."""
         share = (p - start) / (stop - start)
@@ -214,24 +202,48 @@ class Quantiles:
         miss = 1 - level_of(level)
         if isinstance(records, bool) or not isinstance(records, int) or records < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"records must be a whole number, 0 or more, got {records!r}")
-        rate = float(min(self._rates(self._asked, Fraction(0), Fraction(1))))
         if self.levels == 1:
-            bound = _log(self._cells / miss) / rate
+            bound = self._farthest(self._asked, _Known(), _Known(Fraction(1)), _log(self._cells / miss), 0)
         else:
             windows = range(1, min(_WIDEST_WINDOW, records - 1) + 1)
-            bound = min((self._bound(records, window, rate, miss) for window in windows), default=math.inf)
+            bound = min((self._bound(records, window, miss) for window in windows), default=math.inf)
         return min(float(records), bound * (1 + 1e-9))
 
-    def _bound(self, records: int, window: int, rate: float, miss: Fraction) -> float:
-        """What holds unless, with half of `miss`, jitter leaves `window` + 1 records closer together than `length`."""
+    def _bound(self, records: int, window: int, miss: Fraction) -> float:
+        """What holds unless, with half of `miss`, jitter puts `window` records among the `length` places after one."""
         sets = records * math.comb(records - 1, window)
         log_length = self._jitter_bits * math.log(2) + (_log(miss / 2) - math.log(sets)) / window
         if log_length < 0:
             return math.inf
-        length = math.floor(math.exp(log_length))
-        cuts = Fraction(self._cells << self._jitter_bits, length)
-        wrong = window + _log(2 * len(self._asked) * cuts / miss) / rate
-        return self.levels * wrong + (self.levels - 1) * window
+        cuts = Fraction(self._cells << self._jitter_bits, math.floor(math.exp(log_length)))
+        log_odds = _log(2 * len(self._asked) * cuts / miss)
+        return self._farthest(self._asked, _Known(), _Known(Fraction(1)), log_odds, window)
+
+    def _farthest(
+        self, asked: tuple[Fraction, ...], below: _Known, above: _Known, log_odds: float, window: int
+    ) -> float:
+        """How far any answer is off at most, where every cut is at most window + log_odds / rate from its target."""
+        if not asked:
+            return 0.0
+        middle = len(asked) // 2
+        p = asked[middle]
+        share = float((p - below.p) / (above.p - below.p))
+        own = window + log_odds / float(self._rate(p, below.p, above.p))
+        answer = own + (1 - share) * below.off + share * above.off
+        cut = _Known(p, answer + window)
+        return max(
+            answer,
+            self._farthest(asked[:middle], below, cut, log_odds, window),
+            self._farthest(asked[middle + 1 :], cut, above, log_odds, window),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A cut, and how many records it is off at most; the ends of the data are where they are."""
+
+    p: Fraction = Fraction(0)
+    off: float = 0.0
 
 
 def _probabilities_of(given: object) -> Fraction | tuple[Fraction, ...]:
