@@ -18,9 +18,9 @@ from discreet.mechanisms._epsilon import epsilon_within, positive_of
 from discreet.mechanisms._sensitivity import level_of
 from discreet.noise import uniform64
 from discreet.privacy import BoundedRange, Loss, Relation
+from discreet.privacy._unit import checked_relation
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity._data import clamped, interval
-from discreet.sensitivity._relation import adds_or_removes
 
 __all__ = ["Quantiles"]
 
@@ -81,13 +81,12 @@ class Quantiles:
         step: Number | None = None,
     ) -> None:
         interval(bounds)
-        adds_or_removes(relation)
         ends = rational(bounds[0], "bounds"), rational(bounds[1], "bounds")
         for name, value in (
             ("probabilities", _probabilities_of(probabilities)),
             ("bounds", ends),
             ("epsilon", positive_of(epsilon, "epsilon")),
-            ("relation", relation),
+            ("relation", checked_relation(relation)),
             ("step", _step_of(ends[1] - ends[0], step)),
         ):
             object.__setattr__(self, name, value)
@@ -192,8 +191,8 @@ class Quantiles:
         """How many records any answer t is off at most, for all quantiles together with probability `level` or more.
 
         That is how far p n is from the interval [#{x < t}, #{x ≤ t}], for n up to `records`. For one quantile it is
-        ln(steps / (1 − level)) / rate, whatever `records` is. For many, levels add, and it is far above what data
-        without narrow clusters see. Does not depend on data and costs no privacy. Raises `ParameterError` unless
+        ln(points of the grid / (1 − level)) / rate, whatever `records` is. For many it is for the worst data, and far
+        above what others see. Does not depend on data and costs no privacy. Raises `ParameterError` unless
         0 < level < 1 and records ≥ 0. Source: ``proofs/quantiles.md``.
 
         >>> round(Quantiles("0.5", (0, 120), epsilon=1, step=1).error(records=10_000), 1)
