@@ -330,7 +330,7 @@ def test_error_of_many_quantiles_holds(spread) -> None:
 
 def test_error_grows_with_what_makes_it_harder() -> None:
     assert Quantiles("0.5", (0, 1), 1).error(10**6) < Quantiles("0.1", (0, 1), 1).error(10**6)
-    few, many = (Quantiles(asked, (0, 1), 1).error(10**6) for asked in (DECILES[:3], DECILES))
+    few, many = (Quantiles(asked, (0, 1), 1).error(10**6) for asked in (DECILES[4:5], DECILES))
     assert few < many < 10**6
     assert Quantiles(DECILES, (0, 1), 1).error(10**6, "0.9") < Quantiles(DECILES, (0, 1), 1).error(10**6, "0.99")
     assert [Quantiles(DECILES, (0, 1), 1).error(n) for n in (0, 1, 2)] == [0, 1, 2]
