@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -94,6 +95,31 @@ def test_blocks_are_chosen_by_all_the_bits_of_a_uniform_number(cell_bits, rate, 
                 assert len(left) == (0 if u[0] == word else 1)
 
 
+@pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(3, 4)])
+@pytest.mark.parametrize("low", [0, 99_000])
+def test_weights_that_are_hardly_known_never_decide_wrongly(low, rate, monkeypatch) -> None:
+    """Around every boundary and between them, with bounds of 16 bits at first, each word more adding 64."""
+    monkeypatch.setattr(_cuts, "_BITS", 16)
+    monkeypatch.setattr(_cuts, "_NEGLIGIBLE", 8)
+    y = [99_000 + each for each in (1, 1, 5, 8, 9, 9, 11, *range(12, 40))]
+    s, p, width = stretch_of(y, low, 99_050, 0), Fraction(2, 5), max(1, 1 // rate)
+    target = p * s.y.size
+    with mpmath.workprec(2000):
+        blocks, tops = shares(s, p, rate)
+        table = list(_cuts._blocks(s, target, rate, width, 16))
+        offsets = [k * 2**e for k in (-1, 1) for e in range(0, 60, 3)]
+        words = [int(top * 2**64) + off for top in tops[:-1] for off in offsets]
+        words += [int((low + high) * 2**63) for low, high in pairwise(tops)]
+        for word in words:
+            if 0 <= word < 2**64:
+                left = [word] + [0] * 5
+                monkeypatch.setattr(
+                    _cuts, "uniform64", lambda size, left=left: np.array([left.pop(0)], dtype=np.uint64)
+                )
+                expected = next(b for b, t in zip(blocks, tops, strict=True) if mpmath.mpf(word) / 2**64 < t)
+                assert _cuts._pick(s, target, rate, width, table) == expected
+
+
 @pytest.mark.parametrize(
     ("y", "cell_bits", "p", "rate"),
     [
@@ -125,6 +151,7 @@ def test_far_cuts_are_reached_though_their_weight_is_beyond_the_first_bits(monke
     table = list(_cuts._blocks(s, Fraction(100), Fraction(2), 1, 192))
     block = _cuts._pick(s, Fraction(100), Fraction(2), 1, table)
     assert block.first > 70
+    assert block.stop - block.start == 2  # one gap, and not all that is farther out
 
 
 def test_positions_of_sixty_two_bits_and_extreme_rates() -> None:
