@@ -21,6 +21,7 @@ from discreet.mechanisms._partition_selection import PartitionSelection
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
 from discreet.mechanisms._proportions import Proportions
 from discreet.mechanisms._propose_test_release import ProposeTestRelease
+from discreet.mechanisms._quantiles import Quantiles
 from discreet.mechanisms._randomized_response import RandomizedResponse
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
@@ -53,6 +54,7 @@ __all__ = [
     "PermuteAndFlip",
     "Proportions",
     "ProposeTestRelease",
+    "Quantiles",
     "RandomizedResponse",
     "ReportNoisyMax",
     "SampleAndAggregate",
