@@ -47,7 +47,11 @@ class Choice:
 
 
 def _half_width(made: Any) -> str:
-    return f"within {made.error(0.95):,} with probability 95 %, standard deviation {made.std:.4g}"
+    return f"within {float(made.error(0.95)):.6g} with probability 95 %, standard deviation {made.std:.4g}"
+
+
+def _worst_step(made: Any) -> str:
+    return f"within {made.error(0.95):,} at every one step with probability 95 %"
 
 
 def _gap(made: Any) -> str:
@@ -64,6 +68,7 @@ _CHOICE = "Choices"
 _DATA = "Statistics of data"
 _LOCAL = "People who answer for themselves"
 _MANY = "Many answers"
+_SAMPLED = "Samples"
 
 CHOICES: tuple[Choice, ...] = (
     Choice(
@@ -74,6 +79,46 @@ CHOICES: tuple[Choice, ...] = (
         "DiscreteLaplace(scale=1)",
         of.DiscreteLaplace(1),
         _half_width,
+        1,
+    ),
+    Choice(
+        _NUMBERS,
+        of.Laplace,
+        "many releases of numbers under (ε, δ): its own losses add up to less than ε does",
+        "the losses of Laplace noise at L1 sensitivity / scale; pure ε by itself",
+        "Laplace(scale=1)",
+        of.Laplace(1),
+        _half_width,
+        1,
+    ),
+    Choice(
+        _NUMBERS,
+        of.Staircase,
+        "one number that a person may move by many steps, at an ε above 1",
+        "pure ε",
+        "Staircase(epsilon=3, sensitivity=10)",
+        of.Staircase(3, 10),
+        _half_width,
+        10,
+    ),
+    Choice(
+        _NUMBERS,
+        of.BoundedLaplace,
+        "a number that must come back within its public bounds",
+        "pure ε, by the exact law on the bounds",
+        "BoundedLaplace.calibrate(dp.pure(1), sensitivity=1, bounds=(0, 10))",
+        of.BoundedLaplace.calibrate(pure(1), 1, (0, 10)),
+        lambda made: f"within {made.error(0.95)} with probability 95 %, whatever the value",
+        1,
+    ),
+    Choice(
+        _NUMBERS,
+        of.TruncatedLaplace,
+        "an error that never exceeds a bound, where there is a δ",
+        "(ε, δ), by the exact law",
+        "TruncatedLaplace.calibrate(dp.approx(1, 1e-6), sensitivity=1)",
+        of.TruncatedLaplace.calibrate(approx(1, 1e-6), 1),
+        lambda made: f"never more than {made.bound}; {_half_width(made)}",
         1,
     ),
     Choice(
@@ -93,6 +138,16 @@ CHOICES: tuple[Choice, ...] = (
         "μ = L2 sensitivity / σ",
         "Gaussian.calibrate(dp.approx(1, 1e-5), sensitivity=1)",
         of.Gaussian.calibrate(approx(1, 1e-5), 1),
+        _half_width,
+        1,
+    ),
+    Choice(
+        _NUMBERS,
+        of.OnGrid,
+        "real numbers: rounds them to a public grid, and counts the rounding",
+        "what the mechanism costs at the sensitivity in steps",
+        'OnGrid(DiscreteLaplace(100), step="0.01", bounds=(0, 50))',
+        of.OnGrid(of.DiscreteLaplace(100), step="0.01", bounds=(0, 50)),
         _half_width,
         1,
     ),
@@ -158,6 +213,26 @@ CHOICES: tuple[Choice, ...] = (
         lambda made: f"answers {made.error(queries=100)} off the threshold are told right among 100, at 95 %",
     ),
     Choice(
+        _MANY,
+        of.TreeCounter,
+        "a running count under pure ε",
+        "pure ε = tree height times L1 sensitivity / scale, for all steps",
+        "TreeCounter.calibrate(dp.pure(1), sensitivity=1, steps=1000)",
+        of.TreeCounter.calibrate(pure(1), 1, 1000),
+        _worst_step,
+        1,
+    ),
+    Choice(
+        _MANY,
+        of.ToeplitzCounter,
+        "a running count under (ε, δ), ρ or μ",
+        "μ, for all steps",
+        "ToeplitzCounter.calibrate(dp.rho(0.5), sensitivity=1, steps=1000)",
+        of.ToeplitzCounter.calibrate(rho("0.5"), 1, 1000),
+        _worst_step,
+        1,
+    ),
+    Choice(
         _DATA,
         of.GlobalSensitivity,
         "means, sums and counts of bounded data",
@@ -165,6 +240,15 @@ CHOICES: tuple[Choice, ...] = (
         'GlobalSensitivity("mean", bounds=(0, 100), spend=dp.pure(1))',
         of.GlobalSensitivity("mean", bounds=(0, 100), spend=pure(1)),
         lambda made: f"within {made.error(n=10_000):.3g} of 10,000 records with probability 95 %",
+    ),
+    Choice(
+        _DATA,
+        of.Quantiles,
+        "medians, deciles, any quantiles of bounded data",
+        "one ε-bounded range per level: one for a quantile, ⌊log₂ m⌋ + 1 for m of them",
+        "Quantiles.calibrate(dp.pure(1), 0.5, bounds=(0, 120), step=1)",
+        of.Quantiles.calibrate(pure(1), "0.5", bounds=(0, 120), step=1),
+        lambda made: f"{made.error(10_000):.3g} records off with probability 95 %",
     ),
     Choice(
         _DATA,
@@ -201,6 +285,24 @@ CHOICES: tuple[Choice, ...] = (
         "RandomizedResponse(p=0.75)",
         of.RandomizedResponse("3/4"),
         _spread,
+    ),
+    Choice(
+        _LOCAL,
+        of.Shuffled,
+        "reports that a trusted shuffler mixes before anybody reads them",
+        "the reports' loss, amplified by the shuffle",
+        "Shuffled(RandomizedResponse(p=0.75), n=10_000)",
+        of.Shuffled(of.RandomizedResponse("3/4"), n=10_000),
+    ),
+    Choice(
+        _SAMPLED,
+        of.Sampled,
+        "a release from a secret random sample of the records",
+        "the mechanism's loss, amplified by Poisson sampling",
+        "Sampled(DiscreteLaplace(1), rate=0.1, function=len)",
+        of.Sampled(of.DiscreteLaplace(1), rate="0.1", function=len),
+        None,
+        1,
     ),
 )
 """Every mechanism that `discreet.mechanisms` exports, in the order of the page."""

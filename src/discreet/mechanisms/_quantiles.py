@@ -18,9 +18,8 @@ from discreet.mechanisms._epsilon import epsilon_within, positive_of
 from discreet.mechanisms._sensitivity import level_of
 from discreet.noise import uniform64
 from discreet.privacy import BoundedRange, Loss, Relation
-from discreet.privacy._unit import checked_relation
 from discreet.rational import Number, decimal_text, rational
-from discreet.sensitivity._data import clamped, interval
+from discreet.sensitivity import adds_or_removes, clamped, interval
 
 __all__ = ["Quantiles"]
 
@@ -82,11 +81,12 @@ class Quantiles:
     ) -> None:
         interval(bounds)
         ends = rational(bounds[0], "bounds"), rational(bounds[1], "bounds")
+        adds_or_removes(relation)
         for name, value in (
             ("probabilities", _probabilities_of(probabilities)),
             ("bounds", ends),
             ("epsilon", positive_of(epsilon, "epsilon")),
-            ("relation", checked_relation(relation)),
+            ("relation", relation),
             ("step", _step_of(ends[1] - ends[0], step)),
         ):
             object.__setattr__(self, name, value)
