@@ -12,10 +12,10 @@ from discreet.noise._blocks import BLOCKS_FROM, Blocks, Sampler, block_shift, fi
 from discreet.noise._exp import exp_bounds
 from discreet.noise._range import scale_in_range, size_in_range
 from discreet.noise._source import BitSource, SecureBits
-from discreet.noise._table import Bounds, Table
+from discreet.noise._table import Bounds, Table, Tails
 from discreet.rational import Number
 
-__all__ = ["discrete_laplace"]
+__all__ = ["discrete_laplace", "geometric_tails"]
 
 _GUARD = 64
 
@@ -72,20 +72,23 @@ def _table(scale: Fraction) -> Table:
 
 def _blocks(scale: Fraction) -> Blocks:
     shift = block_shift(scale)
-    step = 2**shift / scale
     inverse = float(1 / scale)
-
-    def tails(bits: int) -> list[Bounds]:
-        """H is geometric: P(H ≥ k) = exp(−k · step)."""
-        width = bits + _GUARD
-        return _narrowed(_powers(*exp_bounds(step, width), width))
-
     return Blocks(
-        Table(tails, signed=False),
+        Table(geometric_tails(2**shift / scale), signed=False),
         shift,
         exponent=lambda _, place: place * inverse,
         exact_exponent=lambda _, place: place / scale,
     )
+
+
+def geometric_tails(step: Fraction) -> Tails:
+    """P(H ≥ k) = exp(−k · step)."""
+
+    def tails(bits: int) -> list[Bounds]:
+        width = bits + _GUARD
+        return _narrowed(_powers(*exp_bounds(step, width), width))
+
+    return tails
 
 
 def _powers(low: int, high: int, width: int) -> list[Bounds]:
