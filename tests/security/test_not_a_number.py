@@ -49,7 +49,7 @@ def test_no_spend_is_one_of_them(spend) -> None:
 
 
 def test_no_release_has_them(case) -> None:
-    """Refused before anything is drawn, by mechanisms of numbers and of choices; clamped, where data are taken whole."""
+    """Refused by mechanisms of numbers and of choices; clamped by those that take whole data sets."""
     mechanism = case.at(2)
     for data in case.spoilt:
         if case.refuses:

@@ -74,9 +74,10 @@ def test_sums_in_sql_do_not_see_the_order(kind: str, bounds: tuple[float, float]
         bounded = make_plan(query, policy).bounded
         found = set()
         for order in ORDERS.values():
-            table = pa.table({"x": pa.array(order), "k": [int(x == BIG) for x in order]})
-            engine = DuckDB({"t": table if kind != "int" else table.cast(pa.schema({"x": pa.int64(), "k": pa.int64()}))},
-                            policy)  # fmt: skip
+            table = pa.table({"x": order, "k": [int(x == BIG) for x in order]})
+            if kind == "int":
+                table = table.cast(pa.schema({"x": pa.int64(), "k": pa.int64()}))
+            engine = DuckDB({"t": table}, policy)
             found.add(tuple(sorted((group.key, group.sums) for group in engine.run(bounded, bytes(16)))))
             engine.close()
         assert len(found) == 1
