@@ -120,7 +120,7 @@ CASES: dict[str, Case] = {
     "ReportNoisyMax exponential": selection(lambda epsilon: m.ReportNoisyMax(epsilon, 1)),
     "ReportNoisyMax gumbel": selection(lambda epsilon: m.ReportNoisyMax(epsilon, 1, "gumbel")),
     "ReportNoisyMax laplace": selection(lambda epsilon: m.ReportNoisyMax(epsilon, 1, "laplace")),
-    "TopK": selection(lambda epsilon: m.TopK(2, epsilon, 1)),
+    "TopK": selection(lambda epsilon: m.TopK(2, epsilon / 2, 1)),
     "AboveThreshold": selection(lambda epsilon: m.AboveThreshold(1, epsilon, 1)),
     "AboveThreshold numeric": selection(lambda epsilon: m.AboveThreshold(1, epsilon, 1, numeric=True)),
     "PartitionSelection": Case(

@@ -90,8 +90,14 @@ def test_all_tables_are_told_the_same(currency: str, unit: str, query: str) -> N
 @pytest.mark.parametrize("unit", UNITS)
 def test_all_tables_are_refused_the_same(unit: str) -> None:
     budget, spend = SPENDS["approx"]
-    asked = [("SELECT SUM(z) FROM t", spend), ("SELECT x FROM t", spend), (QUERIES["private keys"], dp.pure(1)),
-             (QUERIES["whole"], dp.approx(1000, 0.1)), (QUERIES["whole"], dp.rho(1)), (QUERIES["whole"], None)]  # fmt: skip
+    asked = [
+        ("SELECT SUM(z) FROM t", spend),
+        ("SELECT x FROM t", spend),
+        (QUERIES["private keys"], dp.pure(1)),
+        (QUERIES["whole"], dp.approx(1000, 0.1)),
+        (QUERIES["whole"], dp.rho(1)),
+        (QUERIES["whole"], None),
+    ]
     messages: list[list[str]] = []
     for name in TABLES:
         messages.append([])
