@@ -29,7 +29,7 @@ def add_noise(
 
 
 def _sums(exact: list[int], noise: Callable[[int], NDArray[np.int64]]) -> list[int]:
-    return [item + int(drawn) for item, drawn in zip(exact, noise(len(exact)).tolist(), strict=True)]
+    return [item + drawn for item, drawn in zip(exact, noise(len(exact)).tolist(), strict=True)]
 
 
 def whole_numbers(values: object) -> list[int]:
@@ -43,6 +43,8 @@ def whole_numbers(values: object) -> list[int]:
 
 def whole_number(item: object) -> int:
     """The item as an exact int, or a `ParameterError`."""
+    if type(item) is int:  # nearly all are, and asking an abstract class of each would take most of a release
+        return item
     if isinstance(item, Integral) and not isinstance(item, bool | np.bool_):
         return int(cast("int", item))
     raise ParameterError(
