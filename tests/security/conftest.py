@@ -56,6 +56,7 @@ class Case:
     draw: (mechanism, data, how many) → so many releases.
     loss: the mechanism → what one release costs for those neighbours.
     spoilt: data with NaN and infinities in it; `refuses` says whether a release raises or goes on without them.
+    plain: see `additive`.
     """
 
     at: Callable[[Any], Any]
@@ -65,7 +66,7 @@ class Case:
     draw: Callable[[Any, Any, int], list[Any]] = one_by_one
     loss: Callable[[Any], Loss] = lambda mechanism: mechanism.loss()
     refuses: bool = True
-    additive: bool = False
+    plain: bool = False
 
 
 NAN, INF = math.nan, math.inf
@@ -73,8 +74,12 @@ SPOILT_NUMBERS = (NAN, INF, -INF, np.float64(NAN), np.float32(INF), [0, NAN], np
 SPOILT_LISTS = ([0, 1, NAN], [0, INF, 1], [-INF, 0, 1], np.array([0, 1, NAN]), [0, 1, np.float32(INF)], [0, 1, None])
 
 
-def additive(build: Callable[[Any], Any]) -> Case:
-    """Noise on whole numbers: `build` takes its scale."""
+def additive(build: Callable[[Any], Any], *, plain: bool = True) -> Case:
+    """Noise on whole numbers: `build` takes its scale.
+
+    Plain is what takes numbers of any size, is calibrated to a spend and a sensitivity alone, and has a law whose ratio
+    to its neighbour is monotone, which goes into `LAWS` of `test_calibration.py`.
+    """
     return Case(
         at=build,
         worlds=(0, 1),
@@ -82,7 +87,7 @@ def additive(build: Callable[[Any], Any]) -> Case:
         step=lambda _: Fraction(1),
         draw=all_at_once,
         loss=lambda mechanism: mechanism.loss(1),
-        additive=True,
+        plain=plain,
     )
 
 
@@ -167,10 +172,10 @@ CASES: dict[str, Case] = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `case` runs for each mechanism; `additive_case` and `numeric_case` for those so made."""
+    """A test that takes `case` runs for each mechanism; `additive_case` for the plain noises, `numeric_case` for numbers."""
     chosen = {
         "case": CASES,
-        "additive_case": {name: case for name, case in CASES.items() if case.additive},
+        "additive_case": {name: case for name, case in CASES.items() if case.plain},
         "numeric_case": {name: case for name, case in CASES.items() if case.step is not None},
     }
     for argument in chosen.keys() & set(metafunc.fixturenames):

@@ -27,7 +27,7 @@ def test_a_mechanism_works_or_refuses(case, scale: Fraction) -> None:
         mechanism = case.at(scale)
     except dp.ParameterError:
         return
-    assert case.additive or case.loss(mechanism).delta(float(1 / scale) * (1 + 1e-9)) < 0.31
+    assert case.plain or case.loss(mechanism).delta(float(1 / scale) * (1 + 1e-9)) < 0.31
     for world in case.worlds:
         for released in case.draw(mechanism, world, 8):
             parts = released if isinstance(released, list | np.ndarray) else [released]

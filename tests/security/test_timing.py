@@ -1,4 +1,4 @@
-"""The time that noise takes says little about its magnitude: the bounds of ``proofs/noise.md``, section 10.
+"""The time that noise takes says little about its magnitude: the bounds of ``proofs/noise.md``, under Time.
 
 Were times and magnitudes independent, any order of the magnitudes would be as likely as any other, however disturbed
 the times are, so the rank correlation of n calls would exceed z/√n with probability 2Φ(−z) (Kendall and Stuart: normal
