@@ -172,7 +172,7 @@ CASES: dict[str, Case] = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test that takes `case` runs for each mechanism; `additive_case` for the plain noises, `numeric_case` for numbers."""
+    """`case` is each mechanism in turn, `additive_case` each plain noise, `numeric_case` each that releases numbers."""
     chosen = {
         "case": CASES,
         "additive_case": {name: case for name, case in CASES.items() if case.plain},

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB
+from discreet.errors import ParameterError
 from discreet.policy import Policy, load_policy
 from discreet.query import make_plan
 from discreet.sensitivity import local, statistic
@@ -110,3 +111,15 @@ def test_statistics_near_the_largest_float_stay_within_their_sensitivity() -> No
             rest = extremes[:gone] + extremes[gone + 1 :]
             moved = abs(Fraction(found.value(extremes, bounds)) - Fraction(found.value(rest, bounds)))
             assert moved <= Fraction(local(name, extremes, bounds=bounds)) * (1 + Fraction(1, 2**50)), name
+
+
+@pytest.mark.parametrize("x", [[0.0, 0.0], [-(2.0**999), 2.0**999], []], ids=["alike", "apart", "none"])
+def test_whether_a_variance_fits_floats_depends_on_the_bounds_alone(x: list[float]) -> None:
+    bounds = (-(2.0**999), 2.0**999)
+    for asked in (
+        lambda: statistic("variance").value(x, bounds),
+        lambda: statistic("variance").global_sensitivity(bounds, "add_remove"),
+        lambda: local("variance", x, bounds=bounds),
+    ):
+        with pytest.raises(ParameterError, match="narrower"):
+            asked()

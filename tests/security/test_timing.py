@@ -40,7 +40,7 @@ def counted(size: int) -> np.ndarray:
     coins = np.random.default_rng()
     drawn = np.zeros(size)
     for i in range(size):
-        while coins.random() < 0.9:
+        while coins.random() < 0.99:
             drawn[i] += 1
     return drawn
 
