@@ -76,7 +76,10 @@ class Variance:
 def _ends(bounds: Bounds) -> tuple[float, float]:
     lower, upper = interval(bounds)
     if upper - lower > _WIDEST:
-        raise ParameterError("the bounds of a variance must be at most 2**511 apart; give narrower ones, or rescale")
+        raise ParameterError(
+            "the bounds of a variance must be at most 2**511 apart, or it may leave the range of floats; "
+            "give narrower ones, or rescale"
+        )
     return lower, upper
 
 
