@@ -37,7 +37,7 @@ def in_shape(
 
 def sums(exact: list[int], noise: NDArray[np.int64]) -> list[int]:
     """Each entry plus its noise."""
-    return [item + int(drawn) for item, drawn in zip(exact, noise.tolist(), strict=True)]
+    return [item + drawn for item, drawn in zip(exact, noise.tolist(), strict=True)]
 
 
 def whole_numbers(values: object) -> list[int]:
@@ -60,6 +60,8 @@ def whole_in(value: object, name: str, lowest: int, highest: int) -> int:
 
 def whole_number(item: object) -> int:
     """The item as an exact int, or a `ParameterError`."""
+    if type(item) is int:  # nearly all are, and asking an abstract class of each would take most of a release
+        return item
     if isinstance(item, Integral) and not isinstance(item, bool | np.bool_):
         return int(cast("int", item))
     raise ParameterError(

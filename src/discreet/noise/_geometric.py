@@ -6,9 +6,9 @@ from fractions import Fraction
 
 from discreet.noise._blocks import Blocks, block_shift
 from discreet.noise._exp import exp_bounds
-from discreet.noise._table import Bounds, Table
+from discreet.noise._table import Bounds, Table, Tails
 
-__all__ = ["GUARD", "geometric_blocks", "geometric_tail", "narrowed"]
+__all__ = ["GUARD", "geometric_blocks", "geometric_tail", "geometric_tails", "narrowed"]
 
 GUARD = 64
 """The bits that tails are computed with beyond those that are asked for."""
@@ -17,21 +17,24 @@ GUARD = 64
 def geometric_blocks(scale: Fraction) -> Blocks:
     r"""Weight exp(−\|x\| / scale) on the integers, for scales of 64 and up."""
     shift = block_shift(scale)
-    step = 2**shift / scale
     inverse = float(1 / scale)
-
-    def tails(bits: int) -> list[Bounds]:
-        """H is geometric: P(H ≥ k) = exp(−k · step)."""
-        width = bits + GUARD
-        ratio = exp_bounds(step, width)
-        return narrowed(geometric_tail(ratio, ratio, width))
-
     return Blocks(
-        Table(tails, signed=False),
+        Table(geometric_tails(2**shift / scale), signed=False),
         shift,
         exponent=lambda _, place: place * inverse,
         exact_exponent=lambda _, place: place / scale,
     )
+
+
+def geometric_tails(step: Fraction) -> Tails:
+    """P(H ≥ k) = exp(−k · step)."""
+
+    def tails(bits: int) -> list[Bounds]:
+        width = bits + GUARD
+        ratio = exp_bounds(step, width)
+        return narrowed(geometric_tail(ratio, ratio, width))
+
+    return tails
 
 
 def geometric_tail(first: Bounds, ratio: Bounds, width: int) -> list[Bounds]:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from discreet.errors import ParameterError
 from discreet.noise._exp import exp_bounds
-from discreet.noise._reject import below_exp
+from discreet.noise._geometric import geometric_tails
 from discreet.noise._revealed import Uniform, happens, nearest
 from discreet.noise._source import BitSource, SecureBits
+from discreet.noise._table import Table
 
 __all__ = ["Laplace", "rounded_laplace"]
-
-_ONE = Fraction(1)
 
 
 def rounded_laplace(center: Fraction, scale: Fraction) -> int:
@@ -41,6 +41,12 @@ def _rounded_laplace(center: Fraction, scale: Fraction, source: BitSource) -> in
     return nearest(center, scale, Laplace(source))
 
 
+@cache
+def _wholes() -> Table:
+    """P(whole = k) ∝ e**−k. A table, because counting up to k would take a time that tells k."""
+    return Table(geometric_tails(Fraction(1)), signed=False)
+
+
 class Laplace:
     """Sign · (whole + U), with P(whole = k) ∝ e**−k and U of density ∝ e**−u on [0, 1)."""
 
@@ -48,9 +54,7 @@ class Laplace:
 
     def __init__(self, source: BitSource) -> None:
         self._negative = source.take(1)[0] & 1 == 1
-        self._whole = 0
-        while below_exp(0, 0, _ONE, source):
-            self._whole += 1
+        self._whole = int(_wholes().sample(1, source)[0])
         self._u = Uniform(source)
         while not happens(_falling, self._u, source):
             self._u = Uniform(source)

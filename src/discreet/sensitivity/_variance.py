@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.errors import ParameterError
 from discreet.privacy import Relation
 from discreet.sensitivity._data import Bounds, clamped, interval
 from discreet.sensitivity._exact import integers, round_up
@@ -20,6 +21,9 @@ from discreet.sensitivity._statistic import Profile
 
 __all__ = ["Variance"]
 
+_WIDEST = 2.0**511
+"""Squares of what is within it are floats."""
+
 
 @dataclass(frozen=True, slots=True)
 class Variance:
@@ -27,7 +31,8 @@ class Variance:
 
     Under substitution A(x, k) is exact. Under add/remove the local sensitivity (k = 0) is exact, and A(x, k) for
     k >= 1 is an UPPER BOUND, about twice the exact one at most while k is small beside n. Exact arithmetic, O(log n)
-    for each k after O(n log n). Source: ``proofs/local_sensitivity.md``, Variance.
+    for each k after O(n log n). Bounds are at most 2**511 apart, so that no variance is beyond the range of floats;
+    otherwise `ParameterError`. Source: ``proofs/local_sensitivity.md``, Variance.
 
     >>> around = Variance().profile([0, 1, 1, 0], bounds=(0, 1), relation="substitute")
     >>> around.at_distance(0), around.at_distance(4)
@@ -36,19 +41,19 @@ class Variance:
 
     def value(self, x: Any, bounds: Bounds) -> float:
         """The variance of the clamped values, the float nearest to it. SENSITIVE."""
-        whole, unit = integers(clamped(x, *interval(bounds)))
+        whole, unit = integers(clamped(x, *_ends(bounds)))
         found = whole.tolist()
         return float(_variance(len(found), sum(found), sum(each * each for each in found)) * unit**2)
 
     def global_sensitivity(self, bounds: Bounds, relation: Relation, n: int | None = None) -> float:
         """w² / 4 under add/remove; w² (n - 1) / n² under substitution, at n = 2 if not given; w = upper - lower."""
-        lower, upper = (Fraction(each) for each in interval(bounds))
+        lower, upper = (Fraction(each) for each in _ends(bounds))
         size = 2 if adds_or_removes(relation) or n is None else n
         return round_up((upper - lower) ** 2 * Fraction(size - 1, size**2)) if size > 0 else 0.0
 
     def profile(self, x: Any, bounds: Bounds, relation: Relation) -> Profile:
         """Local sensitivity around x at every distance; under add/remove an upper bound from k = 1 on. SENSITIVE."""
-        lower, upper = interval(bounds)
+        lower, upper = _ends(bounds)
         values = np.sort(clamped(x, lower, upper))
         whole, unit = integers(np.concatenate([[lower], values, [upper]]))
         low, *ordered, high = whole.tolist()
@@ -66,6 +71,16 @@ class Variance:
             return round_up(min(widest, bound) * unit**2)
 
         return Profile(at_distance, last=max(n, 1))
+
+
+def _ends(bounds: Bounds) -> tuple[float, float]:
+    lower, upper = interval(bounds)
+    if upper - lower > _WIDEST:
+        raise ParameterError(
+            "the bounds of a variance must be at most 2**511 apart, or it may leave the range of floats; "
+            "give narrower ones, or rescale"
+        )
+    return lower, upper
 
 
 @dataclass(frozen=True, slots=True)
