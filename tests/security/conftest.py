@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
@@ -19,6 +19,7 @@ import pytest
 import discreet as dp
 from discreet import mechanisms as m
 from discreet.privacy import Loss
+from discreet.sensitivity import Mode
 
 
 def one_by_one(mechanism: Any, data: Any, size: int) -> list[Any]:
@@ -96,6 +97,18 @@ def selection(build: Callable[[Any], Any]) -> Case:
     return Case(at=lambda scale: build(1 / scale), worlds=([0, 1, 2], [1, 1, 1]), spoilt=SPOILT_LISTS)
 
 
+def stream(build: Callable[[Any], Any]) -> Case:
+    """Sums of eight numbers so far: `build` takes the scale of the noise in the tree or the filter."""
+    return Case(
+        at=build,
+        worlds=([0] * 8, [1, *[0] * 7]),
+        spoilt=SPOILT_LISTS,
+        step=lambda _: Fraction(1),
+        draw=lambda mechanism, data, size: [mechanism.release(data)[0] for _ in range(size)],
+        loss=lambda mechanism: mechanism.loss(1),
+    )
+
+
 def framework(build: Callable[[Loss], Any], spend: Callable[[Any], Loss], **how: Any) -> Case:
     """A statistic of numbers in [0, 1] with noise: `build` takes its spend. NaN and infinities are clamped."""
     x = [0.0, 1.0] * 30
@@ -114,12 +127,30 @@ def approx(epsilon: Any) -> Loss:
     return dp.approx(epsilon, "0.1")
 
 
+def in_rho(epsilon: Any) -> Loss:
+    """A ρ at which δ(ε) is small, for small ε and for large ones."""
+    return dp.rho(min(epsilon**2 / 8, epsilon / 4))
+
+
 UNIT = {"bounds": (0, 1)}
 
 CASES: dict[str, Case] = {
     "DiscreteLaplace": additive(m.DiscreteLaplace),
     "DiscreteGaussian": additive(m.DiscreteGaussian),
     "Gaussian": additive(m.Gaussian),
+    "Laplace": additive(m.Laplace),
+    "Staircase": additive(lambda scale: m.Staircase(1 / scale, 1), plain=False),
+    "BoundedLaplace": additive(lambda scale: m.BoundedLaplace(scale, (-50, 50)), plain=False),
+    "TruncatedLaplace": additive(lambda scale: m.TruncatedLaplace(scale, 100), plain=False),
+    "OnGrid": replace(additive(lambda scale: m.OnGrid(m.DiscreteLaplace(scale), step=1), plain=False), draw=one_by_one),
+    "Sampled": replace(
+        additive(lambda scale: m.Sampled(m.DiscreteLaplace(scale), rate="1/2", function=sum), plain=False),
+        worlds=([0], [0, 1]),
+        spoilt=([NAN] * 60, [INF] * 60, 5),
+        draw=one_by_one,
+    ),
+    "TreeCounter": stream(lambda scale: m.TreeCounter(8, scale)),
+    "ToeplitzCounter": stream(lambda scale: m.ToeplitzCounter.calibrate(in_rho(1 / scale), 1, 8)),
     "Exponential": selection(lambda epsilon: m.Exponential(epsilon, 1)),
     "PermuteAndFlip": selection(lambda epsilon: m.PermuteAndFlip(epsilon, 1)),
     "ReportNoisyMax exponential": selection(lambda epsilon: m.ReportNoisyMax(epsilon, 1)),
@@ -128,8 +159,19 @@ CASES: dict[str, Case] = {
     "TopK": selection(lambda epsilon: m.TopK(2, epsilon / 2, 1)),
     "AboveThreshold": selection(lambda epsilon: m.AboveThreshold(1, epsilon, 1)),
     "AboveThreshold numeric": selection(lambda epsilon: m.AboveThreshold(1, epsilon, 1, numeric=True)),
+    "MostFrequent": Case(
+        at=lambda scale: m.MostFrequent.calibrate(dp.pure(1 / scale), Mode((0, 1))),
+        worlds=([0, 0, 1], [0, 1]),
+        spoilt=(1, 2.5, None),
+    ),
     "PartitionSelection": Case(
         at=lambda scale: m.PartitionSelection(1 / scale, "0.3"), worlds=([1, 3, 0], [1, 2, 0]), spoilt=SPOILT_LISTS
+    ),
+    "Shuffled": Case(
+        at=lambda scale: m.Shuffled(m.RandomizedResponse.from_epsilon(1 / scale, k=3), 3),
+        worlds=([0, 1, 2], [1, 1, 2]),
+        spoilt=SPOILT_LISTS,
+        draw=lambda mechanism, data, size: [mechanism.release(data).tolist() for _ in range(size)],
     ),
     "RandomizedResponse": Case(
         at=lambda scale: m.RandomizedResponse.from_epsilon(1 / scale, k=3),
@@ -155,6 +197,28 @@ CASES: dict[str, Case] = {
         dp.pure,
         step=lambda mechanism: mechanism.step,
     ),
+    **{
+        f"SmoothSensitivity {noise}": framework(
+            lambda spend, noise=noise: m.SmoothSensitivity("median", spend=spend, noise=noise, **UNIT),
+            in_rho,
+            step=lambda mechanism: mechanism.step,
+        )
+        for noise in ("uniform_log_normal", "laplace_log_normal")
+    },
+    "GlobalSensitivity": framework(
+        lambda spend: m.GlobalSensitivity("sum", spend=spend, **UNIT), dp.pure, step=lambda mechanism: mechanism.step
+    ),
+    "Quantiles": framework(
+        lambda spend: m.Quantiles.calibrate(spend, "1/2", (0, 1)),
+        dp.pure,
+        step=lambda mechanism: mechanism.step,
+    ),
+    "Quantiles many": framework(
+        lambda spend: m.Quantiles.calibrate(spend, ["1/4", "1/2", "3/4"], (0, 1)),
+        dp.pure,
+        step=lambda mechanism: mechanism.step,
+        draw=lambda mechanism, data, size: [float(mechanism.release(data)[1]) for _ in range(size)],
+    ),
     "SampleAndAggregate mean": framework(
         lambda spend: m.SampleAndAggregate(statistics.fmean, chunks=4, spend=spend, **UNIT),
         dp.pure,
@@ -164,7 +228,7 @@ CASES: dict[str, Case] = {
     "SampleAndAggregate median": framework(
         lambda spend: m.SampleAndAggregate(statistics.fmean, chunks=4, spend=spend, aggregator="median", **UNIT),
         approx,
-        step=lambda mechanism: mechanism._median.step,
+        step=lambda mechanism: mechanism.median.step,
         draw=in_this_process,
     ),
 }

@@ -70,12 +70,23 @@ def laplace_ratio(mechanism: Any) -> mpmath.mpf:
     return mpmath.exp(-1 / mp(mechanism.scale))
 
 
+def laplace_tail(mechanism: Any, k: int) -> mpmath.mpf:
+    """P(X ≥ k) of continuous Laplace noise, rounded."""
+    if k <= 0:
+        return 1 - laplace_tail(mechanism, 1 - k)
+    return mpmath.exp(-(k - mpmath.mpf("0.5")) / mp(mechanism.scale)) / 2
+
+
 LAWS: dict[str, Law] = {
     "DiscreteLaplace": Law(
         weight=lambda mechanism, k: laplace_ratio(mechanism) ** abs(k),
         upper=lambda mechanism, k: laplace_ratio(mechanism) ** k / (1 + laplace_ratio(mechanism)),
     ),
     "DiscreteGaussian": Law(weight=discrete_gaussian_weight, upper=discrete_gaussian_tail),
+    "Laplace": Law(
+        weight=lambda mechanism, k: laplace_tail(mechanism, abs(k)) - laplace_tail(mechanism, abs(k) + 1),
+        upper=laplace_tail,
+    ),
     "Gaussian": Law(
         weight=lambda mechanism, k: gaussian_tail(mechanism, abs(k)) - gaussian_tail(mechanism, abs(k) + 1),
         upper=gaussian_tail,

@@ -14,7 +14,9 @@ import discreet as dp
 SCALES = [Fraction(10) ** power for power in range(-3, 13)]
 ALARM = 1e-11
 REFUSING = {
+    "GlobalSensitivity": "the noise has 2**28 grid steps for a sensitivity",
     "RandomizedResponse": "an epsilon of 1000 is the largest",
+    "Shuffled": "its randomized response has an epsilon of 1000 at most",
     "SmoothSensitivity": "with a tiny epsilon no beta leaves room for noise",
     "SampleAndAggregate": "the noise has 2**30 grid steps for a sensitivity",
 }

@@ -60,6 +60,7 @@ def slope(points: Data) -> float:
 
 NUMBERS, BOUNDS = (-1.0, 0.0, 0.5, 2.0), (-1, 2)
 ORACLES: dict[str, Oracle] = {
+    "count": Oracle(statistic("count"), len, ("a", "b"), None),
     "count_distinct": Oracle(statistic("count_distinct"), lambda x: len(set(x)), ("a", "b", "c"), ("a", "b", "c")),
     "max": Oracle(statistic("max"), lambda x: max(x, default=0.5), NUMBERS, BOUNDS),
     "mean": Oracle(statistic("mean"), lambda x: statistics.fmean(x) if x else 0.5, NUMBERS, BOUNDS),
@@ -79,7 +80,7 @@ ORACLES: dict[str, Oracle] = {
 }
 """By the name in `discreet.sensitivity.statistic`."""
 
-NOT_SENSITIVITIES = {"Norms", "Profile", "Statistic"}
+NOT_SENSITIVITIES = {"Norms", "Profile", "Statistic", "adds_or_removes", "clamped", "interval"}
 SEARCHES = {"at_distance", "distance", "local", "smooth", "statistic"}
 """They are held, for every statistic, by the test of statistics below."""
 
@@ -148,7 +149,11 @@ def parts(lower: int, upper: int, rows: int, groups: int) -> set[tuple[int, ...]
 def farthest(units: set[tuple[int, ...]], relation: str) -> Norms:
     others = units if relation == "substitute" else {tuple(0 for _ in next(iter(units)))}
     moves = [[a - b for a, b in zip(one, other, strict=True)] for one in units for other in others]
-    return Norms(max(sum(map(abs, move)) for move in moves), max(sum(x * x for x in move) for move in moves))
+    return Norms(
+        max(sum(map(abs, move)) for move in moves),
+        max(sum(x * x for x in move) for move in moves),
+        max(max(map(abs, move)) for move in moves),
+    )
 
 
 def bounded_sums(relation: Any) -> None:
