@@ -110,7 +110,7 @@ def error_comparison(found: Mapping[str, Floats], unit: str = "") -> Any:
         altair.Y("mechanism:N", title=None, sort=order, axis=altair.Axis(labelLimit=260)),
     )
     points = base.mark_point(filled=True, size=70).encode(altair.Color("level:N", title="of all answers"))
-    return (base.mark_line(color="lightgray") + points).properties(width=480)
+    return (base.mark_line(color="lightgray").encode(detail="mechanism:N") + points).properties(width=480)
 
 
 def _checked(found: Mapping[str, Floats]) -> Mapping[str, Floats]:

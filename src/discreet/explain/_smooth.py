@@ -9,7 +9,8 @@ from discreet.errors import ParameterError
 from discreet.explain._charts import altair as _altair
 from discreet.privacy import Relation
 from discreet.rational import Number, rational
-from discreet.sensitivity import Statistic, at_distance
+from discreet.sensitivity import Statistic, adds_or_removes
+from discreet.sensitivity import statistic as named
 
 __all__ = ["smooth_curve", "smooth_points"]
 
@@ -33,13 +34,15 @@ def smooth_points(  # noqa: PLR0913 (all but three by keyword)
     >>> [round(each["discounted"], 3) for each in smooth_points("median", [0.5], 0.1, bounds=(0, 1), most=3)]
     [0.5, 0.452, 0.819, 0.741]
     """
+    adds_or_removes(relation)
     exact = rational(beta, "beta")
     if exact <= 0:
         raise ParameterError("beta must be greater than 0")
     last = math.ceil(8 / exact) if most is None else most
+    profile = named(statistic).profile(x, bounds, relation)
     found: list[dict[str, float]] = []
     for k in range(0, last + 1, max(1, last // _POINTS)):
-        here = at_distance(statistic, x, k, bounds=bounds, relation=relation)
+        here = profile.at_distance(min(k, profile.last))
         found.append({"k": k, "at_distance": here, "discounted": math.exp(-float(exact) * k) * here})
     return found
 
