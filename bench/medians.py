@@ -22,7 +22,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from discreet.mechanisms import Exponential, SampleAndAggregate, SmoothSensitivity
+from discreet.mechanisms import Quantiles, SampleAndAggregate, SmoothSensitivity
 from discreet.privacy import Loss, approx, pure, rho
 
 BOUNDS = (0, 100)
@@ -46,26 +46,13 @@ def smooth(spend: Loss, noise: str) -> Way:
     return SmoothSensitivity("median", bounds=BOUNDS, spend=spend, noise=noise).release
 
 
-def exponential(spend: Loss, per_year: int) -> Way:
-    """On a public grid. Utility: minus how many more than half are on one side; a person moves it by 1/2."""
-    choice = Exponential.calibrate(spend, Fraction(1, 2))
-    grid = np.arange(BOUNDS[0] * per_year, BOUNDS[1] * per_year + 1) / per_year
-
-    def release(x: Ages) -> float:
-        x = np.sort(x)
-        below, above = np.searchsorted(x, grid, "left"), x.size - np.searchsorted(x, grid, "right")
-        return float(grid[choice.release(-np.maximum(np.maximum(below, above) - x.size / 2, 0))])
-
-    return release
-
-
 def of_chunks(spend: Loss, aggregator: str) -> Way:
     return SampleAndAggregate(
         statistics.median, chunks=CHUNKS, bounds=BOUNDS, spend=spend, aggregator=aggregator
     ).release
 
 
-def ways(epsilon: float, per_year: int) -> list[tuple[str, str, Way]]:
+def ways(epsilon: float, step: int | None) -> list[tuple[str, str, Way]]:
     """What it is, what it is paid in, and how to release."""
     e, d, r = pure(epsilon), approx(epsilon, DELTA), rho(Fraction(str(epsilon)) ** 2 / 2)
     return [
@@ -74,8 +61,8 @@ def ways(epsilon: float, per_year: int) -> list[tuple[str, str, Way]]:
         ("smooth, Cauchy", "ε", smooth(e, "cauchy")),
         ("smooth, uniform log-normal", "ρ", smooth(r, "uniform_log_normal")),
         ("smooth, Laplace log-normal", "ρ", smooth(r, "laplace_log_normal")),
-        ("exponential on a grid", "ε", exponential(e, per_year)),
-        ("exponential on a grid", "ρ", exponential(r, per_year)),
+        ("exponential mechanism", "ε", Quantiles.calibrate(e, "1/2", BOUNDS, step=step).release),
+        ("exponential mechanism", "ρ", Quantiles.calibrate(r, "1/2", BOUNDS, step=step).release),
         ("mean of chunks", "ε", of_chunks(e, "mean")),
         ("mean of chunks", "ρ", of_chunks(r, "mean")),
         ("median of chunks", "ε, δ", of_chunks(d, "median")),
@@ -104,20 +91,20 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--chunk-repeats", type=int, default=10)
     options = parser.parse_args()
-    data, per_year = ages(options.data), 10 if options.to_the_day else 1
+    data, step = ages(options.data), None if options.to_the_day else 1
     if options.to_the_day:
         data = data + np.random.default_rng(2).random(data.size)
     cases = [(n, epsilon) for n in SIZES for epsilon in EPSILONS]
     print(f"ages in {BOUNDS}, δ = {DELTA:g}, ρ = ε²/2; median |error| in years, CPU ms per release")
     print(f"{options.repeats} repeats; {CHUNKS} chunks and {options.chunk_repeats} repeats for those of chunks")
     print(f"{'':28}{'paid in':<8}" + "".join(f"{f'n={n:,} ε={epsilon:g}':>22}" for n, epsilon in cases))
-    for i, (name, paid, _) in enumerate(ways(1.0, per_year)):
+    for i, (name, paid, _) in enumerate(ways(1.0, step)):
         repeats = options.chunk_repeats if "chunks" in name else options.repeats
         if not repeats:
             continue
         cells: list[str] = []
         for n, epsilon in cases:
-            error, seconds = measured(ways(epsilon, per_year)[i][2], data[:n], repeats)
+            error, seconds = measured(ways(epsilon, step)[i][2], data[:n], repeats)
             cells.append(f"{error:>11.3g}{1000 * seconds:>8.1f} ms")
         print(f"{name:<28}{paid:<8}" + "".join(cells))
         sys.stdout.flush()

@@ -6,7 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-ALL = ["startup.py", "noise.py", "queries.py", "accounting.py"]
+ALL = [
+    "startup.py",
+    "noise.py",
+    "selection.py",
+    "quantiles.py",
+    "medians.py",
+    "counting.py",
+    "queries.py",
+    "accounting.py",
+]
 
 
 def main() -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
-
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._gaussian import Gaussian
-from discreet.mechanisms._integers import add_noise
+from discreet.mechanisms._integer_release import IntegerRelease
+from discreet.mechanisms._integers import sums
 from discreet.mechanisms._root import root_up
 from discreet.mechanisms._sensitivity import l2_squared_of, level_of, whole_steps
 from discreet.noise import MAX_SCALE, MIN_SCALE, discrete_gaussian, scale_in_range
@@ -36,7 +33,7 @@ _SMALL = 32
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class DiscreteGaussian:
+class DiscreteGaussian(IntegerRelease):
     """Adds independent noise x to each integer, with probability proportional to exp(−x² / (2 sigma²)), exactly.
 
     `sigma` is in units of the integers, from 0.001 to 2**56, otherwise `ParameterError`. A number as sensitivity is how
@@ -117,22 +114,8 @@ class DiscreteGaussian:
                 return DiscreteGaussianLoss(self.sigma, steps)
         return Rho(_squared(sensitivity) / (2 * self.sigma**2), Fraction(0))
 
-    @overload
-    def release(self, value: int) -> int: ...
-    @overload
-    def release(self, value: NDArray[Any]) -> NDArray[Any]: ...
-    @overload
-    def release(self, value: Sequence[int]) -> list[int]: ...
-    def release(self, value: int | Sequence[int] | NDArray[Any]) -> int | list[int] | NDArray[Any]:
-        """The value with fresh noise on each entry: an int, a list, or an array of Python ints of the same shape.
-
-        Integers may be of any size. Costs `loss(sensitivity)`, **and charges nobody**: this is the raw toolbox.
-        Raises `ParameterError` for anything but whole numbers. Source: ``proofs/discrete_gaussian.md``.
-
-        >>> DiscreteGaussian("1/1000").release((2**100, -7))
-        [1267650600228229401496703205376, -7]
-        """
-        return add_noise(value, lambda size: discrete_gaussian(self.sigma, size))
+    def _released(self, values: list[int]) -> list[int]:
+        return sums(values, discrete_gaussian(self.sigma, len(values)))
 
     def error(self, level: Number = 0.95) -> int:
         """A k such that one entry's noise is within ±k with probability `level` or more: the least one, or one more.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Integral
+from operator import add
 from typing import Any, cast
 
 import numpy as np
@@ -11,14 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 
-__all__ = ["add_noise", "in_shape", "sums", "whole_in", "whole_number", "whole_numbers"]
-
-
-def add_noise(
-    value: int | Sequence[int] | NDArray[Any], noise: Callable[[int], NDArray[np.int64]]
-) -> int | list[int] | NDArray[Any]:
-    """The value plus `noise(how many)`, as exact Python ints: an int, a list, or an array of objects."""
-    return in_shape(value, lambda exact: sums(exact, noise(len(exact))))
+__all__ = ["in_shape", "sums", "whole_in", "whole_number", "whole_numbers"]
 
 
 def in_shape(
@@ -26,18 +20,17 @@ def in_shape(
 ) -> int | list[int] | NDArray[Any]:
     """What `change` makes of the entries, which it gets as exact ints: an int, a list, or an array of objects."""
     if isinstance(value, np.ndarray):
-        exact = [whole_number(item) for item in value.ravel().tolist()]
-        changed = np.empty(len(exact), dtype=object)
-        changed[:] = change(exact)
+        changed = np.empty(value.size, dtype=object)
+        changed[:] = change(_exact(value.ravel().tolist()))
         return changed.reshape(value.shape)
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        return change([whole_number(item) for item in value])
+        return change(_exact(value))
     return change([whole_number(value)])[0]
 
 
 def sums(exact: list[int], noise: NDArray[np.int64]) -> list[int]:
     """Each entry plus its noise."""
-    return [item + drawn for item, drawn in zip(exact, noise.tolist(), strict=True)]
+    return list(map(add, exact, noise.tolist()))
 
 
 def whole_numbers(values: object) -> list[int]:
@@ -46,6 +39,12 @@ def whole_numbers(values: object) -> list[int]:
         values = values.tolist() if values.ndim == 1 else None
     if not isinstance(values, Sequence) or isinstance(values, str | bytes | bytearray):
         raise ParameterError("a release of many takes a list of whole numbers, or an array of one dimension")
+    return _exact(values)
+
+
+def _exact(values: Sequence[Any]) -> list[int]:
+    if set(map(type, values)) <= {int}:  # nearly always; asking an abstract class of each would take most of a release
+        return list(values)
     return [whole_number(item) for item in values]
 
 
@@ -60,8 +59,6 @@ def whole_in(value: object, name: str, lowest: int, highest: int) -> int:
 
 def whole_number(item: object) -> int:
     """The item as an exact int, or a `ParameterError`."""
-    if type(item) is int:  # nearly all are, and asking an abstract class of each would take most of a release
-        return item
     if isinstance(item, Integral) and not isinstance(item, bool | np.bool_):
         return int(cast("int", item))
     raise ParameterError(
