@@ -21,6 +21,7 @@ from discreet.mechanisms import (
     PartitionSelection,
     ProposeTestRelease,
     RandomizedResponse,
+    Sampled,
     SmoothSensitivity,
 )
 from discreet.session import Session
@@ -94,6 +95,15 @@ def test_the_charge_is_on_the_ledger_before_the_mechanism_runs() -> None:
     with opened() as session:
         session.release(Watches(), 1)
     assert seen == [dp.pure(1)]
+
+
+def test_a_sample_for_a_mechanism_with_its_own_sensitivity() -> None:
+    choice = Sampled(Exponential(1, 1), "0.1", lambda rows: [len(rows), 0])
+    with opened() as session:
+        session.release(choice, [1, 2, 3])
+        assert session.spent.epsilon() == pytest.approx(0.15856, abs=1e-5)
+        with pytest.raises(ParameterError, match="sensitivity=1"):
+            session.release(Sampled(DiscreteLaplace(1), "0.1", len), [1, 2, 3])
 
 
 def test_a_failing_release_stays_spent_and_a_refused_one_does_not() -> None:

@@ -11,7 +11,15 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, GlobalSensitivity, _global_sensitivity
+from discreet.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    GlobalSensitivity,
+    ProposeTestRelease,
+    SmoothSensitivity,
+    _global_sensitivity,
+)
 from discreet.mechanisms._answer import answer
 from discreet.sensitivity import Norms
 
@@ -124,3 +132,16 @@ def test_extremes() -> None:
             GlobalSensitivity("mean", spend=dp.pure(1), **wrong)
     with pytest.raises(ParameterError, match="category"):
         GlobalSensitivity(dp.sensitivity.Mode(("a", "b")), spend=dp.pure(1))
+
+
+def test_a_list_of_bounds_may_change_later() -> None:
+    """Noise is made for the bounds at that time: with later ones a record would move the sum by more."""
+    bounds = [0, 1]
+    kinds = [
+        GlobalSensitivity("sum", bounds=bounds, spend=dp.pure(1)),
+        SmoothSensitivity("median", bounds=bounds, spend=dp.pure(1)),
+        ProposeTestRelease("median", bound=1, bounds=bounds, spend=dp.approx(1, 1e-6)),
+    ]
+    bounds[1] = 10**6
+    assert {each.bounds for each in kinds} == {(0, 1)}
+    assert abs(kinds[0].release([10**6] * 3)) < 100

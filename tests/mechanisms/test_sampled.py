@@ -13,7 +13,15 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, OnGrid, RandomizedResponse, Sampled
+from discreet.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Exponential,
+    GlobalSensitivity,
+    OnGrid,
+    RandomizedResponse,
+    Sampled,
+)
 from discreet.privacy import approx, mu, pure, rho
 
 ALARM = 1e-12
@@ -148,6 +156,41 @@ def test_loss_is_that_of_add_remove_only() -> None:
     whole = OnGrid(DiscreteLaplace(8), step="0.125", bounds=(0, 10))
     assert Sampled(whole, "0.1", sum).loss(1) == whole.loss(1).sampled("0.1")
     assert isinstance(Sampled(whole, "0.1", sum).release([0.5] * 100), float)
+
+
+def test_a_mechanism_for_substitution_is_refused() -> None:
+    """A sum from 10 to 11 moves by 1 where a record is replaced, and by 11 where it is added: e**11, not e**1."""
+    whole = {"bounds": (10, 11), "spend": pure(1)}
+    with pytest.raises(ParameterError, match="neighbours by add_remove"):
+        Sampled(GlobalSensitivity("sum", **whole, relation="substitute"), "0.5", list).loss()
+    found = Sampled(GlobalSensitivity("sum", **whole), "0.5", list)
+    assert found.loss() == pure(1).sampled("0.5")
+    assert Sampled(found, "0.5", list).loss() == pure(1).sampled("0.5").sampled("0.5")
+
+
+def test_a_sensitivity_is_given_where_it_is_needed() -> None:
+    with pytest.raises(ParameterError, match="sensitivity=1"):
+        Sampled(DiscreteLaplace(1), "0.1", len).loss()
+    with pytest.raises(ParameterError, match="leave sensitivity= out"):
+        Sampled(Exponential(1, 1), "0.1", len).loss(1)
+
+
+KEYS = {
+    "lists": [[1, "a"], [2, "a"], [1, "b"]],
+    "fields": np.array([(1, 2), (3, 4), (1, 5)], dtype=[("a", int), ("b", int)]),
+    "structs": pa.array([{"a": 1}, {"a": 2}, {"a": 3}]),
+    "matrix": np.array([["a", "1"], ["b", "2"], ["c", "3"]], dtype=object),
+    "frame": pd.DataFrame({"a": [1, 2, 3], "b": [1, 2, 3], "c": [1, 2, 3]}),
+}
+
+
+@pytest.mark.parametrize("form", KEYS)
+def test_units_that_would_all_be_one_are_refused(form: str) -> None:
+    """Drawn together, all or none, a sample hides nobody: the loss would be that without sampling."""
+    with pytest.raises(ParameterError, match="units must be"):
+        Sampled(DiscreteLaplace(1), "0.5", len).release([1, 2, 3], KEYS[form])
+    tuples = [(1, "a"), (2, "a"), (1, "b")]
+    assert Sampled(Plainly(), 1, len).release([1, 2, 3], tuples) == 3
 
 
 @pytest.mark.parametrize("rate", ["1e-6", "0.01", "0.7", 1], ids=str)

@@ -245,6 +245,18 @@ def test_shuffled_randomized_response_by_brute_force(n, eps0):
         worst = 0.0
 
 
+@pytest.mark.parametrize(("p", "k"), [("0.4", 3), ("0.9", 3), ("0.1", 4)])
+def test_a_lower_end_is_not_that_of_other_reports(p, k):
+    """One shuffled report is the report: k-ary randomized response, and two binary ones, tell less than pure ε may."""
+    two = 2 * randomized_response(p)
+    for report in (randomized_response(p, k), two):
+        eps = 0.3 * report.epsilon()
+        truth = report.bounds(epsilon=eps)[1]
+        low, high = report.shuffled(1).bounds(epsilon=eps)
+        assert low <= truth * (1 + 1e-9) and truth <= high * (1 + 1e-9)
+    assert pure(1).shuffled(1).bounds(epsilon=0.3)[0] > 0.99 * pure(1).delta(0.3)
+
+
 def test_shuffling_amplifies_and_never_hurts():
     assert pure(1).shuffled(1).epsilon(delta=1e-9) <= 1
     assert pure(1).shuffled(10_000).epsilon(delta=1e-6) < 0.06

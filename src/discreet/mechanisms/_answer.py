@@ -12,7 +12,7 @@ from discreet.privacy import Relation
 from discreet.sensitivity import Mode, Statistic
 from discreet.sensitivity import statistic as named
 
-__all__ = ["FLOAT_BITS", "answer", "numeric", "power_of_two_below", "to_float"]
+__all__ = ["FLOAT_BITS", "answer", "fixed", "numeric", "power_of_two_below", "to_float"]
 
 FLOAT_BITS = 52
 """Floats of at most 2**52 steps in size are rounded by at most a quarter of a step."""
@@ -32,6 +32,15 @@ def numeric(statistic: str | Statistic, bounds: Any, relation: Relation) -> tupl
         return found, found.global_sensitivity(bounds, relation)
     except OverflowError:
         raise ParameterError("these bounds are too wide: answers would be beyond the range of floats") from None
+
+
+def fixed(bounds: Any) -> Any:
+    """The bounds with lists, also nested ones, as tuples: a change of them later would change what noise was made for.
+
+    >>> fixed([0, 1])
+    (0, 1)
+    """
+    return tuple(map(fixed, bounds)) if isinstance(bounds, list | tuple) else bounds  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def answer(statistic: Statistic, x: Any, bounds: Any, step: Fraction) -> Fraction:

@@ -48,11 +48,21 @@ def persons(data: Any, unit: str | int | None) -> NDArray[np.int64]:
     return numbered(column)
 
 
-def numbered(column: Any) -> NDArray[np.int64]:
-    """For each entry a whole number from 0, the same for equal entries; those that are missing share one."""
+def numbered(column: Any, *, strict: bool = False) -> NDArray[np.int64]:
+    """For each entry a whole number from 0, the same for equal entries; those that are missing share one.
+
+    Entries that cannot be keys, such as lists, share the number of the missing ones; with `strict` they raise
+    `ParameterError`, and so does a column of more than one dimension.
+    """
+    if strict and getattr(column, "ndim", 1) != 1:
+        raise ParameterError("units must be in one dimension, one for each row; join several columns into one key")
     if _is_array(column) and column.dtype.kind in "biufSUMm":
         return np.unique(column, return_inverse=True)[1].reshape(-1).astype(np.int64)
     values = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    if strict and not all(map(_can_be_key, values)):
+        raise ParameterError(
+            "units must be numbers, text or other values that can be keys; join lists, structs and the like into tuples"
+        )
     known: dict[Hashable, int] = {}
     return np.array([known.setdefault(_identity(each), len(known)) for each in values], dtype=np.int64)
 
@@ -129,6 +139,14 @@ def _column(data: Any, unit: str | int) -> Any | None:
         return data[:, unit] if inside and -data.shape[1] <= int(unit) < data.shape[1] else None
     names: list[Any] = list(getattr(data, "column_names", getattr(data, "columns", ())))
     return data[unit] if names.count(unit) == 1 else None
+
+
+def _can_be_key(value: Any) -> bool:
+    try:
+        hash(value)
+    except Exception:  # noqa: BLE001 (the caller says why, without the value)
+        return False
+    return True
 
 
 def _identity(value: Any) -> Hashable:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._answer import answer, numeric, power_of_two_below, to_float
+from discreet.mechanisms._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._gaussian import Gaussian
@@ -79,7 +79,7 @@ class GlobalSensitivity:
         noise, charged = _least_noise(spend, moves)
         for name, value in (
             ("statistic", found),
-            ("bounds", bounds),
+            ("bounds", fixed(bounds)),
             ("spend", charged),
             ("relation", relation),
             ("noise", noise),

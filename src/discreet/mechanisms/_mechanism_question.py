@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from inspect import signature
 from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._stated import stated_loss
 from discreet.policy import Policy
 from discreet.privacy import Loss, Relation, fits, in_currency, to_json
 from discreet.rational import Number
@@ -35,7 +35,7 @@ class MechanismQuestion:
 
         Raises `ParameterError` if it is neither, or is for neighbours by another relation.
         """
-        stated = self._stated()
+        stated = stated_loss(self.mechanism, self.sensitivity)
         for told in (stated.relation, getattr(self.mechanism, "relation", None)):
             if told is not None and told != relation:
                 raise ParameterError(
@@ -67,26 +67,6 @@ class MechanismQuestion:
             "relation": policy.relation,
             "loss": to_json(loss),
         }
-
-    def _stated(self) -> Loss:
-        told = getattr(self.mechanism, "loss", None)
-        if not callable(told) or not callable(getattr(self.mechanism, "release", None)):
-            raise ParameterError(
-                f"{type(self.mechanism).__name__} is no mechanism: it needs loss() and release(value), as those of "
-                "discreet.mechanisms have"
-            )
-        takes = signature(told).parameters
-        if takes and self.sensitivity is None:
-            raise ParameterError(
-                f"say how far neighbours' values are apart: release({type(self.mechanism).__name__}(…), value, "
-                "sensitivity=1)"
-            )
-        if not takes and self.sensitivity is not None:
-            raise ParameterError(f"{type(self.mechanism).__name__} holds its own sensitivity; leave sensitivity= out")
-        loss = told(self.sensitivity) if takes else told()
-        if not isinstance(loss, Loss):
-            raise ParameterError(f"loss() of a mechanism must be a loss, got {type(loss).__name__}")
-        return loss
 
 
 def _told(value: Any) -> Any:

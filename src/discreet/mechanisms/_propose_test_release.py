@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._answer import answer, numeric, power_of_two_below, to_float
+from discreet.mechanisms._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.noise import MIN_SCALE, exp_bounds
 from discreet.privacy import Approx, Loss, Relation, budget_of
@@ -84,7 +84,7 @@ class ProposeTestRelease:
         for name, value in (
             ("statistic", numeric(statistic, bounds, relation)[0]),
             ("bound", exact),
-            ("bounds", bounds),
+            ("bounds", fixed(bounds)),
             ("epsilon", pair[0]),
             ("delta", pair[1]),
             ("relation", relation),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._chunks import frame, numbered
+from discreet.mechanisms._stated import stated_loss
 from discreet.noise import bernoulli
 from discreet.privacy import Approx, Loss, Pure, budget_of
 from discreet.rational import Number, rational
@@ -94,10 +95,16 @@ class Sampled:
         """The loss of the mechanism, sampled: pure ε becomes ln(1 + q(e^ε − 1)). Valid for add/remove.
 
         `sensitivity` is what `mechanism.loss` takes; leave it out where that takes none. Raises `ParameterError` as
-        `mechanism.loss` does, and for a loss that holds under substitution, which this sampling does not amplify.
+        `mechanism.loss` does, and for a mechanism whose loss or `relation` is for substitution, which this sampling
+        does not amplify.
         """
-        whole = self.mechanism.loss() if sensitivity is None else self.mechanism.loss(sensitivity)
-        return whole.sampled(self.rate)
+        told = getattr(self.mechanism, "relation", None)
+        if told not in (None, "add_remove"):
+            raise ParameterError(
+                f"a Poisson sample has neighbours by add_remove, and the loss of this {type(self.mechanism).__name__} "
+                f"is for {told}; make it with relation='add_remove'"
+            )
+        return stated_loss(self.mechanism, sensitivity).sampled(self.rate)
 
     def release(self, data: Any, units: Any = None) -> Any:
         """What the mechanism releases of the function of a fresh sample.
@@ -113,11 +120,12 @@ class Sampled:
             For each row whose it is: all rows of a unit are drawn together, or none. Rows without a unit (None, NaN)
             are one unit. Left out, each row is a unit.
 
-        Raises `ParameterError` if the data are of another kind, or `units` is not as long. What the function or the
+        Raises `ParameterError` if the data are of another kind, or `units` is not as long or has values that cannot be
+        keys, such as lists: taken for one unit, they would all be drawn together. What the function or the
         mechanism raises comes through, and can tell of the sample: a function must be right for every sample.
         """
         rows = list(data) if isinstance(data, list | tuple | range) else frame(data)
-        unit = None if units is None else numbered(units)
+        unit = None if units is None else numbered(units, strict=True)
         if unit is not None and len(unit) != len(rows):
             raise ParameterError(f"units must be one for each row, {len(rows)}, got {len(unit)}")
         drawn = bernoulli(self.rate, len(rows) if unit is None else int(unit.max(initial=-1)) + 1)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, cast, get_args
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._answer import answer, numeric, power_of_two_below, to_float
+from discreet.mechanisms._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.mechanisms._dilation import laplace_beta, laplace_rate, student_rate
 from discreet.mechanisms._log_normal import LogNormal, fit_log_normal, log_normal_std
 from discreet.noise import (
@@ -115,7 +115,7 @@ class SmoothSensitivity:
             )
         for name, value in (
             ("statistic", found),
-            ("bounds", bounds),
+            ("bounds", fixed(bounds)),
             ("spend", paid),
             ("noise", taken),
             ("relation", relation),

@@ -95,16 +95,20 @@ def grouped_curve(curve: Curve, k: int, upper: Curve | None = None, *, tolerance
     return _Grouped(curve, Of(log_delta, tolerance))
 
 
-def shuffled_curve(eps0: Bounds, n: int, *, binary: bool) -> Curve:
+def shuffled_curve(eps0: Bounds, n: int, *, binary: bool, attained: bool = True) -> Curve:
     """Return the curve of n local ε₀-DP reports in random order.
 
     Upper: Feldman, McMillan and Talwar 2021, Theorem 3.2: with C ~ Bin(n−1, p), A ~ Bin(C, ½) and
     B ~ Bernoulli(e^ε₀/(e^ε₀+1)) the worst pair is (A + B, C − A + 1 − B) against (A + 1 − B, C − A + B), p = e^{−ε₀}.
     For binary randomized response p = 2/(e^ε₀+1): another's report is one of the two answers, uniformly, with that
     probability, and his own answer otherwise. Lower: binary randomized response is ε₀-DP, and the n−1 others may all
-    hold one value.
+    hold one value. Where reports are known to be others, which may tell less, it is not `attained` and is dropped.
     """
-    return Ends(log_lower(eps0[0], n), log_upper(eps0[1], n, binary=binary), _STEP)
+    return Ends(log_lower(eps0[0], n) if attained else _nothing, log_upper(eps0[1], n, binary=binary), _STEP)
+
+
+def _nothing(eps: float) -> float:  # noqa: ARG001 (a lower end that says nothing)
+    return -math.inf
 
 
 _STEP = 1e-10

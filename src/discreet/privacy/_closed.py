@@ -94,7 +94,9 @@ def _single(leaf: Loss) -> Curve | None:
             return shuffled_curve(_log_odds(p), n, binary=True)
         case Shuffled(n, term):
             eps = as_pure(term)
-            return None if eps is None else shuffled_curve((down(eps), up(eps)), n, binary=False)
+            if eps is None:
+                return None
+            return shuffled_curve((down(eps), up(eps)), n, binary=False, attained=isinstance(term, Pure))
         case _:
             return None
 
