@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -186,6 +188,32 @@ def test_bytes_restore_the_value(value) -> None:
     objects = np.array([[2**100, -1], [0, 5]], dtype=object)
     again = MechanismRelease.from_bytes(MechanismRelease(objects, dp.pure(1), {}, None).to_bytes(), None).value
     assert again.dtype == object and again.tolist() == objects.tolist()
+
+
+@dataclass(frozen=True)
+class Told:
+    """A mechanism with any parameter."""
+
+    parameter: Any
+
+    def loss(self):
+        return dp.pure("1/100")
+
+    def release(self, value):
+        return value
+
+
+def test_a_name_is_for_mechanisms_that_can_be_told_apart() -> None:
+    one, other = lambda x: x, lambda x: -x
+    alike = [0.5, "0.5", Fraction(1, 2), 1, True, None, "None", [1], (1, "a"), len, np.mean, int, dp.pure(1), Told(1)]
+    with opened() as session:
+        for i, parameter in enumerate(alike):
+            assert session.release(Told(parameter), i, name="n").value == i
+        assert session.spent == dp.pure(Fraction(len(alike), 100))
+        for parameter in (one, other, partial(max, "secret"), object(), {1: 2}):
+            with pytest.raises(ParameterError, match="taken for another"):
+                session.release(Told(parameter), 0, name="n")
+            assert "secret" not in str(session.release(Told(parameter), 0).certificate)
 
 
 def test_damaged_bytes_and_values_of_another_kind() -> None:

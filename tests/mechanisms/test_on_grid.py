@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, OnGrid
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, OnGrid, RandomizedResponse
 from discreet.mechanisms._grid import Grid
 from discreet.privacy import Pure, approx, mu, pure, rho
 from discreet.sensitivity import Norms
@@ -225,3 +225,11 @@ def test_error_counts_the_rounding() -> None:
     assert OnGrid(QUIET, step="0.25").error(0.95) == 0.125
     assert Fraction(OnGrid(QUIET, step="0.1").error(0.95)) >= Fraction(1, 20)
     assert OnGrid(DiscreteLaplace(2**50), step=Fraction(2) ** 1000).error() == math.inf
+
+
+@pytest.mark.parametrize(
+    "mechanism", [RandomizedResponse("3/4"), Exponential(1, 1), 3], ids=["response", "choice", "none"]
+)
+def test_what_adds_no_noise_to_numbers_is_refused(mechanism) -> None:
+    with pytest.raises(ParameterError, match="puts noise on numbers"):
+        OnGrid(mechanism, step=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import sys
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Any
@@ -57,39 +57,53 @@ class MechanismQuestion:
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def certificate(self, policy: Policy, loss: Loss) -> dict[str, Any]:
-        """What runs, in plain JSON."""
+        """What runs, in plain JSON.
+
+        Raises `ParameterError` for a name with a mechanism that another could not be told from by its parameters.
+        """
         return {
             "name": self.name,
-            "mechanism": _told(self.mechanism),
-            "sensitivity": None if self.sensitivity is None else _told(self.sensitivity),
+            "mechanism": self._told(self.mechanism),
+            "sensitivity": self._told(self.sensitivity),
             "policy": policy.digest(),
             "version": policy.version,
             "relation": policy.relation,
             "loss": to_json(loss),
         }
 
+    def _told(self, value: Any) -> Any:
+        """A public parameter as plain JSON, with nothing lost that tells two mechanisms apart."""
+        match value:
+            case None | bool() | int() | str():
+                return value
+            case float():
+                return {"float": repr(value)}
+            case Fraction():
+                return {"number": str(value)}
+            case tuple() | list():
+                return [self._told(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            case Loss():
+                return to_json(value)
+            case _ if _is_found_by_name(value):
+                return _home(value)
+            case _ if is_dataclass(value):
+                parts = {each.name: self._told(getattr(value, each.name)) for each in fields(value)}
+                return {"is": _home(type(value)), **parts}
+            case _ if self.name is None:
+                return {"is": _home(type(value))}
+            case _:
+                raise ParameterError(
+                    f"under a name this could be taken for another mechanism, because a {type(value).__name__} does "
+                    "not tell what it is; leave the name out, or take functions that are defined at the top of a "
+                    "module, and mechanisms and statistics that are dataclasses"
+                )
 
-def _told(value: Any) -> Any:
-    """A public parameter as plain JSON, with nothing lost that tells two mechanisms apart."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float() | Fraction():
-            return str(value)
-        case type():
-            return f"{value.__module__}.{value.__qualname__}"
-        case tuple() | list():
-            return [_told(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-        case Mapping():
-            return {str(key): _told(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
-        case Loss():
-            return to_json(value)
-        case _ if is_dataclass(value):
-            return {
-                "is": type(value).__qualname__,
-                **{each.name: _told(getattr(value, each.name)) for each in fields(value)},
-            }
-        case _ if hasattr(value, "__qualname__"):
-            return f"{value.__module__}.{value.__qualname__}"
-        case _:
-            return repr(value)
+
+def _is_found_by_name(value: Any) -> bool:
+    """Whether it is a function or a class at the top of a module: its name says which."""
+    name = getattr(value, "__qualname__", None)
+    return isinstance(name, str) and getattr(sys.modules.get(value.__module__), name, None) is value
+
+
+def _home(named: Any) -> str:
+    return f"{named.__module__}.{named.__qualname__}"

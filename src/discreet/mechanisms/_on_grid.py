@@ -12,6 +12,7 @@ from typing import Any, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
 from discreet.mechanisms._answer import to_float
 from discreet.mechanisms._grid import Grid, Move
 from discreet.mechanisms._mechanism import Mechanism
@@ -64,6 +65,10 @@ class OnGrid:
     def __init__(
         self, mechanism: Mechanism, step: Number, bounds: tuple[Number, Number] | None = None, entries: int = 1
     ) -> None:
+        if not all(hasattr(mechanism, each) for each in ("loss", "release", "error", "std")):
+            raise ParameterError(
+                f"OnGrid puts noise on numbers, by a mechanism such as DiscreteLaplace, not {type(mechanism).__name__}"
+            )
         grid = Grid.of(step, bounds, entries)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "step", grid.step)
