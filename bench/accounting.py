@@ -12,15 +12,14 @@ from __future__ import annotations
 import json
 import random
 import resource
-import subprocess
 import sys
 import time
-import venv
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-PEERS = HERE / ".venvs" / "acct"
+from peering import HERE, asked, install, python_of
+
+PEERS = "acct"
 LIMIT_SECONDS = 75
 PRV_GAP = 0.02  # ±0.01, the setting of its paper
 
@@ -74,29 +73,6 @@ def measure_ours(case: dict[str, Any]) -> dict[str, Any]:
     return {"epsilon": found, "seconds": seconds, "peak_mib": peak}
 
 
-def measured(command: list[str], case: dict[str, Any]) -> dict[str, Any] | None:
-    """What one process found; None if it failed, or did not finish."""
-    try:
-        done = subprocess.run(
-            command, input=json.dumps(case), capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    if done.returncode == 0:
-        return json.loads(done.stdout.splitlines()[-1])
-    print("  " + (done.stderr.strip().splitlines() or ["no message"])[-1][:110])
-    return None
-
-
-def install_peers() -> None:
-    if not (PEERS / "bin" / "python").exists():
-        venv.create(PEERS, with_pip=True)
-    requirements = HERE / "peers" / "accounting.txt"
-    subprocess.run(
-        [PEERS / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements], check=True
-    )
-
-
 def shown(result: dict[str, Any] | None) -> str:
     if result is None:
         return f"failed, or not in {LIMIT_SECONDS} s"
@@ -106,13 +82,13 @@ def shown(result: dict[str, Any] | None) -> str:
 
 def compared(name: str, parts: list[dict[str, Any]], delta: float, *, peers: bool) -> None:
     ours = [sys.executable, str(Path(__file__)), "--one"]
-    fine = measured(ours, {"parts": parts, "delta": delta, "gap": 1e-3})
+    fine = asked(ours, {"parts": parts, "delta": delta, "gap": 1e-3}, LIMIT_SECONDS)
     print(f"{name}\n  discreet, gap 1e-3        {shown(fine)}", flush=True)
     if not peers:
         return
-    theirs = [str(PEERS / "bin" / "python"), str(HERE / "peers" / "accounting_peers.py")]
-    dpa = measured([*theirs, "dp-accounting"], {"parts": parts, "delta": delta})
-    upper = measured(ours, {"parts": parts, "delta": delta})
+    theirs = [str(python_of(PEERS)), str(HERE / "peers" / "accounting_peers.py")]
+    dpa = asked([*theirs, "dp-accounting"], {"parts": parts, "delta": delta}, LIMIT_SECONDS)
+    upper = asked(ours, {"parts": parts, "delta": delta}, LIMIT_SECONDS)
     print(f"  discreet, upper end alone {shown(upper)}")
     note = ""
     if fine and upper and dpa:
@@ -121,9 +97,9 @@ def compared(name: str, parts: list[dict[str, Any]], delta: float, *, peers: boo
         if dpa["epsilon"][0] < fine["epsilon"][0]:
             note += ", BELOW the truth"
     print(f"  dp-accounting, default    {shown(dpa)}{note}", flush=True)
-    prv = measured([*theirs, "prv-accountant"], {"parts": parts, "delta": delta, "gap": PRV_GAP})
+    prv = asked([*theirs, "prv-accountant"], {"parts": parts, "delta": delta, "gap": PRV_GAP}, LIMIT_SECONDS)
     relative = min(1.0, PRV_GAP / max(fine["epsilon"][1], 1e-12)) if fine else 0.01
-    same = measured(ours, {"parts": parts, "delta": delta, "gap": relative})
+    same = asked(ours, {"parts": parts, "delta": delta, "gap": relative}, LIMIT_SECONDS)
     ratio = f"  {prv['seconds'] / same['seconds']:.1f}× our time" if same and prv else ""
     print(
         f"  discreet, gap {PRV_GAP:<12g}{shown(same)}\n  prv-accountant, gap {PRV_GAP:<6g}{shown(prv)}{ratio}",
@@ -136,8 +112,8 @@ def main() -> None:
         print(json.dumps(measure_ours(json.load(sys.stdin))))
         return
     if "--install-peers" in sys.argv:
-        install_peers()
-    peers = (PEERS / "bin" / "python").exists()
+        install(PEERS, "accounting.txt")
+    peers = python_of(PEERS).exists()
     if not peers:
         print("no peers: python bench/accounting.py --install-peers makes their environment\n")
     for name, parts, delta in QUICK if "--quick" in sys.argv else QUICK + LONG:

@@ -9,22 +9,19 @@ one number at a time.
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
 import sys
 import time
-import venv
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.noise import discrete_gaussian, discrete_laplace
+from peering import HERE, asked, install, python_of
 
-HERE = Path(__file__).parent
-PEERS = HERE / ".venvs" / "noise"
+PEERS = "noise"
 LIMIT_SECONDS = 30
 DRAWS = 1_000_000
 RELEASED = 100_000
@@ -45,28 +42,9 @@ def nanoseconds_per_draw(draw: Callable[[int], object], draws: int = DRAWS) -> f
     return statistics.median(times)
 
 
-def install_peers() -> None:
-    if not (PEERS / "bin" / "python").exists():
-        venv.create(PEERS, with_pip=True)
-    requirements = HERE / "peers" / "noise.txt"
-    subprocess.run(
-        [PEERS / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps", "-r", requirements], check=True
-    )
-
-
-def asked(peer: str, question: str, case: dict[str, object]) -> float | None:
+def of_peer(peer: str, question: str, case: dict[str, Any]) -> float | None:
     """A peer's answer; None if it failed, or did not finish."""
-    command = [str(PEERS / "bin" / "python"), str(HERE / "peers" / "noise_peers.py"), peer, question]
-    try:
-        done = subprocess.run(
-            command, input=json.dumps(case), capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    if done.returncode == 0:
-        return json.loads(done.stdout.splitlines()[-1])
-    print("  " + (done.stderr.strip().splitlines() or ["no message"])[-1][:110])
-    return None
+    return asked([str(python_of(PEERS)), str(HERE / "peers" / "noise_peers.py"), peer, question], case, LIMIT_SECONDS)
 
 
 def compared(name: str, scale: float, ours: float, numpy: float) -> None:
@@ -76,7 +54,7 @@ def compared(name: str, scale: float, ours: float, numpy: float) -> None:
     print(f"  {'discreet, release':<18}{released:>10.1f}{released / ours:>9.1f}× our noise, ints in and out")
     print(f"  {'numpy (insecure)':<18}{numpy:>10.1f}{numpy / ours:>9.2f}× our noise", flush=True)
     for peer, label in (("opendp", "opendp, vector"), ("diffprivlib", "diffprivlib"), ("python-dp", "python-dp")):
-        found = asked(peer, "draw", {"noise": name, "scale": scale})
+        found = of_peer(peer, "draw", {"noise": name, "scale": scale})
         if found is None:
             print(f"  {label:<18}    failed, or not in {LIMIT_SECONDS} s", flush=True)
             continue
@@ -86,7 +64,7 @@ def compared(name: str, scale: float, ours: float, numpy: float) -> None:
 
 def main() -> None:
     if "--install-peers" in sys.argv:
-        install_peers()
+        install(PEERS, "noise.txt")
     rng = np.random.default_rng()
     print(f"{DRAWS:,} draws, median of {RUNS} runs, CPU ns per draw")
     print(f"{'noise':<10}{'scale':>10}{'discreet':>10}{'numpy':>8}{'ratio':>8}")
@@ -100,7 +78,7 @@ def main() -> None:
             theirs = nanoseconds_per_draw(lambda size, draw=numpy_draw, scale=scale: draw(0, scale, size))
             measured[name, scale] = ours, theirs
             print(f"{name:<10}{scale:>10g}{ours:>10.1f}{theirs:>8.1f}{ours / theirs:>8.2f}", flush=True)
-    if not (PEERS / "bin" / "python").exists():
+    if not python_of(PEERS).exists():
         print("\nno peers: python bench/noise.py --install-peers makes their environment")
         return
     for name in ("laplace", "gaussian"):

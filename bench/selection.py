@@ -16,7 +16,8 @@ from numpy.polynomial.legendre import leggauss
 
 from discreet.mechanisms import Exponential, Gaussian, PermuteAndFlip
 from discreet.privacy import approx
-from noise import PEERS, asked
+from noise import PEERS, of_peer
+from peering import python_of
 
 PICKS = 2_000
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
@@ -90,12 +91,12 @@ def compare_gaussians() -> None:
     print(
         f"  {'discreet':<26}{ours:>9.4f}\n  {'textbook, 1.25/delta':<26}{textbook:>9.4f}{textbook / ours:>9.3f}× ours"
     )
-    if not (PEERS / "bin" / "python").exists():
+    if not python_of(PEERS).exists():
         print("  no peers: python bench/noise.py --install-peers makes their environment")
         return
     names = {"opendp": "opendp (discrete, by ρ)", "diffprivlib": "diffprivlib, analytic", "python-dp": "python-dp"}
     for peer, name in names.items():
-        found = asked(peer, "sigma", {"epsilon": epsilon, "delta": delta})
+        found = of_peer(peer, "sigma", {"epsilon": epsilon, "delta": delta})
         print(f"  {name:<26}" + ("   failed" if found is None else f"{found:>9.4f}{found / ours:>9.3f}× ours"))
 
 
