@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,9 @@ Bounds = tuple[Number, Number]
 """The public range of the data: lower and upper, in the unit of the data."""
 
 _WIDEST = 2.0**1000
+
+_PLAIN = frozenset({bool, float, int, type(None), np.float64, np.int64})
+"""Of these, NumPy makes the same floats in a list as alone. Of others it does not: one odd record would change all."""
 
 
 def interval(bounds: object, name: str = "bounds") -> tuple[float, float]:
@@ -40,8 +44,9 @@ def middle(lower: float, upper: float) -> float:
 def clamped(x: Any, lower: float, upper: float) -> NDArray[np.float64]:
     """The values as floats between the bounds, in the order they came in. What comes back is SENSITIVE.
 
-    Infinities are clamped like every other value. What is no number (NaN, null, text that is not a number) counts as
-    the lower bound, because to refuse it or to drop it would tell that it was there.
+    What a record becomes depends on that record alone. Infinities are clamped like every other value. What is no number
+    (NaN, null, text that is not a number) counts as the lower bound, because to refuse it or to drop it would tell that
+    it was there.
 
     Parameters
     ----------
@@ -70,11 +75,10 @@ def _floats(x: Any) -> NDArray[np.float64]:
         if array.dtype.kind in "biuf":
             return array.astype(np.float64)
         given = array.tolist()
-    try:
-        direct = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return np.array([_float(each) for each in given], dtype=np.float64)
-    return direct if direct.ndim == 1 else np.full(len(given), math.nan)
+    if _PLAIN.issuperset(map(type, given)):
+        with suppress(OverflowError):
+            return np.array(given, dtype=np.float64)
+    return np.array([_float(each) for each in given], dtype=np.float64)
 
 
 def _float(value: Any) -> float:
