@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.sensitivity import (
     Count,
+    CountDistinct,
     Mean,
     Mode,
     Profile,
@@ -190,6 +191,13 @@ def test_a_record_does_not_change_what_others_are(record) -> None:
     for other in RECORDS:
         assert clamped([record, other], -1e9, 1e9)[0] == alone[0]
         assert Count().value([record, other]) == 2
+
+
+def test_what_a_mask_hides_is_missing() -> None:
+    hidden = np.ma.array([5.0, 7.0, 9.0], mask=[0, 1, 0])  # what DuckDB's fetchnumpy makes of a null
+    assert clamped(hidden, 1, 100).tolist() == [5, 1, 9]
+    assert CountDistinct().value(np.ma.array([5, 7, 9, 9], mask=[0, 1, 0, 1])) == 3
+    assert Mode((5, 7)).value(np.ma.array([7, 7, 7, 5], mask=[1, 1, 0, 0])) == 5
 
 
 def test_records_of_different_shapes_are_counted() -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.rational import Number, rational
 
-__all__ = ["Bounds", "clamped", "interval", "middle"]
+__all__ = ["Bounds", "clamped", "interval", "middle", "unmasked"]
 
 Bounds = tuple[Number, Number]
 """The public range of the data: lower and upper, in the unit of the data."""
@@ -64,12 +64,17 @@ def clamped(x: Any, lower: float, upper: float) -> NDArray[np.float64]:
     return np.clip(np.where(np.isnan(found), lower, found), lower, upper)
 
 
+def unmasked(x: Any) -> NDArray[Any]:
+    """An array of what is there: what a mask hides is None, never the value beneath."""
+    return np.asarray(np.ma.filled(x.astype(object), None) if isinstance(x, np.ma.MaskedArray) else x)
+
+
 def _floats(x: Any) -> NDArray[np.float64]:
     given = x if hasattr(x, "__array__") else list(x) if hasattr(x, "__iter__") and not isinstance(x, str) else None
     if given is None:
         raise ParameterError("the data must be a one-dimensional sequence or array of numbers")
     if hasattr(given, "__array__"):
-        array = np.asarray(given)
+        array = unmasked(given)
         if array.ndim != 1:
             raise ParameterError(f"the data must have one dimension, got {array.ndim}")
         if array.dtype.kind in "biuf":
