@@ -44,6 +44,8 @@ def samples_of(statistic: Statistic, n: int, bounds: Any, given: Any = None) -> 
     if isinstance(statistic, Mode):
         return (_repeated(given, size),) if given is not None else (_zipf(statistic, size),)
     if isinstance(statistic, Slope):
+        if given is not None and (not isinstance(given, tuple | list) or len(given) != 2):
+            raise ParameterError("a sample for a slope must be a pair (x, y) of arrays")
         return (tuple(_repeated(each, size) for each in given),) if given is not None else _lines(size, bounds)
     if given is not None:
         numbers = np.asarray(given)
@@ -60,8 +62,8 @@ def _shares(size: int) -> Floats:
 
 def _repeated(given: Any, size: int) -> Any:
     values = np.asarray(given)
-    if not len(values):
-        raise ParameterError("sample must not be empty")
+    if values.ndim != 1 or not len(values):
+        raise ParameterError("sample must be one-dimensional, with at least one value")
     return values[np.arange(size) % len(values)]
 
 
