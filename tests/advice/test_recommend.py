@@ -91,6 +91,13 @@ def test_laws_of_selection(kind) -> None:
     assert np.all(np.abs(seen - expected) <= 7 * np.sqrt(expected * (1 - expected) / 4_000))
 
 
+@pytest.mark.parametrize("candidates", [1, 2, 5_000, 200_000])
+def test_the_law_of_permute_and_flip_holds_for_many_candidates(candidates) -> None:
+    for counts in (np.zeros(candidates), np.arange(candidates) * 1.0):
+        for rate in (1e-6, 0.01, 3.0):
+            assert _selection.permute_and_flip_law(counts, rate).sum() == pytest.approx(1, abs=1e-9)
+
+
 def test_a_sample_replaces_the_made_up_shapes() -> None:
     narrow = dp.recommend("median", n=5_000, bounds=BOUNDS, spend=dp.pure(1), sample=[50.0] * 10)
     wide = dp.recommend("median", n=5_000, bounds=BOUNDS, spend=dp.pure(1), sample=np.linspace(0, 100, 999))
