@@ -132,6 +132,8 @@ def test_tables_in_a_terminal_and_in_a_notebook() -> None:
         {"sample": []},
         {"sample": "ages"},
         {"sample": [[1, 2]]},
+        {"sample": [1, math.inf]},
+        {"sample": [1, math.nan]},
         {"statistic": type(statistic("median"))},
         {"statistic": Mode(("a", "b")), "sample": "a"},
         {"statistic": Mode(("a", "b")), "sample": [["a"]]},

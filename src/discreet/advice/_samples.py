@@ -49,8 +49,8 @@ def samples_of(statistic: Statistic, n: int, bounds: Any, given: Any = None) -> 
         return (tuple(_repeated(each, size) for each in given),) if given is not None else _lines(size, bounds)
     if given is not None:
         numbers = np.asarray(given)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "biuf" or not len(numbers):
-            raise ParameterError("sample must be a one-dimensional array of numbers, at least one")
+        if numbers.ndim != 1 or numbers.dtype.kind not in "biuf" or not len(numbers) or not np.isfinite(numbers).all():
+            raise ParameterError("sample must be a one-dimensional array of finite numbers, at least one")
         return (np.quantile(numbers, _shares(size), method="inverted_cdf"),)
     lower, upper = interval((0, 1) if bounds is None else bounds)
     return tuple(lower + (upper - lower) * shape(_shares(size)) for shape in SHAPES.values())
