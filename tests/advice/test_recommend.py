@@ -12,7 +12,7 @@ from discreet.advice import _aggregation, _selection
 from discreet.advice._samples import samples_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exponential, GlobalSensitivity, PermuteAndFlip
-from discreet.sensitivity import Mode, Slope, statistic
+from discreet.sensitivity import Mode, Profile, Slope, statistic
 
 BOUNDS = (0, 100)
 SPENDS = [dp.pure(1), dp.approx(1, 1e-6), dp.rho("0.1"), dp.mu("0.5")]
@@ -91,6 +91,13 @@ def test_laws_of_selection(kind) -> None:
     assert np.all(np.abs(seen - expected) <= 7 * np.sqrt(expected * (1 - expected) / 4_000))
 
 
+@pytest.mark.parametrize("candidates", [1, 2, 5_000, 200_000])
+def test_the_law_of_permute_and_flip_holds_for_many_candidates(candidates) -> None:
+    for counts in (np.zeros(candidates), np.arange(candidates) * 1.0):
+        for rate in (1e-6, 0.01, 3.0):
+            assert _selection.permute_and_flip_law(counts, rate).sum() == pytest.approx(1, abs=1e-9)
+
+
 def test_a_sample_replaces_the_made_up_shapes() -> None:
     narrow = dp.recommend("median", n=5_000, bounds=BOUNDS, spend=dp.pure(1), sample=[50.0] * 10)
     wide = dp.recommend("median", n=5_000, bounds=BOUNDS, spend=dp.pure(1), sample=np.linspace(0, 100, 999))
@@ -125,6 +132,13 @@ def test_tables_in_a_terminal_and_in_a_notebook() -> None:
         {"sample": []},
         {"sample": "ages"},
         {"sample": [[1, 2]]},
+        {"sample": [1, math.inf]},
+        {"sample": [1, math.nan]},
+        {"statistic": type(statistic("median"))},
+        {"statistic": Mode(("a", "b")), "sample": "a"},
+        {"statistic": Mode(("a", "b")), "sample": [["a"]]},
+        {"statistic": Slope((-1, 1)), "bounds": (BOUNDS, BOUNDS), "sample": [1, 2]},
+        {"statistic": Slope((-1, 1)), "bounds": (BOUNDS, BOUNDS), "sample": 5},
     ],
     ids=str,
 )
@@ -132,6 +146,38 @@ def test_bad_arguments(wrong) -> None:
     given = {"statistic": "median", "n": 100, "bounds": BOUNDS, "spend": dp.pure(1), **wrong}
     with pytest.raises(ParameterError):
         dp.recommend(given.pop("statistic"), **given)
+
+
+def test_a_statistic_without_a_profile_gets_what_needs_none() -> None:
+    class Bare:
+        def value(self, x, bounds):
+            return float(len(x))
+
+        def global_sensitivity(self, bounds, relation, n=None):
+            return 1.0
+
+        def profile(self, x, bounds, relation):
+            raise NotImplementedError
+
+    advice = dp.recommend(Bare(), n=50, spend=dp.approx(1, 1e-6))
+    assert isinstance(advice.mechanism, GlobalSensitivity)
+    assert all(each.reason for each in advice.left_out)
+
+
+@pytest.mark.parametrize("most", [-1.0, math.nan])
+def test_a_sensitivity_below_zero_is_refused(most) -> None:
+    class Wrong:
+        def value(self, x, bounds):
+            return 0.0
+
+        def global_sensitivity(self, bounds, relation, n=None):
+            return most
+
+        def profile(self, x, bounds, relation):
+            return Profile(lambda _: 1.0, last=0)
+
+    with pytest.raises(ParameterError, match="0 or more"):
+        dp.recommend(Wrong(), n=50, spend=dp.pure(1))
 
 
 def test_sizes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,12 +16,15 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.sensitivity import (
+    Count,
+    CountDistinct,
     Mean,
     Mode,
     Profile,
     Quantile,
     Slope,
     at_distance,
+    clamped,
     distance,
     local,
     smooth,
@@ -149,6 +153,55 @@ EQUAL = [
 def test_values_are_clamped_and_never_refused(x) -> None:
     assert statistic("sum").value(x, (0, 1)) == 1.5
     assert local("mean", x, bounds=(0, 1)) == local("mean", [0.5, 1, 0, 0], bounds=(0, 1))
+
+
+class _Odd:
+    def __float__(self) -> float:
+        raise RuntimeError("a value that must not show")
+
+    def __array__(self, *_: object, **__: object) -> object:
+        raise KeyError("nor this one")
+
+
+class _One:
+    """A sequence of one number, and a number."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, _: int) -> float:
+        return 7.0
+
+    def __float__(self) -> float:
+        return 5.0
+
+
+RECORDS = [
+    1, True, 2.5, None, "3", "1_0", "x", b"4", bytearray(b"5"), 10**400, Fraction(1, 3), Decimal("sNaN"), 1j, [], [1],
+    (1.0,), {}, _Odd(), _One(), np.float32(1.5), np.int8(3), np.array(2.0), np.array([2.0]), np.timedelta64(5, "s"),
+    np.timedelta64("NaT"), np.datetime64("2020-01-01"), dt.timedelta(1), pa.scalar(3), np.ma.masked,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("record", RECORDS, ids=lambda each: type(each).__name__)
+def test_a_record_does_not_change_what_others_are(record) -> None:
+    alone = clamped([record], -1e9, 1e9)
+    assert clamped([record, record], -1e9, 1e9).tolist() == [*alone, *alone]
+    for other in RECORDS:
+        assert clamped([record, other], -1e9, 1e9)[0] == alone[0]
+        assert Count().value([record, other]) == 2
+
+
+def test_what_a_mask_hides_is_missing() -> None:
+    hidden = np.ma.array([5.0, 7.0, 9.0], mask=[0, 1, 0])  # what DuckDB's fetchnumpy makes of a null
+    assert clamped(hidden, 1, 100).tolist() == [5, 1, 9]
+    assert CountDistinct().value(np.ma.array([5, 7, 9, 9], mask=[0, 1, 0, 1])) == 3
+    assert Mode((5, 7)).value(np.ma.array([7, 7, 7, 5], mask=[1, 1, 0, 0])) == 5
+
+
+def test_records_of_different_shapes_are_counted() -> None:
+    assert Count().value([np.zeros((2, 2)), np.zeros((2, 3))]) == 2
 
 
 @pytest.mark.parametrize("x", [np.array([1, 2]), pa.array([1, 2]), range(1, 3), np.array([True, 1]), [1, 2]])

@@ -81,8 +81,8 @@ def recommend(  # noqa: PLR0913 (all but the first by keyword)
     for label, framework in _frameworks(spend):
         try:
             options.extend(framework(task))
-        except ParameterError as error:
-            left_out.append(LeftOut(label, str(error)))
+        except (ParameterError, NotImplementedError) as error:
+            left_out.append(LeftOut(label, str(error) or "the statistic does not implement what it needs"))
     if not options:
         raise ParameterError("no mechanism applies: " + "; ".join(f"{each.name}: {each.reason}" for each in left_out))
     options.sort(key=lambda each: (each.error, each.name))

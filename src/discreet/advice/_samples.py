@@ -44,11 +44,13 @@ def samples_of(statistic: Statistic, n: int, bounds: Any, given: Any = None) -> 
     if isinstance(statistic, Mode):
         return (_repeated(given, size),) if given is not None else (_zipf(statistic, size),)
     if isinstance(statistic, Slope):
+        if given is not None and (not isinstance(given, tuple | list) or len(given) != 2):
+            raise ParameterError("a sample for a slope must be a pair (x, y) of arrays")
         return (tuple(_repeated(each, size) for each in given),) if given is not None else _lines(size, bounds)
     if given is not None:
         numbers = np.asarray(given)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "biuf" or not len(numbers):
-            raise ParameterError("sample must be a one-dimensional array of numbers, at least one")
+        if numbers.ndim != 1 or numbers.dtype.kind not in "biuf" or not len(numbers) or not np.isfinite(numbers).all():
+            raise ParameterError("sample must be a one-dimensional array of finite numbers, at least one")
         return (np.quantile(numbers, _shares(size), method="inverted_cdf"),)
     lower, upper = interval((0, 1) if bounds is None else bounds)
     return tuple(lower + (upper - lower) * shape(_shares(size)) for shape in SHAPES.values())
@@ -60,8 +62,8 @@ def _shares(size: int) -> Floats:
 
 def _repeated(given: Any, size: int) -> Any:
     values = np.asarray(given)
-    if not len(values):
-        raise ParameterError("sample must not be empty")
+    if values.ndim != 1 or not len(values):
+        raise ParameterError("sample must be one-dimensional, with at least one value")
     return values[np.arange(size) % len(values)]
 
 

@@ -41,11 +41,14 @@ def exponential_law(counts: Floats, rate: float) -> Floats:
 def permute_and_flip_law(counts: Floats, rate: float) -> Floats:
     """The probability of each candidate: p ∫₀¹ Π (1 − p′ t) dt over the others, p = exp(rate · (count − largest)).
 
-    Source: McKenna and Sheldon 2020, Proposition 6.
+    The product falls about like exp(−Σp′ t): places are even in ln(1 + Σp′ t). Source: McKenna and Sheldon 2020,
+    Proposition 6.
     """
     accepted = np.exp(rate * (counts - counts.max()))
     places, weights = np.polynomial.legendre.leggauss(64)
-    t = (places + 1) / 2
+    total = accepted.sum()
+    reach = np.log1p(total)
+    t = np.expm1(reach * (places + 1) / 2) / total
     logs = np.log1p(-np.outer(t, accepted))
     others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
-    return accepted * (weights / 2 @ others)
+    return accepted * ((reach * (t + 1 / total) * weights / 2) @ others)

@@ -29,9 +29,12 @@ def numeric(statistic: str | Statistic, bounds: Any, relation: Relation) -> tupl
     if relation not in {"add_remove", "substitute"}:
         raise ParameterError(f"relation must be 'add_remove' or 'substitute', got {relation!r}")
     try:
-        return found, found.global_sensitivity(bounds, relation)
+        most = found.global_sensitivity(bounds, relation)
     except OverflowError:
         raise ParameterError("these bounds are too wide: answers would be beyond the range of floats") from None
+    if not most >= 0:
+        raise ParameterError(f"the global sensitivity of a statistic must be 0 or more, got {most!r}")
+    return found, most
 
 
 def fixed(bounds: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.errors import ParameterError
 from discreet.mechanisms._exponential import Exponential
 from discreet.mechanisms._permute_and_flip import PermuteAndFlip
 from discreet.privacy import Loss, Relation
@@ -27,7 +28,8 @@ class MostFrequent:
         What neighbours are. Under add/remove all counts move in one direction, by at most 1, so that the choice is
         monotone; under substitution one goes up and another goes down.
 
-    Source: ``proofs/permute_and_flip.md`` and ``proofs/exponential.md``.
+    Raises `ParameterError` for another relation, and for a choice that is monotone or made for less than 1 where counts
+    are not. Source: ``proofs/permute_and_flip.md`` and ``proofs/exponential.md``.
 
     >>> from discreet.privacy import pure
     >>> vote = MostFrequent.calibrate(pure(2), Mode(("no", "yes")))
@@ -38,6 +40,14 @@ class MostFrequent:
     mode: Mode
     choice: Exponential | PermuteAndFlip
     relation: Relation
+
+    def __post_init__(self) -> None:
+        one_way = adds_or_removes(self.relation)
+        if self.choice.sensitivity < 1 or (self.choice.monotone and not one_way):
+            raise ParameterError(
+                "the choice must be made for a sensitivity of 1 or more, and be monotone under add/remove only; "
+                "MostFrequent.calibrate makes it so"
+            )
 
     @classmethod
     def calibrate(

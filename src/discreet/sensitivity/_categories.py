@@ -8,10 +8,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
+from discreet.sensitivity._data import unmasked
 from discreet.sensitivity._relation import adds_or_removes
 from discreet.sensitivity._statistic import Profile
 
@@ -110,7 +109,7 @@ class CountDistinct:
 def _hashable(x: Any) -> list[Hashable]:
     """The values as a list; what is missing or cannot be compared is `None`."""
     if hasattr(x, "__array__"):
-        x = np.asarray(x)
+        x = unmasked(x)
         if x.ndim != 1:
             raise ParameterError(f"the data must have one dimension, got {x.ndim}")
         x = x.tolist()

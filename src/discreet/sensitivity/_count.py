@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,9 @@ class Count:
 
     def value(self, x: Any, bounds: object = None) -> int:  # noqa: ARG002
         """The count. SENSITIVE under add/remove."""
-        found = np.asarray(x, dtype=None if hasattr(x, "__array__") else object)
-        if found.ndim == 0:
+        found = np.asarray(x) if hasattr(x, "__array__") else x
+        many = found.ndim > 0 if isinstance(found, np.ndarray) else isinstance(found, Sequence)
+        if not many or isinstance(found, str | bytes | bytearray):
             raise ParameterError("the data must be a sequence or an array of records")
         return len(found)
 

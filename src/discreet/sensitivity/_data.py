@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,15 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.rational import Number, rational
 
-__all__ = ["Bounds", "clamped", "interval", "middle"]
+__all__ = ["Bounds", "clamped", "interval", "middle", "unmasked"]
 
 Bounds = tuple[Number, Number]
 """The public range of the data: lower and upper, in the unit of the data."""
 
 _WIDEST = 2.0**1000
+
+_PLAIN = frozenset({bool, float, int, type(None), np.float64, np.int64})
+"""Of these, NumPy makes the same floats in a list as alone. Of others it does not: one odd record would change all."""
 
 
 def interval(bounds: object, name: str = "bounds") -> tuple[float, float]:
@@ -40,8 +44,9 @@ def middle(lower: float, upper: float) -> float:
 def clamped(x: Any, lower: float, upper: float) -> NDArray[np.float64]:
     """The values as floats between the bounds, in the order they came in. What comes back is SENSITIVE.
 
-    Infinities are clamped like every other value. What is no number (NaN, null, text that is not a number) counts as
-    the lower bound, because to refuse it or to drop it would tell that it was there.
+    What a record becomes depends on that record alone. Infinities are clamped like every other value. What is no number
+    (NaN, null, text that is not a number) counts as the lower bound, because to refuse it or to drop it would tell that
+    it was there.
 
     Parameters
     ----------
@@ -59,22 +64,26 @@ def clamped(x: Any, lower: float, upper: float) -> NDArray[np.float64]:
     return np.clip(np.where(np.isnan(found), lower, found), lower, upper)
 
 
+def unmasked(x: Any) -> NDArray[Any]:
+    """An array of what is there: what a mask hides is None, never the value beneath."""
+    return np.asarray(np.ma.filled(x.astype(object), None) if isinstance(x, np.ma.MaskedArray) else x)
+
+
 def _floats(x: Any) -> NDArray[np.float64]:
     given = x if hasattr(x, "__array__") else list(x) if hasattr(x, "__iter__") and not isinstance(x, str) else None
     if given is None:
         raise ParameterError("the data must be a one-dimensional sequence or array of numbers")
     if hasattr(given, "__array__"):
-        array = np.asarray(given)
+        array = unmasked(given)
         if array.ndim != 1:
             raise ParameterError(f"the data must have one dimension, got {array.ndim}")
         if array.dtype.kind in "biuf":
             return array.astype(np.float64)
         given = array.tolist()
-    try:
-        direct = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return np.array([_float(each) for each in given], dtype=np.float64)
-    return direct if direct.ndim == 1 else np.full(len(given), math.nan)
+    if _PLAIN.issuperset(map(type, given)):
+        with suppress(OverflowError):
+            return np.array(given, dtype=np.float64)
+    return np.array([_float(each) for each in given], dtype=np.float64)
 
 
 def _float(value: Any) -> float:

@@ -43,7 +43,11 @@ def statistic(name: str | Statistic, *parameters: Any) -> Statistic:
     Quantile(q=Fraction(1, 4))
     """
     if not isinstance(name, str):
-        if parameters or not all(hasattr(name, each) for each in ("value", "global_sensitivity", "profile")):
+        if (
+            parameters
+            or isinstance(name, type)
+            or not all(hasattr(name, each) for each in ("value", "global_sensitivity", "profile"))
+        ):
             raise ParameterError("a statistic must be a name, or an object with value, global_sensitivity and profile")
         return name
     if name not in _NAMED:
