@@ -263,3 +263,9 @@ def test_units_that_are_no_column_are_refused(unit) -> None:
     for data in (np.ones((3, 2)), np.ones(3), pa.table({"x": [1]}), pd.DataFrame({"x": [1]}), pa.array([1])):
         with pytest.raises(ParameterError, match="unit"):
             over(functions.mean, unit=unit).release(data)
+
+
+def test_what_a_mask_hides_is_not_seen() -> None:
+    masked = np.ma.array([1.0, 999.0, 1.0], mask=[False, True, False])
+    assert np.array_equal(frame(masked), [1.0, math.nan, 1.0], equal_nan=True)
+    assert frame(masked.astype(int)).tolist() == [1, None, 1]

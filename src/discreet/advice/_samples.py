@@ -16,7 +16,8 @@ __all__ = ["SHAPES", "samples_of"]
 Floats = NDArray[np.float64]
 
 _MOST = 10**6
-"""Records that are tried at most; more only make the errors smaller."""
+_MOST_PAIRS = 10**5
+"""Records that are tried at most, and points for a slope; more only make the errors smaller."""
 
 _SKEW = 5
 
@@ -36,11 +37,11 @@ SHAPES: dict[str, Callable[[Floats], Floats]] = {
 
 
 def samples_of(statistic: Statistic, n: int, bounds: Any, given: Any = None) -> tuple[Any, ...]:
-    """Data sets of n records (at most a million), one per shape; or one, as the given sample is distributed.
+    """Data sets of n records, at most a million, one per shape; or one, as the given sample is distributed.
 
     A given sample of numbers is stretched or thinned to n by its quantiles; categories and pairs are repeated in turn.
     """
-    size = min(n, _MOST)
+    size = min(n, _MOST_PAIRS if isinstance(statistic, Slope) else _MOST)
     if isinstance(statistic, Mode):
         return (_repeated(given, size),) if given is not None else (_zipf(statistic, size),)
     if isinstance(statistic, Slope):

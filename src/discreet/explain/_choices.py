@@ -84,7 +84,7 @@ CHOICES: tuple[Choice, ...] = (
     Choice(
         _NUMBERS,
         of.Laplace,
-        "many releases of numbers under (ε, δ): its own losses add up to less than ε does",
+        "releases that must have a pure ε each, and many of which add up to less than their sum",
         "the losses of Laplace noise at L1 sensitivity / scale; pure ε by itself",
         "Laplace(scale=1)",
         of.Laplace(1),
@@ -114,7 +114,7 @@ CHOICES: tuple[Choice, ...] = (
     Choice(
         _NUMBERS,
         of.TruncatedLaplace,
-        "an error that never exceeds a bound, where there is a δ",
+        "an error that never exceeds a bound; the least error where δ is not small beside ε",
         "(ε, δ), by the exact law",
         "TruncatedLaplace.calibrate(dp.approx(1, 1e-6), sensitivity=1)",
         of.TruncatedLaplace.calibrate(approx(1, 1e-6), 1),

@@ -93,7 +93,7 @@ def error_comparison(found: Mapping[str, Floats], unit: str = "") -> Any:
     """Half, nine tenths and ninety-nine hundredths of each mechanism's errors lie below the three points of its line.
 
     An altair chart on a logarithmic scale. `found` and what is raised as for `error_histogram`; a refusal counts as
-    an infinite error, and a level that is one has no point.
+    an infinite error, and a level whose error is infinite or 0 has no point.
     """
     altair = _altair()
     rows: list[dict[str, Any]] = []

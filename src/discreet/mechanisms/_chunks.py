@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.noise import uniform64
+from discreet.sensitivity import unmasked
 
 __all__ = ["assignment", "cut", "draws", "frame", "numbered", "persons"]
 
@@ -23,7 +24,7 @@ def frame(data: Any) -> Any:
     data frame or series. Types and column names are kept: they are taken to be public.
     """
     if _is_array(data) and data.ndim:
-        return np.asarray(data)
+        return unmasked(data)
     library = type(data).__module__.partition(".")[0]
     if library == "pyarrow":
         return _arrow(data)

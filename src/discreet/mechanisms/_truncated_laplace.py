@@ -33,7 +33,8 @@ class TruncatedLaplace(IntegerRelease):
     """Adds independent noise x to each integer, |x| ≤ bound, with probability proportional to exp(−|x| / scale).
 
     The error is certain to be within `bound`, and a δ pays for that: at the ends one neighbour's answers cannot be the
-    other's. Prefer `DiscreteLaplace`, which needs no δ, unless a bound is needed.
+    other's. Where δ is not small beside ε it errs less than any other noise here; where δ is tiny, about as much as
+    `DiscreteLaplace`, which needs none.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ Proofs: ``proofs/sensitivity.md``, ``proofs/local_sensitivity.md``.
 from discreet.sensitivity._aggregates import Norms, bounded_sum, count, keys_touched
 from discreet.sensitivity._categories import CountDistinct, Mode
 from discreet.sensitivity._count import Count
-from discreet.sensitivity._data import clamped, interval
+from discreet.sensitivity._data import clamped, interval, unmasked
 from discreet.sensitivity._local import at_distance, distance, local, smooth
 from discreet.sensitivity._mean import Mean, Sum
 from discreet.sensitivity._quantile import Quantile
@@ -42,4 +42,5 @@ __all__ = [
     "local",
     "smooth",
     "statistic",
+    "unmasked",
 ]

@@ -65,8 +65,14 @@ def clamped(x: Any, lower: float, upper: float) -> NDArray[np.float64]:
 
 
 def unmasked(x: Any) -> NDArray[Any]:
-    """An array of what is there: what a mask hides is None, never the value beneath."""
-    return np.asarray(np.ma.filled(x.astype(object), None) if isinstance(x, np.ma.MaskedArray) else x)
+    """An array of what is there: what a mask hides is NaN among floats and else None, never the value beneath."""
+    if not isinstance(x, np.ma.MaskedArray):
+        return np.asarray(x)
+    if x.dtype.names:
+        return x.filled()
+    shown = np.array(x.data, dtype=x.dtype if x.dtype.kind == "f" else object)
+    shown[np.ma.getmaskarray(x)] = math.nan if x.dtype.kind == "f" else None
+    return shown
 
 
 def _floats(x: Any) -> NDArray[np.float64]:
