@@ -43,6 +43,7 @@ TAKERS = {
     "Shuffled": lambda spend: m.Shuffled.calibrate(spend, n=100),
     "SmoothSensitivity": lambda spend: m.SmoothSensitivity("median", spend=spend, **BOUNDS),
     "Staircase": lambda spend: m.Staircase.calibrate(spend, 1),
+    "ThresholdedCounts": lambda spend: m.ThresholdedCounts.calibrate(spend, keys=1),
     "ToeplitzCounter": lambda spend: m.ToeplitzCounter.calibrate(spend, 1, steps=9),
     "TopK": lambda spend: m.TopK.calibrate(spend, 1, k=2),
     "TreeCounter": lambda spend: m.TreeCounter.calibrate(spend, 1, steps=9),

@@ -167,6 +167,11 @@ CASES: dict[str, Case] = {
     "PartitionSelection": Case(
         at=lambda scale: m.PartitionSelection(1 / scale, "0.3"), worlds=([1, 3, 0], [1, 2, 0]), spoilt=SPOILT_LISTS
     ),
+    "ThresholdedCounts": Case(
+        at=lambda scale: m.ThresholdedCounts(m.DiscreteLaplace(scale), 5 + 5 * math.ceil(scale)),
+        worlds=([1, 3, 0], [1, 2, 0]),
+        spoilt=SPOILT_LISTS,
+    ),
     "Shuffled": Case(
         at=lambda scale: m.Shuffled(m.RandomizedResponse.from_epsilon(1 / scale, k=3), 3),
         worlds=([0, 1, 2], [1, 1, 2]),

@@ -204,6 +204,15 @@ CHOICES: tuple[Choice, ...] = (
         lambda made: f"a key of 15 people is kept with probability {float(made.probability(15)):.3g}",
     ),
     Choice(
+        _CHOICE,
+        of.ThresholdedCounts,
+        "which private keys may be shown, with a noisy count of each",
+        "that of the noise on as many counts as a person has keys, and δ",
+        "ThresholdedCounts.calibrate(dp.approx(1, 1e-6))",
+        of.ThresholdedCounts.calibrate(approx(1, 1e-6)),
+        lambda made: f"a key of 15 people is shown with probability {made.probability(15):.3g}",
+    ),
+    Choice(
         _MANY,
         of.AboveThreshold,
         "a stream of questions of which few are answered yes",

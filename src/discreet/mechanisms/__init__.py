@@ -30,6 +30,7 @@ from discreet.mechanisms._shuffled import Shuffled
 from discreet.mechanisms._smooth_sensitivity import SmoothNoise, SmoothSensitivity
 from discreet.mechanisms._staircase import Staircase
 from discreet.mechanisms._threshold_stream import ThresholdStream
+from discreet.mechanisms._thresholded_counts import ThresholdedCounts
 from discreet.mechanisms._toeplitz_counter import ToeplitzCounter
 from discreet.mechanisms._top_k import TopK
 from discreet.mechanisms._tree_counter import TreeCounter
@@ -64,6 +65,7 @@ __all__ = [
     "SmoothSensitivity",
     "Staircase",
     "ThresholdStream",
+    "ThresholdedCounts",
     "ToeplitzCounter",
     "TopK",
     "TreeCounter",

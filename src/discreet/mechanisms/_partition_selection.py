@@ -18,7 +18,7 @@ from discreet.noise import exp_bounds, uniform64
 from discreet.privacy import Approx, Loss, Rho, budget_of
 from discreet.rational import Number, decimal_text, rational
 
-__all__ = ["PartitionSelection"]
+__all__ = ["NEEDS_DELTA", "PartitionSelection", "units_of"]
 
 _BITS = 128
 _ONE = 1 << _BITS
@@ -60,7 +60,7 @@ class PartitionSelection:
         if exact_epsilon <= 0:
             raise ParameterError(f"epsilon must be greater than 0, got {decimal_text(exact_epsilon)}")
         if exact_delta == 0:
-            raise ParameterError(_NEEDS_DELTA)
+            raise ParameterError(NEEDS_DELTA)
         if not 0 < exact_delta < 1:
             raise ParameterError(f"delta must be greater than 0 and less than 1, got {decimal_text(exact_delta)}")
         if isinstance(keys, bool) or not isinstance(keys, int) or keys < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -97,7 +97,7 @@ class PartitionSelection:
             case "approx", (epsilon, delta):
                 return cls(epsilon, delta, keys)
             case _:
-                raise ParameterError(_NEEDS_DELTA)
+                raise ParameterError(NEEDS_DELTA)
 
     @property
     def key_epsilon(self) -> Fraction:
@@ -142,7 +142,7 @@ class PartitionSelection:
         Costs `loss()` for all keys together, **and charges nobody**: this is the raw toolbox. Raises
         `ParameterError` unless the counts are whole numbers, 0 or more. Source: ``proofs/partition_selection.md``.
         """
-        units = _counts(counts)
+        units = units_of(counts)
         high, low = _thresholds(self.key_epsilon, self.key_delta)
         certain = units >= high.size
         at = np.where(certain, 0, units).astype(np.intp)
@@ -152,13 +152,14 @@ class PartitionSelection:
         return certain | below
 
 
-_NEEDS_DELTA = (
+NEEDS_DELTA = (
     "showing keys that are found in private data needs a delta greater than 0; "
     "spend with a delta, for example dp.approx(1, 1e-6) or dp.rho(0.1, 1e-6), or list the keys in the policy"
 )
 
 
-def _counts(counts: ArrayLike) -> NDArray[Any]:
+def units_of(counts: ArrayLike) -> NDArray[Any]:
+    """Counts of distinct units as an array of integers, or a `ParameterError`."""
     units = np.asarray(counts)
     if units.size == 0:
         return units.astype(np.int64)

@@ -1,0 +1,156 @@
+"""Counts that are shown from a threshold on: the exact law of what is shown, against the loss that is stated."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.errors import ParameterError
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, ThresholdedCounts
+from discreet.privacy import Approx, Mu, Rho
+
+REACH = 60
+
+NOISES = [DiscreteLaplace(1), DiscreteLaplace("2.5"), DiscreteGaussian(2), Gaussian(2), Gaussian("0.8")]
+
+
+def chance(noise, x: int) -> mpmath.mpf:
+    """P(X = x)."""
+    if isinstance(noise, DiscreteLaplace):
+        q = mpmath.exp(-1 / mpmath.mpf(float(noise.scale)))
+        return (1 - q) / (1 + q) * q ** abs(x)
+    sigma = mpmath.mpf(float(noise.sigma))
+    if isinstance(noise, Gaussian):
+        return mpmath.ncdf((0.5 - abs(x)) / sigma) - mpmath.ncdf((-0.5 - abs(x)) / sigma)
+    return mpmath.exp(-(x**2) / (2 * sigma**2)) / mpmath.nsum(
+        lambda k: mpmath.exp(-(k**2) / (2 * sigma**2)), [-mpmath.inf, mpmath.inf]
+    )
+
+
+def law(mechanism: ThresholdedCounts, count: int) -> dict[int | None, mpmath.mpf]:
+    """Of one key; values beyond the reach are one outcome more."""
+    if count == 0:
+        return {None: mpmath.mpf(1)}
+    shown = {v: chance(mechanism.noise, v - count) for v in range(mechanism.threshold, mechanism.threshold + REACH)}
+    hidden = mpmath.fsum(chance(mechanism.noise, v - count) for v in range(-REACH, mechanism.threshold))
+    return {**shown, None: hidden, -1: 1 - hidden - mpmath.fsum(shown.values())}
+
+
+def excess(mechanism, here, there, epsilon) -> mpmath.mpf:
+    """The hockey-stick divergence of all keys together."""
+    p, q = ([law(mechanism, count) for count in counts] for counts in (here, there))
+    grown = mpmath.exp(epsilon)
+    return mpmath.fsum(
+        max(
+            mpmath.fprod(each.get(v, 0) for each, v in zip(p, values, strict=True))
+            - grown * mpmath.fprod(each.get(v, 0) for each, v in zip(q, values, strict=True)),
+            0,
+        )
+        for values in product(*(set(a) | set(b) for a, b in zip(p, q, strict=True)))
+    )
+
+
+WORLDS = {1: [((1,), (0,)), ((2,), (1,)), ((9,), (8,))], 2: [((1, 1), (0, 0)), ((1, 5), (0, 4)), ((1, 0), (0, 1))]}
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+@pytest.mark.parametrize("keys", [1, 2])
+def test_the_exact_loss_is_within_the_stated_one(noise, keys) -> None:
+    mechanism = ThresholdedCounts(noise, 7, keys)
+    stated = mechanism.loss()
+    base = float(stated.eps) if isinstance(stated, Approx) else 1.0
+    for epsilon in (base, base / 2, base * 1.5):
+        allowed = stated.delta(epsilon) if not isinstance(stated, Approx) or epsilon >= base else 1
+        for here, there in WORLDS[keys]:
+            for a, b in ((here, there), (there, here)):
+                assert excess(mechanism, a, b, epsilon) <= allowed * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_delta_is_that_of_a_key_of_one_unit(noise) -> None:
+    """Attained at every ε; of discrete Gaussian noise it is a bound by the continuous one, a step further in."""
+    for threshold in (3, 7, 12):
+        mechanism = ThresholdedCounts(noise, threshold)
+        true = float(mpmath.fsum(chance(noise, v - 1) for v in range(threshold, threshold + REACH)))
+        assert true <= float(mechanism.delta) * (1 + 1e-9)
+        loosest = 12 if isinstance(noise, DiscreteGaussian) else 1 + 1e-9
+        assert float(mechanism.delta) <= true * loosest
+
+
+@pytest.mark.parametrize(
+    ("spend", "kind", "noise"),
+    [
+        (dp.approx(1, 1e-6), DiscreteLaplace, None),
+        (dp.approx(1, 1e-6), Gaussian, "gaussian"),
+        (dp.rho("0.5", 1e-6), DiscreteGaussian, None),
+        (dp.mu(1, 1e-6), Gaussian, "gaussian"),
+    ],
+    ids=["laplace", "gaussian", "rho", "mu"],
+)
+@pytest.mark.parametrize("keys", [1, 3, 40])
+def test_calibration_is_within_the_spend_and_the_least_threshold(spend, kind, noise, keys) -> None:
+    mechanism = ThresholdedCounts.calibrate(spend, keys, noise=noise)
+    assert isinstance(mechanism.noise, kind)
+    assert mechanism.loss().fits(spend)
+    lower = ThresholdedCounts(mechanism.noise, mechanism.threshold - 1, keys)
+    assert not lower.loss().fits(spend)
+
+
+def test_gaussian_noise_is_the_better_one_for_many_keys() -> None:
+    spend, noises = dp.approx(1, 1e-6), ("laplace", "gaussian")
+    one = [ThresholdedCounts.calibrate(spend, 1, noise=noise).threshold for noise in noises]
+    many = [ThresholdedCounts.calibrate(spend, 100, noise=noise).threshold for noise in noises]
+    assert one[0] < one[1]
+    assert many[1] < many[0] / 5
+
+
+def test_frequencies_follow_the_law() -> None:
+    """20,000 keys of each size; 7.5 standard deviations are a false alarm of 1e-12."""
+    mechanism, n = ThresholdedCounts(DiscreteLaplace(2), 6), 20_000
+    for units in (0, 1, 4, 6, 9):
+        shown = np.mean([each is not None for each in mechanism.release([units] * n)])
+        expected = mechanism.probability(units)
+        assert expected == pytest.approx(1 - float(law(mechanism, units)[None]), abs=1e-9)
+        assert abs(shown - expected) <= 7.5 * math.sqrt(expected * (1 - expected) / n) + 1e-12
+
+
+def test_what_is_shown() -> None:
+    sure = ThresholdedCounts(DiscreteLaplace("0.001"), 10)
+    assert sure.release(np.array([0, 9, 10, 500])) == [None, None, 10, 500]
+    assert sure.release([]) == []
+    assert sure.loss() == Approx(Fraction(1000), sure.delta)
+    assert isinstance(ThresholdedCounts(Gaussian(1), 40).loss(), Mu)
+    assert isinstance(ThresholdedCounts(DiscreteGaussian(1), 40).loss(), Rho)
+    assert 0 < ThresholdedCounts(Gaussian(1), 2**61).delta < 1e-200
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: ThresholdedCounts(Exponential(1, 1), 5),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 0),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 2.5),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 5, 0),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 1),
+        lambda: ThresholdedCounts(DiscreteLaplace(9), 3, 9),
+        lambda: ThresholdedCounts.calibrate(dp.pure(1)),
+        lambda: ThresholdedCounts.calibrate(dp.rho(1)),
+        lambda: ThresholdedCounts.calibrate(dp.rho(1, 1e-6), noise="laplace"),
+        lambda: ThresholdedCounts.calibrate(dp.approx(1, 1e-6), noise="cauchy"),
+        lambda: ThresholdedCounts.calibrate(dp.approx(1, 1e-6), keys=True),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 9).release([-1]),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 9).release([1.5]),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 9).release([[1]]),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), 9).probability(-1),
+    ],
+    ids=range(15),
+)
+def test_bad_arguments(wrong) -> None:
+    with pytest.raises(ParameterError):
+        wrong()
