@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import mpmath
@@ -20,6 +21,7 @@ REACH = 60
 NOISES = [DiscreteLaplace(1), DiscreteLaplace("2.5"), DiscreteGaussian(2), Gaussian(2), Gaussian("0.8")]
 
 
+@cache
 def chance(noise, x: int) -> mpmath.mpf:
     """P(X = x)."""
     if isinstance(noise, DiscreteLaplace):
@@ -28,9 +30,8 @@ def chance(noise, x: int) -> mpmath.mpf:
     sigma = mpmath.mpf(float(noise.sigma))
     if isinstance(noise, Gaussian):
         return mpmath.ncdf((0.5 - abs(x)) / sigma) - mpmath.ncdf((-0.5 - abs(x)) / sigma)
-    return mpmath.exp(-(x**2) / (2 * sigma**2)) / mpmath.nsum(
-        lambda k: mpmath.exp(-(k**2) / (2 * sigma**2)), [-mpmath.inf, mpmath.inf]
-    )
+    weight = [mpmath.exp(-(k**2) / (2 * sigma**2)) for k in range(-99, 100)]
+    return mpmath.exp(-(x**2) / (2 * sigma**2)) / mpmath.fsum(weight)
 
 
 def law(mechanism: ThresholdedCounts, count: int) -> dict[int | None, mpmath.mpf]:

@@ -169,7 +169,7 @@ CASES: dict[str, Case] = {
     ),
     "ThresholdedCounts": Case(
         at=lambda scale: m.ThresholdedCounts(m.DiscreteLaplace(scale), 5 + 5 * math.ceil(scale)),
-        worlds=([1, 3, 0], [1, 2, 0]),
+        worlds=([1, 10**5, 0], [1, 10**5 - 1, 0]),
         spoilt=SPOILT_LISTS,
     ),
     "Shuffled": Case(
