@@ -254,7 +254,7 @@ CHOICES: tuple[Choice, ...] = (
         _DATA,
         of.Quantiles,
         "medians, deciles, any quantiles of bounded data",
-        "one ε-bounded range per level: one for a quantile, ⌊log₂ m⌋ + 1 for m of them",
+        "one ε-bounded range per level: one for a quantile or a joint draw, ⌊log₂ m⌋ + 1 for m by recursion",
         "Quantiles.calibrate(dp.pure(1), 0.5, bounds=(0, 120), step=1)",
         of.Quantiles.calibrate(pure(1), "0.5", bounds=(0, 120), step=1),
         lambda made: f"{made.error(10_000):.3g} records off with probability 95 %",

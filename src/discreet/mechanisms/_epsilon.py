@@ -10,7 +10,7 @@ from discreet.mechanisms._root import root_down
 from discreet.privacy import Loss, Pure, as_mu, budget_of
 from discreet.rational import Number, decimal_text, rational
 
-__all__ = ["epsilon_of_mu", "epsilon_within", "log_error", "positive_of", "rate_of"]
+__all__ = ["epsilon_of_mu", "epsilon_within", "log_error", "log_of", "positive_of", "rate_of"]
 
 _WIDEST = Fraction(2) ** 500
 
@@ -33,7 +33,7 @@ def rate_of(epsilon: Fraction, sensitivity: Fraction, *, monotone: bool) -> Frac
     return rate
 
 
-def epsilon_within(spend: Loss, per_rho: int) -> Fraction:
+def epsilon_within(spend: Loss, per_rho: int | Fraction) -> Fraction:
     """The largest ε that a spend pays for, in its own currency; `per_rho` is ε²/ρ: 8 for bounded range, 2 for pure ε.
 
     In ρ it is the largest on a grid of relative step 2**−40; in μ it is below the largest by less than 1e-4 of it.
@@ -61,6 +61,11 @@ def epsilon_of_mu(squared: Fraction) -> Fraction:
         epsilon *= 1 - step
         step *= 2
     return epsilon
+
+
+def log_of(value: Fraction) -> float:
+    """ln(value), for numbers beyond the floats as well."""
+    return math.log(value.numerator) - math.log(value.denominator)
 
 
 def log_error(rate: Fraction, candidates: int, level: Fraction) -> float:

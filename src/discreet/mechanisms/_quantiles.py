@@ -1,4 +1,4 @@
-"""Quantiles: one or many, each the exponential mechanism over the gaps between data that earlier ones cut in two."""
+"""Quantiles: one or many, by the exponential mechanism, each in what earlier ones cut off or all of them at once."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._cuts import Stretch, draw_cut
-from discreet.mechanisms._epsilon import epsilon_within, positive_of
+from discreet.mechanisms._epsilon import epsilon_within, log_of, positive_of
+from discreet.mechanisms._joint import LEAST_EPSILON, MOST_CELLS, MOST_EPSILON, MOST_QUANTILES, Joint
 from discreet.mechanisms._sensitivity import level_of
 from discreet.noise import uniform64
-from discreet.privacy import BoundedRange, Loss, Relation
+from discreet.privacy import BoundedRange, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import adds_or_removes, clamped, interval
 
@@ -28,6 +29,7 @@ _MOST_STEPS = 2**40
 _DEFAULT_STEPS = 2**20
 _WIDEST_WINDOW = 64
 
+Method = Literal["recursive", "joint"]
 Probabilities = Number | Sequence[Number] | NDArray[Any]
 
 
@@ -36,9 +38,10 @@ class Quantiles:
     """The p-quantile, for one p or for many: a t with about p n of n records at most t, the likelier the closer.
 
     How far t is from p n records is 0 if p n lies between #{x < t} and #{x ≤ t}, and else the distance to the nearer
-    of them, so that tied values cost nothing. One quantile is t with probability ∝ exp(−rate · distance). Of many, the
-    middle one is drawn first and cuts the data in two; each half answers for its own, and so on: every record counts
-    once per level, and there are ⌊log₂ m⌋ + 1 levels for m quantiles.
+    of them, so that tied values cost nothing. One quantile is t with probability ∝ exp(−rate · distance). Of many,
+    drawn recursively, the middle one is first and cuts the data in two; each half answers for its own, and so on: every
+    record counts once per level, and there are ⌊log₂ m⌋ + 1 levels for m quantiles. Drawn jointly, they are the
+    likelier the closer the numbers of records between them are to their shares: at equal ε the error is about half.
 
     Parameters
     ----------
@@ -48,16 +51,20 @@ class Quantiles:
         The public (lower, upper) of the data, in the unit of the data. Records are clamped to them, and what is no
         number counts as the lower one: to refuse it would tell that it was there.
     epsilon
-        The bounded range of each level; the pure ε of all is `levels` times that. `calibrate` takes the total.
+        The bounded range of each level; the pure ε of all is `levels` times that, or just that if drawn jointly.
+        `calibrate` takes the total.
     relation
         What neighbours are: ``"add_remove"`` or ``"substitute"``. A substitution needs about twice the ε.
     step
         The public grid of the answers, lower + k · step, to which records are rounded: 1 for ages in years. It must
         divide the width of the bounds into 2**40 parts or fewer; without it they are 2**20.
+    method
+        ``"recursive"``, or ``"joint"`` for 2 to 20 quantiles on a grid of 1024 points at most, and ε from 1/2**40 to
+        2**10. `calibrate` chooses by itself.
 
     Raises `ParameterError` for an argument out of its range, which never depends on data.
-    Source: Smith 2011 for one quantile; Kaplan, Schnapp and Stemmer 2022 for many; the rates, which are up to twice
-    theirs, and the ties in ``proofs/quantiles.md``.
+    Source: Smith 2011 for one quantile; Kaplan, Schnapp and Stemmer 2022 for recursion; Gillenwater, Joseph and Kulesza
+    2021 for joint draws; the rates, which are up to twice theirs, and the ties in ``proofs/quantiles.md``.
 
     >>> quartiles = Quantiles(["1/4", "1/2", "3/4"], bounds=(0, 100), epsilon=5, step=1)
     >>> quartiles.release(range(100_000)), quartiles.loss()
@@ -69,8 +76,9 @@ class Quantiles:
     epsilon: Fraction
     relation: Relation
     step: Fraction
+    method: Method
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one name per field
         self,
         probabilities: Probabilities,
         bounds: tuple[Number, Number],
@@ -78,6 +86,7 @@ class Quantiles:
         *,
         relation: Relation = "add_remove",
         step: Number | None = None,
+        method: Method = "recursive",
     ) -> None:
         interval(bounds)
         ends = rational(bounds[0], "bounds"), rational(bounds[1], "bounds")
@@ -88,11 +97,28 @@ class Quantiles:
             ("epsilon", positive_of(epsilon, "epsilon")),
             ("relation", relation),
             ("step", _step_of(ends[1] - ends[0], step)),
+            ("method", method),
         ):
             object.__setattr__(self, name, value)
+        if method == "joint":
+            self._refuse_unless_joint()
+        elif method != "recursive":
+            raise ParameterError(f"method must be 'recursive' or 'joint', got {method!r}")
+
+    def _refuse_unless_joint(self) -> None:
+        if not self._could_be_joint:
+            raise ParameterError(
+                f"method='joint' is for 2 to {MOST_QUANTILES} quantiles on a grid of {MOST_CELLS} points at most, got "
+                f"{len(self._asked)} on {self._cells}; use a larger step, or method='recursive'"
+            )
+        if not LEAST_EPSILON <= self.epsilon <= MOST_EPSILON:
+            raise ParameterError(
+                f"method='joint' takes an epsilon from 1/2**40 to {MOST_EPSILON}, got {decimal_text(self.epsilon)}; "
+                "use method='recursive'"
+            )
 
     @classmethod
-    def calibrate(
+    def calibrate(  # noqa: PLR0913 - one name per field
         cls,
         spend: Loss,
         probabilities: Probabilities,
@@ -100,24 +126,41 @@ class Quantiles:
         *,
         relation: Relation = "add_remove",
         step: Number | None = None,
+        method: Method | None = None,
     ) -> Quantiles:
-        """The mechanism with the largest ε for its d levels that the spend allows: dε, (dε, δ), ρ = dε²/8, or μ.
+        """The mechanism with the largest ε that the spend allows, in its own currency.
 
-        A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does, and for
-        a spend of nothing. Source: ``proofs/quantiles.md``.
+        With d `levels`, the recursive one costs dε, (dε, δ), ρ = dε²/8, or μ; the joint one ε, (ε, δ), at most
+        ρ = ε²/8, or μ. Without a `method` it is joint wherever that can be, but for a spend in ρ: all that is public. A
+        spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does, and for a
+        spend of nothing. Source: ``proofs/quantiles.md``.
 
         >>> from discreet.privacy import pure
-        >>> Quantiles.calibrate(pure(1), ["0.25", "0.5", "0.75"], bounds=(0, 120), step=1).epsilon
-        Fraction(1, 2)
+        >>> Quantiles.calibrate(pure(1), "0.5", bounds=(0, 120), step=1).epsilon
+        Fraction(1, 1)
+        >>> Quantiles.calibrate(pure(1), ["0.25", "0.5", "0.75"], bounds=(0, 120), step=1).method
+        'joint'
         """
-        levels = cls(probabilities, bounds, 1, relation=relation, step=step).levels
-        epsilon = epsilon_within(spend, per_rho=8 * levels) / levels
-        return cls(probabilities, bounds, epsilon, relation=relation, step=step)
+        recursive = cls(probabilities, bounds, 1, relation=relation, step=step)
+        if method is None:
+            method = recursive._better(spend)
+        if method == "joint":
+            joint = cls(probabilities, bounds, 1, relation=relation, step=step, method=method)
+            epsilon = epsilon_within(spend, per_rho=joint._joint.per_rho)
+        else:
+            epsilon = epsilon_within(spend, per_rho=8 * recursive.levels) / recursive.levels
+        return cls(probabilities, bounds, epsilon, relation=relation, step=step, method=method)
+
+    def _better(self, spend: Loss) -> Method:
+        """By public facts alone, and by what ``bench/quantiles.py`` measures."""
+        if not self._could_be_joint or budget_of(spend)[0] == "rho":
+            return "recursive"
+        return "joint" if LEAST_EPSILON <= epsilon_within(spend, per_rho=8) <= MOST_EPSILON else "recursive"
 
     @property
     def levels(self) -> int:
-        """How often a record is used: ⌊log₂ m⌋ + 1 times for m quantiles. Public."""
-        return len(self._asked).bit_length()
+        """How often a record is used: ⌊log₂ m⌋ + 1 times for m quantiles if recursive, else once. Public."""
+        return 1 if self.method == "joint" else len(self._asked).bit_length()
 
     @property
     def _asked(self) -> tuple[Fraction, ...]:
@@ -128,17 +171,29 @@ class Quantiles:
         return int((self.bounds[1] - self.bounds[0]) / self.step) + 1
 
     @property
+    def _could_be_joint(self) -> bool:
+        return 2 <= len(self._asked) <= MOST_QUANTILES and self._cells <= MOST_CELLS
+
+    @property
+    def _joint(self) -> Joint:
+        return Joint(self._asked, self._cells, self.epsilon, self.relation)
+
+    @property
     def _jitter_bits(self) -> int:
         return _POSITION_BITS - (self._cells - 1).bit_length()
 
     def loss(self) -> Loss:
-        """One loss of ε-bounded range per level, composed as adaptive; it holds for the `relation` given.
+        """One loss of ε-bounded range per level, composed as adaptive; for the `relation` given.
+
+        If joint, of ε-bounded range; or, for three quantiles or more under add/remove, pure ε/12 and then 11ε/12 of it.
 
         Source: ``proofs/quantiles.md``.
 
         >>> Quantiles("0.5", (0, 1), epsilon=2).loss().rho(), Quantiles([0.1, 0.5], (0, 1), epsilon=2).loss().rho()
         (0.5, 1.0)
         """
+        if self.method == "joint":
+            return self._joint.loss()
         level = BoundedRange(self.epsilon)
         return level if self.levels == 1 else self.levels * level
 
@@ -151,8 +206,9 @@ class Quantiles:
         """
         lower, upper = (float(each) for each in self.bounds)
         place = (clamped(x, lower, upper) - lower) / (upper - lower) * (self._cells - 1)
-        cells = self._drawn(np.floor(place + 0.5).astype(np.int64), self._jitter_bits)
-        answers = [float(self.bounds[0] + self.step * cell) for cell in cells]
+        cells = np.floor(place + 0.5).astype(np.int64)
+        drawn = self._joint.drawn(cells) if self.method == "joint" else self._drawn(cells, self._jitter_bits)
+        answers = [float(self.bounds[0] + self.step * cell) for cell in drawn]
         return np.array(answers) if isinstance(self.probabilities, tuple) else answers[0]
 
     def _drawn(self, cells: NDArray[np.int64], jitter_bits: int) -> list[int]:
@@ -201,8 +257,10 @@ class Quantiles:
         miss = 1 - level_of(level)
         if isinstance(records, bool) or not isinstance(records, int) or records < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"records must be a whole number, 0 or more, got {records!r}")
-        if self.levels == 1:
-            bound = self._farthest(self._asked, _Known(), _Known(Fraction(1)), _log(self._cells / miss), 0)
+        if self.method == "joint":
+            bound = self._joint.error(records, miss)
+        elif self.levels == 1:
+            bound = self._farthest(self._asked, _Known(), _Known(Fraction(1)), log_of(self._cells / miss), 0)
         else:
             windows = range(1, min(_WIDEST_WINDOW, records - 1) + 1)
             bound = min((self._bound(records, window, miss) for window in windows), default=math.inf)
@@ -211,11 +269,11 @@ class Quantiles:
     def _bound(self, records: int, window: int, miss: Fraction) -> float:
         """What holds unless, with half of `miss`, jitter puts `window` records among the `length` places after one."""
         sets = records * math.comb(records - 1, window)
-        log_length = self._jitter_bits * math.log(2) + (_log(miss / 2) - math.log(sets)) / window
+        log_length = self._jitter_bits * math.log(2) + (log_of(miss / 2) - math.log(sets)) / window
         if log_length < 0:
             return math.inf
         cuts = Fraction(self._cells << self._jitter_bits, math.floor(math.exp(log_length)))
-        log_odds = _log(2 * len(self._asked) * cuts / miss)
+        log_odds = log_of(2 * len(self._asked) * cuts / miss)
         return self._farthest(self._asked, _Known(), _Known(Fraction(1)), log_odds, window)
 
     def _farthest(
@@ -276,7 +334,3 @@ def _step_of(width: Fraction, step: Number | None) -> Fraction:
             f"{decimal_text(width)} / {decimal_text(exact)} is {decimal_text(steps)}"
         )
     return exact
-
-
-def _log(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
