@@ -213,7 +213,12 @@ def test_a_rehearsal_is_the_release_without_its_processes() -> None:
     sure = {"bounds": (0, 10), "spend": pure(10**6)}
     for aggregator, epsilon in (("mean", 10**6), ("median", 100)):
         sure["spend"] = pure(epsilon)
-        for function, truth in ((lambda chunk: 3, 3), (lambda chunk: 1 / 0, 5), (lambda chunk: math.inf, 10)):
+        for function, truth in (
+            (lambda _: 3, 3),
+            (lambda _: 1 / 0, 5),
+            (lambda _: sys.exit(), 5),
+            (lambda _: math.inf, 10),
+        ):
             mechanism = SampleAndAggregate(function, chunks=4, aggregator=aggregator, **sure)
             assert abs(mechanism.rehearse(np.arange(100)) - truth) < 1e-3
     nothing = SampleAndAggregate(np.mean, chunks=4, bounds=(0, 10), spend=pure(10**6)).rehearse(np.arange(0))

@@ -78,7 +78,7 @@ def here(function: Callable[[Any], Any], chunk: Any | None) -> float:
     """What the function says of one chunk, in this process: for chunks that are not private."""
     try:
         return math.nan if chunk is None else _number(function(chunk))
-    except Exception:  # noqa: BLE001 (as from a process of its own)
+    except (Exception, SystemExit):  # noqa: BLE001 (as from a process of its own)
         return math.nan
 
 
