@@ -15,7 +15,8 @@ from scipy import stats
 
 import discreet as dp
 from discreet.errors import ParameterError
-from discreet.mechanisms import TruncatedLaplace, _window
+from discreet.mechanisms import TruncatedLaplace
+from discreet.noise import _laplace_in_window as _window
 from discreet.privacy import Approx, Pure, fits
 from discreet.sensitivity import Norms
 
@@ -152,7 +153,7 @@ def test_error_and_std_follow_the_law(scale: str, bound: int) -> None:
 )
 def test_what_is_drawn_follows_the_law(scale: str, low: int, width: int) -> None:
     lows = np.full(200_000, low)
-    drawn = _window.in_window(Fraction(scale), lows, width)
+    drawn = _window.laplace_in_window(Fraction(scale), lows, width)
     assert (lows == low).all()
     p = law(Fraction(scale), low, low + width)
     assert set(drawn.tolist()) <= set(p)
@@ -173,7 +174,7 @@ def test_every_proposal_in_the_window_is_kept_once(monkeypatch) -> None:
     monkeypatch.setattr(
         _window, "discrete_laplace", lambda scale, size: sizes.append((scale, size)) or next(proposals)[:size]
     )
-    drawn = _window.in_window(Fraction(1), np.full(18, -2), 5)
+    drawn = _window.laplace_in_window(Fraction(1), np.full(18, -2), 5)
     assert drawn.dtype == np.int64
     assert sizes == [(1, 18), (1, 12), (1, 6)]
     assert drawn[8:14].tolist() == [-2, -1, 0, 1, 2, 3]  # kept in the first round, where they were proposed
@@ -189,7 +190,7 @@ def test_places_of_a_narrow_window_are_kept_by_their_weight(monkeypatch) -> None
 
     monkeypatch.setattr(_window, "bernoulli_exp", coins)
     monkeypatch.setattr(_window, "uniform_below", lambda n, size: np.arange(size) % n)
-    drawn = _window.in_window(Fraction(100), np.full(12, -3), 5)
+    drawn = _window.laplace_in_window(Fraction(100), np.full(12, -3), 5)
     assert drawn.tolist() == [-3, -2, -1, 0, 1, 2] * 2
     assert asked == {k / 100: Fraction(k, 100) for k in range(4)}
 

@@ -11,15 +11,14 @@ from typing import Any, cast
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._decay import powers, second_moment
 from discreet.mechanisms._epsilon import epsilon_within
+from discreet.mechanisms._geometric_powers import powers, second_moment
 from discreet.mechanisms._integer_release import IntegerRelease
 from discreet.mechanisms._integers import sums
-from discreet.mechanisms._least import least
-from discreet.mechanisms._one_entry import cost_of, one_move
+from discreet.mechanisms._least_number import least
+from discreet.mechanisms._one_entry_cost import cost_of, one_move
 from discreet.mechanisms._sensitivity import level_of
-from discreet.mechanisms._window import MAX_WINDOW, in_window
-from discreet.noise import MIN_SCALE, exp_bounds, scale_in_range
+from discreet.noise import MAX_WINDOW, MIN_SCALE, exp_bounds, laplace_in_window, scale_in_range
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
 from discreet.sensitivity import Norms
@@ -104,7 +103,7 @@ class BoundedLaplace(IntegerRelease):
         lower, upper = self.bounds
         clamped = [min(max(value, lower), upper) for value in values]
         lowest = np.array([lower - value for value in clamped], dtype=np.int64)
-        return sums(clamped, in_window(self.scale, lowest, self._width))
+        return sums(clamped, laplace_in_window(self.scale, lowest, self._width))
 
     def error(self, level: Number = 0.95) -> int:
         """The least k such that, for every value within the bounds, the answer is within ±k with that probability.

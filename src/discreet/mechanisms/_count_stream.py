@@ -14,19 +14,11 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.mechanisms._integers import whole_number, whole_numbers
 
-__all__ = ["MOST_STEPS", "CountStream", "drawn_in_blocks", "whole_between"]
+__all__ = ["MOST_STEPS", "CountStream", "drawn_in_blocks"]
 
 MOST_STEPS = 1 << 40
 
 _BLOCK = 1 << 10
-
-
-def whole_between(value: int, name: str, least: int, most: int) -> int:
-    """The value as it is, or a `ParameterError`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:  # pyright: ignore[reportUnnecessaryIsInstance]
-        shown = value if not isinstance(value, int) or abs(value) < 10**100 else "a larger number"  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError(f"{name} must be a whole number from {least} to {most}, got {shown!r}")
-    return value
 
 
 def drawn_in_blocks(noise: Callable[[int], NDArray[np.int64]]) -> Iterator[int]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.errors import ParameterError
 from discreet.mechanisms._integer_release import IntegerRelease
 from discreet.mechanisms._integers import sums
-from discreet.mechanisms._least import least
+from discreet.mechanisms._least_number import least
 from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.noise import MIN_SCALE, discrete_laplace, exp_bounds, scale_in_range
 from discreet.privacy import Loss, Pure, budget_of

@@ -15,6 +15,9 @@ from discreet.errors import ParameterError
 __all__ = ["in_shape", "sums", "whole_in", "whole_number", "whole_numbers"]
 
 
+_LONGEST_SHOWN = 10**100
+
+
 def in_shape(
     value: int | Sequence[int] | NDArray[Any], change: Callable[[list[int]], list[int]]
 ) -> int | list[int] | NDArray[Any]:
@@ -54,6 +57,7 @@ def whole_in(value: object, name: str, lowest: int, highest: int) -> int:
         exact = int(cast("int", value))
         if lowest <= exact <= highest:
             return exact
+        value = exact if abs(exact) < _LONGEST_SHOWN else "a larger one"
     raise ParameterError(f"{name} must be a whole number from {lowest} to {highest}, got {value!r}")
 
 

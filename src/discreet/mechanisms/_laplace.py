@@ -10,7 +10,7 @@ from discreet import privacy
 from discreet.mechanisms._epsilon import epsilon_within
 from discreet.mechanisms._integer_release import IntegerRelease
 from discreet.mechanisms._integers import sums
-from discreet.mechanisms._least import least
+from discreet.mechanisms._least_number import least
 from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.noise import MIN_SCALE, exp_bounds, rounded_laplace_noise, scale_in_range
 from discreet.privacy import Loss, Pure

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._stated import stated_loss
+from discreet.mechanisms._stated_loss import stated_loss
 from discreet.policy import Policy
 from discreet.privacy import Loss, Relation, fits, in_currency, to_json
 from discreet.rational import Number

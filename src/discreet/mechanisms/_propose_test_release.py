@@ -10,6 +10,7 @@ from typing import Any
 from discreet.errors import ParameterError
 from discreet.mechanisms._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
+from discreet.mechanisms._least_number import least
 from discreet.noise import MIN_SCALE, exp_bounds
 from discreet.privacy import Approx, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
@@ -158,10 +159,4 @@ def _threshold(scale: Fraction, delta: Fraction) -> int:
     def passes_too_often(threshold: int) -> bool:
         return exp_bounds((threshold + 1) / scale, bits)[1] > delta * ((1 << bits) + q_low)
 
-    low, high = -1, 1
-    while passes_too_often(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if passes_too_often(middle) else (low, middle)
-    return high
+    return least(lambda threshold: not passes_too_often(threshold))

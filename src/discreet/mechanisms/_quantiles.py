@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._cuts import Stretch, draw_cut
 from discreet.mechanisms._epsilon import epsilon_within, log_of, positive_of
-from discreet.mechanisms._joint import LEAST_EPSILON, MOST_CELLS, MOST_EPSILON, MOST_QUANTILES, Joint
+from discreet.mechanisms._joint_quantiles import LEAST_EPSILON, MOST_CELLS, MOST_EPSILON, MOST_QUANTILES, Joint
+from discreet.mechanisms._quantile_cuts import Stretch, draw_cut
 from discreet.mechanisms._sensitivity import level_of
 from discreet.noise import uniform64
 from discreet.privacy import BoundedRange, Loss, Relation, budget_of

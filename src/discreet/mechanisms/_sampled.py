@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._chunks import frame, numbered
-from discreet.mechanisms._stated import stated_loss
+from discreet.mechanisms._stated_loss import stated_loss
 from discreet.noise import bernoulli
 from discreet.privacy import Approx, Loss, Pure, budget_of
 from discreet.rational import Number, rational

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._decay import powers
 from discreet.mechanisms._epsilon import epsilon_within, positive_of
+from discreet.mechanisms._geometric_powers import powers
 from discreet.mechanisms._integer_release import IntegerRelease
 from discreet.mechanisms._integers import sums, whole_in
-from discreet.mechanisms._least import least
-from discreet.mechanisms._one_entry import cost_of, one_move
+from discreet.mechanisms._least_number import least
+from discreet.mechanisms._one_entry_cost import cost_of, one_move
 from discreet.mechanisms._sensitivity import level_of
 from discreet.noise import MAX_SCALE, MIN_SCALE, scale_in_range, staircase
 from discreet.privacy import Loss, Pure

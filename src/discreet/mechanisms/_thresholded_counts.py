@@ -15,6 +15,7 @@ from discreet.mechanisms._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms._gaussian import Gaussian
 from discreet.mechanisms._integers import whole_in
+from discreet.mechanisms._least_number import least
 from discreet.mechanisms._partition_selection import NEEDS_DELTA, units_of
 from discreet.noise import exp_bounds
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
@@ -107,15 +108,9 @@ class ThresholdedCounts:
     @classmethod
     def _with(cls, noise: Noise, keys: int, delta: Fraction) -> ThresholdedCounts:
         """The least threshold at which `keys` keys of one unit are shown with probability `delta` at most."""
-        low, high = 1, 2
-        while keys * _shown_up(noise, high) > delta:
-            low, high = high, 2 * high
-            if high > _MOST_THRESHOLD:
-                raise ParameterError("no threshold is high enough for this delta; spend a larger one")
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if keys * _shown_up(noise, middle) > delta else (low, middle)
-        return cls(noise, high, keys)
+        if keys * _shown_up(noise, _MOST_THRESHOLD) > delta:
+            raise ParameterError("no threshold is high enough for this delta; spend a larger one")
+        return cls(noise, least(lambda threshold: keys * _shown_up(noise, threshold) <= delta), keys)
 
     @property
     def delta(self) -> Fraction:

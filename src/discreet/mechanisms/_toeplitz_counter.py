@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import mul
-from typing import Any
-
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._count_stream import MOST_STEPS, CountStream, drawn_in_blocks, whole_between
+from discreet.mechanisms._count_stream import MOST_STEPS, CountStream, drawn_in_blocks
+from discreet.mechanisms._counter_release import CounterRelease
 from discreet.mechanisms._gaussian import Gaussian
+from discreet.mechanisms._integers import whole_in
 from discreet.mechanisms._root import root_up
 from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.mechanisms._toeplitz_factor import PLACES, ToeplitzFactor, factor_for
@@ -29,7 +28,7 @@ _GUARD = 32
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class ToeplitzCounter:
+class ToeplitzCounter(CounterRelease):
     """Estimates every prefix sum of a stream of integers, with exact Gaussian noise by a factorization A = B·C.
 
     A is the matrix of prefix sums. C is near its square root, the factorization of Fichtenberger, Henzinger and
@@ -55,7 +54,7 @@ class ToeplitzCounter:
     sigma: Fraction
 
     def __init__(self, steps: int, sigma: Number) -> None:
-        object.__setattr__(self, "steps", whole_between(steps, "steps", 1, MOST_STEPS))
+        object.__setattr__(self, "steps", whole_in(steps, "steps", 1, MOST_STEPS))
         object.__setattr__(self, "sigma", scale_in_range(sigma, "sigma"))
 
     @classmethod
@@ -130,25 +129,13 @@ class ToeplitzCounter:
         draws = drawn_in_blocks(lambda size: rounded_gaussian(sigma, size))
         return CountStream(_rounded(_prefix_noise(self._factor, draws), places), self.steps)
 
-    def release(self, increments: Sequence[int] | NDArray[Any]) -> list[int]:
-        """An estimate of the sum after each increment: one fresh stream over all of them.
-
-        Integers may be of any size. Costs `loss(sensitivity)`, **and charges nobody**: this is the raw toolbox. Raises
-        `ParameterError` for anything but whole numbers and for more than `steps` of them, before anything is drawn.
-        Source: ``proofs/toeplitz_counter.md``.
-
-        >>> ToeplitzCounter(steps=5, sigma="1/1000").release([1, 1, 1, 2**100])
-        [1, 2, 3, 1267650600228229401496703205379]
-        """
-        return self.start().add_all(increments)
-
     def std(self, step: int) -> float:
         """The standard deviation of the estimate after `step` increments, in float precision.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 1 ≤ step ≤ `steps`.
         Source: ``proofs/toeplitz_counter.md``.
         """
-        variance = self._factor.inverse_squares(whole_between(step, "step", 1, self.steps))
+        variance = self._factor.inverse_squares(whole_in(step, "step", 1, self.steps))
         spread = float(self.sigma) * math.sqrt(variance)
         return Gaussian(max(Fraction(spread), MIN_SCALE)).std if spread < 1 else math.sqrt(spread**2 + 1 / 12)
 

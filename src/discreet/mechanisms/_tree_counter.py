@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._count_stream import MOST_STEPS, CountStream, drawn_in_blocks, whole_between
+from discreet.mechanisms._count_stream import MOST_STEPS, CountStream, drawn_in_blocks
+from discreet.mechanisms._counter_release import CounterRelease
 from discreet.mechanisms._discrete_laplace import DiscreteLaplace
+from discreet.mechanisms._integers import whole_in
+from discreet.mechanisms._least_number import least
 from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, Pure, budget_of
@@ -26,7 +27,7 @@ _WIDEST = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class TreeCounter:
+class TreeCounter(CounterRelease):
     """Estimates every prefix sum of a stream of integers, each by a few nodes of a tree with discrete Laplace noise.
 
     Parameters
@@ -53,9 +54,9 @@ class TreeCounter:
     arity: int
 
     def __init__(self, steps: int, scale: Number, arity: int | None = None) -> None:
-        object.__setattr__(self, "steps", whole_between(steps, "steps", 1, MOST_STEPS))
+        object.__setattr__(self, "steps", whole_in(steps, "steps", 1, MOST_STEPS))
         if arity is not None:
-            whole_between(arity, "arity", 2, _WIDEST)
+            whole_in(arity, "arity", 2, _WIDEST)
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
         object.__setattr__(self, "arity", _best_arity(steps) if arity is None else arity)
 
@@ -111,21 +112,9 @@ class TreeCounter:
         draws = drawn_in_blocks(lambda size: discrete_laplace(self.scale, size))
         return CountStream(_prefix_noise(self.arity, self.height, draws), self.steps)
 
-    def release(self, increments: Sequence[int] | NDArray[Any]) -> list[int]:
-        """An estimate of the sum after each increment: one fresh stream over all of them.
-
-        Integers may be of any size. Costs `loss(sensitivity)`, **and charges nobody**: this is the raw toolbox. Raises
-        `ParameterError` for anything but whole numbers and for more than `steps` of them, before anything is drawn.
-        Source: ``proofs/tree_counter.md``.
-
-        >>> TreeCounter(steps=5, scale="1/1000").release([1, 1, 1, 2**100])
-        [1, 2, 3, 1267650600228229401496703205379]
-        """
-        return self.start().add_all(increments)
-
     def nodes(self, step: int) -> int:
         """How many nodes the estimate after `step` increments adds up: the sum of its digits without their signs."""
-        return sum(map(abs, _digits(whole_between(step, "step", 1, self.steps), self.arity)))
+        return sum(map(abs, _digits(whole_in(step, "step", 1, self.steps), self.arity)))
 
     def std(self, step: int) -> float:
         """The standard deviation of the estimate after `step` increments: √nodes times that of one node's noise.
@@ -145,13 +134,7 @@ class TreeCounter:
         355
         """
         miss, nodes = float(1 - level_of(level)) * (1 - 1e-9), _most_nodes(self.steps, self.arity)
-        low, high = -1, 1  # not enough at `low`, enough at `high`
-        while 2 * _tail(high + 1, nodes, self.scale) > miss:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if 2 * _tail(middle + 1, nodes, self.scale) <= miss else (middle, high)
-        return high
+        return least(lambda k: 2 * _tail(k + 1, nodes, self.scale) <= miss)
 
 
 def _digits(number: int, arity: int) -> list[int]:

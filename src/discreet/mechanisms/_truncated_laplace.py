@@ -9,14 +9,13 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._decay import powers, second_moment
 from discreet.mechanisms._epsilon import epsilon_within
+from discreet.mechanisms._geometric_powers import powers, second_moment
 from discreet.mechanisms._integer_release import IntegerRelease
 from discreet.mechanisms._integers import sums, whole_in
-from discreet.mechanisms._least import least
+from discreet.mechanisms._least_number import least
 from discreet.mechanisms._sensitivity import l1_of, level_of
-from discreet.mechanisms._window import MAX_WINDOW, in_window
-from discreet.noise import MIN_SCALE, scale_in_range
+from discreet.noise import MAX_WINDOW, MIN_SCALE, laplace_in_window, scale_in_range
 from discreet.privacy import Approx, Loss, Pure, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
@@ -98,7 +97,7 @@ class TruncatedLaplace(IntegerRelease):
 
     def _released(self, values: list[int]) -> list[int]:
         lowest = np.full(len(values), -self.bound, dtype=np.int64)
-        return sums(values, in_window(self.scale, lowest, 2 * self.bound))
+        return sums(values, laplace_in_window(self.scale, lowest, 2 * self.bound))
 
     def error(self, level: Number = 0.95) -> int:
         """The least k such that one entry's noise is within ±k with probability `level` or more, or one more.

@@ -9,6 +9,7 @@ from discreet.noise._bits import secret, uniform64
 from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
+from discreet.noise._laplace_in_window import MAX_WINDOW, laplace_in_window
 from discreet.noise._permutation import permutation
 from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
@@ -21,12 +22,14 @@ from discreet.noise._uniform import uniform_below
 
 __all__ = [
     "MAX_SCALE",
+    "MAX_WINDOW",
     "MIN_SCALE",
     "bernoulli",
     "bernoulli_exp",
     "discrete_gaussian",
     "discrete_laplace",
     "exp_bounds",
+    "laplace_in_window",
     "permutation",
     "rounded_gaussian",
     "rounded_laplace",

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms._blocks import Places
+from discreet.mechanisms._quantile_places import Places
 from discreet.noise import exp_bounds, uniform64, uniform_below
 
 __all__ = ["Chain"]

@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.mechanisms import Quantiles, _chain, _joint
-from discreet.mechanisms._blocks import Places
-from discreet.mechanisms._joint import Joint
+from discreet.mechanisms import Quantiles, _joint_quantiles, _quantile_chain
+from discreet.mechanisms._joint_quantiles import Joint
+from discreet.mechanisms._quantile_places import Places
 from discreet.privacy import BoundedRange, Pure, approx, fits, mu, pure, rho
 
 ALARM = 1e-12
@@ -141,8 +141,8 @@ def test_pure_loss_of_count_and_choice_together(epsilon) -> None:
 @pytest.mark.parametrize(("relation", "asked", "cells"), ASKED)
 def test_release_follows_the_law(relation, asked, cells, monkeypatch) -> None:
     """Fails by chance with probability 1e-12 or so (chi-square; rare answers count together)."""
-    monkeypatch.setattr(_joint, "discrete_laplace", lambda scale, size: np.array([2]))
-    monkeypatch.setattr(_joint, "Places", partial(Places, bits=1))
+    monkeypatch.setattr(_joint_quantiles, "discrete_laplace", lambda scale, size: np.array([2]))
+    monkeypatch.setattr(_joint_quantiles, "Places", partial(Places, bits=1))
     mechanism = Quantiles(asked, (0, cells - 1), "1.2", relation=relation, step=1, method="joint")
     data, draws, joint = [0, 0, 1, 1, 1, cells - 1, cells - 1], 800, mechanism._joint
     sizes = [9 + joint._apart * k for k in range(-3, 4)] if joint.counted else [7]
@@ -294,8 +294,8 @@ def test_a_thousand_cells_take_less_than_two_seconds() -> None:
 @pytest.mark.parametrize("epsilon", ["1e-6", "1", "1000"])
 def test_no_data_make_acceptance_rare(epsilon, records, monkeypatch) -> None:
     """Twenty quantiles of one value: most take one to ten proposals, and none here as many as 300."""
-    seen, accepted = [], _chain._accepted
-    monkeypatch.setattr(_chain, "_accepted", lambda x, odds: seen.append(x) or accepted(x, odds))
+    seen, accepted = [], _quantile_chain._accepted
+    monkeypatch.setattr(_quantile_chain, "_accepted", lambda x, odds: seen.append(x) or accepted(x, odds))
     made = Quantiles([Fraction(k, 21) for k in range(1, 21)], (0, 1), epsilon, step=1, method="joint")
     made.release(np.ones(records))
     assert len(seen) < 300

@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms._blocks import PLACE_BITS, Places
-from discreet.mechanisms._chain import Chain
 from discreet.mechanisms._epsilon import log_of
+from discreet.mechanisms._quantile_chain import Chain
+from discreet.mechanisms._quantile_places import PLACE_BITS, Places
 from discreet.noise import discrete_laplace
 from discreet.privacy import BoundedRange, Loss, Pure, Relation
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from discreet.mechanisms import _cuts
-from discreet.mechanisms._cuts import Stretch, draw_cut
+from discreet.mechanisms._quantile_cuts import Stretch, draw_cut
 
 ALARM = 1e-12
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.mechanisms import _blocks, _chain
-from discreet.mechanisms._blocks import Places
-from discreet.mechanisms._chain import Chain
+from discreet.mechanisms import _quantile_chain, _quantile_places
+from discreet.mechanisms._quantile_chain import Chain
+from discreet.mechanisms._quantile_places import Places
 
 ALARM = 1e-12
 
@@ -49,14 +49,14 @@ def ways(chain: Chain, chosen, monkeypatch):
     starts, sizes = chain.places.blocks(tuple(accumulate(chain.shares[:-1])), chain.rate)
 
     def forced(logs):
-        weights = _chain._weights(logs)
+        weights = _quantile_chain._weights(logs)
         at = left.pop()
         return at, Fraction(int(weights.sum()), int(weights[at]))
 
     seen = []
-    monkeypatch.setattr(_chain, "_pick", forced)
-    monkeypatch.setattr(_chain, "uniform_below", lambda n, size: [inside.pop(0)])
-    monkeypatch.setattr(_chain, "_accepted", lambda x, odds: seen.append((x, odds)) or True)
+    monkeypatch.setattr(_quantile_chain, "_pick", forced)
+    monkeypatch.setattr(_quantile_chain, "uniform_below", lambda n, size: [inside.pop(0)])
+    monkeypatch.setattr(_quantile_chain, "_accepted", lambda x, odds: seen.append((x, odds)) or True)
     for cuts, at in chosen:
         blocks = [int(np.searchsorted(starts, z, side="right")) - 1 for z in cuts]
         left[:] = [*blocks, at]
@@ -84,7 +84,7 @@ CHAINS = [
 @pytest.mark.parametrize("chain", CHAINS, ids=range(len(CHAINS)))
 def test_every_vector_has_exactly_its_weight(chain, fewest, monkeypatch) -> None:
     """Proposed, then accepted: in the ratio of the weights, and never with more than probability 1."""
-    monkeypatch.setattr(_blocks, "_FEWEST", fewest)
+    monkeypatch.setattr(_quantile_places, "_FEWEST", fewest)
     below, constants = ranks(chain), []
     with mpmath.workprec(400):
         chosen = list(product(vectors(chain), range(len(chain.sizes))))
@@ -185,14 +185,14 @@ def test_acceptance_is_decided_by_all_the_bits_of_a_uniform_number(x, odds, monk
             if min(u) >= 0:
                 left = [*u, 0, 0]
                 monkeypatch.setattr(
-                    _chain, "uniform64", lambda size, left=left: np.array([left.pop(0)], dtype=np.uint64)
+                    _quantile_chain, "uniform64", lambda size, left=left: np.array([left.pop(0)], dtype=np.uint64)
                 )
-                assert _chain._accepted(exact, ratio) == expected
+                assert _quantile_chain._accepted(exact, ratio) == expected
                 assert len(left) == (2 if u[0] == word else 3)
 
 
 def test_sums_over_runs() -> None:
     logs = np.log(np.arange(1.0, 38.0))
     start, stop = np.array([0, 0, 5, 36, 7, 0]), np.array([37, 0, 6, 37, 30, 32])
-    found = np.exp(_chain._sums(logs, start, stop))
+    found = np.exp(_quantile_chain._sums(logs, start, stop))
     assert found == pytest.approx([sum(range(a + 1, b + 1)) for a, b in zip(start, stop, strict=True)], rel=1e-13)
