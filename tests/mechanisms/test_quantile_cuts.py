@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.mechanisms import _cuts
+from discreet.mechanisms import _quantile_cuts
 from discreet.mechanisms._quantile_cuts import Stretch, draw_cut
 
 ALARM = 1e-12
@@ -45,11 +45,11 @@ def test_every_cut_lies_in_one_block_with_its_weight(case, bits) -> None:
     target, width = p * s.y.size, max(1, 1 // rate)
     seen = []
     with mpmath.workprec(400):
-        for low, high, block in _cuts._blocks(s, target, rate, width, bits):
+        for low, high, block in _quantile_cuts._blocks(s, target, rate, width, bits):
             seen += range(block.start, block.stop)
             least = None
             for c in range(block.start, block.stop):
-                gap = _cuts._gap(s, target, block, c)
+                gap = _quantile_cuts._gap(s, target, block, c)
                 exponent = rate * (distance(s, c, p) - gap)
                 assert least is None or exponent == least
                 least = exponent
@@ -64,11 +64,13 @@ def test_every_cut_lies_in_one_block_with_its_weight(case, bits) -> None:
 def shares(s: Stretch, p: Fraction, rate: Fraction):
     """Blocks and their exact weights, summed up, out of all."""
     width = max(1, 1 // rate)
-    blocks = [block for _, _, block in _cuts._blocks(s, p * s.y.size, rate, width, 2000)]
+    blocks = [block for _, _, block in _quantile_cuts._blocks(s, p * s.y.size, rate, width, 2000)]
     weights = []
     for block in blocks:
         cuts = range(block.start, block.stop)
-        x = rate * min((distance(s, c, p) - _cuts._gap(s, p * s.y.size, block, c) for c in cuts), default=Fraction(0))
+        x = rate * min(
+            (distance(s, c, p) - _quantile_cuts._gap(s, p * s.y.size, block, c) for c in cuts), default=Fraction(0)
+        )
         weights.append(len(cuts) * mpmath.exp(-mpmath.mpf(x.numerator) / x.denominator))
     total = mpmath.fsum(weights)
     return blocks, [mpmath.fsum(weights[: i + 1]) / total for i in range(len(weights))]
@@ -81,17 +83,17 @@ def test_blocks_are_chosen_by_all_the_bits_of_a_uniform_number(cell_bits, rate, 
     s, p = stretch_of([1, 1, 5, 8, 9, 9, 30, 31], 0, 40, cell_bits), Fraction(2, 5)
     with mpmath.workprec(2000):
         blocks, tops = shares(s, p, rate)
-        table = list(_cuts._blocks(s, p * 8, rate, max(1, 1 // rate), 192))
+        table = list(_quantile_cuts._blocks(s, p * 8, rate, max(1, 1 // rate), 192))
         for top in tops[:-1]:
             word, rest = int(top * 2**64), int(top * 2**128) % 2**64
             for u in ((word - 1, 0), (word + 1, 0), (word, rest - 1), (word, rest + 1)):
                 left = list(u)
                 monkeypatch.setattr(
-                    _cuts, "uniform64", lambda size, left=left: np.array([left.pop(0)], dtype=np.uint64)
+                    _quantile_cuts, "uniform64", lambda size, left=left: np.array([left.pop(0)], dtype=np.uint64)
                 )
                 value = mpmath.mpf(u[0] * 2**64 + u[1] + mpmath.mpf(1) / 2) / 2**128
                 expected = next(b for b, t in zip(blocks, tops, strict=True) if value < t)
-                assert _cuts._pick(s, p * 8, rate, max(1, 1 // rate), table) == expected
+                assert _quantile_cuts._pick(s, p * 8, rate, max(1, 1 // rate), table) == expected
                 assert len(left) == (0 if u[0] == word else 1)
 
 
@@ -99,14 +101,14 @@ def test_blocks_are_chosen_by_all_the_bits_of_a_uniform_number(cell_bits, rate, 
 @pytest.mark.parametrize("low", [0, 99_000])
 def test_weights_that_are_hardly_known_never_decide_wrongly(low, rate, monkeypatch) -> None:
     """Around every boundary and between them, with bounds of 16 bits at first, each word more adding 64."""
-    monkeypatch.setattr(_cuts, "_BITS", 16)
-    monkeypatch.setattr(_cuts, "_NEGLIGIBLE", 8)
+    monkeypatch.setattr(_quantile_cuts, "_BITS", 16)
+    monkeypatch.setattr(_quantile_cuts, "_NEGLIGIBLE", 8)
     y = [99_000 + each for each in (1, 1, 5, 8, 9, 9, 11, *range(12, 40))]
     s, p, width = stretch_of(y, low, 99_050, 0), Fraction(2, 5), max(1, 1 // rate)
     target = p * s.y.size
     with mpmath.workprec(2000):
         blocks, tops = shares(s, p, rate)
-        table = list(_cuts._blocks(s, target, rate, width, 16))
+        table = list(_quantile_cuts._blocks(s, target, rate, width, 16))
         offsets = [k * 2**e for k in (-1, 1) for e in range(0, 60, 3)]
         words = [int(top * 2**64) + off for top in tops[:-1] for off in offsets]
         words += [int((low + high) * 2**63) for low, high in pairwise(tops)]
@@ -114,10 +116,10 @@ def test_weights_that_are_hardly_known_never_decide_wrongly(low, rate, monkeypat
             if 0 <= word < 2**64:
                 left = [word] + [0] * 5
                 monkeypatch.setattr(
-                    _cuts, "uniform64", lambda size, left=left: np.array([left.pop(0)], dtype=np.uint64)
+                    _quantile_cuts, "uniform64", lambda size, left=left: np.array([left.pop(0)], dtype=np.uint64)
                 )
                 expected = next(b for b, t in zip(blocks, tops, strict=True) if mpmath.mpf(word) / 2**64 < t)
-                assert _cuts._pick(s, target, rate, width, table) == expected
+                assert _quantile_cuts._pick(s, target, rate, width, table) == expected
 
 
 @pytest.mark.parametrize(
@@ -147,9 +149,9 @@ def test_far_cuts_are_reached_though_their_weight_is_beyond_the_first_bits(monke
     """A uniform number of all ones on 320 bits: the last block, which 192 bits call negligible."""
     s = stretch_of(range(0, 400, 2), 0, 400, 0)
     words = [2**64 - 1] * 5 + [0]
-    monkeypatch.setattr(_cuts, "uniform64", lambda size: np.array([words.pop(0)], dtype=np.uint64))
-    table = list(_cuts._blocks(s, Fraction(100), Fraction(2), 1, 192))
-    block = _cuts._pick(s, Fraction(100), Fraction(2), 1, table)
+    monkeypatch.setattr(_quantile_cuts, "uniform64", lambda size: np.array([words.pop(0)], dtype=np.uint64))
+    table = list(_quantile_cuts._blocks(s, Fraction(100), Fraction(2), 1, 192))
+    block = _quantile_cuts._pick(s, Fraction(100), Fraction(2), 1, table)
     assert block.first > 70
     assert block.stop - block.start == 2  # one gap, and not all that is farther out
 
