@@ -1,0 +1,259 @@
+"""The auditor: draw outputs on neighbouring inputs, learn what tells them apart, and certify it on fresh outputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit._binomial import at_least, at_most
+from discreet.audit._claim import Claim, claim_of
+from discreet.audit._columns import columns_of
+from discreet.audit._events import Aim, Event, learn
+from discreet.audit._proof import epsilon_shown, mu_shown, rho_shown
+from discreet.audit._subject import Draws, subject
+from discreet.audit._verdict import Trial, Verdict, Witness
+from discreet.errors import ParameterError
+from discreet.privacy import Loss
+from discreet.rational import Number, rational
+
+__all__ = ["check"]
+
+_MOST_PAIRS = 1_000
+_IN_FINAL = 2
+_IN_BETWEEN = 4
+_FIRST_ROUND = 1_000
+_CHUNK = 1 << 17
+
+Pair = tuple[Any, Any]
+
+
+def check(
+    mechanism: Any,
+    pairs: Iterable[Pair],
+    claim: Loss,
+    *,
+    samples: int = 100_000,
+    confidence: Number = 0.95,
+    delta: Number | None = None,
+    sequential: bool = False,
+    progress: Callable[[int, int], object] | None = None,
+) -> Verdict:
+    """Hold a mechanism to its claim: certified lower bounds of what it leaks, from its outputs alone.
+
+    The most promising pairs, and the events that tell their inputs apart, are learned on one part of the outputs. The
+    probabilities of those events are then bounded on fresh outputs, exactly (Clopper and Pearson 1934), with the doubt
+    shared among all that is tested. So for every mechanism that keeps its claim, the verdict says ``violated`` with
+    probability at most 1 − confidence. Costs no privacy: run it on made-up data, never on real ones.
+
+    Parameters
+    ----------
+    mechanism
+        A function of the data; an object with ``release(data)``; or one with ``draw(data, size)``, see `batched`. An
+        output may be a number, a text, None, an error that is raised, or any list, mapping, array or table of these.
+        Outputs must be independent of one another.
+    pairs
+        Neighbouring inputs: pairs (data0, data1), at most 1,000 of them are taken. See `patterns`.
+    claim
+        The loss that is claimed, for these neighbours.
+    samples
+        How many outputs to draw, over all inputs; at least 100 for each input.
+    confidence
+        1 − the probability of a false alarm.
+    delta
+        Where ε is told. Left out, it is the δ that the claim states, or 1e-6 for losses that have no ε at 0.
+    sequential
+        Whether to stop as soon as the claim is refuted. The doubt is then shared among the rounds, of growing size.
+    progress
+        Called now and then with the outputs drawn so far, and all of them.
+
+    Raises `ParameterError` for a claim that is no loss, for too few samples, and for pairs that are none.
+    Source: Jagielski, Ullman and Oprea 2020, section 4; Bichsel, Steffen, Bogunovic and Vechev 2021 (learned events).
+
+    >>> from discreet.mechanisms import DiscreteLaplace
+    >>> from discreet.privacy import pure
+    >>> half = batched(lambda count, size: DiscreteLaplace("1/2").release([count] * size))
+    >>> verdict = check(half, [(0, 1)], claim=pure(1), samples=10_000)
+    >>> verdict.violated, 1 < verdict.epsilon_lower < 2
+    (True, True)
+    """
+    asked = claim_of(claim, delta)
+    audit = _Audit(subject(mechanism), asked, _checked(pairs), _aims(asked))
+    doubt = 1 - float(rational(confidence, "confidence"))
+    if not 0 < doubt < 1:
+        raise ParameterError(f"confidence must be above 0 and below 1, got {confidence!r}")
+    audit.run(_rounds(samples, len(audit.pools), sequential=sequential), doubt, progress)
+    return audit.verdict(1 - doubt)
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """How many outputs to draw, over all inputs that take part; whether to test; how many pairs may take part."""
+
+    size: int
+    tests: bool
+    pairs: int
+
+
+@dataclass(slots=True)
+class _Pool:
+    """One pair, all that was drawn for it, and what was learned from that, an event for each aim."""
+
+    place: int
+    pair: Pair
+    drawn: tuple[list[Sequence[Any]], list[Sequence[Any]]] = field(default_factory=lambda: ([], []))
+    events: list[Event] = field(default_factory=list[Event])
+
+    def learn(self, aims: Sequence[Aim]) -> None:
+        one, other = ([each for part in parts for each in part] for parts in self.drawn)
+        self.events = learn(one, other, aims)
+
+
+def _rounds(samples: int, pairs: int, *, sequential: bool) -> list[_Round]:
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 200 * pairs:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(
+            f"samples must be a whole number, at least 100 for each of the {2 * pairs} inputs, got {samples!r}"
+        )
+    if sequential:
+        first = min(max(_FIRST_ROUND, 200 * pairs), samples // 2)
+        found, left, size = [_Round(first, tests=False, pairs=pairs)], samples - first, first
+        while left:
+            now = left if left < 3 * size else size
+            found.append(_Round(now, tests=True, pairs=_IN_FINAL))
+            left, size = left - now, 2 * size
+        return found
+    if pairs == 1:
+        return [_Round(samples // 4, tests=False, pairs=1), _Round(samples - samples // 4, tests=True, pairs=1)]
+    first, second = max(samples // 10, 100 * pairs), samples // 8
+    return [
+        _Round(first, tests=False, pairs=pairs),
+        _Round(second, tests=False, pairs=_IN_BETWEEN),
+        _Round(samples - first - second, tests=True, pairs=1),
+    ]
+
+
+class _Audit:
+    """The state of one `check`."""
+
+    def __init__(self, draws: Draws, claim: Claim, pairs: Sequence[Pair], aims: Sequence[Aim]) -> None:
+        self.draws, self.claim, self.aims = draws, claim, aims
+        self.pools = [_Pool(place, pair) for place, pair in enumerate(pairs)]
+        self.witnesses: list[Witness] = []
+        self.samples = 0
+        self.errors: set[str] | None = set()
+
+    def run(self, rounds: Sequence[_Round], doubt: float, progress: Callable[[int, int], object] | None) -> None:
+        total, tests = sum(each.size for each in rounds), sum(each.tests for each in rounds)
+        for number, each in enumerate(rounds):
+            taking_part = self._best(each.pairs)
+            sizes = _shared(each.size, 2 * len(taking_part))
+            events = sum(len(pool.events) for pool in taking_part)
+            for pool in taking_part:
+                self._take(pool, (next(sizes), next(sizes)), doubt / (2 * tests * events) if each.tests else None)
+                if progress is not None:
+                    progress(self.samples, total)
+            if any(self.claim.refuted_by(seen.trial.likelier, seen.trial.rarer) for seen in self.witnesses):
+                return
+            if number < len(rounds) - 1:
+                for pool in taking_part:
+                    pool.learn(self.aims)
+
+    def _best(self, count: int) -> list[_Pool]:
+        def promise(pool: _Pool) -> tuple[float, ...]:
+            return tuple(event.promise for event in reversed(pool.events))
+
+        return sorted(self.pools, key=promise, reverse=True)[:count]
+
+    def _take(self, pool: _Pool, sizes: tuple[int, int], alarm: float | None) -> None:
+        """Draw, and if `alarm` is a number, bound the probability of each event, wrong with that doubt on each side."""
+        hits = np.zeros((2, len(pool.events)), dtype=np.int64)
+        for world, size in enumerate(sizes):
+            for chunk in _shared(size, math.ceil(size / _CHUNK)):
+                outputs = self.draws.draw(pool.pair[world], chunk)
+                if len(outputs) != chunk:
+                    raise ParameterError(f"draw(data, {chunk}) returned {len(outputs)} outputs; it must return {chunk}")
+                pool.drawn[world].append(outputs)
+                self._note_errors(outputs)
+                if alarm is not None:
+                    hits[world] += _counts(outputs, pool.events)
+        self.samples += sum(sizes)
+        if alarm is not None:
+            self.witnesses += [
+                _tested(pool, event, (int(seen[0]), int(seen[1])), sizes, alarm)
+                for event, seen in zip(pool.events, hits.T, strict=True)
+            ]
+
+    def _note_errors(self, outputs: Sequence[Any]) -> None:
+        if self.errors is None or isinstance(outputs, np.ndarray):
+            self.errors = None
+            return
+        for output in outputs:
+            if not isinstance(output, Exception):
+                self.errors = None
+                return
+            self.errors.add(f"{type(output).__name__}: {output}")
+
+    def verdict(self, confidence: float) -> Verdict:
+        claim = self.claim
+        trials = tuple(seen.trial for seen in self.witnesses)
+
+        def shown(seen: Witness) -> tuple[bool, float]:
+            p, q = seen.trial.likelier, seen.trial.rarer
+            return claim.refuted_by(p, q), float(epsilon_shown(p, q, claim.delta))
+
+        best = max(self.witnesses, key=shown)
+        note = None
+        if self.errors:
+            note = f"Every output was an error, such as {min(self.errors)[:200]!r}: is that what you meant to audit?"
+        return Verdict(
+            claim=claim.loss,
+            delta=claim.delta,
+            claimed=claim.epsilon,
+            epsilon_lower=max(shown(seen)[1] for seen in self.witnesses),
+            rho_lower=max(float(rho_shown(trial.likelier, trial.rarer, claim.beside)) for trial in trials),
+            mu_lower=max(float(mu_shown(trial.likelier, trial.rarer, claim.beside)) for trial in trials),
+            trials=trials,
+            violated=shown(best)[0],
+            witness=best if max(shown(best)) > 0 else None,
+            samples=self.samples,
+            confidence=confidence,
+            note=note,
+        )
+
+
+def _checked(pairs: Iterable[Pair]) -> list[Pair]:
+    found = list(islice(pairs, _MOST_PAIRS))
+    if not found or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in found):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("pairs must be a list of at least one pair (data0, data1) of neighbouring inputs")
+    return found
+
+
+def _aims(claim: Claim) -> list[Aim]:
+    """What to look for: a great ε at δ; and where a curve is claimed, a point beyond it."""
+
+    def epsilon(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        return epsilon_shown(p, q, claim.delta)
+
+    return [epsilon] if claim.is_a_pair else [epsilon, claim.excess]
+
+
+def _shared(size: int, parts: int) -> Iterator[int]:
+    """The size in so many parts that differ by one at most."""
+    return (size // parts + (place < size % parts) for place in range(parts))
+
+
+def _counts(outputs: Sequence[Any], events: Sequence[Event]) -> NDArray[np.int64]:
+    columns = columns_of(outputs)
+    return np.array([np.count_nonzero(event.holds(columns)) for event in events], dtype=np.int64)
+
+
+def _tested(pool: _Pool, event: Event, hits: tuple[int, int], of: tuple[int, int], alarm: float) -> Witness:
+    likelier, rarer = (1, 0) if event.on_second else (0, 1)
+    p = float(at_least(hits[likelier], of[likelier], alarm))
+    q = float(at_most(hits[rarer], of[rarer], alarm))
+    return Witness(event.text, pool.place, pool.pair, event.on_second, hits, of, Trial(p, q))

@@ -1,0 +1,125 @@
+"""What an audit found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.privacy import Loss, in_words, to_json
+
+__all__ = ["Trial", "Verdict", "Witness"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One event that was tested on fresh outputs: what its two probabilities are, at the confidence of the verdict.
+
+    likelier: the least probability of the event on the input where it is likelier; rarer: the greatest on the other.
+    """
+
+    likelier: float
+    rarer: float
+
+    @property
+    def errors(self) -> tuple[float, float]:
+        """The type I and type II errors that an adversary who watches for the event has at most."""
+        return self.rarer, 1 - self.likelier
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """The event that shows most, the two inputs, and how often it was seen on each."""
+
+    event: str
+    pair: int
+    inputs: tuple[Any, Any] = field(repr=False)
+    on_second: bool
+    hits: tuple[int, int]
+    of: tuple[int, int]
+    trial: Trial
+
+    @property
+    def sentence(self) -> str:
+        """In words."""
+        first, second = (f"{hits:,} of {of:,}" for hits, of in zip(self.hits, self.of, strict=True))
+        return f"{self.event}: seen in {first} outputs on the first input and in {second} on the second"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What was certified against a claim, with the confidence stated: all bounds hold together.
+
+    claim, delta, claimed: the loss that was claimed, and its ε at `delta`.
+    epsilon_lower: no ε below this holds at `delta`.
+    rho_lower, mu_lower: no ρ and no μ below these hold, beside the δ that the claim states with its ρ or μ.
+    trials: the events behind it; each is a point of the trade-off curve that an adversary is known to reach.
+    violated: whether one of them is out of reach under the claim.
+    witness: the event that shows the greatest ε, or that breaks the claim; None if nothing was shown.
+    samples: how many outputs were drawn, over both inputs.
+    note: what else the user should know.
+    """
+
+    claim: Loss
+    delta: float
+    claimed: float
+    epsilon_lower: float
+    rho_lower: float
+    mu_lower: float
+    trials: tuple[Trial, ...]
+    violated: bool
+    witness: Witness | None
+    samples: int
+    confidence: float
+    note: str | None = None
+
+    @property
+    def tradeoff(self) -> list[tuple[float, float]]:
+        """Points (type I error, type II error) that an adversary is certified to reach, by increasing type I error."""
+        return sorted(trial.errors for trial in self.trials)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in plain words."""
+        at = f" at delta {self.delta:g}" if self.delta else ""
+        found = f"epsilon is at least {_down(self.epsilon_lower)}{at}"
+        claim = f"the claim, {in_words(self.claim)},"
+        sure = f"with confidence {self.confidence:g}, from {self.samples:,} outputs"
+        if not self.violated:
+            says = "" if math.isinf(self.claimed) else f" allows {self.claimed:.4g}{at} and"
+            told = f"Not refuted: {claim}{says} was not shown to be exceeded; {found}, {sure}. That proves no privacy."
+        else:
+            seen = f" The event: {self.witness.sentence}." if self.witness else ""
+            told = f"VIOLATED: {claim} does not hold; {found}, where it allows {self.claimed:.4g}, {sure}.{seen}"
+        return told if self.note is None else f"{told} {self.note}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The verdict as plain JSON; infinities are null. The inputs are left out."""
+        witness = self.witness
+        return {
+            "violated": self.violated,
+            "claim": to_json(self.claim),
+            "delta": self.delta,
+            "claimed": _finite(self.claimed),
+            "epsilon_lower": self.epsilon_lower,
+            "rho_lower": self.rho_lower,
+            "mu_lower": self.mu_lower,
+            "tradeoff": [list(point) for point in self.tradeoff],
+            "confidence": self.confidence,
+            "samples": self.samples,
+            "witness": None
+            if witness is None
+            else {"event": witness.event, "pair": witness.pair, "hits": list(witness.hits), "of": list(witness.of)},
+            "sentence": self.sentence,
+        }
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _down(number: float) -> str:
+    return f"{math.floor(number * 1e4) / 1e4:.4f}"
