@@ -46,9 +46,7 @@ class Bins:
     def text(self, chosen: NDArray[np.bool_], texts: tuple[str, ...] | None = None) -> str:
         """In words, which values the chosen places hold."""
         if texts is not None:
-            said = [texts[int(value)] for value in self.atoms[chosen[: len(self.atoms)]]]
-            others = ["anything else"] * bool(chosen[-1] or chosen[len(self.atoms) : -1].any())
-            return "is " + _listed([*said, *others])
+            return "is " + _listed([texts[int(value)] for value in self.atoms[chosen[: len(self.atoms)]]])
         said = [f"{value:.12g}" for value in self.atoms[chosen[: len(self.atoms)]]]
         if len(said) > 2:
             said = _runs(self.atoms, chosen[: len(self.atoms)])
@@ -56,11 +54,14 @@ class Bins:
         return "is " + _listed([*said, *ranges, *(["no number"] * bool(chosen[-1]))])
 
 
-def fitted(values: Floats) -> Bins:
-    """Places that suit these values: all of them if they are few, else the frequent ones, and ranges for the rest."""
+def fitted(values: Floats, *, codes: bool = False) -> Bins:
+    """Places that suit these values: all of them if they are few, else the frequent ones, and ranges for the rest.
+
+    If the values are `codes`, which have no order, each of them gets a place.
+    """
     known = values[~np.isnan(values)]
     distinct, counts = np.unique(known, return_counts=True)
-    if len(distinct) <= _FEW_VALUES:
+    if codes or len(distinct) <= _FEW_VALUES:
         return Bins(distinct, np.empty(0))
     frequent = counts >= max(8, known.size // 500)
     if frequent.all() and len(distinct) <= _MOST_ATOMS:

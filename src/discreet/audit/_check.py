@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from discreet.audit._binomial import at_least, at_most
 from discreet.audit._claim import Claim, claim_of
-from discreet.audit._columns import columns_of
 from discreet.audit._events import Aim, Event, learn
 from discreet.audit._proof import epsilon_shown, mu_shown, rho_shown
 from discreet.audit._subject import Draws, subject
@@ -28,12 +27,13 @@ _MOST_PAIRS = 1_000
 _IN_FINAL = 2
 _IN_BETWEEN = 4
 _FIRST_ROUND = 1_000
+_ENOUGH_TO_LEARN = 200_000
 _CHUNK = 1 << 17
 
 Pair = tuple[Any, Any]
 
 
-def check(
+def check(  # noqa: PLR0913 (all but the first three by keyword)
     mechanism: Any,
     pairs: Iterable[Pair],
     claim: Loss,
@@ -128,8 +128,10 @@ def _rounds(samples: int, pairs: int, *, sequential: bool) -> list[_Round]:
             left, size = left - now, 2 * size
         return found
     if pairs == 1:
-        return [_Round(samples // 4, tests=False, pairs=1), _Round(samples - samples // 4, tests=True, pairs=1)]
-    first, second = max(samples // 10, 100 * pairs), samples // 8
+        first = min(samples // 4, _ENOUGH_TO_LEARN)
+        return [_Round(first, tests=False, pairs=1), _Round(samples - first, tests=True, pairs=1)]
+    first = max(min(samples // 10, _ENOUGH_TO_LEARN), 100 * pairs)
+    second = min(samples // 8, _ENOUGH_TO_LEARN)
     return [
         _Round(first, tests=False, pairs=pairs),
         _Round(second, tests=False, pairs=_IN_BETWEEN),
@@ -154,7 +156,9 @@ class _Audit:
             sizes = _shared(each.size, 2 * len(taking_part))
             events = sum(len(pool.events) for pool in taking_part)
             for pool in taking_part:
-                self._take(pool, (next(sizes), next(sizes)), doubt / (2 * tests * events) if each.tests else None)
+                self._take(
+                    pool, (next(sizes), next(sizes)), doubt / (2 * tests * max(events, 1)) if each.tests else None
+                )
                 if progress is not None:
                     progress(self.samples, total)
             if any(self.claim.refuted_by(seen.trial.likelier, seen.trial.rarer) for seen in self.witnesses):
@@ -206,7 +210,8 @@ class _Audit:
             p, q = seen.trial.likelier, seen.trial.rarer
             return claim.refuted_by(p, q), float(epsilon_shown(p, q, claim.delta))
 
-        best = max(self.witnesses, key=shown)
+        best = max(self.witnesses, key=shown, default=None)
+        found = (False, 0.0) if best is None else shown(best)
         note = None
         if self.errors:
             note = f"Every output was an error, such as {min(self.errors)[:200]!r}: is that what you meant to audit?"
@@ -214,12 +219,12 @@ class _Audit:
             claim=claim.loss,
             delta=claim.delta,
             claimed=claim.epsilon,
-            epsilon_lower=max(shown(seen)[1] for seen in self.witnesses),
-            rho_lower=max(float(rho_shown(trial.likelier, trial.rarer, claim.beside)) for trial in trials),
-            mu_lower=max(float(mu_shown(trial.likelier, trial.rarer, claim.beside)) for trial in trials),
+            epsilon_lower=max((shown(seen)[1] for seen in self.witnesses), default=0.0),
+            rho_lower=max((float(rho_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
+            mu_lower=max((float(mu_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
             trials=trials,
-            violated=shown(best)[0],
-            witness=best if max(shown(best)) > 0 else None,
+            violated=found[0],
+            witness=best if any(found) else None,
             samples=self.samples,
             confidence=confidence,
             note=note,
@@ -248,8 +253,8 @@ def _shared(size: int, parts: int) -> Iterator[int]:
 
 
 def _counts(outputs: Sequence[Any], events: Sequence[Event]) -> NDArray[np.int64]:
-    columns = columns_of(outputs)
-    return np.array([np.count_nonzero(event.holds(columns)) for event in events], dtype=np.int64)
+    columns = {reader: reader.read(outputs) for reader in {event.reader for event in events}}
+    return np.array([np.count_nonzero(event.holds(columns[event.reader])) for event in events], dtype=np.int64)
 
 
 def _tested(pool: _Pool, event: Event, hits: tuple[int, int], of: tuple[int, int], alarm: float) -> Witness:

@@ -1,4 +1,4 @@
-"""Many outputs side by side: a column for each plain value in them, and the rows of numbers that belong together."""
+"""Many outputs side by side: a column for each plain value in them, and the numbers that belong together."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from discreet.audit._leaves import leaves
 
-__all__ = ["Columns", "columns_of"]
+__all__ = ["Columns", "Floats", "Reader", "reader_for"]
 
 _MOST_COLUMNS = 1_000
 
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """What `size` outputs hold.
 
@@ -48,56 +48,98 @@ class Columns:
         return [None] * self.size if found is None else found
 
 
-def columns_of(outputs: Sequence[Any]) -> Columns:
-    """Take the outputs apart, quickly where all are numbers or lists of as many numbers.
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How outputs are taken apart. What it makes of one output never depends on the others, so that events do not.
 
-    >>> found = columns_of([[1, 2], [3, 4]])
-    >>> found.families, found.number("output[1]").tolist()
-    ({'output': ('output[0]', 'output[1]')}, [2.0, 4.0])
+    plain: the type of the outputs, if they are numbers of one type or lists of numbers of one type: these are read
+    quickly, and any other output as holding nothing. width: how long such lists are. names: the columns that are kept.
     """
-    matrix = _plain(outputs)
-    if matrix is None:
-        return _general(outputs)
-    if matrix.ndim == 1:
-        return Columns(len(matrix), {"output": matrix}, {}, {}, ())
-    names = tuple(f"output[{place}]" for place in range(matrix.shape[1]))
-    numbers = {name: np.ascontiguousarray(matrix[:, place]) for place, name in enumerate(names)}
-    rows = np.ascontiguousarray(matrix)
-    wholes = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel().tolist()
-    return Columns(len(matrix), numbers, {}, {"output": names}, wholes)
 
+    plain: tuple[type, type] | None
+    width: int | None
+    names: frozenset[str] | None
 
-def _plain(outputs: Sequence[Any]) -> Floats | None:
-    """A vector or a matrix of floats, where the outputs are numbers of one type, or equally long lists of them."""
-    if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf" and outputs.ndim in (1, 2):
-        return outputs.astype(np.float64) if outputs.ndim == 1 or outputs.shape[1] <= _MOST_COLUMNS else None
-    types = set(map(type, outputs))
-    if len(types) != 1:
-        return None
-    (kind,) = types
-    if issubclass(kind, bool | int | float | np.floating | np.integer):
-        return _floats(outputs, (len(outputs),))
-    if issubclass(kind, list | tuple) and len(lengths := set(map(len, outputs))) == 1:
-        (width,) = lengths
-        flat = list(chain.from_iterable(outputs))
-        inner = set(map(type, flat))
-        if 0 < width <= _MOST_COLUMNS and len(inner) == 1 and issubclass(inner.pop(), bool | int | float):
-            return _floats(flat, (len(outputs), width))
-    if kind is np.ndarray and len(shapes := {each.shape for each in outputs}) == 1:
-        (shape,) = shapes
-        if len(shape) == 1 and 0 < shape[0] <= _MOST_COLUMNS and all(each.dtype.kind in "biuf" for each in outputs):
+    def read(self, outputs: Sequence[Any]) -> Columns:
+        """The outputs as columns."""
+        if self.plain is None:
+            return _general(outputs, self.names)
+        matrix = self._matrix(outputs)
+        if matrix is None:
+            fits = np.array([_shape(output) == (self.plain, self.width) for output in outputs], dtype=bool)
+            matrix = np.full((len(outputs),) if self.width is None else (len(outputs), self.width), np.nan)
+            matrix[fits] = self._floats([output for output, fit in zip(outputs, fits.tolist(), strict=True) if fit])
+        if self.width is None:
+            return Columns(len(matrix), {"output": matrix}, {}, {}, ())
+        names = tuple(f"output[{place}]" for place in range(self.width))
+        rows = np.ascontiguousarray(matrix)
+        wholes: list[Hashable] = rows.view(np.dtype((np.void, rows.dtype.itemsize * self.width))).ravel().tolist()
+        numbers = {name: np.ascontiguousarray(matrix[:, place]) for place, name in enumerate(names)}
+        return Columns(len(matrix), numbers, {}, {"output": names}, wholes)
+
+    def _matrix(self, outputs: Sequence[Any]) -> Floats | None:
+        """All outputs at once, if all are as this reader expects."""
+        assert self.plain is not None
+        kind, inner = self.plain
+        if isinstance(outputs, np.ndarray) and outputs.dtype.kind in "biuf":
+            scalars = outputs.ndim == 1 and self.width is None and outputs.dtype.type is kind
+            rows = outputs.ndim == 2 and outputs.shape[1:] == (self.width,) and outputs.dtype.type is inner
+            return outputs.astype(np.float64) if scalars or (rows and kind is np.ndarray) else None
+        if set(map(type, outputs)) != {kind}:
+            return None
+        if self.width is None:
+            return self._floats(outputs)
+        if set(map(len, outputs)) != {self.width}:
+            return None
+        if kind is np.ndarray:
+            fits = {(each.ndim, each.dtype.type) for each in outputs} == {(1, inner)}
+        else:
+            fits = set(map(type, chain.from_iterable(outputs))) == {inner}
+        return self._floats(outputs) if fits else None
+
+    def _floats(self, outputs: Sequence[Any]) -> Floats:
+        shape = (len(outputs),) if self.width is None else (len(outputs), self.width)
+        if not len(outputs):
+            return np.empty(shape)
+        if self.width is not None and self.plain is not None and self.plain[0] is np.ndarray:
             return np.stack(list(outputs)).astype(np.float64)
-    return None
+        flat = outputs if self.width is None else list(chain.from_iterable(outputs))
+        try:
+            return np.asarray(flat, dtype=np.float64).reshape(shape)
+        except OverflowError:
+            return np.array([_float(value) for value in flat], dtype=np.float64).reshape(shape)
 
 
-def _floats(values: Any, shape: tuple[int, ...]) -> Floats | None:
-    try:
-        return np.asarray(values, dtype=np.float64).reshape(shape)
-    except (OverflowError, TypeError, ValueError):
-        return None
+def reader_for(outputs: Sequence[Any]) -> Reader:
+    """How to take outputs apart that are like these.
+
+    >>> found = reader_for([[1, 2], [3, 4]]).read([[5, 6], None])
+    >>> found.families, found.number("output[1]").tolist()
+    ({'output': ('output[0]', 'output[1]')}, [6.0, nan])
+    """
+    shapes = {_shape(output) for output in outputs}
+    if len(shapes) == 1:
+        ((plain, width),) = shapes
+        if plain is not None:
+            return Reader(plain, width, None)
+    return Reader(None, None, frozenset(_general(outputs, None).kinds))
 
 
-def _general(outputs: Sequence[Any]) -> Columns:
+def _shape(output: Any) -> tuple[tuple[type, type] | None, int | None]:
+    """Its type, that of the numbers in it, and its length if it is a list; None if it is not plain."""
+    kind = type(output)
+    if issubclass(kind, bool | int | float | np.bool_ | np.integer | np.floating):
+        return (kind, kind), None
+    if kind is np.ndarray and output.ndim == 1 and output.dtype.kind in "biuf" and 0 < len(output) <= _MOST_COLUMNS:
+        return (kind, output.dtype.type), len(output)
+    if kind in (list, tuple) and 0 < len(output) <= _MOST_COLUMNS:
+        inner = set(map(type, output))
+        if len(inner) == 1 and issubclass(found := inner.pop(), bool | int | float):
+            return (kind, found), len(output)
+    return None, None
+
+
+def _general(outputs: Sequence[Any], wanted: frozenset[str] | None) -> Columns:
     size = len(outputs)
     numbers: dict[str, Floats] = {}
     kinds: dict[str, list[Hashable]] = {}
@@ -108,9 +150,9 @@ def _general(outputs: Sequence[Any]) -> Columns:
         for within, key, value in leaves(output):
             name = within + key
             kind, number = _read(value)
-            seen.append((name, kind, number if number == number else "nan"))  # noqa: PLR0124
+            seen.append((name, kind, "nan" if number is not None and math.isnan(number) else number))
             if name not in kinds:
-                if len(kinds) >= _MOST_COLUMNS:
+                if len(kinds) >= _MOST_COLUMNS if wanted is None else name not in wanted:
                     continue
                 kinds[name] = [None] * size
             kinds[name][row] = kind
@@ -126,10 +168,12 @@ def _general(outputs: Sequence[Any]) -> Columns:
 
 
 def _read(value: object) -> tuple[Hashable, float | None]:
-    """What a plain value is, and the number that it is if it is one."""
-    if isinstance(value, Number | np.generic) and not isinstance(value, str | bytes | complex):
+    """What a plain value is, and the number that it is, or reads as, if it is one."""
+    if isinstance(value, str):
+        return value, _float(value) if len(value) < 40 else None
+    if isinstance(value, Number | np.generic) and not isinstance(value, bytes | complex | np.complexfloating):
         return type(value).__name__, _float(value)
-    return value if isinstance(value, str | bytes) else repr(value), None
+    return value if isinstance(value, bytes) else repr(value), None
 
 
 def _float(value: Any) -> float | None:

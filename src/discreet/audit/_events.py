@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.audit._binomial import at_least, at_most
 from discreet.audit._bins import Bins, fitted
-from discreet.audit._columns import Columns, Floats, columns_of
+from discreet.audit._columns import Columns, Floats, Reader, reader_for
 from discreet.audit._features import Feature, features_of
 from discreet.audit._scores import Score, fit_score
 
@@ -33,6 +33,7 @@ class Event:
     """A set of outputs. `on_second`: whether it is likelier on the second input of the pair. `promise`: see `Aim`."""
 
     text: str
+    reader: Reader
     holds: Callable[[Columns], NDArray[np.bool_]]
     on_second: bool
     promise: float
@@ -40,9 +41,11 @@ class Event:
 
 def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list[Event]:
     """For each aim, one or two events that promise most, among those of single features and of a score of them all."""
-    features = features_of(columns_of([*one[:_TO_LOOK_AT], *other[:_TO_LOOK_AT]]))
+    looked_at = [*one[:_TO_LOOK_AT], *other[:_TO_LOOK_AT]]
+    reader = reader_for(looked_at)
+    features = features_of(reader.read(looked_at))
     most = max(_MOST_CELLS // (2 * max(len(features), 1)), _TO_LOOK_AT)
-    pooled = columns_of([*one[:most], *other[:most]])
+    pooled = reader.read([*one[:most], *other[:most]])
     is_other = np.arange(pooled.size) >= min(len(one), most)
     computed = _computed(pooled, features)
     wanted = [(aim, doubt) for aim in aims for doubt in _DOUBTS]
@@ -61,7 +64,7 @@ def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list
             promise, on_second, found = _best_set(fresh, orders, aim, doubt)
             held, chosen = best[i], found & met
             if held is None or promise > held.promise:
-                best[i] = Event(_text(scored, bins, chosen), _holds(scored, bins, chosen), on_second, promise)
+                best[i] = Event(_text(scored, bins, chosen), reader, _holds(scored, bins, chosen), on_second, promise)
 
     for feature, (bins, places) in zip(features, computed, strict=True):
         offer(feature, bins, places)
@@ -77,7 +80,7 @@ def _computed(pooled: Columns, features: Sequence[Feature]) -> list[tuple[Bins, 
     found: list[tuple[Bins, NDArray[np.intp]]] = []
     for feature in features:
         values = feature.compute(pooled)
-        bins = fitted(values)
+        bins = fitted(values, codes=feature.texts is not None)
         found.append((bins, bins.places(values)))
     return found
 

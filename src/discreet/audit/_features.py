@@ -17,6 +17,7 @@ _MOST_FEATURES = 400
 _MOST_MEMBERS = 64
 _ALL_PAIRS = 8
 _MOST_TEXTS = 2_000
+_FREQUENT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +76,19 @@ def _named(
     read: Callable[[Columns], Sequence[Hashable]],
     text: Callable[[Hashable], str] = lambda value: "absent" if value is None else str(value),
 ) -> list[Feature]:
-    """A feature of things that are no numbers: the most frequent ones get a code, the others NaN."""
+    """A feature of things that are no numbers: what is frequent here gets a code, and all else the code 0."""
     counts: dict[Hashable, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1
-    if len(counts) < 2 or len(counts) > len(values) // 2:
+    frequent = [value for value in sorted(counts, key=counts.__getitem__, reverse=True) if counts[value] >= _FREQUENT]
+    if not frequent or len(counts) < 2:
         return []
-    frequent = sorted(counts, key=counts.__getitem__, reverse=True)[:_MOST_TEXTS]
-    codes = {value: float(code) for code, value in enumerate(frequent)}
+    codes = {value: code for code, value in enumerate(frequent[:_MOST_TEXTS], start=1)}
 
     def compute(columns: Columns) -> Floats:
-        return np.array([codes.get(value, np.nan) for value in read(columns)], dtype=np.float64)
+        return np.array([codes.get(value, 0) for value in read(columns)], dtype=np.float64)
 
-    return [Feature(name, compute, tuple(map(text, frequent)))]
+    return [Feature(name, compute, ("anything else", *map(text, codes)))]
 
 
 def _text_of_whole(value: Hashable) -> str:

@@ -28,7 +28,8 @@ def leaves(output: object, within: str = "", name: str = "output") -> Iterator[L
         return
     whole = within + name
     if isinstance(output, BaseException):
-        yield whole, " error", f"{type(output).__name__}: {output}"
+        yield whole, " error", type(output).__name__
+        yield whole, " error text", f"{type(output).__name__}: {output}"
     elif isinstance(output, bytes | bytearray):
         yield within, name, bytes(output)
     elif isinstance(output, Mapping):
