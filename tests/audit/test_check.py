@@ -231,3 +231,12 @@ def test_bad_input(arguments: dict[str, Any], message: str) -> None:
     usual = {"mechanism": m.DiscreteLaplace(1), "pairs": [(0, 1)], "claim": dp.pure(1), "samples": 400}
     with pytest.raises(dp.ParameterError, match=message):
         check(**{**usual, **arguments})
+
+
+def test_the_curve_of_gaussian_noise_is_traced_and_never_crossed() -> None:
+    """All points lie on or above the true curve (at 1 − 1e-9), and close to it all the way."""
+    verdict = check(noisy(m.Gaussian(1)), [(0, 1)], dp.mu(1), samples=200_000, confidence=SURE)
+    for alpha, beta in verdict.tradeoff:
+        assert dp.mu(1).tradeoff(alpha) <= beta <= dp.mu(1).tradeoff(alpha) + 0.05
+    assert len(verdict.tradeoff) >= 6
+    assert 0.9 * verdict.claimed < verdict.gaussian_epsilon <= verdict.claimed

@@ -29,6 +29,7 @@ _IN_BETWEEN = 4
 _FIRST_ROUND = 1_000
 _ENOUGH_TO_LEARN = 200_000
 _CHUNK = 1 << 17
+_FOR_CURVE = 0.1
 
 Pair = tuple[Any, Any]
 
@@ -146,24 +147,24 @@ class _Audit:
         self.draws, self.claim, self.aims = draws, claim, aims
         self.pools = [_Pool(place, pair) for place, pair in enumerate(pairs)]
         self.witnesses: list[Witness] = []
+        self.curve: tuple[Trial, ...] = ()
         self.samples = 0
         self.errors: set[str] | None = set()
 
     def run(self, rounds: Sequence[_Round], doubt: float, progress: Callable[[int, int], object] | None) -> None:
         total, tests = sum(each.size for each in rounds), sum(each.tests for each in rounds)
         for number, each in enumerate(rounds):
+            last = number == len(rounds) - 1
             taking_part = self._best(each.pairs)
             sizes = _shared(each.size, 2 * len(taking_part))
-            events = sum(len(pool.events) for pool in taking_part)
+            alarms = _alarms(doubt / tests, [event for pool in taking_part for event in pool.events])
             for pool in taking_part:
-                self._take(
-                    pool, (next(sizes), next(sizes)), doubt / (2 * tests * max(events, 1)) if each.tests else None
-                )
+                self._take(pool, (next(sizes), next(sizes)), alarms if each.tests else None, keep=not last)
                 if progress is not None:
                     progress(self.samples, total)
             if any(self.claim.refuted_by(seen.trial.likelier, seen.trial.rarer) for seen in self.witnesses):
                 return
-            if number < len(rounds) - 1:
+            if not last:
                 for pool in taking_part:
                     pool.learn(self.aims)
 
@@ -173,24 +174,30 @@ class _Audit:
 
         return sorted(self.pools, key=promise, reverse=True)[:count]
 
-    def _take(self, pool: _Pool, sizes: tuple[int, int], alarm: float | None) -> None:
-        """Draw, and if `alarm` is a number, bound the probability of each event, wrong with that doubt on each side."""
-        hits = np.zeros((2, len(pool.events)), dtype=np.int64)
+    def _take(self, pool: _Pool, sizes: tuple[int, int], alarms: tuple[float, float] | None, *, keep: bool) -> None:
+        """Draw; if there are `alarms`, bound the probabilities of the events; `keep` what is drawn to learn from it."""
+        hits = [np.zeros((2, 1 + len(event.others)), dtype=np.int64) for event in pool.events]
         for world, size in enumerate(sizes):
             for chunk in _shared(size, math.ceil(size / _CHUNK)):
                 outputs = self.draws.draw(pool.pair[world], chunk)
                 if len(outputs) != chunk:
                     raise ParameterError(f"draw(data, {chunk}) returned {len(outputs)} outputs; it must return {chunk}")
-                pool.drawn[world].append(outputs)
                 self._note_errors(outputs)
-                if alarm is not None:
-                    hits[world] += _counts(outputs, pool.events)
+                if keep:
+                    pool.drawn[world].append(outputs)
+                if alarms is not None:
+                    read = {reader: reader.read(outputs) for reader in {event.reader for event in pool.events}}
+                    for event, counted in zip(pool.events, hits, strict=True):
+                        counted[world] += event.hits(read[event.reader])
         self.samples += sum(sizes)
-        if alarm is not None:
-            self.witnesses += [
-                _tested(pool, event, (int(seen[0]), int(seen[1])), sizes, alarm)
-                for event, seen in zip(pool.events, hits.T, strict=True)
-            ]
+        for event, counted in zip(pool.events, hits, strict=True):
+            if alarms is not None:
+                found = _trials(event, counted, sizes, alarms)
+                seen = int(counted[0, 0]), int(counted[1, 0])
+                self.witnesses.append(
+                    Witness(event.text, pool.place, pool.pair, event.on_second, seen, sizes, found[0])
+                )
+                self.curve += found[1:]
 
     def _note_errors(self, outputs: Sequence[Any]) -> None:
         if self.errors is None or isinstance(outputs, np.ndarray):
@@ -204,7 +211,7 @@ class _Audit:
 
     def verdict(self, confidence: float) -> Verdict:
         claim = self.claim
-        trials = tuple(seen.trial for seen in self.witnesses)
+        trials = (*(seen.trial for seen in self.witnesses), *self.curve)
 
         def shown(seen: Witness) -> tuple[bool, float]:
             p, q = seen.trial.likelier, seen.trial.rarer
@@ -252,13 +259,19 @@ def _shared(size: int, parts: int) -> Iterator[int]:
     return (size // parts + (place < size % parts) for place in range(parts))
 
 
-def _counts(outputs: Sequence[Any], events: Sequence[Event]) -> NDArray[np.int64]:
-    columns = {reader: reader.read(outputs) for reader in {event.reader for event in events}}
-    return np.array([np.count_nonzero(event.holds(columns[event.reader])) for event in events], dtype=np.int64)
+def _alarms(doubt: float, events: Sequence[Event]) -> tuple[float, float]:
+    """The doubt on either side of each event, and of each of its other cuts, so that all together has `doubt`."""
+    others = sum(len(event.others) for event in events)
+    return doubt * (1 - _FOR_CURVE) / (2 * max(len(events), 1)), doubt * _FOR_CURVE / (2 * max(others, 1))
 
 
-def _tested(pool: _Pool, event: Event, hits: tuple[int, int], of: tuple[int, int], alarm: float) -> Witness:
+def _trials(
+    event: Event, hits: NDArray[np.int64], of: tuple[int, int], alarms: tuple[float, float]
+) -> tuple[Trial, ...]:
+    """The limits of the event, and of its other cuts."""
     likelier, rarer = (1, 0) if event.on_second else (0, 1)
-    p = float(at_least(hits[likelier], of[likelier], alarm))
-    q = float(at_most(hits[rarer], of[rarer], alarm))
-    return Witness(event.text, pool.place, pool.pair, event.on_second, hits, of, Trial(p, q))
+    alarm = [alarms[0]] + [alarms[1]] * len(event.others)
+    return tuple(
+        Trial(float(at_least(p, of[likelier], each)), float(at_most(q, of[rarer], each)))
+        for p, q, each in zip(hits[likelier].tolist(), hits[rarer].tolist(), alarm, strict=True)
+    )

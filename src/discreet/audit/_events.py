@@ -28,15 +28,30 @@ _DOUBTS = (1e-2, 1e-4)
 """What doubt the limits leave that events are ranked by. Much favours what is rare, and little what is sure."""
 
 
+_SHARES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99)
+"""How much of the outputs the other sets of an event hold, on average over the two inputs."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """A set of outputs. `on_second`: whether it is likelier on the second input of the pair. `promise`: see `Aim`."""
+    """A set of outputs: those of a rank below `cut`.
+
+    on_second: whether it is likelier on the second input of the pair. promise: see `Aim`. others: cuts that make
+    smaller and larger sets of the same kind, as points of the trade-off curve.
+    """
 
     text: str
     reader: Reader
-    holds: Callable[[Columns], NDArray[np.bool_]]
+    rank: Callable[[Columns], NDArray[np.intp]]
+    cut: int
+    others: tuple[int, ...]
     on_second: bool
     promise: float
+
+    def hits(self, outputs: Columns) -> NDArray[np.int64]:
+        """How many outputs are in the set, and in each of the other ones."""
+        below = np.cumsum(np.bincount(self.rank(outputs)))
+        return np.array([below[min(cut, len(below)) - 1] for cut in (self.cut, *self.others)], dtype=np.int64)
 
 
 def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list[Event]:
@@ -59,12 +74,11 @@ def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list
             for rows in (learning, ~learning)
         )
         orders = [_by_likelihood(learned)] if scored.texts is not None else [bins.by_value, _by_likelihood(learned)]
-        met = (learned + fresh).any(axis=0)
         for i, (aim, doubt) in enumerate(wanted):
-            promise, on_second, found = _best_set(fresh, orders, aim, doubt)
-            held, chosen = best[i], found & met
-            if held is None or promise > held.promise:
-                best[i] = Event(_text(scored, bins, chosen), reader, _holds(scored, bins, chosen), on_second, promise)
+            found = _best_set(fresh, orders, aim, doubt)
+            held = best[i]
+            if held is None or found.promise > held.promise:
+                best[i] = _event(scored, bins, reader, found, learned + fresh)
 
     for feature, (bins, places) in zip(features, computed, strict=True):
         offer(feature, bins, places)
@@ -85,12 +99,36 @@ def _computed(pooled: Columns, features: Sequence[Feature]) -> list[tuple[Bins, 
     return found
 
 
-def _text(scored: Feature | Score, bins: Bins, chosen: NDArray[np.bool_]) -> str:
-    return f"{scored.name} {bins.text(chosen, scored.texts)}"
+@dataclass(frozen=True, slots=True, eq=False)
+class _Best:
+    """The first `cut` places of an order, likelier on the second input or on the first, and what they promise."""
+
+    promise: float
+    on_second: bool
+    order: NDArray[np.intp]
+    cut: int
 
 
-def _holds(scored: Feature | Score, bins: Bins, chosen: NDArray[np.bool_]) -> Callable[[Columns], NDArray[np.bool_]]:
-    return lambda columns: chosen[bins.places(scored.compute(columns))]
+def _event(scored: Feature | Score, bins: Bins, reader: Reader, found: _Best, seen: NDArray[np.int64]) -> Event:
+    """The event of the best set, with the places that were never met moved to the end of the order, outside it."""
+    met = np.asarray(seen.any(axis=0))[found.order]
+    order = np.concatenate([found.order[met], found.order[~met]])
+    cut = max(1, int(met[: found.cut].sum()))
+    ranks = np.empty(bins.count, dtype=np.intp)
+    ranks[order] = np.arange(bins.count)
+    chosen = np.zeros(bins.count, dtype=bool)
+    chosen[order[:cut]] = True
+    shares = np.cumsum((seen / np.maximum(seen.sum(axis=1, keepdims=True), 1)).sum(axis=0)[order]) / 2
+    others = {int(each) + 1 for each in np.searchsorted(shares, _SHARES)} - {cut}
+    return Event(
+        text=f"{scored.name} {bins.text(chosen, scored.texts)}",
+        reader=reader,
+        rank=lambda columns: ranks[bins.places(scored.compute(columns))],
+        cut=cut,
+        others=tuple(sorted(each for each in others if each < int(met.sum()))),
+        on_second=found.on_second,
+        promise=found.promise,
+    )
 
 
 def _by_likelihood(seen: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -100,20 +138,16 @@ def _by_likelihood(seen: NDArray[np.int64]) -> NDArray[np.intp]:
     return np.argsort(-ratio, kind="stable")
 
 
-def _best_set(
-    seen: NDArray[np.int64], orders: Sequence[NDArray[np.intp]], aim: Aim, doubt: float
-) -> tuple[float, bool, NDArray[np.bool_]]:
+def _best_set(seen: NDArray[np.int64], orders: Sequence[NDArray[np.intp]], aim: Aim, doubt: float) -> _Best:
     """Among the first so many places in an order, and the last so many, those that promise most on either input."""
-    totals = seen.sum(axis=1, keepdims=True)
-    best, chosen = (-math.inf, False), np.zeros(seen.shape[1], dtype=bool)
-    for order in orders:
-        first = np.cumsum(seen[:, order], axis=1)
-        for hits, of_last in ((first, False), (totals - first, True)):
-            low, high = (limit(hits, np.maximum(totals, 1), doubt) for limit in (at_least, at_most))
-            for on_second in (False, True):
-                found = aim(low[int(on_second)], high[int(not on_second)])
-                at = int(np.argmax(found))
-                if found[at] > best[0]:
-                    best, chosen = (float(found[at]), on_second), np.zeros(seen.shape[1], dtype=bool)
-                    chosen[order[at + 1 :] if of_last else order[: at + 1]] = True
-    return best[0], best[1], chosen
+    totals = np.maximum(seen.sum(axis=1, keepdims=True), 1)
+    best = _Best(-math.inf, on_second=False, order=orders[0], cut=1)
+    for order in (each[::step] for each in orders for step in (1, -1)):
+        hits = np.cumsum(seen[:, order], axis=1)
+        low, high = (limit(hits, totals, doubt) for limit in (at_least, at_most))
+        for on_second in (False, True):
+            found = aim(low[int(on_second)], high[int(not on_second)])
+            at = int(np.argmax(found))
+            if found[at] > best.promise:
+                best = _Best(float(found[at]), on_second, order, at + 1)
+    return best
