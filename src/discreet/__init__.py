@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import advice, explain, mechanisms, noise, privacy, sensitivity
+    from discreet import advice, audit, explain, mechanisms, noise, privacy, sensitivity
     from discreet.advice import Recommendation, recommend
     from discreet.errors import (
         BudgetExceeded,
@@ -64,6 +64,7 @@ __all__ = [
     "Unit",
     "advice",
     "approx",
+    "audit",
     "bounded_range",
     "connect",
     "discrete_gaussian",
@@ -120,7 +121,7 @@ _HOMES = {
     "query": ("Plan", "Release"),
     "session": ("Session", "connect"),
 }
-_MODULES = ("advice", "explain", "mechanisms", "noise", "privacy", "sensitivity")
+_MODULES = ("advice", "audit", "explain", "mechanisms", "noise", "privacy", "sensitivity")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

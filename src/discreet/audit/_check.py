@@ -76,6 +76,7 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     Raises `ParameterError` for a claim that is no loss, for too few samples, and for pairs that are none.
     Source: Jagielski, Ullman and Oprea 2020, section 4; Bichsel, Steffen, Bogunovic and Vechev 2021 (learned events).
 
+    >>> from discreet.audit import batched
     >>> from discreet.mechanisms import DiscreteLaplace
     >>> from discreet.privacy import pure
     >>> half = batched(lambda count, size: DiscreteLaplace("1/2").release([count] * size))
