@@ -1,7 +1,23 @@
 """Attacks on privacy claims: what a mechanism is shown to leak, beside what it says it does."""
 
+from discreet.audit._canaries import Canaries, audit_training
 from discreet.audit._check import check
+from discreet.audit._one_run import one_run
+from discreet.audit._one_run_verdict import Guesses, OneRunVerdict
 from discreet.audit._subject import Batched, Draws, batched
 from discreet.audit._verdict import Trial, Verdict, Witness
 
-__all__ = ["Batched", "Draws", "Trial", "Verdict", "Witness", "batched", "check"]
+__all__ = [
+    "Batched",
+    "Canaries",
+    "Draws",
+    "Guesses",
+    "OneRunVerdict",
+    "Trial",
+    "Verdict",
+    "Witness",
+    "audit_training",
+    "batched",
+    "check",
+    "one_run",
+]

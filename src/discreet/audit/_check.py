@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit._binomial import at_least, at_most
-from discreet.audit._claim import Claim, claim_of
+from discreet.audit._claim import Claim, claim_of, doubt_of
 from discreet.audit._events import Aim, Event, learn
 from discreet.audit._proof import epsilon_shown, mu_shown, rho_shown
 from discreet.audit._subject import Draws, subject
 from discreet.audit._verdict import Trial, Verdict, Witness
 from discreet.errors import ParameterError
 from discreet.privacy import Loss
-from discreet.rational import Number, rational
+from discreet.rational import Number
 
 __all__ = ["check"]
 
@@ -86,9 +86,7 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     """
     asked = claim_of(claim, delta)
     audit = _Audit(subject(mechanism), asked, _checked(pairs), _aims(asked))
-    doubt = 1 - float(rational(confidence, "confidence"))
-    if not 0 < doubt < 1:
-        raise ParameterError(f"confidence must be above 0 and below 1, got {confidence!r}")
+    doubt = doubt_of(confidence)
     audit.run(_rounds(samples, len(audit.pools), sequential=sequential), doubt, progress)
     return audit.verdict(1 - doubt)
 

@@ -13,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, as_approx, as_rho, budget_of, in_currency, tradeoff_curve
 from discreet.rational import Number, rational
 
-__all__ = ["Claim", "claim_of"]
+__all__ = ["Claim", "claim_of", "doubt_of", "told_at"]
 
 _USUAL_DELTA = Fraction(1, 10**6)
 _ERRORS = np.concatenate([np.geomspace(1e-6, 0.1, 16), np.linspace(0.15, 1.0, 18)])
@@ -68,21 +68,34 @@ class Claim:
 
 
 def claim_of(loss: Loss, delta: Number | None) -> Claim:
-    """The claim at a δ: the given one, or that of basic composition, or 1e-6 for losses that have no ε so.
+    """The claim, with its ε at the δ of `told_at`. Raises `ParameterError` as that does."""
+    at, epsilon = told_at(loss, delta)
+    stated = _stated(loss)
+    curve = None
+    if stated is None and not isinstance(loss, Pure | Approx):
+        curve = np.array([least for _, least in tradeoff_curve(loss, _ERRORS.tolist())])
+    return Claim(loss, at, epsilon, float(_beside(loss)), stated, curve)
+
+
+def told_at(loss: Loss, delta: Number | None) -> tuple[float, float]:
+    """Where ε is told, and ε there: at the given δ, or that of basic composition, or 1e-6 where that has none.
 
     Raises `ParameterError` if `loss` is none, or δ is not in [0, 1).
     """
     if not isinstance(loss, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"a claim is a loss, such as dp.pure(1) or dp.rho(0.5), got {type(loss).__name__}")
-    beside = _beside(loss)
     pair = as_approx(loss)
-    usual = beside + _USUAL_DELTA if pair is None else pair[1]
+    usual = _beside(loss) + _USUAL_DELTA if pair is None else pair[1]
     at = usual if delta is None else rational(delta, "delta")
-    stated = _stated(loss)
-    curve = None
-    if stated is None and not isinstance(loss, Pure | Approx):
-        curve = np.array([least for _, least in tradeoff_curve(loss, _ERRORS.tolist())])
-    return Claim(loss, float(at), loss.epsilon(at), float(beside), stated, curve)
+    return float(at), loss.epsilon(at)
+
+
+def doubt_of(confidence: Number) -> float:
+    """1 − confidence; raises `ParameterError` unless it is above 0 and below 1."""
+    doubt = 1 - float(rational(confidence, "confidence"))
+    if not 0 < doubt < 1:
+        raise ParameterError(f"confidence must be above 0 and below 1, got {confidence!r}")
+    return doubt
 
 
 def _stated(loss: Loss) -> Rho | Mu | None:
