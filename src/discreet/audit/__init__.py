@@ -2,15 +2,20 @@
 
 from discreet.audit._canaries import Canaries, audit_training
 from discreet.audit._check import check
+from discreet.audit._finding import Finding, Findings
 from discreet.audit._one_run import one_run
 from discreet.audit._one_run_verdict import Guesses, OneRunVerdict
+from discreet.audit._probe import PROBES, probe
 from discreet.audit._subject import Batched, Draws, batched
 from discreet.audit._verdict import Trial, Verdict, Witness
 
 __all__ = [
+    "PROBES",
     "Batched",
     "Canaries",
     "Draws",
+    "Finding",
+    "Findings",
     "Guesses",
     "OneRunVerdict",
     "Trial",
@@ -20,4 +25,5 @@ __all__ = [
     "batched",
     "check",
     "one_run",
+    "probe",
 ]
