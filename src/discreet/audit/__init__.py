@@ -2,6 +2,9 @@
 
 from discreet.audit._canaries import Canaries, audit_training
 from discreet.audit._check import check
+from discreet.audit._enumeration import Draw, Program, law_of
+from discreet.audit._exact import ExactVerdict, exact
+from discreet.audit._exact_law import Law, Probability
 from discreet.audit._finding import Finding, Findings
 from discreet.audit._one_run import one_run
 from discreet.audit._one_run_verdict import Guesses, OneRunVerdict
@@ -13,17 +16,24 @@ __all__ = [
     "PROBES",
     "Batched",
     "Canaries",
+    "Draw",
     "Draws",
+    "ExactVerdict",
     "Finding",
     "Findings",
     "Guesses",
+    "Law",
     "OneRunVerdict",
+    "Probability",
+    "Program",
     "Trial",
     "Verdict",
     "Witness",
     "audit_training",
     "batched",
     "check",
+    "exact",
+    "law_of",
     "one_run",
     "probe",
 ]

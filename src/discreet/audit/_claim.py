@@ -74,10 +74,10 @@ def claim_of(loss: Loss, delta: Number | None) -> Claim:
     curve = None
     if stated is None and not isinstance(loss, Pure | Approx):
         curve = np.array([least for _, least in tradeoff_curve(loss, _ERRORS.tolist())])
-    return Claim(loss, at, epsilon, float(_beside(loss)), stated, curve)
+    return Claim(loss, float(at), epsilon, float(_beside(loss)), stated, curve)
 
 
-def told_at(loss: Loss, delta: Number | None) -> tuple[float, float]:
+def told_at(loss: Loss, delta: Number | None) -> tuple[Fraction, float]:
     """Where ε is told, and ε there: at the given δ, or that of basic composition, or 1e-6 where that has none.
 
     Raises `ParameterError` if `loss` is none, or δ is not in [0, 1).
@@ -87,7 +87,7 @@ def told_at(loss: Loss, delta: Number | None) -> tuple[float, float]:
     pair = as_approx(loss)
     usual = _beside(loss) + _USUAL_DELTA if pair is None else pair[1]
     at = usual if delta is None else rational(delta, "delta")
-    return float(at), loss.epsilon(at)
+    return at, loss.epsilon(at)
 
 
 def doubt_of(confidence: Number) -> float:
