@@ -2,13 +2,18 @@
 
 from discreet.audit._canaries import Canaries, audit_training
 from discreet.audit._check import check
+from discreet.audit._databases import neighbouring_databases, without_person, without_row
 from discreet.audit._enumeration import Draw, Program, law_of
 from discreet.audit._exact import ExactVerdict, exact
 from discreet.audit._exact_law import Law, Probability
 from discreet.audit._finding import Finding, Findings
+from discreet.audit._hostile_databases import hostile_databases
 from discreet.audit._one_run import one_run
 from discreet.audit._one_run_verdict import Guesses, OneRunVerdict
 from discreet.audit._probe import PROBES, probe
+from discreet.audit._query import Query, query
+from discreet.audit._query_pair import loss_between
+from discreet.audit._sql_entries import SqlEntry, sql_entries
 from discreet.audit._subject import Batched, Draws, batched
 from discreet.audit._verdict import Trial, Verdict, Witness
 
@@ -26,6 +31,8 @@ __all__ = [
     "OneRunVerdict",
     "Probability",
     "Program",
+    "Query",
+    "SqlEntry",
     "Trial",
     "Verdict",
     "Witness",
@@ -33,7 +40,14 @@ __all__ = [
     "batched",
     "check",
     "exact",
+    "hostile_databases",
     "law_of",
+    "loss_between",
+    "neighbouring_databases",
     "one_run",
     "probe",
+    "query",
+    "sql_entries",
+    "without_person",
+    "without_row",
 ]

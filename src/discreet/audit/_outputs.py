@@ -68,7 +68,7 @@ def text_of(output: object) -> str:
     """All of an output as text that is equal for equal outputs; addresses in memory are left out.
 
     >>> text_of((1, None)) == text_of((1, None)), text_of(ValueError("at 0x7f00aa"))
-    (True, 'output error ValueError: at 0x…')
+    (True, 'output error ValueError; output error text ValueError: at 0x…')
     """
     told = (
         f"{within}{name} {value!r}" if not isinstance(value, str) else f"{within}{name} {value}"

@@ -1,0 +1,53 @@
+"""How far the noise of a query lets two given databases be told apart, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from discreet.audit._query import Query, Tables
+from discreet.privacy import Loss, pure
+from discreet.query import Group
+from discreet.sensitivity import Norms
+
+__all__ = ["loss_between"]
+
+
+def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
+    """The loss of the noisy sums of a query on two databases: what one run may tell of which of them it was.
+
+    Every measure's own mechanism states it for the distance between the two databases' exact sums, under the salt of
+    the query. It is what the pair truly loses if the output tells the noisy sums, else at least that. None where keys
+    are private, whose discovery has no closed form beside the noise. Costs no privacy. Raises as `Query.aggregate`.
+
+    >>> import pyarrow as pa
+    >>> from discreet.audit._query import query
+    >>> policy = {"version": "1", "tables": {"t": {"unit": "u", "max_rows": 4, "columns": {}}}}
+    >>> count = query("SELECT COUNT(*) AS n FROM t", policy, pure(1))
+    >>> loss_between(count, {"t": pa.table({"u": [1, 1, 1]})}, {"t": pa.table({"u": [2]})})
+    Pure(eps=Fraction(1, 2))
+    """
+    plan, groups = query.aggregate(first)
+    _, others = query.aggregate(second)
+    assert plan.noise is not None
+    if plan.noise.selection is not None:
+        return None
+    sums, other_sums = _by_key(groups), _by_key(others)
+    nothing = (0,) * len(plan.bounded.measures)
+    losses: list[Loss] = []
+    for i, mechanism in enumerate(plan.noise.mechanisms):
+        moves = [abs(sums.get(k, nothing)[i] - other_sums.get(k, nothing)[i]) for k in {**sums, **other_sums}]
+        moved = [move for move in moves if move]
+        if len(moved) == 1:  # of one number the discrete Gaussian knows more
+            losses.append(mechanism.loss(moved[0]))
+        elif moved:
+            losses.append(mechanism.loss(Norms(sum(moved), sum(move * move for move in moved), max(moved))))
+    if not losses:
+        return pure(0)
+    total = losses[0]
+    for loss in losses[1:]:
+        total = total + loss
+    return total
+
+
+def _by_key(groups: list[Group]) -> Mapping[object, tuple[int, ...]]:
+    return {group.key: group.sums for group in groups}

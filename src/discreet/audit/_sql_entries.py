@@ -1,0 +1,245 @@
+"""The SQL statistics that have landed, each with a query and a pair of databases that tries it hardest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.audit._query import Query, query
+from discreet.policy import Policy, load_policy
+from discreet.privacy import Loss, approx, mu, pure, rho
+
+__all__ = ["SqlEntry", "sql_entries"]
+
+Rows = Sequence[tuple[Any, ...]]
+_Pair = tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlEntry:
+    """A query, a policy, a spend and two neighbouring databases of at most 20 rows, chosen to lose what is claimed.
+
+    `tight` says that the sums of the two databases are as far apart as the claim allows; `note` says why this pair.
+    """
+
+    name: str
+    text: str
+    policy: Policy
+    spend: Loss
+    pair: _Pair
+    note: str
+    tight: bool = True
+
+    @property
+    def claim(self) -> Loss:
+        """The loss that the plan of the query states, which an audit holds it to."""
+        return self.query().loss
+
+    def query(self, *, complete: int = 4, copies: int = 1) -> Query:
+        """The query as a mechanism over databases; the arguments are those of `discreet.audit.query`."""
+        return query(self.text, self.policy, self.spend, complete=complete, copies=copies)
+
+
+def sql_entries() -> tuple[SqlEntry, ...]:
+    """Every entry, by name once.
+
+    Costs no privacy: the databases are made up.
+
+    >>> [entry.name for entry in sql_entries() if entry.text == "SELECT COUNT(*) AS n FROM t"][:2]
+    ['COUNT(*)', 'COUNT(*), rho']
+    """
+    return (*_whole_tables(), *_people(), *_public_keys(), *_private_keys(), *_substitutes())
+
+
+_COLUMNS: dict[str, dict[str, Any]] = {
+    "x": {"type": "int", "bounds": [0, 10]},
+    "y": {"type": "float", "bounds": [-5, 10]},
+    "d": {"type": "decimal", "bounds": ["-0.5", "2.5"]},
+    "k": {"type": "string", "keys": ["a", "b", "c"]},
+    "i": {"type": "int", "keys": [1, 2, 3]},
+    "q": {"type": "string"},
+}
+_SCHEMA = pa.schema(
+    [
+        ("u", pa.int64()),
+        ("x", pa.int64()),
+        ("y", pa.float64()),
+        ("d", pa.float64()),
+        ("k", pa.string()),
+        ("i", pa.int64()),
+        ("q", pa.string()),
+    ]
+)
+
+_CROWD: Rows = [(100 + i, 5, 2.0, 1.0, "a", 1, "crowd") for i in range(8)]
+"""Eight people in the middle of the bounds, so that noisy averages are seldom cut off at their ends."""
+
+
+def _tables(*parts: Rows) -> dict[str, pa.Table]:
+    rows = [row for part in parts for row in part]
+    columns = {name: [row[j] for row in rows] for j, name in enumerate(_SCHEMA.names)}
+    return {"t": pa.table(columns, schema=_SCHEMA)}
+
+
+def _policy(relation: str = "add_remove", **table: Any) -> Policy:
+    about = {"unit": "rows", **table, "columns": _COLUMNS}
+    return load_policy({"version": "1", "relation": relation, "tables": {"t": about}})
+
+
+def _removed(*unit: tuple[Any, ...]) -> _Pair:
+    """The crowd with one more unit, and without."""
+    return _tables(_CROWD, unit), _tables(_CROWD)
+
+
+def _replaced(unit: Rows, other: Rows) -> _Pair:
+    """The crowd with one more unit, and with another in its place."""
+    return _tables(_CROWD, unit), _tables(_CROWD, other)
+
+
+_TOP = (1, 10, 10.0, 2.5, "a", 1, "crowd")
+"""A row of person 1 at every upper bound."""
+
+_EPSILON, _RHO, _MU = pure(1), rho("0.125"), mu("0.5")
+
+
+def _whole_tables() -> Iterator[SqlEntry]:
+    """Every row is another person, and there are no groups."""
+    entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
+    count, total, mean = "SELECT COUNT(*) AS n FROM t", "SELECT SUM(x) AS s FROM t", "SELECT AVG(x) AS a FROM t"
+    infinite = _removed((1, 10, math.inf, math.inf, "a", 1, "crowd"))
+    yield entry("COUNT(*)", count, note="one row more or less")
+    yield entry("COUNT(*), rho", count, spend=_RHO, note="discrete Gaussian noise")
+    yield entry("COUNT(*), mu", count, spend=_MU, note="rounded Gaussian noise")
+    yield entry("COUNT(*), approx", count, spend=approx(1, 1e-6), note="a delta without use is not charged")
+    yield entry("COUNT(*), nobody left", count, pair=(_tables([_TOP]), _tables()), note="an empty table answers too")
+    yield entry("COUNT(x)", "SELECT COUNT(x) AS n FROM t", note="a value that is not null")
+    yield entry("COUNT of an expression", "SELECT COUNT(x / y) AS n FROM t", note="null where the divisor is zero")
+    yield entry("SUM, int", total, note="at the upper bound; steps of 1")
+    yield entry("SUM, float", "SELECT SUM(y) AS s FROM t", pair=infinite, note="an infinity is clamped")
+    yield entry("SUM, decimal", "SELECT SUM(d) AS s FROM t", note="at the upper bound, on the grid")
+    yield entry("SUM, rho", total, spend=_RHO, note="discrete Gaussian noise")
+    yield entry("SUM, mu", "SELECT SUM(y) AS s FROM t", spend=_MU, note="rounded Gaussian noise on the grid")
+    yield entry("SUM of an expression", "SELECT SUM(x * y) AS s FROM t", note="both factors at their upper bounds")
+    yield entry("AVG, int", mean, note="the bound moves the centred sum and the count")
+    yield entry("AVG, float", "SELECT AVG(y) AS a FROM t", note="the bound moves the centred sum and the count")
+    yield entry("AVG, rho", mean, spend=_RHO, note="two discrete Gaussians")
+    yield entry("AVG, mu", mean, spend=_MU, note="two rounded Gaussians")
+    yield entry("COUNT, SUM and AVG", "SELECT COUNT(x) AS n, SUM(x) AS s, AVG(x) AS a FROM t", note="two measures")
+    yield entry("a ratio", "SELECT SUM(x) / COUNT(*) AS r FROM t", note="its slopes tell both noisy measures")
+    yield entry("a share", "SELECT 100 * COUNT(x) / COUNT(*) AS r FROM t", note="its slopes tell both noisy measures")
+    yield entry("a product", "SELECT COUNT(*) * COUNT(x) AS r FROM t", note="its slopes are the two factors")
+    yield entry(
+        "a difference",
+        "SELECT 2 * SUM(x) - COUNT(*) AS r FROM t",
+        note="one number of two noises tells less than both: an audit certifies less than the claim",
+    )
+    yield entry(
+        "WHERE",
+        "SELECT COUNT(*) AS n, SUM(x) AS s FROM t WHERE x > 5 AND k = 'a'",
+        note="only the row that is removed satisfies the condition",
+    )
+
+
+def _people() -> Iterator[SqlEntry]:
+    """A person has up to three rows that count, and eight in the table."""
+    entry = partial(
+        SqlEntry,
+        policy=_policy(unit="u", max_rows=3),
+        spend=_EPSILON,
+        pair=_removed(*[_TOP] * 8),
+        note="8 rows, 3 count",
+    )
+    yield entry("COUNT(*) of a person with many rows", "SELECT COUNT(*) AS n FROM t")
+    yield entry("COUNT(x) of a person with many rows", "SELECT COUNT(x) AS n FROM t")
+    yield entry("SUM of a person with many rows", "SELECT SUM(x) AS s FROM t")
+    yield entry("AVG of a person with many rows", "SELECT AVG(x) AS a FROM t")
+    yield entry("WHERE of a person with many rows", "SELECT COUNT(*) AS n FROM t WHERE y >= 10")
+
+
+def _public_keys() -> Iterator[SqlEntry]:
+    """Groups by keys that the policy lists."""
+    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("abc" * 3, start=1)]
+    entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
+    person = partial(entry, policy=_policy(unit="u", max_rows=3), pair=_removed(*[_TOP] * 8))
+    capped = partial(person, policy=_policy(unit="u", max_rows=3, max_groups=2), pair=_removed(*many))
+    count = "SELECT k, COUNT(*) AS n FROM t GROUP BY k"
+    alone = _removed((1, 10, 10.0, 2.5, "c", 3, "crowd"))
+    yield entry("COUNT(*) by public keys", count, note="one row more or less in one group")
+    yield entry("COUNT(*) by public keys, alone", count, pair=alone, note="the only row of a key; the key stays")
+    yield entry("COUNT(*) by public keys, rho", count, spend=_RHO, note="discrete Gaussian noise in each group")
+    yield entry("SUM by public keys", "SELECT k, SUM(x) AS s FROM t GROUP BY k", note="at the upper bound")
+    yield entry("AVG by public keys", "SELECT k, AVG(x) AS a FROM t GROUP BY k", note="at the upper bound")
+    yield entry("a key as a factor", "SELECT i, i * COUNT(*) AS n FROM t GROUP BY i", note="the factor is public")
+    yield entry("two public keys", "SELECT k, i, COUNT(*) AS n FROM t GROUP BY k, i", note="nine groups")
+    yield entry(
+        "HAVING", "SELECT k, COUNT(*) AS n FROM t GROUP BY k HAVING COUNT(*) > 0", pair=alone, note="on noisy counts"
+    )
+    yield entry(
+        "ORDER BY and LIMIT",
+        "SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 2",
+        note="the order is that of the noisy counts; the least group is not shown",
+    )
+    yield person("COUNT(*) by public keys, a person in one group", count, note="8 rows, 3 count, in one group")
+    yield capped("COUNT(*) by public keys, a person in all groups", count, note="9 rows, 3 count, in 2 groups at most")
+    yield capped(
+        "SUM and COUNT by public keys, a person in all groups",
+        "SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k",
+        note="9 rows, 3 count, in 2 groups at most",
+    )
+
+
+def _private_keys() -> Iterator[SqlEntry]:
+    """Groups by keys that are discovered, at a delta large enough to be seen."""
+    spends = {"approx": approx(1, "0.05"), "rho": rho("0.125", "0.05"), "mu": mu("0.5", "0.05")}
+    mine = [(1, 10, 10.0, 2.5, "a", 1, key) for key in ("mine", "mine", "my own", "my own", "mine only", "crowd")]
+    count = "SELECT q, COUNT(*) AS n FROM t GROUP BY q"
+    rows, people = _policy(), _policy(unit="u", max_rows=3, max_groups=2)
+    entry = partial(SqlEntry, policy=rows, spend=spends["approx"], pair=_removed(mine[0]))
+    for name, spend in spends.items():
+        yield entry(f"private keys, {name}, alone", count, spend=spend, note="a key of one unit is shown with delta")
+        yield entry(
+            f"private keys, {name}", count, spend=spend, pair=_few(3), note="one unit more, where a key is often shown"
+        )
+    yield entry("private keys without aggregates", "SELECT q FROM t GROUP BY q", pair=_few(3), note="discovery alone")
+    yield entry("AVG by private keys", "SELECT q, AVG(x) AS a FROM t GROUP BY q", pair=_few(5), note="at the bound")
+    yield entry("public and private keys", "SELECT k, q, COUNT(*) AS n FROM t GROUP BY k, q", note="every key is found")
+    yield entry("private keys of many rows", count, policy=people, pair=_removed(*mine), note="two keys count, 3 rows")
+
+
+def _few(others: int) -> _Pair:
+    """So many people with a key of their own beside the crowd, and one of them at every upper bound."""
+    rest = [(200 + i, 5, 2.0, 1.0, "a", 1, "few") for i in range(others)]
+    return _tables(_CROWD, rest, [(1, 10, 10.0, 2.5, "a", 1, "few")]), _tables(_CROWD, rest)
+
+
+def _substitutes() -> Iterator[SqlEntry]:
+    """A unit's rows are others; the number of units is public."""
+    low = (1, 0, -5.0, -0.5, "c", 3, "mine")
+    rows = _replaced([_TOP], [low])
+    entry = partial(SqlEntry, policy=_policy("substitute"), spend=_EPSILON, pair=rows)
+    person = partial(
+        entry, policy=_policy("substitute", unit="u", max_rows=3), pair=_replaced([_TOP] * 8, [low] * 8), note="3 of 8"
+    )
+    yield entry("COUNT(*) WHERE, substitute", "SELECT COUNT(*) AS n FROM t WHERE x > 5", note="in or out of WHERE")
+    yield entry("SUM, substitute", "SELECT SUM(y) AS s FROM t", note="from one bound to the other")
+    yield entry(
+        "AVG, substitute",
+        "SELECT AVG(y) AS a FROM t",
+        pair=_replaced([_TOP], [(1, 0, None, -0.5, "c", 3, "mine")]),
+        note="from a bound to null: no value moves the centred sum and the count as far as each can go",
+        tight=False,
+    )
+    yield entry("COUNT(*) by public keys, substitute", "SELECT k, COUNT(*) AS n FROM t GROUP BY k", note="two groups")
+    yield entry(
+        "private keys, substitute",
+        "SELECT q, COUNT(*) AS n FROM t GROUP BY q",
+        spend=approx(1, "0.05"),
+        note="one key of the crowd loses a unit, and a new one has one",
+    )
+    yield person("SUM of a person with many rows, substitute", "SELECT SUM(y) AS s FROM t")
+    yield person("COUNT(*) by public keys of a person, substitute", "SELECT k, COUNT(*) AS n FROM t GROUP BY k")
