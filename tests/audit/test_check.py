@@ -240,3 +240,18 @@ def test_the_curve_of_gaussian_noise_is_traced_and_never_crossed() -> None:
         assert dp.mu(1).tradeoff(alpha) <= beta <= dp.mu(1).tradeoff(alpha) + 0.05
     assert len(verdict.tradeoff) >= 6
     assert 0.9 * verdict.claimed < verdict.gaussian_epsilon <= verdict.claimed
+
+
+def test_a_leak_of_delta_alone_is_shown_as_one() -> None:
+    """The truth is told on a hundredth of the runs, and nothing else ever: ε at that δ is 0."""
+    rng = np.random.default_rng()
+
+    def rarely(value: int, size: int) -> list[int]:
+        return (value * (rng.random(size) < 0.01)).astype(int).tolist()
+
+    verdict = check(batched(rarely), [(0, 1)], dp.approx(1, "0.01"), samples=400_000, confidence=SURE)
+    assert not verdict.violated
+    assert verdict.epsilon_lower == 0
+    assert 0.006 < verdict.delta_lower <= 0.01
+    assert verdict.witness is not None
+    assert check(batched(rarely), [(0, 1)], dp.approx(1, "0.005"), samples=400_000, confidence=SURE).violated

@@ -212,12 +212,13 @@ class _Audit:
         claim = self.claim
         trials = (*(seen.trial for seen in self.witnesses), *self.curve)
 
-        def shown(seen: Witness) -> tuple[bool, float]:
+        def shown(seen: Witness) -> tuple[bool, float, float]:
             p, q = seen.trial.likelier, seen.trial.rarer
-            return claim.refuted_by(p, q), float(epsilon_shown(p, q, claim.delta))
+            delta = float(claim.delta_shown(*_sides(seen.trial)))
+            return claim.refuted_by(p, q), float(epsilon_shown(p, q, claim.delta)), delta
 
         best = max(self.witnesses, key=shown, default=None)
-        found = (False, 0.0) if best is None else shown(best)
+        found = (False, 0.0, 0.0) if best is None else shown(best)
         note = None
         if self.errors:
             note = f"Every output was an error, such as {min(self.errors)[:200]!r}: is that what you meant to audit?"
@@ -226,6 +227,7 @@ class _Audit:
             delta=claim.delta,
             claimed=claim.epsilon,
             epsilon_lower=max((shown(seen)[1] for seen in self.witnesses), default=0.0),
+            delta_lower=max((float(claim.delta_shown(*_sides(each))) for each in trials), default=0.0),
             rho_lower=max((float(rho_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
             mu_lower=max((float(mu_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
             trials=trials,
@@ -245,17 +247,21 @@ def _checked(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _aims(claim: Claim) -> list[Aim]:
-    """What to look for: a great ε at δ; and where a curve is claimed, a point beyond it."""
+    """What to look for: a great ε at δ, and what else the claim limits."""
 
     def epsilon(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
         return epsilon_shown(p, q, claim.delta)
 
-    return [epsilon] if claim.is_a_pair else [epsilon, claim.excess]
+    return [epsilon] if claim.is_pure else [epsilon, claim.excess]
 
 
 def _shared(size: int, parts: int) -> Iterator[int]:
     """The size in so many parts that differ by one at most."""
     return (size // parts + (place < size % parts) for place in range(parts))
+
+
+def _sides(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    return np.asarray(trial.likelier), np.asarray(trial.rarer)
 
 
 def _alarms(doubt: float, events: Sequence[Event]) -> tuple[float, float]:

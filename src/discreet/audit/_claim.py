@@ -36,12 +36,22 @@ class Claim:
     curve: Floats | None
 
     @property
-    def is_a_pair(self) -> bool:
-        """Whether ε at `delta` says all that is claimed."""
-        return self.stated is None and self.curve is None
+    def is_pure(self) -> bool:
+        """Whether an ε at δ = 0 says all that is claimed."""
+        return self.stated is None and self.curve is None and self.delta == 0
+
+    def delta_shown(self, p: Floats, q: Floats) -> Floats:
+        """No δ below this holds at the claimed ε."""
+        with np.errstate(over="ignore"):
+            grown = np.exp(self.epsilon + 1e-11)
+        one, other = p - np.where(q > 0, grown * q, 0.0), 1 - q - np.where(p < 1, grown * (1 - p), 0.0)
+        return np.maximum(np.maximum(one, other), 0.0)
 
     def excess(self, p: Floats, q: Floats) -> Floats:
-        """What to look for beside a great ε: a great ρ or μ, or p that is many probits above what is allowed at q."""
+        """What to look for beside a great ε at δ.
+
+        A great ρ or μ; a great δ at ε; or for other curves p that is many probits above what is allowed at q.
+        """
         from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
         match self.stated:
@@ -49,9 +59,11 @@ class Claim:
                 return rho_shown(p, q, self.beside)
             case Mu():
                 return mu_shown(p, q, self.beside)
+            case None if self.curve is None:
+                return self.delta_shown(p, q)
             case None:
-                curve = np.zeros(_ERRORS.size) if self.curve is None else self.curve
-                allowed = 1 - curve[np.minimum(np.searchsorted(_ERRORS, q), _ERRORS.size - 1)]
+                assert self.curve is not None
+                allowed = 1 - self.curve[np.minimum(np.searchsorted(_ERRORS, q), _ERRORS.size - 1)]
                 return np.where(p > 0, ndtri(np.maximum(p, 1e-300)) - ndtri(allowed), -np.inf)
 
     def refuted_by(self, p: float, q: float) -> bool:

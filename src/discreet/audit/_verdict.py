@@ -52,6 +52,7 @@ class Verdict:
 
     claim, delta, claimed: the loss that was claimed, and its ε at `delta`.
     epsilon_lower: no ε below this holds at `delta`.
+    delta_lower: no δ below this holds at `claimed`.
     rho_lower, mu_lower: no ρ and no μ below these hold, beside the δ that the claim states with its ρ or μ.
     trials: the events behind it; each is a point of the trade-off curve that an adversary is known to reach.
     violated: whether one of them is out of reach under the claim.
@@ -64,6 +65,7 @@ class Verdict:
     delta: float
     claimed: float
     epsilon_lower: float
+    delta_lower: float
     rho_lower: float
     mu_lower: float
     trials: tuple[Trial, ...]
@@ -111,6 +113,7 @@ class Verdict:
             "delta": self.delta,
             "claimed": _finite(self.claimed),
             "epsilon_lower": self.epsilon_lower,
+            "delta_lower": self.delta_lower,
             "rho_lower": self.rho_lower,
             "mu_lower": self.mu_lower,
             "gaussian_epsilon": self.gaussian_epsilon,
