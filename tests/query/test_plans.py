@@ -182,3 +182,9 @@ def _sums(plan: Any, count: int, total: int) -> tuple[int, ...]:
         center = getattr(measure, "center", None)
         sums.append(count if center is None else total - center * count)
     return tuple(sums)
+
+
+@pytest.mark.parametrize("call", ["J_S_O_N_OBJECT(x)", "J_S_O_N_OBJECT_AGG(x)", "VAR_MAP(x)"])
+def test_a_function_that_the_parser_trips_over_is_refused(call: str, policy: Policy) -> None:
+    with pytest.raises(dp.QueryError, match="cannot be read"):
+        make_plan(f"SELECT COUNT(*) AS n, {call} FROM visits", policy, dp.pure(1))

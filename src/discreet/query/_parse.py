@@ -57,12 +57,17 @@ def parse(text: str) -> exp.Select:
     try:
         text.encode()
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
+        for statement in statements:
+            statement.sql()
+            statement.sql(dialect="duckdb")
     except SqlglotError as error:
         raise QueryError(f"the query is not valid SQL: {_first_line(error)}. {SUPPORTED}") from None
     except UnicodeEncodeError:
         raise QueryError("the query is not Unicode text: it holds half of a surrogate pair") from None
     except RecursionError:
         raise QueryError(TOO_DEEP) from None
+    except Exception as error:  # noqa: BLE001 (a function with arguments that the parser or the printer trips over)
+        raise refuse(f"a function that cannot be read ({type(error).__name__} in the parser)") from None
     if len(statements) != 1:
         raise QueryError(f"give exactly one statement, got {len(statements)}. {SUPPORTED}")
     select = statements[0]
