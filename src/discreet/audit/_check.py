@@ -59,7 +59,8 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
         output may be a number, a text, None, an error that is raised, or any list, mapping, array or table of these.
         Outputs must be independent of one another.
     pairs
-        Neighbouring inputs: pairs (data0, data1), at most 1,000 of them are taken. See `patterns`.
+        Neighbouring inputs: pairs (data0, data1), at most 1,000 of them are taken. See `answer_patterns`
+        and `record_patterns`.
     claim
         The loss that is claimed, for these neighbours.
     samples

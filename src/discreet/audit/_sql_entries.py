@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.audit._entry import Entry
 from discreet.audit._query import Query, query
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, approx, mu, pure, rho
@@ -17,6 +18,7 @@ from discreet.privacy import Loss, approx, mu, pure, rho
 __all__ = ["SqlEntry", "sql_entries"]
 
 Rows = Sequence[tuple[Any, ...]]
+_COPIES = 256
 _Pair = tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]]
 
 
@@ -39,6 +41,20 @@ class SqlEntry:
     def claim(self) -> Loss:
         """The loss that the plan of the query states, which an audit holds it to."""
         return self.query().loss
+
+    @property
+    def entry(self) -> Entry:
+        """The audit of it as one of those of the library, with the noise of many outputs drawn by one call."""
+        return Entry(
+            name=f"SQL {self.name}",
+            group="SQL",
+            shown=self.text,
+            mechanism=self.query(copies=_COPIES),
+            pairs=(self.pair,),
+            claim=self.claim,
+            samples=40_000,
+            note=self.note,
+        )
 
     def query(self, *, complete: int = 4, copies: int = 1) -> Query:
         """The query as a mechanism over databases; the arguments are those of `discreet.audit.query`."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.privacy import Loss, in_words, mu, to_json
+from discreet.privacy import Loss, as_approx, as_mu, in_words, mu, to_json
 
 __all__ = ["Trial", "Verdict", "Witness"]
 
@@ -79,6 +79,24 @@ class Verdict:
     def tradeoff(self) -> list[tuple[float, float]]:
         """Points (type I error, type II error) that an adversary is certified to reach, by increasing type I error."""
         return sorted(trial.errors for trial in self.trials)
+
+    @property
+    def nearest(self) -> tuple[str, float, float]:
+        """The unit in which most of the claim was certified, what the claim states in it, and what was certified.
+
+        ``"epsilon"`` at `delta`, ``"delta"`` at `claimed`, and for claims that have no ε of their own ``"mu"`` or
+        ``"rho"``.
+        """
+        found = [("epsilon", self.claimed, self.epsilon_lower)]
+        if math.isfinite(self.claimed):
+            found.append(("delta", self.delta, self.delta_lower))
+        if as_approx(self.claim) is None:
+            gaussian = as_mu(self.claim)
+            if gaussian is not None:
+                found.append(("mu", math.sqrt(gaussian[0]), self.mu_lower))
+            else:
+                found.append(("rho", self.claim.rho(), self.rho_lower))
+        return max(found, key=lambda each: each[2] / each[1] if each[1] else 0.0)
 
     @property
     def gaussian_epsilon(self) -> float:
