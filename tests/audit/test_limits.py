@@ -13,7 +13,7 @@ from scipy import stats
 import discreet as dp
 from discreet.audit._binomial import at_least, at_most
 from discreet.audit._claim import claim_of
-from discreet.audit._proof import _ORDERS, epsilon_shown, mu_shown, rho_shown
+from discreet.audit._proof import _ORDERS, epsilon_shown, mu_shown, rho_shown, rho_shown_by_cells
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(1e-12, 0.5))
@@ -52,6 +52,7 @@ def test_no_event_shows_more_than_the_truth(one, other, chosen: int, delta: floa
     orders = np.union1d(1 + np.geomspace(1e-4, 1e4, 400), _ORDERS)
     divergences = [float(np.logaddexp.reduce(order * ratio + np.log(q_law)) / (order - 1) / order) for order in orders]
     assert float(rho_shown(p, q)) <= max(divergences) + 1e-6
+    assert max(float(rho_shown(p, q)) - 1e-9, 0) <= rho_shown_by_cells(p_law, q_law) <= max(divergences) + 1e-6
 
 
 @given(st.floats(0.01, 6), st.floats(-5, 5))

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from discreet.audit._binomial import at_least, at_most
 from discreet.audit._claim import Claim, claim_of, doubt_of
 from discreet.audit._events import Aim, Event, learn
-from discreet.audit._proof import epsilon_shown, mu_shown, rho_shown
+from discreet.audit._proof import epsilon_shown, mu_shown, rho_shown, rho_shown_by_cells
 from discreet.audit._subject import Draws, subject
 from discreet.audit._verdict import Trial, Verdict, Witness
 from discreet.errors import ParameterError
-from discreet.privacy import Loss
+from discreet.privacy import Loss, Rho
 from discreet.rational import Number
 
 __all__ = ["check"]
@@ -29,9 +29,12 @@ _IN_BETWEEN = 4
 _FIRST_ROUND = 1_000
 _ENOUGH_TO_LEARN = 200_000
 _CHUNK = 1 << 17
-_FOR_CURVE = 0.1
+_FOR_CURVE, _FOR_CELLS = 0.1, 0.5
 
 Pair = tuple[Any, Any]
+
+_Alarms = tuple[float, float, float]
+"""The doubt on either side of each event, of each of its other cuts, and of each cell between cuts."""
 
 
 def check(  # noqa: PLR0913 (all but the first three by keyword)
@@ -148,6 +151,7 @@ class _Audit:
         self.pools = [_Pool(place, pair) for place, pair in enumerate(pairs)]
         self.witnesses: list[Witness] = []
         self.curve: tuple[Trial, ...] = ()
+        self.rho = 0.0
         self.samples = 0
         self.errors: set[str] | None = set()
 
@@ -157,16 +161,24 @@ class _Audit:
             last = number == len(rounds) - 1
             taking_part = self._best(each.pairs)
             sizes = _shared(each.size, 2 * len(taking_part))
-            alarms = _alarms(doubt / tests, [event for pool in taking_part for event in pool.events])
+            events = [event for pool in taking_part for event in pool.events]
+            alarms = _alarms(doubt / tests, events, cells=self.claim.is_rho)
             for pool in taking_part:
                 self._take(pool, (next(sizes), next(sizes)), alarms if each.tests else None, keep=not last)
                 if progress is not None:
                     progress(self.samples, total)
-            if any(self.claim.refuted_by(seen.trial.likelier, seen.trial.rarer) for seen in self.witnesses):
+            if self._refuted:
                 return
             if not last:
                 for pool in taking_part:
                     pool.learn(self.aims)
+
+    @property
+    def _refuted(self) -> bool:
+        stated = self.claim.stated
+        if isinstance(stated, Rho) and self.rho > stated.r:
+            return True
+        return any(self.claim.refuted_by(seen.trial.likelier, seen.trial.rarer) for seen in self.witnesses)
 
     def _best(self, count: int) -> list[_Pool]:
         def promise(pool: _Pool) -> tuple[float, ...]:
@@ -174,7 +186,9 @@ class _Audit:
 
         return sorted(self.pools, key=promise, reverse=True)[:count]
 
-    def _take(self, pool: _Pool, sizes: tuple[int, int], alarms: tuple[float, float] | None, *, keep: bool) -> None:
+    def _take(
+        self, pool: _Pool, sizes: tuple[int, int], alarms: tuple[float, float, float] | None, *, keep: bool
+    ) -> None:
         """Draw; if there are `alarms`, bound the probabilities of the events; `keep` what is drawn to learn from it."""
         hits = [np.zeros((2, 1 + len(event.others)), dtype=np.int64) for event in pool.events]
         for world, size in enumerate(sizes):
@@ -198,6 +212,8 @@ class _Audit:
                     Witness(event.text, pool.place, pool.pair, event.on_second, seen, sizes, found[0])
                 )
                 self.curve += found[1:]
+                if alarms[2]:
+                    self.rho = max(self.rho, _rho_of_cells(event, counted, sizes, alarms[2]))
 
     def _note_errors(self, outputs: Sequence[Any]) -> None:
         if self.errors is None or isinstance(outputs, np.ndarray):
@@ -229,10 +245,10 @@ class _Audit:
             claimed=claim.epsilon,
             epsilon_lower=max((shown(seen)[1] for seen in self.witnesses), default=0.0),
             delta_lower=max((float(claim.delta_shown(*_sides(each))) for each in trials), default=0.0),
-            rho_lower=max((float(rho_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
+            rho_lower=max([self.rho, *(float(rho_shown(each.likelier, each.rarer, claim.beside)) for each in trials)]),
             mu_lower=max((float(mu_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
             trials=trials,
-            violated=found[0],
+            violated=self._refuted,
             witness=best if any(found) else None,
             samples=self.samples,
             confidence=confidence,
@@ -265,15 +281,26 @@ def _sides(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.asarray(trial.likelier), np.asarray(trial.rarer)
 
 
-def _alarms(doubt: float, events: Sequence[Event]) -> tuple[float, float]:
-    """The doubt on either side of each event, and of each of its other cuts, so that all together has `doubt`."""
+def _alarms(doubt: float, events: Sequence[Event], *, cells: bool) -> _Alarms:
+    """Alarms that together have `doubt`."""
     others = sum(len(event.others) for event in events)
-    return doubt * (1 - _FOR_CURVE) / (2 * max(len(events), 1)), doubt * _FOR_CURVE / (2 * max(others, 1))
+    for_cells = _FOR_CELLS if cells else 0.0
+    return (
+        doubt * (1 - _FOR_CURVE - for_cells) / (2 * max(len(events), 1)),
+        doubt * _FOR_CURVE / (2 * max(others, 1)),
+        doubt * for_cells / (2 * max(others + 2 * len(events), 1)),
+    )
 
 
-def _trials(
-    event: Event, hits: NDArray[np.int64], of: tuple[int, int], alarms: tuple[float, float]
-) -> tuple[Trial, ...]:
+def _rho_of_cells(event: Event, hits: NDArray[np.int64], of: tuple[int, int], alarm: float) -> float:
+    """What the outputs between one cut and the next show together."""
+    order = np.argsort((event.cut, *event.others))
+    cells = np.diff(np.column_stack([np.zeros(2, dtype=np.int64), hits[:, order], of]), axis=1)
+    likelier, rarer = (1, 0) if event.on_second else (0, 1)
+    return rho_shown_by_cells(at_least(cells[likelier], of[likelier], alarm), at_most(cells[rarer], of[rarer], alarm))
+
+
+def _trials(event: Event, hits: NDArray[np.int64], of: tuple[int, int], alarms: _Alarms) -> tuple[Trial, ...]:
     """The limits of the event, and of its other cuts."""
     likelier, rarer = (1, 0) if event.on_second else (0, 1)
     alarm = [alarms[0]] + [alarms[1]] * len(event.others)

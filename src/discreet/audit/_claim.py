@@ -40,6 +40,11 @@ class Claim:
         """Whether an ε at δ = 0 says all that is claimed."""
         return self.stated is None and self.curve is None and self.delta == 0
 
+    @property
+    def is_rho(self) -> bool:
+        """Whether one ρ with no δ beside it is claimed, which many disjoint events refute better than any one."""
+        return isinstance(self.stated, Rho) and self.beside == 0
+
     def delta_shown(self, p: Floats, q: Floats) -> Floats:
         """No δ below this holds at the claimed ε."""
         with np.errstate(over="ignore"):

@@ -28,7 +28,7 @@ _DOUBTS = (1e-2, 1e-4)
 """What doubt the limits leave that events are ranked by. Much favours what is rare, and little what is sure."""
 
 
-_SHARES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99)
+_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99, 0.997, 0.999)
 """How much of the outputs the other sets of an event hold, on average over the two inputs."""
 
 

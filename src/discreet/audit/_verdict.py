@@ -111,15 +111,17 @@ class Verdict:
     def sentence(self) -> str:
         """The verdict in plain words."""
         at = f" at delta {self.delta:g}" if self.delta else ""
-        found = f"epsilon is at least {_down(self.epsilon_lower)}{at}"
+        unit, claimed, certified = self.nearest
+        found = f"{unit} is at least {_down(certified)}{at if unit == 'epsilon' else ''}"
+        allowed = "no number" if math.isinf(claimed) else f"{claimed:.4g}"
+        sure = f"with confidence {self.confidence:.12g}, from {self.samples:,} outputs"
         claim = f"the claim, {in_words(self.claim)},"
-        sure = f"with confidence {self.confidence:g}, from {self.samples:,} outputs"
         if not self.violated:
-            says = "" if math.isinf(self.claimed) else f" allows {self.claimed:.4g}{at} and"
-            told = f"Not refuted: {claim}{says} was not shown to be exceeded; {found}, {sure}. That proves no privacy."
+            told = f"Not refuted: {found}, where {claim} allows {allowed}; {sure}. That proves no privacy."
         else:
             seen = f" The event: {self.witness.sentence}." if self.witness else ""
-            told = f"VIOLATED: {claim} does not hold; {found}, where it allows {self.claimed:.4g}, {sure}.{seen}"
+            beyond = "" if certified > claimed else " An event lies beyond what its whole curve allows."
+            told = f"VIOLATED: {claim} does not hold; {found}, where it allows {allowed}, {sure}.{beyond}{seen}"
         return told if self.note is None else f"{told} {self.note}"
 
     def to_json(self) -> dict[str, Any]:
@@ -141,6 +143,7 @@ class Verdict:
             "witness": None
             if witness is None
             else {"event": witness.event, "pair": witness.pair, "hits": list(witness.hits), "of": list(witness.of)},
+            "note": self.note,
             "sentence": self.sentence,
         }
 
@@ -153,4 +156,8 @@ def _finite(number: float) -> float | None:
 
 
 def _down(number: float) -> str:
-    return f"{math.floor(number * 1e4) / 1e4:.4f}"
+    """Four digits after the point, rounded down; four significant ones for what is small."""
+    if not 0 < number < 0.1:
+        return f"{math.floor(number * 1e4) / 1e4:.4f}"
+    scale = 10.0 ** (3 - math.floor(math.log10(number)))
+    return f"{math.floor(number * scale) / scale:.4g}"

@@ -3,6 +3,7 @@
 Nothing here may be given private data: a picture of errors on data, or of local sensitivity, tells about the data.
 """
 
+from discreet.explain._audit import audit_chart, audit_table_chart
 from discreet.explain._catalogue import catalogue
 from discreet.explain._charts import check_path, save
 from discreet.explain._errors import error_comparison, error_histogram, errors
@@ -11,6 +12,8 @@ from discreet.explain._recommendation import recommendation_chart
 from discreet.explain._smooth import smooth_curve, smooth_points
 
 __all__ = [
+    "audit_chart",
+    "audit_table_chart",
     "catalogue",
     "check_path",
     "error_comparison",
