@@ -12,8 +12,9 @@ from discreet.audit._columns import Floats
 __all__ = ["Bins", "fitted"]
 
 _MOST_ATOMS = 2_000
-_FEW_VALUES = 400
+_FREQUENT = 5
 _RANGES = 64
+_IN_RANGE = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,9 +32,12 @@ class Bins:
     @property
     def by_value(self) -> NDArray[np.intp]:
         """The places in the order of their values, what is no number last."""
-        starts = np.concatenate([[-np.inf], self.edges])
-        values = np.concatenate([self.atoms, starts])
-        return np.append(np.argsort(values, kind="stable"), self.count - 1)
+        return np.append(np.argsort(self._starts, kind="stable"), self.count - 1)
+
+    @property
+    def _starts(self) -> Floats:
+        """The least value in each place, but for the last."""
+        return np.concatenate([self.atoms, [-np.inf], self.edges])
 
     def places(self, values: Floats) -> NDArray[np.intp]:
         """The place of each value."""
@@ -47,65 +51,40 @@ class Bins:
         """In words, which values the chosen places hold."""
         if texts is not None:
             return "is " + _listed([texts[int(value)] for value in self.atoms[chosen[: len(self.atoms)]]])
-        said = [f"{value:.12g}" for value in self.atoms[chosen[: len(self.atoms)]]]
-        if len(said) > 2:
-            said = _runs(self.atoms, chosen[: len(self.atoms)])
-        ranges = _runs_between(self.edges, chosen[len(self.atoms) : -1])
-        return "is " + _listed([*said, *ranges, *(["no number"] * bool(chosen[-1]))])
+        order, starts = self.by_value[:-1], self._starts
+        said: list[str] = []
+        for first, after in _stretches(chosen[order]):
+            low, last = starts[order[first]], order[after - 1]
+            if first == after - 1 and last < len(self.atoms):
+                said.append(f"{low:.12g}")
+                continue
+            if after == len(order):
+                high = ""
+            else:
+                high = f"at most {starts[last]:.6g}" if last < len(self.atoms) else f"below {starts[order[after]]:.6g}"
+            least = "" if low == -np.inf else f"at least {low:.6g}"
+            said.append(" and ".join(filter(None, (least, high))) or "any number")
+        return "is " + _listed([*said, *(["no number"] * bool(chosen[-1]))])
 
 
 def fitted(values: Floats, *, codes: bool = False) -> Bins:
-    """Places that suit these values: all of them if they are few, else the frequent ones, and ranges for the rest.
+    """Places that suit these values: one for each that is frequent, and ranges of a like size for the rest.
 
     If the values are `codes`, which have no order, each of them gets a place.
     """
     known = values[~np.isnan(values)]
     distinct, counts = np.unique(known, return_counts=True)
-    if codes or len(distinct) <= _FEW_VALUES:
+    frequent = counts >= max(_FREQUENT, known.size // 2_000)
+    if codes or (frequent.all() and len(distinct) <= _MOST_ATOMS):
         return Bins(distinct, np.empty(0))
-    frequent = counts >= max(8, known.size // 500)
-    if frequent.all() and len(distinct) <= _MOST_ATOMS:
-        return Bins(distinct, np.empty(0))
-    atoms = distinct[frequent]
-    rest = np.sort(known[~np.isin(known, atoms)]) if len(atoms) else np.sort(known)
-    if not len(rest):
-        return Bins(atoms, np.empty(0))
-    tails = 0.5 ** np.arange(7, max(8, int(np.log2(len(rest)))))
-    shares = np.concatenate([np.arange(1, _RANGES) / _RANGES, tails, 1 - tails])
-    cuts = np.minimum((shares * len(rest)).astype(np.intp), len(rest) - 1)
-    return Bins(atoms, np.unique(rest[cuts]))
-
-
-def _runs(values: Floats, chosen: NDArray[np.bool_]) -> list[str]:
-    """Atoms next to one another, as a range."""
-    said: list[str] = []
-    for start, stop in _stretches(chosen):
-        low = "" if start == 0 else f"{values[start]:.6g} … "
-        high = f"{values[stop - 1]:.6g}"
-        if start == stop - 1:
-            said.append(high)
-        elif stop == len(values):
-            said.append("anything" if start == 0 else f"at least {values[start]:.6g}")
-        else:
-            said.append(f"at most {high}" if start == 0 else low + high)
-    return said
-
-
-def _runs_between(edges: Floats, chosen: NDArray[np.bool_]) -> list[str]:
-    said: list[str] = []
-    for start, stop in _stretches(chosen):
-        low = None if start == 0 else f"{edges[start - 1]:.6g}"
-        high = None if stop > len(edges) else f"{edges[stop - 1]:.6g}"
-        match low, high:
-            case None, None:
-                said.append("any other number")
-            case None, _:
-                said.append(f"below {high}")
-            case _, None:
-                said.append(f"at least {low}")
-            case _:
-                said.append(f"from {low} to below {high}")
-    return said
+    atoms = distinct[frequent] if np.count_nonzero(frequent) <= _MOST_ATOMS else np.empty(0)
+    rest = np.sort(known[~np.isin(known, atoms)])
+    inner = np.arange(1, count := min(_RANGES, 1 + len(rest) // _IN_RANGE)) / count
+    tails = 0.5 ** np.arange(7, max(7, int(np.log2(max(len(rest), 1) / _IN_RANGE)) + 1))
+    shares = np.concatenate([inner, tails, 1 - tails])
+    cuts = np.minimum((shares * len(rest)).astype(np.intp), max(len(rest) - 1, 0))
+    ends = [atoms[0], np.nextafter(atoms[-1], np.inf)] if len(atoms) else []
+    return Bins(atoms, np.unique(np.concatenate([rest[cuts], ends])))
 
 
 def _stretches(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -73,7 +73,9 @@ def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list
             np.stack([np.bincount(places[rows & (is_other == side)], minlength=bins.count) for side in (False, True)])
             for rows in (learning, ~learning)
         )
-        orders = [_by_likelihood(learned)] if scored.texts is not None else [bins.by_value, _by_likelihood(learned)]
+        orders = [_by_likelihood(learned)] if isinstance(scored, Feature) else []
+        if scored.texts is None:
+            orders.append(bins.by_value)
         for i, (aim, doubt) in enumerate(wanted):
             found = _best_set(fresh, orders, aim, doubt)
             held = best[i]
@@ -110,8 +112,8 @@ class _Best:
 
 
 def _event(scored: Feature | Score, bins: Bins, reader: Reader, found: _Best, seen: NDArray[np.int64]) -> Event:
-    """The event of the best set, with the places that were never met moved to the end of the order, outside it."""
-    met = np.asarray(seen.any(axis=0))[found.order]
+    """The event of the best set; the place of what is no number is outside it if there was no such output."""
+    met = (found.order != bins.count - 1) | np.asarray(seen.any(axis=0))[found.order]
     order = np.concatenate([found.order[met], found.order[~met]])
     cut = max(1, int(met[: found.cut].sum()))
     ranks = np.empty(bins.count, dtype=np.intp)

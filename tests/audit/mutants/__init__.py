@@ -1,0 +1,22 @@
+"""Deliberately broken mechanisms, each the real code with one mistake: what the auditor must catch.
+
+`MUTANTS` are those of `discreet.noise` and `discreet.mechanisms`; ``cd tests/audit && python -m mutants`` lists them.
+"""
+
+from __future__ import annotations
+
+from mutants import additive, frameworks, gaussian, noise, sampling, selection, streams, thresholds
+from mutants._mutant import Mutant, Patches, patched
+
+__all__ = ["MUTANTS", "Mutant", "Patches", "patched", "rows"]
+
+MUTANTS: tuple[Mutant, ...] = tuple(
+    mutant
+    for family in (additive, gaussian, noise, selection, streams, thresholds, frameworks, sampling)
+    for mutant in family.MUTANTS
+)
+
+
+def rows(mutants: tuple[Mutant, ...] = MUTANTS) -> list[tuple[str, float, float, str]]:
+    """For each its name, the ε that it claims at the δ of its audit, the true one, and how it is seen."""
+    return [(each.name, each.claimed, each.epsilon, each.seen_by) for each in mutants]

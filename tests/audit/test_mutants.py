@@ -1,0 +1,73 @@
+"""The auditor can fail a mechanism: every mutant is caught, and its sound twin is not.
+
+Every audit here has a confidence of 1 − 1e-9, so that a sound twin is called broken, or an ε above the true one is
+certified, with probability 1e-9 at most. That a mutant is missed is no alarm of the auditor but a lack of power: the
+numbers of samples are such that half of them are enough in every run that was tried.
+"""
+
+from __future__ import annotations
+
+import math
+
+import door
+import pytest
+from mutants import MUTANTS, Mutant, rows
+
+from discreet.audit import check
+
+CONFIDENCE = 1 - 1e-9
+
+
+def chosen(seen_by: str) -> list:
+    """Those that are seen so, the slow ones for the soak alone."""
+    return [
+        pytest.param(each, id=each.name, marks=[pytest.mark.soak] * each.slow)
+        for each in MUTANTS
+        if each.seen_by == seen_by
+    ]
+
+
+def sampled(mutant: Mutant, mechanism):
+    return check(
+        mechanism, [mutant.pair], mutant.claim, samples=mutant.samples, confidence=CONFIDENCE, delta=mutant.delta
+    )
+
+
+def enumerated(mutant: Mutant, release):
+    return door.real_verdict(release, [mutant.pair], mutant.claim, delta=mutant.delta, **mutant.options())
+
+
+@pytest.mark.parametrize("mutant", chosen("sampling"))
+def test_sampling_refutes_the_mutant_and_not_its_sound_twin(mutant):
+    with mutant.broken() as mechanism:
+        broken = sampled(mutant, mechanism)
+    assert broken.violated, broken.sentence
+    assert broken.epsilon_lower <= mutant.epsilon + 1e-6
+    with mutant.sound() as mechanism:
+        sound = sampled(mutant, mechanism)
+    assert not sound.violated, sound.sentence
+
+
+@pytest.mark.parametrize("mutant", chosen("exact"))
+def test_exact_mode_refutes_the_mutant_and_not_its_sound_twin(mutant):
+    with mutant.broken() as mechanism:
+        broken = enumerated(mutant, mechanism)
+        assert broken.violated, broken.sentence
+    assert broken.epsilon[0] <= mutant.epsilon + 1e-6
+    if math.isfinite(mutant.epsilon):  # rounding hides a little of continuous noise
+        assert broken.epsilon[1] >= mutant.epsilon - 1e-3
+    with mutant.sound() as mechanism:
+        sound = enumerated(mutant, mechanism)
+    assert not sound.violated, sound.sentence
+
+
+def test_there_are_many_mutants_each_with_its_own_name():
+    names = [name for name, *_ in rows()]
+    assert len(names) == len(set(names)) >= 36
+
+
+@pytest.mark.parametrize(("name", "claimed", "true", "seen_by"), rows(), ids=[name for name, *_ in rows()])
+def test_every_mutant_breaks_its_claim(name, claimed, true, seen_by):
+    assert not math.isnan(true)
+    assert true > claimed * (1.2 if seen_by == "sampling" else 1.0)
+    assert seen_by in {"sampling", "exact"}
