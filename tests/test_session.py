@@ -360,3 +360,11 @@ def test_a_budget_in_mu_pays_for_gaussian_answers_and_for_epsilon() -> None:
             opened.sql(QUERY, spend=dp.rho("0.01"))
         assert opened.remaining == left
     assert float(left.squared) == pytest.approx(1 - 0.36 - 0.25 - dp.pure("0.1").mu() ** 2)
+
+
+def test_rows_can_be_counted_where_the_policy_names_no_column() -> None:
+    policy = {"version": "1", "budget": {"epsilon": 1000}, "tables": {"t": {"unit": "rows", "columns": {}}}}
+    for table in (pa.table({"x": [1, 2, 3]}), pa.table({"x": [1, 2, 3]}).to_pandas()):
+        with dp.connect({"t": table}, policy) as session:
+            answer = session.sql("SELECT COUNT(*) AS n FROM t", spend=dp.pure(1000))
+            assert answer.to_arrow().to_pylist() == [{"n": 3}]

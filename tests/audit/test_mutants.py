@@ -2,7 +2,7 @@
 
 Every audit here has a confidence of 1 − 1e-9, so that a sound twin is called broken, or an ε above the true one is
 certified, with probability 1e-9 at most. That a mutant is missed is no alarm of the auditor but a lack of power: the
-numbers of samples are such that half of them are enough in every run that was tried.
+numbers of samples were chosen by trial, with room to spare.
 """
 
 from __future__ import annotations

@@ -93,10 +93,11 @@ class Query:
 
         >>> import pyarrow as pa
         >>> from discreet.privacy import pure
-        >>> policy = {"version": "1", "tables": {"t": {"unit": "rows", "columns": {}}}}
-        >>> count = query("SELECT COUNT(*) AS n FROM t", policy, pure(1))
-        >>> len(count.draw({"t": pa.table({"x": [1, 2, 3]})}, 1000))
-        1000
+        >>> policy = {"version": "1", "tables": {"t": {"unit": "rows", "columns": {"x": {"type": "int"}}}}}
+        >>> count = query("SELECT COUNT(*) AS n FROM t", policy, pure(1000))
+        >>> outputs = count.draw({"t": pa.table({"x": [1, 2, 3]})}, 1000)
+        >>> len(outputs), outputs[-1]["values"]
+        (1000, {('n',): 3})
         """
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"size must be a whole number, 0 or more, got {size!r}")

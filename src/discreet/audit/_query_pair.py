@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from discreet.audit._query import Query, Tables
-from discreet.privacy import Loss, pure
+from discreet.privacy import Loss, Pure
 from discreet.query import Group
 from discreet.sensitivity import Norms
 
@@ -20,11 +21,14 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
     are private, whose discovery has no closed form beside the noise. Costs no privacy. Raises as `Query.aggregate`.
 
     >>> import pyarrow as pa
-    >>> from discreet.audit._query import query
+    >>> from discreet.audit import query
+    >>> from discreet.privacy import pure
     >>> policy = {"version": "1", "tables": {"t": {"unit": "u", "max_rows": 4, "columns": {}}}}
     >>> count = query("SELECT COUNT(*) AS n FROM t", policy, pure(1))
     >>> loss_between(count, {"t": pa.table({"u": [1, 1, 1]})}, {"t": pa.table({"u": [2]})})
     Pure(eps=Fraction(1, 2))
+    >>> loss_between(count, {"t": pa.table({"u": [1]})}, {"t": pa.table({"u": [2]})})
+    Pure(eps=Fraction(0, 1))
     """
     plan, groups = query.aggregate(first)
     _, others = query.aggregate(second)
@@ -42,7 +46,7 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
         elif moved:
             losses.append(mechanism.loss(Norms(sum(moved), sum(move * move for move in moved), max(moved))))
     if not losses:
-        return pure(0)
+        return Pure(Fraction(0))
     total = losses[0]
     for loss in losses[1:]:
         total = total + loss

@@ -1,14 +1,15 @@
 """Deliberately broken mechanisms, each the real code with one mistake: what the auditor must catch.
 
-`MUTANTS` are those of `discreet.noise` and `discreet.mechanisms`; ``cd tests/audit && python -m mutants`` lists them.
+`MUTANTS` are those of `discreet.noise` and `discreet.mechanisms`; those of queries, sessions and ledgers are in `sql`
+and `ledger`. ``cd tests/audit && python -m mutants`` lists them all.
 """
 
 from __future__ import annotations
 
-from mutants import additive, frameworks, gaussian, noise, sampling, selection, streams, thresholds
+from mutants import additive, frameworks, gaussian, ledger, noise, sampling, selection, sql, streams, thresholds
 from mutants._mutant import Mutant, Patches, patched
 
-__all__ = ["MUTANTS", "Mutant", "Patches", "patched", "rows"]
+__all__ = ["MUTANTS", "Mutant", "Patches", "ledger", "patched", "rows", "sql"]
 
 MUTANTS: tuple[Mutant, ...] = tuple(
     mutant

@@ -121,6 +121,8 @@ def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
     kept = {i: name for i, name in enumerate(names) if isinstance(name, str) and name.casefold() in wanted}
     if len({name.casefold() for name in kept.values()}) < len(kept):
         raise DataError(f"{table}: two columns of the source have one name, or differ by case alone; rename one")
+    if not columns:  # rows alone: DuckDB knows no table without columns
+        return pa.Table.from_arrays([pa.nulls(len(frame), pa.bool_())], names=["nothing"])
     if isinstance(frame, pa.Table):
         return pa.Table.from_arrays([_total(frame.column(i)) for i in kept], names=list(kept.values()))
     return pa.Table.from_arrays([_column(frame[name]) for name in kept.values()], names=list(kept.values()))

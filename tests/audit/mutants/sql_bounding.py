@@ -1,0 +1,183 @@
+"""Mistakes in the engine's half of a query: which rows of a person count, and how much each adds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.engines.duckdb import _bounding as bounding
+from discreet.engines.duckdb import _engine as engine
+from discreet.privacy import approx
+from mutants._databases import hidden, sql_mutant
+
+__all__ = ["MUTANTS"]
+
+_bounded_sql = bounding.bounded_sql
+_clean, _contribution, _few = bounding.clean, bounding.contribution, bounding._few
+_flagged, _rows, _source, _sums = bounding._flagged, bounding._rows, bounding._source, bounding._sums
+_content = bounding._Names.content.fget
+
+_SUM, _COUNT = "SELECT SUM(x) AS s FROM t", "SELECT COUNT(*) AS n FROM t"
+_COUNTS = "SELECT k, COUNT(*) AS n FROM t GROUP BY k"
+_CROWD = [{"u": 100 + i, "x": 5, "k": key} for i, key in enumerate("abcabc")]
+_ME = {"u": 1}
+
+
+def _asked(**changes: object) -> tuple[Any, str, Any]:
+    """The engine runs another request than the planner made."""
+    return engine, "bounded_sql", lambda request, *rest: _bounded_sql(replace(request, **changes), *rest)
+
+
+def _in_text(real: Callable[..., Any], *changes: tuple[str, str]) -> Callable[..., Any]:
+    """What a function returns, a text or a list of texts, with other words in it, each of which must be there."""
+
+    def changed(*args: Any, **kwargs: Any) -> Any:
+        found = real(*args, **kwargs)
+        texts = [found] if isinstance(found, str) else found
+        for old, new in changes:
+            assert any(old in text for text in texts), f"{old!r} is no longer in what {real.__name__} makes"
+            texts = [text.replace(old, new) for text in texts]
+        return texts[0] if isinstance(found, str) else texts
+
+    return changed
+
+
+_BY_PLACE = (
+    (bounding, "_source", _in_text(_source, ("SELECT ", "SELECT row_number() OVER () AS spot, "))),
+    (bounding, "_rows", _in_text(_rows, ("SELECT ", "SELECT spot, "))),
+    (bounding._Names, "content", property(lambda self: ["spot", *_content(self)])),
+    (bounding, "_content_order", lambda request, names, salt: "spot % 2, spot"),
+    (bounding, "_flagged", _in_text(_flagged, ("(place + n - start) % n", "place"))),
+)
+
+_PAIRED = [{"u": 10 + i, "x": x} for i in range(3) for x in (0, 10)]
+"""Three people with two rows each, of which one counts."""
+
+_UNDECIDED = [{"u": 10 + i, "k": k} for i in range(4) for k in "ab"]
+"""Four people with a row in each of two groups, of which one counts."""
+
+MUTANTS = (
+    sql_mutant(
+        "SQL: no cap on a person's rows",
+        "All rows of a person count, with noise for two of them.",
+        _asked(max_rows=10**6),
+        text=_COUNT,
+        pair=([*_CROWD, *[_ME] * 6], _CROWD),
+        true_epsilon=6 / 2,
+        unit="u",
+        max_rows=2,
+        samples=8_000,
+    ),
+    sql_mutant(
+        "SQL: cap on rows in each group",
+        "The cap on a person's rows holds in every group, and not over all of them.",
+        (
+            bounding,
+            "_flagged",
+            _in_text(_flagged, ("PARTITION BY u ", "PARTITION BY u, k0 "), ("(place + n - start) % n", "place")),
+        ),
+        text=_COUNTS,
+        pair=([*_CROWD, *[{**_ME, "k": key} for key in "abc"] * 2], _CROWD),
+        true_epsilon=(2 + 2 + 2) / 2,
+        unit="u",
+        max_rows=2,
+        samples=16_000,
+    ),
+    sql_mutant(
+        "SQL: no cap on a person's groups",
+        "A person may bring three new keys to light, and the delta of discovery is for one.",
+        _asked(max_groups=None),
+        text="SELECT q FROM t GROUP BY q",
+        pair=([{**_ME, "q": key} for key in ("mine", "my own", "mine only")], []),
+        spend=approx(1, "0.2"),
+        true_epsilon=hidden(1 - 0.8**3, 0.2),
+        unit="u",
+        max_rows=3,
+        max_groups=1,
+    ),
+    sql_mutant(
+        "SQL: no clamp to the bounds",
+        "A value beyond the bounds of its column enters the sum as it is.",
+        (bounding, "contribution", lambda measure, columns: _contribution(_wide(measure), columns)),
+        text=_SUM,
+        pair=([*_CROWD, {**_ME, "x": 40}], _CROWD),
+        true_epsilon=40 / 10,
+        samples=8_000,
+    ),
+    sql_mutant(
+        "SQL: a code for nulls after the clamp",
+        "A missing value is written as 40, as surveys code them, behind the place where values are clamped.",
+        (bounding, "contribution", lambda measure, columns: f"coalesce({_contribution(measure, columns)}, 40)"),
+        text=_SUM,
+        pair=([*_CROWD, {**_ME, "x": None}], _CROWD),
+        true_epsilon=40 / 10,
+        samples=8_000,
+    ),
+    sql_mutant(
+        "SQL: the sum of nulls is null",
+        "SUM over a group that has rows and no values is null in SQL, and the answer cannot be made.",
+        (
+            bounding,
+            "_sums",
+            lambda measures, values: [
+                s.removeprefix("coalesce(").removesuffix(", 0)") for s in _sums(measures, values)
+            ],
+        ),
+        text="SELECT k, SUM(x) AS s FROM t GROUP BY k",
+        pair=([{"x": 5}, {"x": None, "k": "c"}], [{"x": 5}]),
+        true_epsilon=math.inf,
+        samples=1_000,
+    ),
+    sql_mutant(
+        "SQL: a cast that fails on one row",
+        "Text that is no number stops the query, where it should be null: an error tells who is there.",
+        (bounding, "clean", _in_text(_clean, ("TRY_CAST(", "CAST("))),
+        text=_SUM,
+        pair=([{"x": "5"}, {"x": "unknown"}], [{"x": "5"}]),
+        stored={"x": pa.string()},
+        true_epsilon=math.inf,
+        samples=1_000,
+    ),
+    sql_mutant(
+        "SQL: rows chosen by where they stand",
+        "Of a person's rows those at even places of the table count: another's row in front changes all of them.",
+        *_BY_PLACE,
+        text=_SUM,
+        pair=([{**_ME, "x": 0}, *_PAIRED], _PAIRED),
+        true_epsilon=3 * 10 / 10,
+        unit="u",
+        max_rows=1,
+        samples=8_000,
+    ),
+    sql_mutant(
+        "SQL: groups chosen by their size",
+        "Of a person's groups the largest over all people count: another's row can move everybody.",
+        (bounding, "_few", lambda request, names, *rest: _by_size(_few(request, names, *rest))),
+        text=_COUNTS,
+        pair=([*_UNDECIDED, {"u": 2, "k": "b"}, _ME], [*_UNDECIDED, {"u": 2, "k": "b"}]),
+        true_epsilon=(5 + 4) / 2,
+        unit="u",
+        max_rows=2,
+        max_groups=1,
+        samples=8_000,
+    ),
+)
+
+
+def _wide(measure: Any) -> Any:
+    return replace(measure, lower=-(2**30), upper=2**30)
+
+
+def _by_size(steps: list[str]) -> list[str]:
+    """The window of `ordered` ranks by the rows of each group, and not by a salted hash."""
+    many, ordered, few = steps
+    sizes = "sizes AS MATERIALIZED (SELECT k0 AS key, count(*) AS rows_in FROM rows GROUP BY k0)"
+    start, order = ordered.index("ORDER BY hash("), ordered.index(") AS place")
+    ordered = ordered[:start] + "ORDER BY rows_in DESC, k0" + ordered[order:]
+    joined = ordered.replace("FROM parts ", "FROM parts JOIN sizes ON parts.k0 = sizes.key ")
+    assert joined != ordered
+    return [many, sizes, joined, few]
