@@ -218,6 +218,8 @@ def test_an_audit_of_nothing_but_errors_says_so() -> None:
         ({"claim": 1}, "a claim is a loss"),
         ({"samples": 10}, "at least 100 for each"),
         ({"samples": 1e6}, "whole number"),
+        ({"pairs": None}, "pairs must be"),
+        ({"mechanism": batched(lambda data, size: iter([0]))}, "must return a list"),
         ({"samples": True}, "whole number"),
         ({"confidence": 1}, "confidence"),
         ({"confidence": 0}, "confidence"),
@@ -255,3 +257,27 @@ def test_a_leak_of_delta_alone_is_shown_as_one() -> None:
     assert 0.006 < verdict.delta_lower <= 0.01
     assert verdict.witness is not None
     assert check(batched(rarely), [(0, 1)], dp.approx(1, "0.005"), samples=400_000, confidence=SURE).violated
+
+
+def test_a_mechanism_that_changes_its_input_is_refused() -> None:
+    """Its first output would be of other data than its second, and an audit of the rest would show nothing."""
+
+    def last(data: list[int]) -> int | None:
+        data.sort()
+        return data.pop() if data else None
+
+    with pytest.raises(dp.ParameterError, match="changed its input in place"):
+        check(last, [([1, 2, 3], [1, 2, 9])], dp.pure(1), samples=400)
+
+
+def test_what_is_certified_beyond_the_claim_refutes_it() -> None:
+    """No bound in a verdict is above the claim unless it says so: over runs just above the claim, in every unit."""
+    for claim, mechanism in (
+        (dp.mu("0.8"), m.Gaussian(1)),
+        (dp.rho("0.36"), m.Gaussian(1)),
+        (dp.pure("0.97"), m.DiscreteLaplace(1)),
+    ):
+        for _ in range(12):
+            verdict = check(noisy(mechanism), [(0, 1)], claim, samples=6_000)
+            _, claimed, certified = verdict.nearest
+            assert verdict.violated == (certified > claimed) or verdict.epsilon_lower > verdict.claimed

@@ -20,6 +20,7 @@ from discreet.audit._exact_law import Law
 from discreet.audit._exact_loss import Side, grown
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse, ReportNoisyMax
+from discreet.noise import exp_bounds
 from discreet.privacy.theorems import renyi_divergence
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -220,3 +221,36 @@ def test_arguments_are_checked() -> None:
     for delta in (-1, 1):
         with pytest.raises(ParameterError, match="delta must be"):
             exact(law, [(0, 1)], dp.pure(1), delta=delta)
+
+
+@pytest.mark.parametrize("epsilon", [F(40, 7), F(277, 997), F(54, 7), F(1, 3)], ids=str)
+def test_a_claim_that_is_attained_holds(epsilon):
+    """Randomised response with a cost that is that fraction, or just below it: e^ε from below in 300 bits."""
+    low, _ = exp_bounds(epsilon, 300)  # e^−ε · 2^300
+    lie = F(low + 1, (1 << 300) + low + 1)
+    verdict = exact(lambda x: {x: 1 - lie, 1 - x: lie}, [(0, 1)], dp.pure(epsilon))
+    assert not verdict.violated
+    assert verdict.holds
+
+
+def test_sets_and_plain_objects_are_their_content():
+    class Plain:
+        def __init__(self, told):
+            self.told = told
+
+    sets = exact(lambda x: {frozenset([8, 0] if x else [0, 8]): 1}, [(0, 1)], dp.pure(1))
+    plain = exact(lambda x, draw: Plain(draw({0: F(1, 2), 1: F(1, 2)})), [(0, 1)], dp.pure(1))
+    assert sets.epsilon == (0, 0)
+    assert plain.epsilon == (0, 0)
+
+
+def test_a_claim_in_rho_is_never_proved_by_a_few_orders():
+    first, second = {0: 0.9998, 1: 0.0002}, {0: 0.2145, 1: 0.7855}
+    verdict = exact(lambda x: second if x else first, [(0, 1)], dp.rho("5.27"))
+    assert not verdict.holds
+
+
+@pytest.mark.parametrize(("options", "message"), [({"spare": -1}, "spare"), ({"pairs": [0]}, "pairs must be")], ids=str)
+def test_odd_arguments_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        exact(**{"mechanism": lambda x: {0: 1}, "pairs": [(0, 1)], "claim": dp.pure(1), **options})

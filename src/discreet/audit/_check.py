@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ _IN_FINAL = 2
 _IN_BETWEEN = 4
 _FIRST_ROUND = 1_000
 _ENOUGH_TO_LEARN = 200_000
-_CHUNK = 1 << 17
+_CHUNK = 1 << 15
 _FOR_CURVE, _FOR_CELLS = 0.1, 0.5
 
 Pair = tuple[Any, Any]
@@ -77,7 +78,8 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     progress
         Called now and then with the outputs drawn so far, and all of them.
 
-    Raises `ParameterError` for a claim that is no loss, for too few samples, and for pairs that are none.
+    Raises `ParameterError` for a claim that is no loss, for too few samples, for pairs that are none, and for a
+    mechanism that changes its input.
     Source: Jagielski, Ullman and Oprea 2020, section 4; Bichsel, Steffen, Bogunovic and Vechev 2021 (learned events).
 
     >>> from discreet.audit import batched
@@ -89,10 +91,25 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     (True, True)
     """
     asked = claim_of(claim, delta)
-    audit = _Audit(subject(mechanism), asked, _checked(pairs), _aims(asked))
+    audit = _Audit(subject(mechanism), asked, checked(pairs), _aims(asked))
     doubt = doubt_of(confidence)
-    audit.run(_rounds(samples, len(audit.pools), sequential=sequential), doubt, progress)
+    if isinstance(samples, bool) or not isinstance(samples, int | np.integer):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"samples must be a whole number, got {samples!r}")
+    before = _pickled(audit.pools)
+    audit.run(_rounds(int(samples), len(audit.pools), sequential=sequential), doubt, progress)
+    if before is not None and _pickled(audit.pools) != before:
+        raise ParameterError(
+            "the mechanism changed its input in place, so later outputs were of other data; let it work on a copy"
+        )
     return audit.verdict(1 - doubt)
+
+
+def _pickled(pools: Sequence[_Pool]) -> bytes | None:
+    """The inputs as bytes, if they can be had as such: to see whether they stay what they were."""
+    try:
+        return pickle.dumps([pool.pair for pool in pools])
+    except Exception:  # noqa: BLE001 (whatever an object says when it cannot be pickled)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +136,9 @@ class _Pool:
 
 
 def _rounds(samples: int, pairs: int, *, sequential: bool) -> list[_Round]:
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 200 * pairs:  # pyright: ignore[reportUnnecessaryIsInstance]
+    if samples < 200 * pairs:
         raise ParameterError(
-            f"samples must be a whole number, at least 100 for each of the {2 * pairs} inputs, got {samples!r}"
+            f"samples must be at least 100 for each of the {2 * pairs} inputs, {200 * pairs:,}, got {samples:,}"
         )
     if sequential:
         first = min(max(_FIRST_ROUND, 200 * pairs), samples // 2)
@@ -164,7 +181,8 @@ class _Audit:
             events = [event for pool in taking_part for event in pool.events]
             alarms = _alarms(doubt / tests, events, cells=self.claim.is_rho)
             for pool in taking_part:
-                self._take(pool, (next(sizes), next(sizes)), alarms if each.tests else None, keep=not last)
+                keep = not last and sum(map(len, pool.drawn[0])) < _ENOUGH_TO_LEARN
+                self._take(pool, (next(sizes), next(sizes)), alarms if each.tests else None, keep=keep)
                 if progress is not None:
                     progress(self.samples, total)
             if self._refuted:
@@ -178,7 +196,11 @@ class _Audit:
         stated = self.claim.stated
         if isinstance(stated, Rho) and self.rho > stated.r:
             return True
-        return any(self.claim.refuted_by(seen.trial.likelier, seen.trial.rarer) for seen in self.witnesses)
+        return any(self.claim.refuted_by(each.likelier, each.rarer) for each in self._trials)
+
+    @property
+    def _trials(self) -> tuple[Trial, ...]:
+        return (*(seen.trial for seen in self.witnesses), *self.curve)
 
     def _best(self, count: int) -> list[_Pool]:
         def promise(pool: _Pool) -> tuple[float, ...]:
@@ -194,8 +216,7 @@ class _Audit:
         for world, size in enumerate(sizes):
             for chunk in _shared(size, math.ceil(size / _CHUNK)):
                 outputs = self.draws.draw(pool.pair[world], chunk)
-                if len(outputs) != chunk:
-                    raise ParameterError(f"draw(data, {chunk}) returned {len(outputs)} outputs; it must return {chunk}")
+                _check_outputs(outputs, chunk)
                 self._note_errors(outputs)
                 if keep:
                     pool.drawn[world].append(outputs)
@@ -227,7 +248,7 @@ class _Audit:
 
     def verdict(self, confidence: float) -> Verdict:
         claim = self.claim
-        trials = (*(seen.trial for seen in self.witnesses), *self.curve)
+        trials = self._trials
 
         def shown(seen: Witness) -> tuple[bool, float, float]:
             p, q = seen.trial.likelier, seen.trial.rarer
@@ -243,7 +264,7 @@ class _Audit:
             claim=claim.loss,
             delta=claim.delta,
             claimed=claim.epsilon,
-            epsilon_lower=max((shown(seen)[1] for seen in self.witnesses), default=0.0),
+            epsilon_lower=max((float(epsilon_shown(*_sides(each), claim.delta)) for each in trials), default=0.0),
             delta_lower=max((float(claim.delta_shown(*_sides(each))) for each in trials), default=0.0),
             rho_lower=max([self.rho, *(float(rho_shown(each.likelier, each.rarer, claim.beside)) for each in trials)]),
             mu_lower=max((float(mu_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
@@ -256,8 +277,9 @@ class _Audit:
         )
 
 
-def _checked(pairs: Iterable[Pair]) -> list[Pair]:
-    found = list(islice(pairs, _MOST_PAIRS))
+def checked(pairs: Iterable[Pair]) -> list[Pair]:
+    """At most 1,000 pairs; raises `ParameterError` unless there is one, and all are."""
+    found = list(islice(pairs, _MOST_PAIRS)) if isinstance(pairs, Iterable) else []  # pyright: ignore[reportUnnecessaryIsInstance]
     if not found or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in found):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("pairs must be a list of at least one pair (data0, data1) of neighbouring inputs")
     return found
@@ -275,6 +297,16 @@ def _aims(claim: Claim) -> list[Aim]:
 def _shared(size: int, parts: int) -> Iterator[int]:
     """The size in so many parts that differ by one at most."""
     return (size // parts + (place < size % parts) for place in range(parts))
+
+
+def _check_outputs(outputs: Any, wanted: int) -> None:
+    if not isinstance(outputs, list | tuple | np.ndarray) or (isinstance(outputs, np.ndarray) and not outputs.ndim):
+        raise ParameterError(
+            f"draw(data, size) must return a list or an array with an output for each, got {type(outputs).__name__}"
+        )
+    found = len(cast("list[Any]", outputs))
+    if found != wanted:
+        raise ParameterError(f"draw(data, {wanted}) returned {found} outputs; it must return {wanted}")
 
 
 def _sides(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
+from discreet.audit._check import checked
 from discreet.audit._claim import told_at
 from discreet.audit._enumeration import Draw, law_of
 from discreet.audit._exact_law import Law, Probability
 from discreet.audit._exact_loss import LARGEST_EPSILON, Side
 from discreet.audit._exact_outcome import shown
 from discreet.errors import ParameterError
-from discreet.privacy import Loss, budget_of, in_words, to_json
+from discreet.privacy import Loss, as_approx, budget_of, in_words, to_json
 from discreet.rational import Number, rational
 
 __all__ = ["ExactVerdict", "exact"]
@@ -46,7 +47,8 @@ class ExactVerdict:
         Whether the lower ends lie above the claim: at `delta`, and for a claim that is a curve at any ε or Rényi order.
     holds
         Whether the claim is proved, at `delta` and for a claim that is a curve at each ε that was looked at, up to a δ
-        that was to be spared. Neither: undecided, as far as was enumerated.
+        that was to be spared. Never for a claim in ρ, which says something of every Rényi order. Neither: undecided,
+        as far as was enumerated.
     witness
         The likeliest outputs, as text, of those that tell the pair apart best.
     event
@@ -87,10 +89,10 @@ class ExactVerdict:
             return f"The claim of {in_words(self.claim)} is broken: {self.broken_at}. By enumeration, {true}: {told}."
         if self.holds:
             return f"The claim of {in_words(self.claim)} holds on these data{but}: by enumeration, {true}."
-        return (
-            f"The claim of {in_words(self.claim)} is undecided: by enumeration, {true}{but}; "
-            "enumerate more, with a larger mass."
-        )
+        if _is_rho(self.claim):
+            return f"The claim of {in_words(self.claim)} was not refuted{but}: by enumeration, {true}."
+        more = "enumerate more, with a larger mass" if self.runs else "state the probabilities exactly, as fractions"
+        return f"The claim of {in_words(self.claim)} is undecided: by enumeration, {true}{but}; {more}."
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain JSON; an infinite number is the text "inf"."""
@@ -162,8 +164,11 @@ def exact(  # noqa: PLR0913 (all but three by keyword)
     True
     """
     told = told_at(claim, delta)
-    sides, runs = _sides(_laws(mechanism, mass, limit), pairs)
-    return _verdict(sides, runs, claim, told, rational(spare, "spare"))
+    spared = rational(spare, "spare")
+    if not 0 <= spared < 1:
+        raise ParameterError(f"spare must be 0 or more and below 1, got {spare!r}")
+    sides, runs = _sides(_laws(mechanism, mass, limit), checked(pairs))
+    return _verdict(sides, runs, claim, told, spared)
 
 
 def _laws(mechanism: Any, mass: Number, limit: int) -> Callable[[Any], Law]:
@@ -202,8 +207,6 @@ def _sides(law: Callable[[Any], Law], pairs: Iterable[tuple[Any, Any]]) -> tuple
         p, q = law(one), law(other)
         sides += [Side(p, q), Side(q, p)]
         runs += p.runs + q.runs
-    if not sides:
-        raise ParameterError("give one pair of neighbouring data or more")
     return sides, runs
 
 
@@ -235,7 +238,7 @@ def _verdict(
         epsilon=(max(lows), high),
         delta_at_claimed=at_claimed,
         violated=bool(broken),
-        holds=proved and not broken,
+        holds=proved and not broken and not _is_rho(claim),
         witness=_likeliest(event),
         event=(p, q),
         pair=(best // 2, best % 2),
@@ -253,7 +256,9 @@ def _points(sides: Sequence[Side], claim: Loss, claimed: float, delta: Fraction)
     """Where to compare, the claimed point first: each ε, and the δ that the claim allows there."""
     points: list[tuple[Fraction, float]] = []
     if claimed <= LARGEST_EPSILON:
-        points.append((rational(claimed, "epsilon"), float(delta)))
+        stated = as_approx(claim)
+        exactly = Fraction(math.nextafter(claimed, math.inf)) if stated is None or stated[1] != delta else stated[0]
+        points.append((exactly, float(delta)))
     if not _is_one_point(claim):
         each = max(1, _CURVE_POINTS // len(sides))
         spread = {round(epsilon, 9) for side in sides for epsilon in side.epsilons(each)}
@@ -279,12 +284,21 @@ def _broken_order(sides: Sequence[Side], claim: Loss) -> str:
     return ""
 
 
+def _is_rho(claim: Loss) -> bool:
+    """Whether the claim is one ρ, which is known by its Rényi divergences alone."""
+    return _currency(claim) == "rho"
+
+
 def _is_one_point(claim: Loss) -> bool:
     """Whether the claim is one pair (ε, δ)."""
+    return _currency(claim) in {"pure", "approx"}
+
+
+def _currency(claim: Loss) -> str | None:
     try:
-        return budget_of(claim)[0] in {"pure", "approx"}
+        return budget_of(claim)[0]
     except ParameterError:
-        return False
+        return None
 
 
 def _likeliest(event: tuple[Hashable, ...]) -> tuple[str, ...]:

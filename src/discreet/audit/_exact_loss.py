@@ -80,7 +80,7 @@ class Side:
         """A δ that holds at this ε, rounded up."""
         factor = grown(epsilon)[0]
         at = self._high.above(factor)
-        told = max(0, self._high.first[at] - (factor * self._high.second[at] >> BITS) + 1)
+        told = max(0, self._high.first[at] - (factor * self._high.second[at] >> BITS))
         return min(1.0, upward(told + self._p_rest))
 
     def epsilon_low(self, delta: Fraction) -> tuple[float, int]:

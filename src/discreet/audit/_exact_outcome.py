@@ -23,7 +23,7 @@ def key_of(output: Any) -> Hashable:
     """A key that two outputs share only if they look alike: ``True``, ``1`` and ``1.0`` differ, as do 0.0 and −0.0.
 
     Whole numbers and texts, also NumPy's, are their own keys. What is neither a number, a text, a container, an array
-    nor a table counts as its printed form. Costs no privacy.
+    nor a table counts as its printed form, or as its attributes if it prints its address. Costs no privacy.
 
     >>> key_of(1) == key_of(True), key_of([1, 2]) == key_of([1, 2]), key_of(float("nan")) == key_of(float("nan"))
     (False, True, True)
@@ -43,11 +43,15 @@ def key_of(output: Any) -> Hashable:
     if isinstance(output, Mapping):
         pairs = ((key_of(name), key_of(value)) for name, value in cast("Mapping[Any, Any]", output).items())
         return ("dict", *pairs)
+    if isinstance(output, set | frozenset):
+        return ("set", frozenset(map(key_of, cast("set[Any]", output))))
     if isinstance(output, np.ndarray):
         return ("array", output.shape, *map(key_of, cast("list[Any]", output.ravel().tolist())))
     for columns in ("to_pydict", "to_pylist", "to_dict"):
         if hasattr(output, columns):
             return (kind.__name__, key_of(getattr(output, columns)()))
+    if kind.__repr__ is object.__repr__:  # it would print its address
+        return (kind.__name__, key_of(getattr(output, "__dict__", {})))
     return (kind.__name__, repr(output))
 
 
@@ -64,6 +68,8 @@ def shown(key: Hashable) -> str:
             return f"[{', '.join(map(shown, items))}]"
         case ("tuple", *items):
             return f"({', '.join(map(shown, items))})"
+        case ("set", frozenset(members)):
+            return "{" + ", ".join(sorted(map(shown, members))) + "}"
         case ("dict", *pairs):
             told = (cast("tuple[Hashable, Hashable]", pair) for pair in pairs)
             return "{" + ", ".join(f"{shown(name)}: {shown(value)}" for name, value in told) + "}"

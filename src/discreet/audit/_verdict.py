@@ -33,7 +33,7 @@ class Witness:
 
     event: str
     pair: int
-    inputs: tuple[Any, Any] = field(repr=False)
+    inputs: tuple[Any, Any] = field(repr=False, compare=False)
     on_second: bool
     hits: tuple[int, int]
     of: tuple[int, int]
