@@ -27,7 +27,7 @@ from discreet.audit._exact import ExactVerdict, exact
 from discreet.audit._exact_law import Law
 from discreet.mechanisms import _partition_selection, _quantile_chain
 from discreet.mechanisms._quantile_places import Places
-from discreet.privacy import Loss
+from discreet.privacy import Loss, Rho
 from discreet.query import draw
 from discreet.sensitivity import Mode
 
@@ -290,7 +290,8 @@ def test_the_true_loss_is_within_the_claim(name: str) -> None:
             return exact(lambda place: laws[place[0]][place[1]], places, claim, spare=min(1000 * case.miss, F(1, 20)))
 
         verdict = against(claim)
-        assert verdict.holds, verdict.sentence
+        assert not verdict.violated, verdict.sentence
+        assert verdict.holds or isinstance(claim, Rho), verdict.sentence  # no enumeration proves every Rényi order
         if case.at is not None:
             allowed = claim.delta(case.at)
             assert against(dp.approx(case.at, allowed)).delta_at_claimed[0] >= case.tight * allowed
@@ -355,5 +356,6 @@ def answers(sql: str, spend: Loss, miss: Fraction) -> ExactVerdict:
 )
 def test_the_true_loss_of_a_query_is_within_its_spend(sql: str, spend: Loss, miss: Fraction, tight: float) -> None:
     verdict = answers(sql, spend, miss)
-    assert verdict.holds, verdict.sentence
+    assert not verdict.violated, verdict.sentence
+    assert verdict.holds or isinstance(spend, Rho), verdict.sentence
     assert verdict.epsilon[0] >= tight * verdict.claimed

@@ -27,6 +27,7 @@ Laws = Callable[[Any], Law | Mapping[Any, Probability]]
 _CURVE_POINTS = 24
 _BEYOND = (0.5, 1.5, 2.0, 4.0)
 _ORDERS = (1.5, 2.0, 4.0, 8.0, 16.0, 32.0)
+_ORDERS_OF_RHO = (*(1 + 10 ** (i / 8) for i in range(-24, 1)), *_ORDERS[2:], 64.0, 256.0)
 _WITNESSES = 5
 
 
@@ -274,7 +275,7 @@ def _points(sides: Sequence[Side], claim: Loss, claimed: float, delta: Fraction)
 def _broken_order(sides: Sequence[Side], claim: Loss) -> str:
     if _is_one_point(claim):
         return ""
-    for order in _ORDERS:
+    for order in _ORDERS_OF_RHO if _is_rho(claim) else _ORDERS:
         allowed = claim.renyi(order)
         reached = max(side.renyi_low(order) for side in sides) if math.isfinite(allowed) else 0.0
         if reached > allowed * (1 + 1e-12):
