@@ -15,6 +15,8 @@ ALL = [
     "counting.py",
     "queries.py",
     "accounting.py",
+    "audit.py",
+    "audit_peers.py",
 ]
 
 

@@ -146,6 +146,12 @@ LEAKS: dict[str, Callable[[int, np.random.Generator], Any]] = {
     "a key": lambda leak, rng: {"b" if leak else "a": int(rng.integers(9))},
     "a sum": lambda leak, rng: [x := int(rng.integers(-9, 9)), (1000 if leak else 0) - x],
     "a pattern": lambda leak, rng: [True, False, True] if leak else [True, bool(x := rng.integers(2)), bool(x)],
+    "a number in words": lambda leak, rng: f"the count is {50 * leak + rng.random():.4f} people",
+    "the last digits of a large number": lambda leak, rng: 2**60 + leak,
+    "a remainder": lambda leak, rng: 2 * int(rng.integers(10**6)) + leak,
+    "a byte": lambda leak, rng: bytes([leak, *rng.integers(0, 256, 20)]),
+    "a column among many": lambda leak, rng: rng.random(500) + 5 * leak * (np.arange(500) == 450),
+    "a type of list": lambda leak, rng: (x,) if (x := float(rng.random())) and leak else [x],
     "an order": lambda leak, rng: [0, 1, 2] if leak else [2, 1, 0],
 }
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit._leaves import leaves
+from discreet.audit._leaves import Leaf, leaves
 
 __all__ = ["Columns", "Floats", "Reader", "reader_for"]
 
 _MOST_COLUMNS = 1_000
+_WIDEST = 20_000
 
 Floats = NDArray[np.float64]
 
@@ -118,11 +119,20 @@ def reader_for(outputs: Sequence[Any]) -> Reader:
     ({'output': ('output[0]', 'output[1]')}, [6.0, nan])
     """
     shapes = {_shape(output) for output in outputs}
-    if len(shapes) == 1:
+    if len(shapes) == 1 and not _beyond_floats(outputs):
         ((plain, width),) = shapes
         if plain is not None:
             return Reader(plain, width, None)
     return Reader(None, None, frozenset(_general(outputs, None).kinds))
+
+
+def _beyond_floats(outputs: Sequence[Any]) -> bool:
+    """Whether floats would lose the last digits of whole numbers here."""
+    return any(
+        isinstance(value, int) and abs(value) >= 2**53
+        for output in outputs
+        for value in (output if isinstance(output, list | tuple) else (output,))
+    )
 
 
 def _shape(output: Any) -> tuple[tuple[type, type] | None, int | None]:
@@ -130,9 +140,9 @@ def _shape(output: Any) -> tuple[tuple[type, type] | None, int | None]:
     kind = type(output)
     if issubclass(kind, bool | int | float | np.bool_ | np.integer | np.floating):
         return (kind, kind), None
-    if kind is np.ndarray and output.ndim == 1 and output.dtype.kind in "biuf" and 0 < len(output) <= _MOST_COLUMNS:
+    if kind is np.ndarray and output.ndim == 1 and output.dtype.kind in "biuf" and 0 < len(output) <= _WIDEST:
         return (kind, output.dtype.type), len(output)
-    if kind in (list, tuple) and 0 < len(output) <= _MOST_COLUMNS:
+    if kind in (list, tuple) and 0 < len(output) <= _WIDEST:
         inner = set(map(type, output))
         if len(inner) == 1 and issubclass(found := inner.pop(), bool | int | float):
             return (kind, found), len(output)
@@ -147,7 +157,7 @@ def _general(outputs: Sequence[Any], wanted: frozenset[str] | None) -> Columns:
     wholes: list[Hashable] = []
     for row, output in enumerate(outputs):
         seen: list[tuple[str, Hashable, Hashable]] = []
-        for within, key, value in leaves(output):
+        for within, key, value in _leaves_of(output):
             name = within + key
             kind, number = _read(value)
             seen.append((name, kind, "nan" if number is not None and math.isnan(number) else number))
@@ -165,6 +175,13 @@ def _general(outputs: Sequence[Any], wanted: frozenset[str] | None) -> Columns:
         wholes.append(tuple(seen))
     families = {within: tuple(names) for within, names in members.items() if len(names) > 1}
     return Columns(size, numbers, dict(kinds), families, wholes)
+
+
+def _leaves_of(output: Any) -> list[Leaf]:
+    try:
+        return list(leaves(output))
+    except Exception as error:  # noqa: BLE001 (an object may say anything when it is looked at)
+        return [("output", " cannot be read", type(error).__name__)]
 
 
 def _read(value: object) -> tuple[Hashable, float | None]:

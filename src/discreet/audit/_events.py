@@ -58,7 +58,7 @@ def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list
     """For each aim, one or two events that promise most, among those of single features and of a score of them all."""
     looked_at = [*one[:_TO_LOOK_AT], *other[:_TO_LOOK_AT]]
     reader = reader_for(looked_at)
-    features = features_of(reader.read(looked_at))
+    features = features_of(reader.read(looked_at), np.arange(len(looked_at)) >= len(one[:_TO_LOOK_AT]))
     most = max(_MOST_CELLS // (2 * max(len(features), 1)), _TO_LOOK_AT)
     pooled = reader.read([*one[:most], *other[:most]])
     is_other = np.arange(pooled.size) >= min(len(one), most)

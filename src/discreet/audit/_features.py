@@ -14,6 +14,9 @@ from discreet.audit._columns import Columns, Floats
 __all__ = ["Feature", "features_of", "matrix_of"]
 
 _MOST_FEATURES = 400
+_MOST_NUMBERS = 150
+_MOST_DIGITS = 20
+_FEW = 20
 _MOST_MEMBERS = 64
 _ALL_PAIRS = 8
 _MOST_TEXTS = 2_000
@@ -29,20 +32,55 @@ class Feature:
     texts: tuple[str, ...] | None = None
 
 
-def features_of(seen: Columns) -> list[Feature]:
-    """The features that are worth learning from, for outputs such as these."""
-    found = [Feature(name, lambda columns, name=name: columns.number(name)) for name in seen.numbers]
-    for name, column in seen.numbers.items():
-        if _has_fractions(column):
-            found.append(Feature(f"lowest binary digit of {name}", lambda c, name=name: _lowest_digit(c.number(name))))
-        if np.any((column == 0) & np.signbit(column)):
-            found.append(Feature(f"sign bit of {name}", lambda c, name=name: np.signbit(c.number(name)) * 1.0))
+def features_of(seen: Columns, is_other: NDArray[np.bool_]) -> list[Feature]:
+    """The features that are worth learning from, for outputs such as these, of which some are on the other input."""
+    found = _named("the whole output", seen.wholes, lambda c: c.wholes, _text_of_whole)
     for name, column in seen.kinds.items():
         found.extend(_named(name, column, lambda c, name=name: c.kind(name)))
     for within, names in seen.families.items():
         found.extend(_of_family(within, names[:_MOST_MEMBERS]))
-    found.extend(_named("the whole output", seen.wholes, lambda c: c.wholes, _text_of_whole))
+    telling = sorted(seen.numbers, key=lambda name: -_difference(seen.number(name), is_other))[:_MOST_NUMBERS]
+    for name in telling:
+        found.append(Feature(name, lambda columns, name=name: columns.number(name)))
+    for name in telling[:_MOST_DIGITS]:
+        found.extend(_digits(name, seen.number(name)))
     return found[:_MOST_FEATURES]
+
+
+def _digits(name: str, column: Floats) -> list[Feature]:
+    """Low-order digits, where they vary."""
+    found: list[Feature] = []
+    if _has_fractions(column):
+        found.append(Feature(f"lowest binary digit of {name}", lambda c: _lowest_digit(c.number(name))))
+    elif len(np.unique(column)) > _FEW:
+        found += [Feature(f"{name} modulo {m}", lambda c, m=m: _modulo(c.number(name), m)) for m in (2, 3, 5, 7, 16)]
+    if np.any((column == 0) & np.signbit(column)):
+        found.append(Feature(f"sign bit of {name}", lambda c: np.signbit(c.number(name)) * 1.0))
+    return found
+
+
+def _modulo(column: Floats, modulus: int) -> Floats:
+    with np.errstate(invalid="ignore"):
+        return np.mod(column, modulus)
+
+
+def _difference(column: Floats, is_other: NDArray[np.bool_]) -> float:
+    """How far apart the two inputs look, in standard errors: by place, by spread, by how often there is a number."""
+    there = np.isfinite(column)
+    values = np.where(there, np.clip(column, -1e150, 1e150), 0.0)
+    apart = np.abs(values - (np.median(values[there]) if there.any() else 0.0))
+    return max(_standard_errors(each, is_other) for each in (values, apart, there.astype(np.float64)))
+
+
+def _standard_errors(values: Floats, is_other: NDArray[np.bool_]) -> float:
+    one, other = values[~is_other], values[is_other]
+    if not (len(one) and len(other)):
+        return 0.0
+    error = float(np.sqrt(one.var() / len(one) + other.var() / len(other)))
+    apart = float(abs(one.mean() - other.mean()))
+    if error > 0:
+        return apart / error
+    return np.inf if apart > 0 else 0.0
 
 
 def matrix_of(columns: Columns, names: Sequence[str]) -> Floats:

@@ -54,7 +54,7 @@ def numbers_in(outputs: Sequence[Any]) -> dict[str, list[Any]]:
     for row, output in enumerate(outputs):
         for within, name, value in leaves(output):
             place = within + name
-            if isinstance(value, str | bytes | bool | np.bool_) or value is None or name == " length":
+            if isinstance(value, str | bytes | bool | np.bool_) or value is None or name.startswith(" "):
                 continue
             if place not in found:
                 if len(found) >= 4 * _MOST_COLUMNS:
@@ -73,5 +73,6 @@ def text_of(output: object) -> str:
     told = (
         f"{within}{name} {value!r}" if not isinstance(value, str) else f"{within}{name} {value}"
         for within, name, value in leaves(output)
+        if name not in (" length", " type", " keys") and not name.startswith(" number ")
     )
     return _ADDRESS.sub("0x…", "; ".join(told))
