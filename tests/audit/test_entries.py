@@ -83,7 +83,19 @@ def test_entries_say_what_they_are(entry: Entry) -> None:
             entry.once(data)
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+SLOW = {"TopK", "Quantiles recursive", "Quantiles joint three"}
+QUERIES = {"SQL COUNT(*)", "SQL SUM, float", "SQL AVG, int", "SQL private keys, approx", "SQL AVG by public keys"}
+"""For every day; each of the others is one of these with another clause or spend, and takes a second."""
+
+
+def for_the_soak(entry: Entry) -> bool:
+    return entry.name in SLOW or (entry.kind is None and entry.name not in QUERIES)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [pytest.param(each, id=each.name, marks=[pytest.mark.soak] * for_the_soak(each)) for each in entries()],
+)
 def test_no_claim_is_refuted(entry: Entry) -> None:
     """All together raise a false alarm with probability 1e-9. Few outputs of what is slow: gross faults alone show."""
     samples = 20_000 if entry.samples >= 1_000_000 else 200 * len(entry.pairs)

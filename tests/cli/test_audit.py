@@ -286,7 +286,7 @@ def test_plots(cli: Any, names: list[str]) -> None:
         (["mine:noisy", "--pairs", "mine:threes", *ASK[2:]], "--pairs mine:threes needs two neighbouring inputs"),
         (["mine:noisy", "--pairs", "mine:number", *ASK[2:]], "it gave int"),
         (["mine:noisy", "--pairs", "mine:failing", *ASK[2:]], "--pairs mine:failing failed: RuntimeError"),
-        (["mine:noisy", *ASK[:4], "--samples", "10"], "samples must be a whole number, at least 100 for each"),
+        (["mine:noisy", *ASK[:4], "--samples", "10"], "samples must be at least 100 for each"),
         (["mine:noisy", *ASK, "--confidence", "1"], "--confidence must be above 0 and below 1"),
         (["mine:noisy", *ASK, "--confidence", "nan"], "--confidence must be a finite number"),
         (["mine:noisy", *ASK, "--delta", "2"], "delta"),

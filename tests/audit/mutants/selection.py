@@ -141,6 +141,7 @@ MUTANTS = (
         pure(1),
         _SIX / 2,
         samples=40_000,
+        slow=True,
     ),
     Mutant(
         "top-k charged once",

@@ -235,6 +235,7 @@ MUTANTS = (
         pure(1),
         128 / 8,
         samples=12_000,
+        slow=True,
     ),
     Mutant(
         "tree charged one level short",
@@ -255,5 +256,6 @@ MUTANTS = (
         mu(1),
         lambda: gaussian_epsilon(float(np.linalg.norm(_column(64))), 1e-6),
         samples=8_000,
+        slow=True,
     ),
 )
