@@ -47,7 +47,7 @@ def counted(size: int) -> np.ndarray:
 
 def test_a_sampler_that_counts_is_caught() -> None:
     assert rank_correlation(counted, 1) > 5 * ONE
-    assert rank_correlation(counted, 64, calls=1_000) > MANY
+    assert rank_correlation(counted, 64, calls=300) > 2 * MANY
 
 
 VECTORS: dict[str, Callable[[Fraction], Sampler]] = {

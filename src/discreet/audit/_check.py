@@ -208,9 +208,7 @@ class _Audit:
 
         return sorted(self.pools, key=promise, reverse=True)[:count]
 
-    def _take(
-        self, pool: _Pool, sizes: tuple[int, int], alarms: tuple[float, float, float] | None, *, keep: bool
-    ) -> None:
+    def _take(self, pool: _Pool, sizes: tuple[int, int], alarms: _Alarms | None, *, keep: bool) -> None:
         """Draw; if there are `alarms`, bound the probabilities of the events; `keep` what is drawn to learn from it."""
         hits = [np.zeros((2, 1 + len(event.others)), dtype=np.int64) for event in pool.events]
         for world, size in enumerate(sizes):

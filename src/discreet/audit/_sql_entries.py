@@ -49,7 +49,7 @@ class SqlEntry:
             name=f"SQL {self.name}",
             group="SQL",
             shown=self.text,
-            mechanism=self.query(copies=_COPIES),
+            mechanism=self.query(complete=1, copies=_COPIES),
             pairs=(self.pair,),
             claim=self.claim,
             samples=40_000,
