@@ -1,8 +1,9 @@
 """The time that noise takes says little about its magnitude: the bounds of ``proofs/noise.md``, under Time.
 
 Were times and magnitudes independent, any order of the magnitudes would be as likely as any other, however disturbed
-the times are, so the rank correlation of n calls would exceed z/√n with probability 2Φ(−z) (Kendall and Stuart: normal
-for n in the thousands). What is measured on an idle machine is below each bound by z = 6.2 or more, which is 6e-10.
+the times are and whichever calls are kept for the quiet around them, so the rank correlation of n calls would exceed
+z/√n with probability 2Φ(−z) (Kendall and Stuart: normal for n in the thousands). What is measured on an idle machine is
+below each bound by z = 6.2 or more, which is 6e-10.
 """
 
 from __future__ import annotations
@@ -23,16 +24,31 @@ ONE, MANY = 0.15, 0.3
 CALLS = 3_000
 
 
+def moment(turns: int = 1_000) -> int:
+    """What a fixed loop takes now: its time tells how disturbed the machine is, and nothing of any noise."""
+    start = time.thread_time_ns()
+    for _ in range(turns):
+        pass
+    return time.thread_time_ns() - start
+
+
 def rank_correlation(sampler: Sampler, size: int, calls: int = CALLS) -> float:
-    """Between CPU time and total magnitude, over calls that draw `size` each."""
+    """Between CPU time and total magnitude, over the quietest quarter of the calls that draw `size` each.
+
+    A call's time is taken in units of the fixed loops beside it, and a call counts as quiet by the slower of the two.
+    """
     sampler(size)  # makes the tables
-    times, magnitudes = np.empty(calls), np.empty(calls)
-    for i in range(calls):
+    made = 4 * calls
+    times, magnitudes, loops = np.empty(made), np.empty(made), np.empty((made, 2))
+    for i in range(made):
+        loops[i, 0] = moment()
         start = time.thread_time_ns()
         drawn = sampler(size)
         times[i] = time.thread_time_ns() - start
+        loops[i, 1] = moment()
         magnitudes[i] = float(np.abs(drawn).sum())
-    return float(stats.spearmanr(times, magnitudes).statistic)
+    quiet = np.argsort(loops.max(axis=1), kind="stable")[:calls]
+    return float(stats.spearmanr((times / loops.sum(axis=1))[quiet], magnitudes[quiet]).statistic)
 
 
 def counted(size: int) -> np.ndarray:
