@@ -287,3 +287,11 @@ def test_what_is_certified_beyond_the_claim_refutes_it() -> None:
             verdict = check(noisy(mechanism), [(0, 1)], claim, samples=6_000)
             _, claimed, certified = verdict.nearest
             assert verdict.violated == (certified > claimed) or verdict.epsilon_lower > verdict.claimed
+
+
+@pytest.mark.parametrize("claim", [dp.rho("0.5", "0.05"), dp.rho("0.5", "0.05") + dp.gaussian(1), dp.approx(1, "0.05")])
+def test_a_claim_that_holds_beside_a_delta_has_a_nearest_unit(claim: dp.Loss) -> None:
+    verdict = check(noisy(m.DiscreteLaplace(2)), [(0, 1)], claim, samples=6_000)
+    unit, claimed, certified = verdict.nearest
+    assert unit in ("epsilon", "delta", "rho")
+    assert 0 < certified < claimed

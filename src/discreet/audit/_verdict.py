@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.privacy import Loss, as_approx, as_mu, in_words, mu, to_json
+from discreet.errors import ParameterError
+from discreet.privacy import Loss, as_approx, as_mu, as_rho, in_words, mu, to_json
 
 __all__ = ["Trial", "Verdict", "Witness"]
 
@@ -94,8 +95,8 @@ class Verdict:
             gaussian = as_mu(self.claim)
             if gaussian is not None:
                 found.append(("mu", math.sqrt(gaussian[0]), self.mu_lower))
-            else:
-                found.append(("rho", self.claim.rho(), self.rho_lower))
+            elif (rho := _rho_of(self.claim)) is not None:
+                found.append(("rho", rho, self.rho_lower))
         return max(found, key=lambda each: each[2] / each[1] if each[1] else 0.0)
 
     @property
@@ -161,3 +162,15 @@ def _down(number: float) -> str:
         return f"{math.floor(number * 1e4) / 1e4:.4f}"
     scale = 10.0 ** (3 - math.floor(math.log10(number)))
     return f"{math.floor(number * scale) / scale:.4g}"
+
+
+def _rho_of(claim: Loss) -> float | None:
+    """The ρ that a claim states, beside its δ if it has one; None for the few that have none."""
+    try:
+        return claim.rho()
+    except ParameterError:
+        pass
+    try:
+        return float(as_rho(claim)[0])
+    except ParameterError:
+        return None
