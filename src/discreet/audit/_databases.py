@@ -89,7 +89,7 @@ def _checked(tables: ArrowTables, policy: Policy) -> dict[str, pa.Table]:
 
 
 def _person_of(table: Table | None) -> str | None:
-    return None if table is None or table.unit == "rows" else table.unit
+    return None if table is None else table.person
 
 
 def _others(table: pa.Table, about: Table | None, person: object) -> pa.Table:

@@ -109,7 +109,7 @@ class DuckDB:
         if name not in self._sources:
             raise DataError(f"the policy's table {name} has no source; give connect() one under that name")
         table = self._policy.tables[name]
-        unit = [] if table.unit == "rows" else [table.unit]
+        unit = [*table.hidden, *self._policy.linked_by(name)]
         wanted = list(dict.fromkeys([*table.columns, *unit]))
         sql = relation_sql(self._connection, name, self._sources[name], wanted)
         try:
