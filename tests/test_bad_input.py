@@ -145,9 +145,9 @@ REFUSED = [
     # columns
     ("SELECT SUM(agee) FROM people", "did you mean age"),
     ("SELECT SUM(secret) FROM people", "no column secret"),
-    ("SELECT COUNT(who) FROM people", "no column who"),
-    ("SELECT COUNT(*) FROM people WHERE who = 'x'", "no column who"),
-    ("SELECT COUNT(*) FROM people GROUP BY who", "no column who"),
+    ("SELECT COUNT(who) FROM people", "who says whose a row is"),
+    ("SELECT COUNT(*) FROM people WHERE who = 'x'", "who says whose a row is"),
+    ("SELECT COUNT(*) FROM people GROUP BY who", "who says whose a row is"),
     ("SELECT COUNT(*) FROM people WHERE rowid = 1", "no column rowid"),
     ("SELECT COUNT(*) FROM people WHERE other.age = 1", "names a table that the query does not read"),
     ("SELECT COUNT(*) FROM people p WHERE people.age = 1", "names a table that the query does not read"),

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.policy import Column
+from discreet.policy import ColumnType
 from discreet.query._bounded import BoundedAggregate, Group
 from discreet.query._conditions import keep_rows, row_limit, sort_rows
 from discreet.query._confidence import check_level, linear_half_width, ratio_half_widths
@@ -92,7 +92,7 @@ def answer(
     Raises `QueryError` for an expression that is not arithmetic over aggregates and keys.
     """
     rows = len(groups)
-    keys = {key.name: _key_column(i, groups, bounded.columns[key.name]) for i, key in enumerate(bounded.keys)}
+    keys = {key.name: _key_column(i, groups, key.type) for i, key in enumerate(bounded.keys)}
     sums = [[group.sums[i] for group in groups] for i in range(len(bounded.measures))]
     leaves = {f"a{i}": _read(aggregate, sums) for i, aggregate in enumerate(aggregates)}
     whole = {f"a{i}": _whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
@@ -198,8 +198,8 @@ def _whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Values | None
     return pa.array([max(-_INT64, min(value, _INT64 - 1)) for value in values], pa.int64())
 
 
-def _key_column(position: int, groups: Sequence[Group], column: Column) -> Values:
+def _key_column(position: int, groups: Sequence[Group], kind: ColumnType) -> Values:
     values = [group.key[position] for group in groups]
-    if column.type == "timestamp":
+    if kind == "timestamp":
         values = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in values]
-    return pa.array(values, _ARROW[column.type])
+    return pa.array(values, _ARROW[kind])

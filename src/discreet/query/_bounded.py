@@ -8,41 +8,55 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.policy import Column, Key
+from discreet.policy import ColumnType, Key
+from discreet.query._field import Field
 from discreet.query._measures import Measure
+from discreet.query._relations import Relation, scans
 
 __all__ = ["BoundedAggregate", "Group", "GroupKey", "complete"]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """A column to group by; `values` are its public keys, None if they are private."""
+    """What to group by, under the name that the result knows it by; `values` are its public keys, None if private."""
 
     name: str
-    values: tuple[Key, ...] | None
+    values: tuple[Key | None, ...] | None
+    expression: exp.Expr
+    type: ColumnType
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedAggregate:
-    """Sums of `measures` by `keys`, over the rows of `table` that satisfy `where`, with each unit's part bounded.
+    """Sums of `measures` by `keys`, over the rows of `relation` that satisfy `where`, with each unit's part bounded.
 
     `unit` names the column of the person, None if every row is another person. Of one unit at most `max_rows` rows
     count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a
     secret salt and that unit's own rows, as a multiset. Rows whose unit is null, or whose key is not among public
-    values, do not count; nor does a row with a null in a column of `used`, the columns that the query names, that the
-    policy says has none. `count_units` asks how many units each group holds.
+    values, do not count; nor does a row of a table with a null in a column of `used`, the columns that the query names,
+    that the policy says has none. `count_units` asks how many units each group holds.
     """
 
-    table: str
+    relation: Relation
     unit: str | None
     max_rows: int
     max_groups: int | None
     where: exp.Expr | None
     keys: tuple[GroupKey, ...]
     measures: tuple[Measure, ...]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Field]
     used: frozenset[str]
     count_units: bool
+
+    @property
+    def groups_per_unit(self) -> int:
+        """The most groups that one unit contributes to."""
+        return self.max_rows if self.max_groups is None else self.max_groups
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that are read."""
+        return tuple(dict.fromkeys(scan.table for scan in scans(self.relation)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
-from discreet.policy import Table
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
 from discreet.query._bounded import BoundedAggregate
 from discreet.query._noise import Noise
@@ -21,7 +20,7 @@ _KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian
 """The noise of each currency; discrete Laplace for both in ε."""
 
 
-def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Unit, table: Table) -> Noise:
+def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Unit) -> Noise:
     """Split the spend evenly over the measures and, if keys are private, their discovery."""
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
@@ -41,7 +40,7 @@ def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], 
                 f"{private} has private keys, whose discovery needs a delta: spend dp.approx(epsilon, delta) or "
                 "dp.rho(rho, delta), or list the keys in the policy if they are public"
             )
-        touched = table.groups_per_unit * (2 if unit.relation == "substitute" else 1)
+        touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)
         selection = PartitionSelection.calibrate(_priced(name, share, delta), keys=touched)
     # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
     return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)))

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.policy import Column
+from discreet.query._field import Field as Column
 from discreet.rational import rational
 
 __all__ = ["LARGEST", "Interval", "divides_safely", "interval"]

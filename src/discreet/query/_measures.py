@@ -10,16 +10,13 @@ from typing import Literal
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.policy import Column
-from discreet.query._intervals import LARGEST, Interval, divides_safely, interval
+from discreet.query._field import Field as Column
+from discreet.query._grid import grid_step, grid_steps
+from discreet.query._intervals import Interval, divides_safely, interval
 from discreet.query._parse import refuse
 from discreet.query._scalars import check_scalar
 
 __all__ = ["Aggregate", "Count", "Measure", "Sum", "lift_aggregates"]
-
-BITS = 30
-"""The larger bound is 2^29 to 2^31 grid steps from zero, unless whole numbers make a coarser grid exact. So a
-contribution, centred or not, is below 2^32 in magnitude, and 2^40 of them sum to less than 2^72: 128 bits hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,22 +140,7 @@ def _nullable(argument: exp.Expr, columns: Mapping[str, Column]) -> bool:
 
 
 def _sum(argument: exp.Expr, bounds: Interval, *, centered: bool) -> Sum:
-    step = _step(bounds)
-    lower, upper = _floor(bounds.lower / step), -_floor(-bounds.upper / step)
+    step = grid_step(bounds)
+    lower, upper = grid_steps(bounds, step)
     center = (lower + upper) // 2 if centered else 0
     return Sum(argument, step, center, lower - center, upper - center)
-
-
-def _step(bounds: Interval) -> Fraction:
-    """The grid: 1 for whole numbers up to 2^30, else the power of two that spends 30 bits on the larger bound."""
-    largest = max(abs(bounds.lower), abs(bounds.upper))
-    if largest and not 1 / LARGEST <= largest <= LARGEST:
-        raise QueryError("the bounds of a SUM or AVG lie beyond 1e200, or all within 1e-200 of zero; rescale it")
-    if largest == 0 or (bounds.whole and largest <= 2**BITS):
-        return Fraction(1)
-    exponent = (largest.numerator.bit_length() - largest.denominator.bit_length()) - BITS
-    return Fraction(2) ** exponent
-
-
-def _floor(value: Fraction) -> int:
-    return value.numerator // value.denominator

@@ -24,17 +24,6 @@ _UNDERSTOOD = {
     *("this", "expression", "expressions", "alias", "quoted", "is_string", "to", "desc", "nulls_first"),
     *("typed", "safe", "big_int"),  # how dialects divide and count: here always in doubles, and in whole numbers
 }
-_CLAUSE_NAMES = {
-    "with_": "WITH (common table expressions)",
-    "joins": "JOIN",
-    "distinct": "SELECT DISTINCT",
-    "qualify": "QUALIFY",
-    "windows": "WINDOW",
-    "offset": "OFFSET",
-    "laterals": "LATERAL",
-    "into": "SELECT INTO",
-    "sample": "SAMPLE",
-}
 
 
 def refuse(what: str) -> QueryError:
@@ -77,7 +66,7 @@ def parse(text: str) -> exp.Select:
         raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
     if _depth(select) > _MAX_DEPTH:
         raise QueryError(TOO_DEEP)
-    _check_clauses(select)
+    _check_parameters(select)
     return select
 
 
@@ -97,31 +86,10 @@ def _depth(tree: exp.Expr) -> int:
     return depth
 
 
-def _check_clauses(select: exp.Select) -> None:
-    for name, value in select.args.items():
-        if value and name not in _CLAUSES:
-            raise refuse(_CLAUSE_NAMES.get(name, name.rstrip("_").upper()))
+def _check_parameters(select: exp.Select) -> None:
     for node in select.walk():
-        if isinstance(node, exp.Query) and node is not select:
-            raise refuse("a sub-query")
         if isinstance(node, exp.Placeholder | exp.Parameter):
             raise refuse(f"a parameter ({node.sql()})")
-    source = select.args.get("from_")
-    if source is None:
-        raise QueryError(f"the query has no FROM. {SUPPORTED}")
-    table = source.this
-    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        raise refuse("a FROM that is not a table's name")
-    for name, value in table.args.items():
-        if value and name not in ("this", "alias"):
-            qualified = name in ("db", "catalog")
-            raise refuse("a table name with a schema" if qualified else f"{name.upper()} after a table")
-    alias = table.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
-        raise refuse("renaming columns in FROM")
-    group = select.args.get("group")
-    if group is not None and any(value for name, value in group.args.items() if name != "expressions"):
-        raise refuse("GROUP BY with ALL, ROLLUP, CUBE or GROUPING SETS")
 
 
 def _first_line(error: SqlglotError) -> str:

@@ -7,22 +7,30 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.policy import Policy, Table
+from discreet.policy import Policy
 from discreet.privacy import Loss, Unit
+from discreet.query._binder import Binder
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._calibrate import calibrate
 from discreet.query._canonical import canonicalize, name_outputs
+from discreet.query._clauses import check_block
+from discreet.query._columns import Columns
+from discreet.query._fields import field_of
+from discreet.query._keys import grouped_by_all, keys_by_name
 from discreet.query._measures import Measure, lift_aggregates
-from discreet.query._names import resolve_names, table_name
-from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
+from discreet.query._names import resolve_names
+from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse
 from discreet.query._plan import Plan
 from discreet.query._references import expand_references
+from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
+from discreet.query._scope import Scope
+from discreet.query._written import with_source
 from discreet.sensitivity import Norms, bounded_sum
 
 __all__ = ["PASSES", "make_plan"]
 
-Pass = Callable[[exp.Select, Policy], exp.Select]
+Pass = Callable[[exp.Select, Scope], exp.Select]
 
 PASSES: tuple[Pass, ...] = (
     resolve_names,
@@ -46,53 +54,76 @@ def make_plan(text: str, policy: Policy, spend: Loss | None = None) -> Plan:
 
 
 def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
+    check_block(select, nested=False)
+    if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
+        raise QueryError(f"* would show rows, and rows about people are never released. {SUPPORTED}")
+    binder = Binder(policy)
+    bound, scope = binder.read(select)
+    if bound.owner == "nobody":
+        raise QueryError("the query reads public tables alone, which need no privacy: read them directly")
     for step in PASSES:
-        select = step(select, policy)
-    name = table_name(select, policy)
-    table = policy.tables[name]
-    keys = _keys(select, table)
+        select = step(select, scope)
+    select = grouped_by_all(select)
+    columns = binder.columns
+    _check_people(select, columns)
+    keys = _keys(select, columns)
     where = select.args.get("where")
     if where is not None:
-        check_predicate(where.this, table.columns)
-    canonical = select.sql()
-    lifted, measures, aggregates = lift_aggregates(select, table.columns, name)
+        check_predicate(where.this, columns.fields)
+    used = frozenset(column.name for column in select.find_all(exp.Column)) | frozenset(named(bound.relation))
+    canonical = with_source(select, bound.relation, used).sql()
+    table = columns.table_of(select)
+    lifted, measures, aggregates = lift_aggregates(select, columns.fields, table)
     private = any(key.values is None for key in keys)
     if not aggregates and not private:
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
-    unit = policy.unit(name)
+    unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
     bounded = BoundedAggregate(
-        table=name,
+        relation=bound.relation,
         unit=unit.name,
-        max_rows=table.rows_per_unit,
-        max_groups=table.groups_per_unit if keys and table.groups_per_unit < table.rows_per_unit else None,
+        max_rows=bound.rows,
+        max_groups=bound.groups if keys and bound.groups < bound.rows else None,
         where=None if where is None else where.this,
         keys=keys,
         measures=measures,
-        columns=table.columns,
-        used=frozenset(column.name for column in select.find_all(exp.Column)),
+        columns=columns.fields,
+        used=used,
         count_units=private,
     )
     norms = tuple(_norms(measure, bounded, unit) for measure in measures)
-    noise = None if spend is None else calibrate(spend, bounded, norms, unit, table)
-    plan = Plan(canonical, lifted, bounded, aggregates, unit, spend, norms, noise)
+    noise = None if spend is None else calibrate(spend, bounded, norms, unit)
+    plan = Plan(canonical, keys_by_name(lifted, keys), bounded, aggregates, unit, spend, norms, noise)
     plan.check_result()
     check_understood(select)
     return plan
 
 
-def _keys(select: exp.Select, table: Table) -> tuple[GroupKey, ...]:
+def _check_people(select: exp.Select, columns: Columns) -> None:
+    for name in ("where", "group", "having", "order"):
+        if (clause := select.args.get(name)) is not None:
+            columns.check(clause)
+    for item in select.expressions:
+        columns.check(item)
+
+
+_COUNTABLE = "declare it int or string"
+
+
+def _keys(select: exp.Select, columns: Columns) -> tuple[GroupKey, ...]:
     group = select.args.get("group")
-    keys: list[GroupKey] = []
+    keys: dict[str, GroupKey] = {}
     for node in [] if group is None else group.expressions:
-        if not isinstance(node, exp.Column):
-            raise refuse(f"GROUP BY {node.sql()}, which is not a column,")
-        column = table.columns[node.name]
-        if column.type in ("float", "decimal"):
-            raise QueryError(f"{node.name} is a {column.type} column, which has no groups; declare it int or string")
-        key = GroupKey(node.name, column.keys)
-        if key not in keys:
-            keys.append(key)
-    return tuple(keys)
+        inner = node.unnest()
+        if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
+            raise QueryError(
+                f"GROUP BY {node.sql()}, which is not a column or an expression over columns, has no groups"
+            )
+        about = field_of(inner, columns)
+        if about.type in ("float", "decimal"):
+            raise QueryError(f"{inner.name or node.sql()} is a {about.type} column, which has no groups; {_COUNTABLE}")
+        name = inner.name if isinstance(inner, exp.Column) else inner.sql()
+        keys.setdefault(name, GroupKey(name, about.keys, inner, about.type))
+    return tuple(keys.values())
 
 
 def _norms(measure: Measure, bounded: BoundedAggregate, unit: Unit) -> Norms:

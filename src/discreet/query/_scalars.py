@@ -13,7 +13,7 @@ from typing import Literal
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.policy import Column
+from discreet.query._field import Field as Column
 from discreet.query._parse import refuse
 from discreet.rational import rational
 

@@ -20,16 +20,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from discreet.engines.duckdb._expressions import (
-    clean,
     condition,
     contribution,
     key_literal,
-    person,
     present,
-    reference,
     text,
+    value_of,
 )
-from discreet.engines.duckdb._relation import Relation
 from discreet.query import BoundedAggregate, Count, GroupKey, Measure, Sum
 
 __all__ = ["bounded_sql"]
@@ -41,14 +38,14 @@ _MASK = 62
 _MASKED_GROUPS = "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BIGINT)))"
 
 
-def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> str:
-    """The query over a relation. It returns the keys, the number of units (0 if not asked for), a sum per measure."""
+def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
+    """The query over the rows of `source`: the keys, the number of units (0 if not asked for), a sum per measure."""
     values = _values(request.measures)
     names = _Names([f"k{i}" for i in range(len(request.keys))], dict(values.values()))
     sums = _sums(request.measures, values)
     by_person = request.unit is not None
     steps = [
-        _step("source", _source(request, relation), keep=False),
+        _step("source", source, keep=False),
         _step("rows", _rows(request, values), keep=by_person),
     ]
     if not by_person:
@@ -87,27 +84,20 @@ class _Names:
         return [*self.keys, *self.values]
 
 
-def _source(request: BoundedAggregate, relation: Relation) -> str:
-    """Only the columns that the query touches, as the policy's types, and the unit as it is."""
-    items = [f"{clean(relation.columns[n], request.columns[n])} AS {reference(n)}" for n in sorted(request.used)]
-    if request.unit is not None:
-        items.append(f"{person(relation.columns[request.unit])} AS u")
-    return f"SELECT {_list(items) or '1 AS one'} FROM {relation.sql}"
-
-
 def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) -> str:
     items = ["u"] if request.unit is not None else []
-    conditions = ["u IS NOT NULL"] if request.unit is not None else []
-    conditions += [f"{reference(n)} IS NOT NULL" for n in sorted(request.used) if not request.columns[n].nullable]
+    conditions: list[str] = []
     if request.where is not None:
         conditions.append(condition(request.where, request.columns))
     for i, key in enumerate(request.keys):
         value = _key(key, request)
         items.append(f"{value} AS k{i}")
-        if _is_enum(key, request):
+        if _is_enum(key):
             conditions.append(f"{value} IS NOT NULL")
         elif key.values is not None:
-            conditions.append(f"{value} IN ({_list(map(key_literal, key.values))})")
+            known = [key_literal(each) for each in key.values if each is not None]
+            also = f" OR {value} IS NULL" if None in key.values else ""
+            conditions.append(f"({value} IN ({_list(known)}){also})" if known else f"{value} IS NULL")
     for name, measure in values.values():
         if isinstance(measure, Sum):
             small = measure.lower >= -_INT32 and measure.upper < _INT32
@@ -121,13 +111,14 @@ def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) 
 
 def _key(key: GroupKey, request: BoundedAggregate) -> str:
     """A key; public strings as an enumeration, which is a byte or two to group and hash, and null for other values."""
-    if not _is_enum(key, request):
-        return reference(key.name)
-    return f"TRY_CAST({reference(key.name)} AS ENUM({_list(text(str(value)) for value in key.values or ())}))"
+    value = value_of(key.expression, request.columns, key.type)
+    if not _is_enum(key):
+        return value
+    return f"TRY_CAST({value} AS ENUM({_list(text(str(value)) for value in key.values or ())}))"
 
 
-def _is_enum(key: GroupKey, request: BoundedAggregate) -> bool:
-    return key.values is not None and request.columns[key.name].type == "string"
+def _is_enum(key: GroupKey) -> bool:
+    return key.values is not None and key.type == "string" and None not in key.values
 
 
 def _values(measures: Sequence[Measure]) -> dict[str, tuple[str, Measure]]:
@@ -180,7 +171,7 @@ def _content_order(request: BoundedAggregate, names: _Names, salt: int) -> str:
     hashed = f"hash({salt}, {_list(['u'], *names.content)})"
     packed, size = "CAST(0 AS BIGINT)", 1
     for name, key in zip(names.keys, request.keys, strict=True):
-        if not _is_enum(key, request):
+        if not _is_enum(key):
             return _list([hashed], *names.content)
         count = len(key.values or ())
         packed, size = f"({packed} * {count} + CAST(enum_code({name}) AS BIGINT))", size * count
@@ -200,7 +191,7 @@ def _is_split(request: BoundedAggregate) -> bool:
     """
     if request.count_units or request.max_groups is None:
         return request.count_units
-    return not (len(request.keys) == 1 and _is_enum(request.keys[0], request) and _fits_mask(request.keys[0]))
+    return not (len(request.keys) == 1 and _is_enum(request.keys[0]) and _fits_mask(request.keys[0]))
 
 
 def _fits_mask(key: GroupKey) -> bool:

@@ -14,6 +14,7 @@ import duckdb
 from discreet.engines.duckdb._bounding import bounded_sql
 from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._relation import Relation, StoredColumn
+from discreet.engines.duckdb._rendering import rows_sql
 from discreet.engines.duckdb._sources import relation_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
@@ -73,13 +74,12 @@ class DuckDB:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
         width = len(request.keys)
         with self._lock:
-            relation = self._relation(request.table)
-            sql = bounded_sql(request, relation, salt)
+            sql = bounded_sql(request, rows_sql(request, self._policy, self._relation), salt)
             rows = self._fetch(sql)
         if rows is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
-                f"DuckDB could not finish reading {request.table}: the file may be damaged, or memory or disk ran out. "
-                "What was reserved for this query stays spent."
+                f"DuckDB could not finish reading {', '.join(request.tables)}: "
+                "the file may be damaged, or memory or disk ran out. What was reserved for this query stays spent."
             )
         return [Group(tuple(row[:width]), int(row[width]), tuple(int(v) for v in row[width + 1 :])) for row in rows]
 

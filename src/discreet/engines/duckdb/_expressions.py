@@ -9,11 +9,12 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.engines.duckdb._relation import StoredColumn, identifier
-from discreet.policy import Column, Key
+from discreet.policy import ColumnType, Key
+from discreet.query import Field as Column
 from discreet.query import Sum, divides_safely
 from discreet.rational import rational
 
-__all__ = ["clean", "condition", "contribution", "key_literal", "person", "present", "reference", "text"]
+__all__ = ["clean", "condition", "contribution", "key_literal", "person", "present", "reference", "text", "value_of"]
 
 _TYPES: Mapping[str, str] = {
     "bool": "BOOLEAN",
@@ -49,12 +50,12 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def clean(stored: StoredColumn, column: Column) -> str:
+def clean(stored: StoredColumn, kind: ColumnType) -> str:
     """A stored column as the policy's type: what does not cast is null.
 
     So is NaN, and a time outside the years 1 to 9999, which DuckDB knows and Python does not.
     """
-    wanted = _TYPES[column.type]
+    wanted = _TYPES[kind]
     name = stored.sql
     if stored.type == "TIMESTAMPTZ_NS":  # which casts to nothing else
         name = f"TRY_CAST({name} AS TIMESTAMPTZ)"
@@ -206,3 +207,12 @@ def _integer(node: exp.Expr) -> str:
 
 def _double(value: Fraction | int) -> str:
     return f"CAST({text(repr(float(value)))} AS DOUBLE)"
+
+
+def value_of(node: exp.Expr, columns: Mapping[str, Column], kind: ColumnType) -> str:
+    """An expression as a value of a policy's type, as it is on the row: nothing is clamped."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Column) and columns[inner.name].type == kind:
+        return reference(inner.name)
+    value = _value(inner, columns)
+    return f"TRY_CAST({value} AS BIGINT)" if kind == "int" else value
