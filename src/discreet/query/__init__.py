@@ -6,7 +6,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._bounded import BoundedAggregate, Group, GroupKey
 from discreet.query._draw import draw
 from discreet.query._intervals import divides_safely
-from discreet.query._measures import Count, Measure, Sum
+from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import Noise, noise_to_json
 from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
@@ -16,11 +16,14 @@ from discreet.query._render import release_note, release_table
 __all__ = [
     "BoundedAggregate",
     "Count",
+    "Distinct",
     "Group",
     "GroupKey",
     "Measure",
     "Noise",
+    "People",
     "Plan",
+    "Product",
     "Release",
     "Sum",
     "assume_rows",

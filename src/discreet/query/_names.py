@@ -45,7 +45,7 @@ def resolve_names(select: exp.Select, policy: Policy) -> exp.Select:
         if column.name.casefold() in aliases and not column.table and _may_be_alias(column, known):
             column.replace(exp.column(exp.Identifier(this=column.name, quoted=False)))
             continue
-        name = known or _match(column.name, columns, "column")
+        name = known or _person(column, policy, table) or _match(column.name, columns, "column")
         column.replace(exp.column(exp.to_identifier(name, quoted=True)))
     source.replace(exp.Table(this=exp.to_identifier(table, quoted=True)))
     return select
@@ -59,6 +59,16 @@ def _may_be_alias(column: exp.Column, known: str | None) -> bool:
     while node.parent is not None and not isinstance(node.parent, exp.Select):
         node = node.parent
     return node.arg_key not in ("expressions", "where")
+
+
+def _person(column: exp.Column, policy: Policy, table: str) -> str | None:
+    """The unit's column, which COUNT(DISTINCT …) alone may name without its being among the columns."""
+    unit = policy.unit(table).name
+    above = column.parent
+    while isinstance(above, exp.Paren):
+        above = above.parent
+    counted = isinstance(above, exp.Distinct) and isinstance(above.parent, exp.Count)
+    return unit if unit is not None and counted and column.name.casefold() == unit.casefold() else None
 
 
 def _match(name: str, known: Iterable[str], what: str) -> str:

@@ -8,17 +8,17 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import Policy, Table
-from discreet.privacy import Loss, Unit
+from discreet.privacy import Loss
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._calibrate import calibrate
 from discreet.query._canonical import canonicalize, name_outputs
-from discreet.query._measures import Measure, lift_aggregates
+from discreet.query._lift import lift_aggregates
 from discreet.query._names import resolve_names, table_name
+from discreet.query._norms import measure_norms
 from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
 from discreet.query._plan import Plan
 from discreet.query._references import expand_references
 from discreet.query._scalars import check_predicate
-from discreet.sensitivity import Norms, bounded_sum
 
 __all__ = ["PASSES", "make_plan"]
 
@@ -55,7 +55,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     if where is not None:
         check_predicate(where.this, table.columns)
     canonical = select.sql()
-    lifted, measures, aggregates = lift_aggregates(select, table.columns, name)
+    lifted, measures, aggregates = lift_aggregates(select, table.columns, name, policy.unit(name).name)
     private = any(key.values is None for key in keys)
     if not aggregates and not private:
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
@@ -69,10 +69,10 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         keys=keys,
         measures=measures,
         columns=table.columns,
-        used=frozenset(column.name for column in select.find_all(exp.Column)),
+        used=frozenset(column.name for column in select.find_all(exp.Column)) & frozenset(table.columns),
         count_units=private,
     )
-    norms = tuple(_norms(measure, bounded, unit) for measure in measures)
+    norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
     noise = None if spend is None else calibrate(spend, bounded, norms, unit, table)
     plan = Plan(canonical, lifted, bounded, aggregates, unit, spend, norms, noise)
     plan.check_result()
@@ -93,10 +93,3 @@ def _keys(select: exp.Select, table: Table) -> tuple[GroupKey, ...]:
         if key not in keys:
             keys.append(key)
     return tuple(keys)
-
-
-def _norms(measure: Measure, bounded: BoundedAggregate, unit: Unit) -> Norms:
-    """How far one unit can move a measure, over all its groups together."""
-    return bounded_sum(
-        measure.lower, measure.upper, rows=bounded.max_rows, relation=unit.relation, grouped=bool(bounded.keys)
-    )
