@@ -40,6 +40,9 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
     def of(inner: exp.Expr) -> Dual:
         return evaluate(inner, leaves, rows, holds)
 
+    def branch(inner: exp.Expr | None) -> Dual:
+        return constant(np.nan, rows) if inner is None or isinstance(inner, exp.Null) else of(inner)
+
     with np.errstate(all="ignore"):
         match node:
             case exp.Paren():
@@ -56,7 +59,9 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
             case exp.Abs():
                 inner = of(node.this)
                 sign = np.where(inner.value < 0, -1.0, 1.0)
-                return Dual(np.abs(inner.value), {i: s * sign for i, s in inner.slopes.items()}, False, inner.cap)
+                return Dual(
+                    np.abs(inner.value), {i: s * sign for i, s in inner.slopes.items()}, cap=inner.cap, linear=False
+                )
             case exp.Sqrt():
                 return sqrt(of(node.this))
             case exp.Greatest() | exp.Least():
@@ -65,7 +70,7 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
             case exp.Coalesce():
                 return reduce(_first_known, map(of, [node.this, *node.expressions]))
             case exp.Case() if node.this is None:
-                return _case(node, lambda branch: constant(np.nan, rows) if _is_null(branch) else of(branch), holds)
+                return _case(node, branch, holds)
             case _:
                 raise refuse(f"{node.sql()} in the result")
 
@@ -88,10 +93,6 @@ def rounding(node: exp.Expr) -> tuple[exp.Expr, int | None]:
     if len(number.name) > 2 or int(number.name) > _MOST_DIGITS:
         raise QueryError(f"{inner.sql()} rounds to more than {_MOST_DIGITS} digits")
     return inner.this, sign * int(number.name)
-
-
-def _is_null(node: exp.Expr | None) -> bool:
-    return node is None or isinstance(node, exp.Null)
 
 
 def _extreme(left: Dual, right: Dual, *, larger: bool) -> Dual:

@@ -34,25 +34,25 @@ def constant(value: float, rows: int) -> Dual:
 
 
 def add(left: Dual, right: Dual) -> Dual:
-    """left + right."""
+    """Left + right."""
     ones = np.ones_like(left.value)
     return Dual(left.value + right.value, _slopes((left, ones), (right, ones)), left.linear and right.linear)
 
 
 def sub(left: Dual, right: Dual) -> Dual:
-    """left − right."""
+    """Left − right."""
     ones = np.ones_like(left.value)
     return Dual(left.value - right.value, _slopes((left, ones), (right, -ones)), left.linear and right.linear)
 
 
 def mul(left: Dual, right: Dual) -> Dual:
-    """left · right."""
+    """Left · right."""
     linear = left.linear and right.linear and not (left.slopes and right.slopes)
     return Dual(left.value * right.value, _slopes((left, right.value), (right, left.value)), linear)
 
 
 def div(left: Dual, right: Dual) -> Dual:
-    """left / right; NaN where the divisor is zero."""
+    """Left / right; NaN where the divisor is zero."""
     a, b = left.value, right.value
     with np.errstate(all="ignore"):
         slopes = _slopes((left, 1 / b), (right, -a / (b * b)))
@@ -78,7 +78,7 @@ def missing_where(empty: Booleans, inner: Dual) -> Dual:
 
 
 def choose(first: Booleans, left: Dual, right: Dual) -> Dual:
-    """left in some rows, right in the others. Its error is that of the one taken, and approximate."""
+    """Left in some rows, right in the others. Its error is that of the one taken, and approximate."""
     slopes = _slopes((left, np.ones_like(left.value)), (right, np.ones_like(right.value)), keep=first)
     return Dual(np.where(first, left.value, right.value), slopes, linear=False)
 

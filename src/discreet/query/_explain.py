@@ -38,12 +38,13 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps):"]
     for name in plan.noisy:
         half = plan.error(name, level)
-        text = 'depends on the data; plan with assume={"rows": n}' if half is None else f"± {half:.4g}"
+        text = _DEPENDS[plan.rows is None] if half is None else f"± {half:.4g}"
         lines.append(f"  {name}: {text}")
     lines += ["", f"Cost: {in_words(plan.noise.loss)}."]
     return "\n".join(lines)
 
 
+_DEPENDS = {True: 'depends on the data; plan with assume={"rows": n}', False: "depends on the data"}
 _RELATIONS = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
 
 

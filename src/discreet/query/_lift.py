@@ -179,7 +179,7 @@ def _call(sql: str, node: exp.Expr, columns: Mapping[str, Column], unit: str | N
     return _Call(kind, sql, x, None, when)
 
 
-def _distinct(  # noqa: PLR0913
+def _distinct(  # noqa: PLR0913, PLR0917
     sql: str,
     kind: str,
     distinct: exp.Distinct,

@@ -14,9 +14,9 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
+from discreet.query._aggregates import Aggregate
 from discreet.query._answer import Answer, answer
 from discreet.query._bounded import BoundedAggregate, Group
-from discreet.query._aggregates import Aggregate
 from discreet.query._noise import Noise, NoiseMechanism
 from discreet.sensitivity import Norms
 
