@@ -135,12 +135,15 @@ def _correlation(aggregate: Aggregate, sums: Sums) -> Dual:
 
 
 def _determination(aggregate: Aggregate, sums: Sums) -> Dual:
-    """The square of the correlation; SQL says 1 where y does not vary, and null where x does not."""
+    """The square of the correlation; SQL says 1 where y does not vary, and null where x does not.
+
+    Correlations at most e apart have squares at most (1 + |r|) · e apart: the derivative 2r is too small near r = 0.
+    """
     correlation = _correlation(aggregate, sums)
     x, y = _spread(aggregate, aggregate.x, aggregate.xx, sums), _spread(aggregate, aggregate.y, aggregate.yy, sums)
     constant_y = np.isnan(y.value) & ~np.isnan(x.value)
-    square = mul(correlation, correlation)
-    return between(0.0, Dual(np.where(constant_y, 1.0, square.value), square.slopes), 1.0)
+    slopes = {i: (1 + np.abs(correlation.value)) * slope for i, slope in correlation.slopes.items()}
+    return between(0.0, Dual(np.where(constant_y, 1.0, correlation.value**2), slopes), 1.0)
 
 
 def _slope(aggregate: Aggregate, sums: Sums) -> Dual:
