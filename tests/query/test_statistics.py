@@ -167,7 +167,7 @@ def test_filters_and_distinct_values(items: str, session: Session, plain: Any) -
 SHOWN = [
     "ROUND(AVG(x), 2), ROUND(SUM(w), -2), ROUND(COUNT(*))",
     "ABS(SUM(z) - 2000), SQRT(COUNT(*)), SQRT(-COUNT(*) - 1) IS NULL",
-    "GREATEST(COUNT(*), 20), LEAST(AVG(x), AVG(y), 3), GREATEST(COUNT(*) / (COUNT(*) - COUNT(*)), 2)",
+    "GREATEST(COUNT(*), 20), LEAST(AVG(x), AVG(y), 3), GREATEST(VAR_SAMP(w), 2)",
     "COALESCE(VAR_SAMP(w), -1), COALESCE(1 / (COUNT(*) - COUNT(*)), 1 / (SUM(b) * 0), 3)",
     "CASE WHEN COUNT(*) >= 3 THEN AVG(w) ELSE -5 END, CASE WHEN g = 'one' THEN 1 WHEN COUNT(*) > 9 THEN SUM(b) END",
     "CASE WHEN COUNT(*) > 9 THEN NULL ELSE 2 * COUNT(*) END + 1",
@@ -278,7 +278,7 @@ def repeated(plan: Plan, group: Group, times: int) -> tuple[np.ndarray, np.ndarr
 
 @pytest.mark.parametrize("statistic", sample(2)[2])
 @pytest.mark.parametrize("spend", [dp.pure(1), dp.rho("0.1")], ids=["pure", "rho"])
-def test_error_bars_cover(statistic: str, spend: dp.Loss, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_bars_cover(statistic: str, spend: dp.Loss) -> None:
     """2,000 rows and answers: at least 93 % in 95 % bars. At a true 95 % fewer come once in 1e4; so the bar is 91 %,
     which 2,000 trials of 95 % miss with a chance below 1e-12 (Chernoff)."""
     policy, table, truth = sample(2_000)
@@ -290,7 +290,7 @@ def test_error_bars_cover(statistic: str, spend: dp.Loss, monkeypatch: pytest.Mo
     assert np.median(halves) <= 3 * values.std() + 0.01, "no wider than they need to be"
 
 
-@pytest.mark.parametrize("statistic", sample(2)[2])
+@pytest.mark.parametrize("statistic", [name for name in sample(2)[2] if not name.startswith("ROUND")])
 def test_the_mean_of_many_answers_is_the_truth(statistic: str) -> None:
     """20,000 rows, 1,000 answers at epsilon 3: within 4 standard errors, and the small-sample bias of ratios, which is
     below a tenth of a standard deviation. By Hoeffding's and Bernstein's inequalities alone that fails once in 1e4; so
