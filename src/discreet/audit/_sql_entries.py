@@ -165,13 +165,13 @@ def _moments() -> Iterator[SqlEntry]:
     """Statistics that are read off several noisy sums: a row at every upper bound moves all of them."""
     entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
     for name in ("VARIANCE", "VAR_POP", "STDDEV", "STDDEV_SAMP", "STDDEV_POP"):
-        yield entry(name, f"SELECT {name}(x) AS v FROM t", note="the bound moves the count, the sum and the squares")
+        yield entry(name, f"SELECT {name}(x) AS v FROM t", note="count, sum and squares move")  # noqa: S608
     yield entry("VAR_POP, rho", "SELECT VAR_POP(y) AS v FROM t", spend=_RHO, note="three discrete Gaussians")
     for name in (
         *("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_COUNT", "REGR_AVGX", "REGR_AVGY"),
         *("REGR_SXX", "REGR_SYY", "REGR_SXY", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"),
     ):
-        yield entry(name, f"SELECT {name}(y, x) AS v FROM t", note="both at their upper bounds move every moment")
+        yield entry(name, f"SELECT {name}(y, x) AS v FROM t", note="every moment moves")  # noqa: S608
     yield entry("COUNT(DISTINCT x)", "SELECT COUNT(DISTINCT x) AS n FROM t", note="a value that nobody else has")
     yield entry("COUNT_IF", "SELECT COUNT_IF(x > 5) AS n FROM t", note="only the row that is removed satisfies it")
     yield entry(
