@@ -7,7 +7,7 @@ from discreet.query._bounded import BoundedAggregate, Group, GroupKey
 from discreet.query._draw import draw
 from discreet.query._field import Field
 from discreet.query._intervals import divides_safely
-from discreet.query._measures import Count, Measure, Sum
+from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import Noise, noise_to_json
 from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
@@ -18,6 +18,7 @@ from discreet.query._render import release_note, release_table
 __all__ = [
     "BoundedAggregate",
     "Count",
+    "Distinct",
     "Field",
     "Filtered",
     "Group",
@@ -27,7 +28,9 @@ __all__ = [
     "Measure",
     "Noise",
     "Own",
+    "People",
     "Plan",
+    "Product",
     "Relation",
     "Release",
     "Scan",

@@ -35,6 +35,11 @@ class Columns:
         names = [column.name for column in node.find_all(exp.Column)]
         return next((self.tables[n] for n in names if n in self.tables and self.fields[n].bounds is None), "NAME")
 
+    @property
+    def people(self) -> frozenset[str]:
+        """The columns that name the person."""
+        return frozenset(name for name, links in self.links.items() if PERSON in links)
+
     def add(self, wanted: str, about: Field | None, links: frozenset[str] = frozenset()) -> str:
         """A name for a new column, as near to the wanted one as is free."""
         name, n = wanted, 1
@@ -84,8 +89,16 @@ class Columns:
     def check(self, tree: exp.Expr) -> None:
         """Raise `QueryError` if an expression uses a column that only says whose a row is."""
         for column in tree.find_all(exp.Column):
-            if column.args.get("this") and column.name not in self.fields and column.name in self.links:
+            if column.name not in self.fields and column.name in self.links and not self._is_counted(column):
                 raise QueryError(
                     f"{column.name} says whose a row is: it can join tables, group a sub-query and be counted with "
                     f"COUNT(DISTINCT {column.name}); to use it otherwise, list it among the columns in the policy"
                 )
+
+    def _is_counted(self, column: exp.Column) -> bool:
+        """Whether a column is a person that COUNT(DISTINCT …) counts."""
+        above = column.parent
+        while isinstance(above, exp.Paren):
+            above = above.parent
+        counted = isinstance(above, exp.Distinct) and isinstance(above.parent, exp.Count)
+        return counted and PERSON in self.links[column.name]

@@ -109,7 +109,11 @@ def _swapped(select: exp.Select, swaps: Mapping[str, exp.Expr]) -> exp.Select:
     """The SELECT list and HAVING with each key and aggregate as its column."""
 
     def swap(node: exp.Expr) -> exp.Expr:
-        found = swaps.get(node.sql()) if not isinstance(node, exp.Select | exp.Alias | exp.Identifier | exp.Having) else None
+        found = (
+            swaps.get(node.sql())
+            if not isinstance(node, exp.Select | exp.Alias | exp.Identifier | exp.Having)
+            else None
+        )
         return node if found is None else found.copy()
 
     body: exp.Expr = exp.Select(expressions=[_kept_name(item) for item in select.expressions])

@@ -30,11 +30,14 @@ def grouped_by_all(select: exp.Select) -> exp.Select:
 
 def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
     """The SELECT with each expression that is grouped by as a column of its name."""
-    swaps = {(type(key.expression), key.expression.sql()): exp.column(exp.to_identifier(key.name, quoted=True)) for key in keys}
+    swaps = {
+        (type(key.expression), key.expression.sql()): exp.column(exp.to_identifier(key.name, quoted=True))
+        for key in keys
+    }
 
     def swap(node: exp.Expr) -> exp.Expr:
-        found = swaps.get((type(node), node.sql()))
-        return node if found is None else found.copy()
+        name = swaps.get((type(node), node.sql()))
+        return node if name is None else exp.column(exp.to_identifier(name, quoted=True))
 
     named = select.transform(swap)
     assert isinstance(named, exp.Select)

@@ -11,8 +11,9 @@ from discreet.errors import QueryError
 __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
 SUPPORTED = (
-    "Supported: SELECT of COUNT(*), COUNT(x), SUM(x), AVG(x) and arithmetic between them, FROM one table, WHERE, "
-    "GROUP BY columns, HAVING, ORDER BY, LIMIT."
+    "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR and REGR "
+    "functions, each with FILTER, arithmetic between them and ROUND, ABS, SQRT, COALESCE, GREATEST, LEAST and CASE of "
+    "them, FROM one table, WHERE, GROUP BY columns, HAVING, ORDER BY, LIMIT."
 )
 
 _MAX_LENGTH = 100_000
@@ -22,6 +23,8 @@ TOO_DEEP = f"the query is nested more than {_MAX_DEPTH} levels deep; write a lon
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _UNDERSTOOD = {
     *("this", "expression", "expressions", "alias", "quoted", "is_string", "to", "desc", "nulls_first"),
+    *("ifs", "true", "default", "decimals"),
+    "ignore_nulls",  # of GREATEST and LEAST, where the parser says it of DuckDB's own; other functions are refused
     *("typed", "safe", "big_int"),  # how dialects divide and count: here always in doubles, and in whole numbers
 }
 

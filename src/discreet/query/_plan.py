@@ -14,9 +14,9 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
+from discreet.query._aggregates import Aggregate
 from discreet.query._answer import Answer, answer
 from discreet.query._bounded import BoundedAggregate, Group
-from discreet.query._measures import Aggregate
 from discreet.query._noise import Noise, NoiseMechanism
 from discreet.sensitivity import Norms
 
@@ -90,7 +90,8 @@ class Plan:
         private = {key.name for key in self.bounded.keys if key.values is None}
         if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
-        return float(np.nanmax(result.error(column, level)))
+        halves = result.error(column, level)
+        return None if np.isnan(halves).all() else float(np.nanmax(halves))
 
     def finish(self, noisy: Sequence[Group]) -> Answer:
         """The answer to the query from groups that have had their noise: post-processing."""

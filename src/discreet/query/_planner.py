@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import Policy
-from discreet.privacy import Loss, Unit
+from discreet.privacy import Loss
 from discreet.query._binder import Binder
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._calibrate import calibrate
@@ -17,8 +17,9 @@ from discreet.query._clauses import check_block
 from discreet.query._columns import Columns
 from discreet.query._fields import field_of
 from discreet.query._keys import grouped_by_all, keys_by_name
-from discreet.query._measures import Measure, lift_aggregates
+from discreet.query._lift import lift_aggregates
 from discreet.query._names import resolve_names
+from discreet.query._norms import measure_norms
 from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse
 from discreet.query._plan import Plan
 from discreet.query._references import expand_references
@@ -26,7 +27,6 @@ from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope
 from discreet.query._written import with_source
-from discreet.sensitivity import Norms, bounded_sum
 
 __all__ = ["PASSES", "make_plan"]
 
@@ -73,7 +73,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     used = frozenset(column.name for column in select.find_all(exp.Column)) | frozenset(named(bound.relation))
     canonical = with_source(select, bound.relation, used).sql()
     table = columns.table_of(select)
-    lifted, measures, aggregates = lift_aggregates(select, columns.fields, table)
+    lifted, measures, aggregates = lift_aggregates(select, columns.fields, table, columns.people)
     private = any(key.values is None for key in keys)
     if not aggregates and not private:
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
@@ -90,7 +90,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         used=used,
         count_units=private,
     )
-    norms = tuple(_norms(measure, bounded, unit) for measure in measures)
+    norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
     noise = None if spend is None else calibrate(spend, bounded, norms, unit)
     plan = Plan(canonical, keys_by_name(lifted, keys), bounded, aggregates, unit, spend, norms, noise)
     plan.check_result()
@@ -115,19 +115,10 @@ def _keys(select: exp.Select, columns: Columns) -> tuple[GroupKey, ...]:
     for node in [] if group is None else group.expressions:
         inner = node.unnest()
         if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
-            raise QueryError(
-                f"GROUP BY {node.sql()}, which is not a column or an expression over columns, has no groups"
-            )
+            raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
         about = field_of(inner, columns)
         if about.type in ("float", "decimal"):
             raise QueryError(f"{inner.name or node.sql()} is a {about.type} column, which has no groups; {_COUNTABLE}")
         name = inner.name if isinstance(inner, exp.Column) else inner.sql()
         keys.setdefault(name, GroupKey(name, about.keys, inner, about.type))
     return tuple(keys.values())
-
-
-def _norms(measure: Measure, bounded: BoundedAggregate, unit: Unit) -> Norms:
-    """How far one unit can move a measure, over all its groups together."""
-    return bounded_sum(
-        measure.lower, measure.upper, rows=bounded.max_rows, relation=unit.relation, grouped=bool(bounded.keys)
-    )

@@ -81,7 +81,7 @@ class Release:
         stored = [*table.columns, *(pa.array(s) for *_, s in slopes)]
         about = {
             "columns": table.column_names,
-            "shapes": {n: {"linear": s.linear, "cap": s.cap} for n, s in self.answer.shapes.items()},
+            "shapes": {n: {"linear": s.linear, "cap": s.cap, "slack": s.slack} for n, s in self.answer.shapes.items()},
             "slopes": [[name, i] for name, i, _ in slopes],
             "noises": [noise_to_json(noise) for noise in self.answer.noises],
             "loss": to_json(self.loss),
@@ -105,7 +105,9 @@ class Release:
             slopes: dict[str, dict[int, Floats]] = {name: {} for name in about["shapes"]}
             for (name, i), column in zip(about["slopes"], stored.columns[len(names) :], strict=True):
                 slopes[name][i] = np.asarray(column, dtype=np.float64)
-            shapes = {n: ErrorShape(slopes[n], s["linear"], s["cap"]) for n, s in about["shapes"].items()}
+            shapes = {
+                n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0)) for n, s in about["shapes"].items()
+            }
             noises = tuple(noise_from_json(noise) for noise in about["noises"])
             return cls(Answer(table, shapes, noises), from_json(about["loss"]), about["certificate"])
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):

@@ -16,22 +16,20 @@ A person's part is a function of the salt and the multiset of that person's rows
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from discreet.engines.duckdb._expressions import (
     condition,
-    contribution,
     key_literal,
-    present,
     text,
     value_of,
 )
-from discreet.query import BoundedAggregate, Count, GroupKey, Measure, Sum
+from discreet.engines.duckdb._parts import Part, distinct_sql, parts_of, sum_sql
+from discreet.query import BoundedAggregate, Distinct, GroupKey, People
 
 __all__ = ["bounded_sql"]
 
-_INT32 = 2**31
 _PACKED = 2**39
 _MASK = 62
 """Up to this many public keys, the groups of one person fit a bit mask in a signed 64-bit integer."""
@@ -40,10 +38,11 @@ _MASKED_GROUPS = "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BI
 
 def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
     """The query over the rows of `source`: the keys, the number of units (0 if not asked for), a sum per measure."""
-    values = _values(request.measures)
-    names = _Names([f"k{i}" for i in range(len(request.keys))], dict(values.values()))
-    sums = _sums(request.measures, values)
+    values = parts_of(request.measures, request.columns)
+    names = _Names([f"k{i}" for i in range(len(request.keys))], values)
     by_person = request.unit is not None
+    apart = by_person and any(isinstance(measure, Distinct) for measure in request.measures)
+    sums = ["0" if apart and isinstance(m, Distinct) else sum_sql(m, values) for m in request.measures]
     steps = [
         _step("source", source, keep=False),
         _step("rows", _rows(request, values), keep=by_person),
@@ -60,6 +59,8 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
         steps.append(_step("each", grouped % "rows"))
     steps += _flagged(request, names, salts, split=split)
     steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts[0])]
+    if apart:
+        steps.append(_step("kept", _kept(request, names), keep=False))
     tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
     if split:
         taken = "each SEMI JOIN people ON each.u = people.u"
@@ -67,6 +68,9 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
     else:
         whole, kept = ["0", *sums], ["0", *tallies[1:]]
         terms = [_term(names, whole, "rows"), _term(names, whole, "flagged", sign="-"), _term(names, kept, "few")]
+    if apart:
+        counts = [distinct_sql(m, values) if isinstance(m, Distinct) else "0" for m in request.measures]
+        terms.append(_term(names, ["0", *counts], "kept"))
     totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT)" for i in range(len(parts) + 1)]
     joined = " UNION ALL ".join(terms)
     return _chain(steps, f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}")
@@ -74,17 +78,17 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The columns of `rows` beside the unit: keys, and values with the measure that says what they range over."""
+    """The columns of `rows` beside the unit: keys, and what the row has for the measures."""
 
     keys: list[str]
-    values: dict[str, Measure]
+    values: Sequence[Part]
 
     @property
     def content(self) -> list[str]:
-        return [*self.keys, *self.values]
+        return [*self.keys, *(part.name for part in self.values)]
 
 
-def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) -> str:
+def _rows(request: BoundedAggregate, values: Sequence[Part]) -> str:
     items = ["u"] if request.unit is not None else []
     conditions: list[str] = []
     if request.where is not None:
@@ -98,13 +102,7 @@ def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) 
             known = [key_literal(each) for each in key.values if each is not None]
             also = f" OR {value} IS NULL" if None in key.values else ""
             conditions.append(f"({value} IN ({_list(known)}){also})" if known else f"{value} IS NULL")
-    for name, measure in values.values():
-        if isinstance(measure, Sum):
-            small = measure.lower >= -_INT32 and measure.upper < _INT32
-            value = contribution(measure, request.columns)
-            items.append(f"{f'CAST({value} AS INTEGER)' if small else value} AS {name}")
-        elif measure.argument is not None:
-            items.append(f"CASE WHEN {present(measure.argument, request.columns)} THEN 1 END AS {name}")
+    items += [f"{part.sql} AS {part.name}" for part in values]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"SELECT {_list(items) or '1 AS one'} FROM source{where}"
 
@@ -119,27 +117,6 @@ def _key(key: GroupKey, request: BoundedAggregate) -> str:
 
 def _is_enum(key: GroupKey) -> bool:
     return key.values is not None and key.type == "string" and None not in key.values
-
-
-def _values(measures: Sequence[Measure]) -> dict[str, tuple[str, Measure]]:
-    """A column for each distinct argument; a sum's column also tells where its argument is null."""
-    found: dict[str, Measure] = {}
-    for measure in sorted(measures, key=lambda m: isinstance(m, Count)):
-        if measure.argument is not None:
-            found.setdefault(measure.argument.sql(), measure)
-    return {sql: (f"v{i}", measure) for i, (sql, measure) in enumerate(found.items())}
-
-
-def _sums(measures: Sequence[Measure], values: Mapping[str, tuple[str, Measure]]) -> list[str]:
-    sums: list[str] = []
-    for measure in measures:
-        if measure.argument is None:
-            sums.append("count(*)")
-        elif isinstance(measure, Count):
-            sums.append(f"count({values[measure.argument.sql()][0]})")
-        else:
-            sums.append(f"coalesce(sum({values[measure.argument.sql()][0]}), 0)")
-    return sums
 
 
 def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int], *, split: bool) -> list[str]:
@@ -159,7 +136,11 @@ def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int], *, 
             "AS place FROM flagged",
             keep=False,
         ),
-        _step("picked", f"SELECT * FROM ranked WHERE (place + n - start) % n < {request.max_rows}", keep=False),
+        _step(
+            "picked",
+            f"SELECT * FROM ranked WHERE (place + n - start) % n < {request.max_rows}",
+            keep=any(isinstance(measure, Distinct) for measure in request.measures),
+        ),
     ]
 
 
@@ -175,9 +156,12 @@ def _content_order(request: BoundedAggregate, names: _Names, salt: int) -> str:
             return _list([hashed], *names.content)
         count = len(key.values or ())
         packed, size = f"({packed} * {count} + CAST(enum_code({name}) AS BIGINT))", size * count
-    for name, measure in names.values.items():
-        count = measure.upper - measure.lower + 2
-        digit = f"coalesce(CAST({name} AS BIGINT) - {measure.lower - 1}, 0)"
+    for part in names.values:
+        if part.limits is None:
+            return _list([hashed], *names.content)
+        lower, upper = part.limits
+        count = upper - lower + 2
+        digit = f"coalesce(CAST({part.name} AS BIGINT) - {lower - 1}, 0)"
         packed, size = f"({packed} * {count} + {digit})", size * count
     if size > _PACKED:
         return _list([hashed], *names.content)
@@ -189,8 +173,9 @@ def _is_split(request: BoundedAggregate) -> bool:
 
     Groups of a few public strings are counted more cheaply, as bits of a mask.
     """
-    if request.count_units or request.max_groups is None:
-        return request.count_units
+    people = request.count_units or any(isinstance(measure, People) for measure in request.measures)
+    if people or request.max_groups is None:
+        return people
     return not (len(request.keys) == 1 and _is_enum(request.keys[0]) and _fits_mask(request.keys[0]))
 
 
@@ -201,7 +186,7 @@ def _fits_mask(key: GroupKey) -> bool:
 def _few(request: BoundedAggregate, names: _Names, parts: int, salt: int) -> list[str]:
     if request.max_groups is None:
         return [_step("few", "SELECT * FROM parts", keep=False)]
-    columns = _list(names.keys, *(f"p{i}" for i in range(parts)))
+    columns = _list(["u"], *names.keys, *(f"p{i}" for i in range(parts)))
     order = _list([f"hash({salt}, u, {_list(names.keys)})"], *names.keys)
     return [
         _step("many", f"SELECT u FROM parts GROUP BY u HAVING count(*) > {request.max_groups}"),
@@ -215,9 +200,19 @@ def _few(request: BoundedAggregate, names: _Names, parts: int, salt: int) -> lis
             "few",
             f"SELECT {columns} FROM parts ANTI JOIN many ON parts.u = many.u "
             f"UNION ALL SELECT {columns} FROM ordered WHERE place <= {request.max_groups}",
-            keep=False,
+            keep=any(isinstance(measure, Distinct) for measure in request.measures),
         ),
     ]
+
+
+def _kept(request: BoundedAggregate, names: _Names) -> str:
+    """Every row that counts, where distinct values have to be seen: they cannot be subtracted."""
+    columns = _list(names.content)
+    whole = f"SELECT {columns} FROM rows ANTI JOIN people ON rows.u = people.u"
+    if request.max_groups is None:
+        return f"{whole} UNION ALL SELECT {columns} FROM picked"
+    same = " AND ".join(f"picked.{name} IS NOT DISTINCT FROM few.{name}" for name in ["u", *names.keys])
+    return f"{whole} UNION ALL SELECT {columns} FROM picked SEMI JOIN few ON {same}"
 
 
 def _term(names: _Names, sums: Sequence[str], source: str, sign: str = "") -> str:

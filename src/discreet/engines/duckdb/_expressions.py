@@ -14,7 +14,18 @@ from discreet.query import Field as Column
 from discreet.query import Sum, divides_safely
 from discreet.rational import rational
 
-__all__ = ["clean", "condition", "contribution", "key_literal", "person", "present", "reference", "text", "value_of"]
+__all__ = [
+    "clean",
+    "condition",
+    "contribution",
+    "distinct_value",
+    "key_literal",
+    "person",
+    "present",
+    "reference",
+    "text",
+    "value_of",
+]
 
 _TYPES: Mapping[str, str] = {
     "bool": "BOOLEAN",
@@ -138,6 +149,11 @@ def present(argument: exp.Expr, columns: Mapping[str, Column]) -> str:
         return f"({_value(argument, columns)} IS NOT NULL)"
     names = sorted({column.name for column in argument.find_all(exp.Column)})
     return " AND ".join(f"{reference(name)} IS NOT NULL" for name in names) or "TRUE"
+
+
+def distinct_value(argument: exp.Expr, columns: Mapping[str, Column]) -> str:
+    """A row's value of an expression of any kind, to tell it from others: whole numbers exactly, not clamped."""
+    return _integer(argument.unnest()) if _is_integer(argument.unnest(), columns) else _value(argument, columns)
 
 
 def _comparison(left: exp.Expr, operator: str, right: exp.Expr, columns: Mapping[str, Column]) -> str:
