@@ -4,7 +4,15 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 """
 
 from discreet.query._bounded import BoundedAggregate, Group, GroupKey
+from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
+from discreet.query._functions import FUNCTIONS
+from discreet.query._functions_calls import Call, whole_literal
+from discreet.query._functions_casts import INTEGERS
+from discreet.query._functions_dates import interval_length
+from discreet.query._functions_entry import Function, Kind
+from discreet.query._functions_numbers import constant
+from discreet.query._functions_text import LONGEST_TEXT
 from discreet.query._intervals import divides_safely
 from discreet.query._measures import Count, Measure, Sum
 from discreet.query._noise import Noise, noise_to_json
@@ -12,22 +20,37 @@ from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
+from discreet.query._scalars import Row, is_moment, nullable
 
 __all__ = [
+    "FUNCTIONS",
+    "INTEGERS",
+    "LONGEST_TEXT",
     "BoundedAggregate",
+    "Call",
     "Count",
+    "Function",
     "Group",
     "GroupKey",
+    "Kind",
     "Measure",
     "Noise",
     "Plan",
     "Release",
+    "Row",
     "Sum",
     "assume_rows",
+    "constant",
     "divides_safely",
+    "domain",
     "draw",
+    "interval_length",
+    "is_moment",
+    "key_type",
     "make_plan",
     "noise_to_json",
+    "nullable",
     "release_note",
     "release_table",
+    "whole_literal",
 ]

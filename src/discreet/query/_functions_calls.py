@@ -132,7 +132,7 @@ def whole_literal(node: exp.Expr) -> int | None:
         inner = whole_literal(node.this)
         return None if inner is None else -inner
     digits = isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal() and node.name.isascii()
-    return int(node.name) if digits and len(node.name) <= 18 else None  # noqa: PLR2004 (far beyond any use)
+    return int(node.name) if digits and len(node.name) <= 18 else None
 
 
 def _plain(node: exp.Expr, name: str, parts: tuple[str, ...]) -> Call:
@@ -144,7 +144,7 @@ def _plain(node: exp.Expr, name: str, parts: tuple[str, ...]) -> Call:
     for part in parts:
         value = node.args.get(part)
         args += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, exp.Expr)]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(node, exp.Log) and len(args) == 2:  # noqa: PLR2004
+    if isinstance(node, exp.Log) and len(args) == 2:
         base = whole_literal(args[0])
         if base in (2, 10):
             return Call(f"LOG{base}", (args[1],))
@@ -205,7 +205,7 @@ def _case(node: exp.Case) -> Call:
 def _anonymous(node: exp.Anonymous) -> Call | None:
     name, args = node.name.upper(), tuple(node.expressions)
     match name:
-        case "DATE_PART" | "DATEPART" if len(args) == 2:  # noqa: PLR2004
+        case "DATE_PART" | "DATEPART" if len(args) == 2:
             return Call(_part(args[0], name), args[1:])
         case "WEEKDAY":
             return Call("DAYOFWEEK", args)

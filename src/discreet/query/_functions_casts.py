@@ -37,7 +37,8 @@ def _kind(call: Call, scope: Scope) -> Kind:
     target = _TARGETS.get(call.option)
     if target is None:
         raise QueryError(
-            f"CAST to {call.option} is not supported; cast to INTEGER, BIGINT, DOUBLE, VARCHAR, BOOLEAN, DATE or TIMESTAMP"
+            f"CAST to {call.option} is not supported; "
+            "cast to INTEGER, BIGINT, DOUBLE, VARCHAR, BOOLEAN, DATE or TIMESTAMP"
         )
     source = scope.kind(call.args[0])
     if source != "null" and target not in _FROM[source]:
@@ -82,8 +83,8 @@ def _null(call: Call, scope: Scope) -> bool:
 CASTS = (
     Function(
         ("CAST", "TRY_CAST", "::"), "CAST(x AS type)",
-        "x as INTEGER (also TINYINT, SMALLINT, BIGINT; a half goes to the even neighbour), DOUBLE, VARCHAR, BOOLEAN, DATE "
-        "or TIMESTAMP; always as TRY_CAST does",
+        "x as INTEGER (also TINYINT, SMALLINT, BIGINT; a half goes to the even neighbour), DOUBLE, VARCHAR, BOOLEAN, "
+        "DATE or TIMESTAMP; always as TRY_CAST does",
         "those of x, rounded; of a truth value 0 to 1", "null where x is, or does not convert", _kind, (1, 1), _bounds,
         null=_null,
     ),

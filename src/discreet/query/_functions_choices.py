@@ -45,6 +45,11 @@ def _pattern(call: Call, scope: Scope) -> Kind:
     return takes("string", gives="bool")(call, scope)
 
 
+def _any_kind(call: Call, scope: Scope) -> Kind:
+    scope.kind(call.args[0])
+    return "bool"
+
+
 def _never(_: Call, __: Scope) -> bool:
     return False
 
@@ -70,7 +75,7 @@ CONDITIONS = (
     ),
     Function(
         ("IS NULL", "IS NOT NULL"), "a IS NULL", "whether a value is missing", "true or false", "never null",
-        lambda call, scope: "bool" if scope.kind(call.args[0]) else "bool", (1, 1), null=_never,
+        _any_kind, (1, 1), null=_never,
     ),
     Function(
         ("BETWEEN",), "a BETWEEN b AND c", "whether a lies from b to c, both included", "true or false",

@@ -11,9 +11,9 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query._functions_calls import Call, whole_literal
 from discreet.query._functions_entry import Function, Kind, Scope, takes
-from discreet.query._functions_ranges import span
+from discreet.query._functions_ranges import Range, span
 
-__all__ = ["DATES", "shift"]
+__all__ = ["DATES", "interval_length"]
 
 _SECONDS = 315_537_897_599
 """From the first second of the year 1 to the last of 9999."""
@@ -26,7 +26,7 @@ _MOMENT = ("date", "timestamp")
 _LONGEST = 10_000 * 365 * 86400
 
 
-def shift(node: exp.Expr) -> tuple[int, str]:
+def interval_length(node: exp.Expr) -> tuple[int, str]:
     """How many of which unit an INTERVAL is; raises `QueryError` unless it is one constant with a unit."""
     unit = node.args.get("unit")
     name = unit.name.upper().removesuffix("S") if isinstance(unit, exp.Var) else ""
@@ -34,7 +34,7 @@ def shift(node: exp.Expr) -> tuple[int, str]:
     text = written.name if isinstance(written, exp.Literal) and written.is_string else None
     if text is not None:
         digits = text.removeprefix("-")
-        known = digits.isdecimal() and digits.isascii() and len(digits) <= 18  # noqa: PLR2004
+        known = digits.isdecimal() and digits.isascii() and len(digits) <= 18
         count = int(text) if known else None
     else:
         count = None if written is None else whole_literal(written)
@@ -49,7 +49,7 @@ def _shifted(call: Call, scope: Scope) -> Kind:
     moment, interval = call.args
     if not isinstance(interval, exp.Interval):
         raise QueryError(f"{call.name} needs an INTERVAL, for example d + INTERVAL 3 DAY, not {interval.sql()}")
-    shift(interval)
+    interval_length(interval)
     return takes(_MOMENT, gives="timestamp")(Call(call.name, (moment,)), scope)
 
 
@@ -88,14 +88,22 @@ def _floor(value: Any, unit: str) -> Any:
     return dt.datetime.combine(first, dt.time()) if isinstance(value, dt.datetime) else first
 
 
-def _part(
-    name: str, does: str, low: int, high: int, evaluate: Callable[[Any], int], signature: str = "", *more: str
-) -> Function:
+def _part(names: str, does: str, bounds: tuple[int, int], evaluate: Callable[[Any], int]) -> Function:
+    low, high = bounds
+    name, *more = names.split()
     return Function(
-        (name, *more), signature or f"{name}(d)", f"{does}; also EXTRACT and DATE_PART", f"{low} to {high}",
-        "null where d is", takes(_MOMENT, gives="number"), (1, 1), lambda *_: span(low, high), evaluate=evaluate,
-        exact="always",
+        (name, *more), f"{name}(d)", f"{does}; also EXTRACT and DATE_PART", f"{low} to {high}", "null where d is",
+        takes(_MOMENT, gives="number"), (1, 1), lambda _, __: span(low, high), evaluate=evaluate, exact="always",
     )  # fmt: skip
+
+
+def _always(_: Call, __: Scope) -> bool:
+    return True
+
+
+def _changes(call: Call, _: Scope) -> Range:
+    most = int(_SECONDS // _UNITS[call.option]) + 1
+    return span(-most, most)
 
 
 def _time(name: str) -> Callable[[Any], int]:
@@ -103,39 +111,37 @@ def _time(name: str) -> Callable[[Any], int]:
 
 
 DATES = (
-    _part("YEAR", "the year", 1, 9999, lambda d: d.year),
-    _part("QUARTER", "the quarter", 1, 4, lambda d: (d.month + 2) // 3),
-    _part("MONTH", "the month", 1, 12, lambda d: d.month),
-    _part("WEEK", "the week of the ISO calendar", 1, 53, lambda d: d.isocalendar()[1], "", "WEEKOFYEAR"),
-    _part("DAY", "the day of the month", 1, 31, lambda d: d.day, "", "DAYOFMONTH"),
-    _part("DAYOFWEEK", "the day of the week, Sunday is 0", 0, 6, lambda d: d.isoweekday() % 7, "", "WEEKDAY", "DOW"),
-    _part("ISODOW", "the day of the week, Monday is 1 and Sunday 7", 1, 7, lambda d: d.isoweekday()),
-    _part("DAYOFYEAR", "the day of the year", 1, 366, lambda d: d.timetuple().tm_yday, "", "DOY"),
-    _part("HOUR", "the hour", 0, 23, _time("hour")),
-    _part("MINUTE", "the minute", 0, 59, _time("minute")),
-    _part("SECOND", "the second", 0, 59, _time("second")),
+    _part("YEAR", "the year", (1, 9999), lambda d: d.year),
+    _part("QUARTER", "the quarter", (1, 4), lambda d: (d.month + 2) // 3),
+    _part("MONTH", "the month", (1, 12), lambda d: d.month),
+    _part("WEEK WEEKOFYEAR", "the week of the ISO calendar", (1, 53), lambda d: d.isocalendar()[1]),
+    _part("DAY DAYOFMONTH", "the day of the month", (1, 31), lambda d: d.day),
+    _part("DAYOFWEEK WEEKDAY DOW", "the day of the week, Sunday is 0", (0, 6), lambda d: d.isoweekday() % 7),
+    _part("ISODOW", "the day of the week, Monday is 1 and Sunday 7", (1, 7), lambda d: d.isoweekday()),
+    _part("DAYOFYEAR DOY", "the day of the year", (1, 366), lambda d: d.timetuple().tm_yday),
+    _part("HOUR", "the hour", (0, 23), _time("hour")),
+    _part("MINUTE", "the minute", (0, 59), _time("minute")),
+    _part("SECOND", "the second", (0, 59), _time("second")),
     Function(
         ("DATE_TRUNC", "DATETRUNC"), "DATE_TRUNC('month', d)",
-        "the first moment of the year, quarter, month, week, day, hour, minute or second; a date stays one down to days",
-        "not a number", "null where d is", _truncated, (1, 1),
+        "the first moment of the year, quarter, month, week, day, hour, minute or second; "
+        "a date stays one down to days",
+        "not a number", "null where d is", _truncated, (1, 1), evaluate=_floor,
     ),
     Function(
         ("DATE_DIFF", "DATEDIFF"), "DATE_DIFF('day', a, b)", "how many times the part changes from a to b",
         "as many as 9,999 years have", "null where a or b is", _difference, (2, 2),
-        lambda call, _: span(*(sign * int(_SECONDS // min(1, _UNITS[call.option]) // _UNITS[call.option] + 1)
-                               for sign in (-1, 1))),
+        _changes,
         exact="always",
     ),
     Function(
-        ("+ INTERVAL", "DATE_ADD"), "d + INTERVAL 3 DAY", "a timestamp later by a constant; a month's day is at most its last",
+        ("+ INTERVAL", "DATE_ADD"), "d + INTERVAL 3 DAY",
+        "a timestamp later by a constant; a day that the month lacks becomes its last",
         "not a number", "null where d is, and outside the years 1 to 9999", _shifted, (2, 2),
-        null=lambda *_: True,
+        null=_always,
     ),
     Function(
         ("- INTERVAL",), "d - INTERVAL 3 DAY", "a timestamp earlier by a constant", "not a number",
-        "null where d is, and outside the years 1 to 9999", _shifted, (2, 2), null=lambda *_: True,
+        "null where d is, and outside the years 1 to 9999", _shifted, (2, 2), null=_always,
     ),
 )  # fmt: skip
-"""DATE_TRUNC is evaluated by `_floor`, which needs the unit: `evaluated` binds it."""
-
-evaluate_truncation = _floor

@@ -47,8 +47,9 @@ class Function:
 
     `names` begins with the one that plans use. `signature`, `does`, `bounds` and `nulls` are for people. The rules:
     `kind` checks the arguments and gives the kind of the result; `span` gives the bounds of a number; `null` says
-    whether the result can be null, by default where an argument can. `evaluate` computes the result where Python
-    surely gives what an engine gives, and raises `ValueError` where it is not sure. `exact` says that the result is a
+    whether the result can be null, by default where an argument can. `evaluate` computes the result, from values
+    that are not null and the option if there is one, where Python surely gives what an engine gives; it raises
+    `ValueError` where it is not sure. `exact` says that the result is a
     64-bit integer: always, or where its `branches` are.
     """
 

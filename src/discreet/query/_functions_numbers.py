@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -133,7 +134,7 @@ def _whole(function: Callable[[Fraction], int]) -> Callable[[End], End]:
 
 
 def _round_kind(call: Call, scope: Scope) -> Kind:
-    if len(call.args) == 2:  # noqa: PLR2004
+    if len(call.args) == 2:
         digits = whole_literal(call.args[1])
         if digits is None or abs(digits) > _MOST_DIGITS:
             raise QueryError(f"ROUND takes a constant from -{_MOST_DIGITS} to {_MOST_DIGITS} as its number of digits")
@@ -143,8 +144,8 @@ def _round_kind(call: Call, scope: Scope) -> Kind:
 def _round(call: Call, scope: Scope) -> Range:
     found = scope.range(call.args[0])
     digits = (whole_literal(call.args[1]) or 0) if len(call.args) > 1 else 0
-    grid = Fraction(10) ** digits
-    lower, upper = (end if isinstance(end, float) else _half_away(end * grid) / grid for end in _ends(found))
+    grid = Fraction(10**digits) if digits >= 0 else Fraction(1, 10**-digits)
+    lower, upper = (end if isinstance(end, float) else _half_away(Fraction(end) * grid) / grid for end in _ends(found))
     return Range(lower, upper, found.whole or digits <= 0)
 
 
@@ -157,11 +158,19 @@ def _half_away(value: Fraction) -> Fraction:
     return size if value >= 0 else -size
 
 
+def _sqrt(value: Decimal, context: Context) -> Decimal:
+    return context.sqrt(value)
+
+
+def _ln(value: Decimal, context: Context) -> Decimal:
+    return context.ln(value)
+
+
 def _root(call: Call, scope: Scope) -> Range:
     found = scope.range(call.args[0])
     if found.upper < 0:
         return NOTHING
-    lower, upper = (grown(lambda value, context: context.sqrt(value), max(end, Fraction(0))) for end in _ends(found))
+    lower, upper = (grown(_sqrt, max(end, Fraction(0))) for end in _ends(found))
     return Range(max(lower.lower, Fraction(0)), upper.upper)
 
 
@@ -196,7 +205,7 @@ def _log(call: Call, scope: Scope) -> Range:
     base = constant(call.args[0])
     assert base is not None
     natural = _logarithm("e")(Call("LN", call.args[1:]), scope)
-    return natural / grown(lambda value, context: context.ln(value), base)
+    return natural / grown(_ln, base)
 
 
 def _exponential(call: Call, scope: Scope) -> Range:
@@ -219,6 +228,8 @@ def _null_power(call: Call, scope: Scope) -> bool:
 
 
 def _bucket_kind(call: Call, scope: Scope) -> Kind:
+    if any(isinstance(node, exp.WidthBucket) for node in call.args[0].walk()):
+        raise QueryError("WIDTH_BUCKET of a WIDTH_BUCKET is not supported; write one with wider parts")
     low, high = map(constant, call.args[1:3])
     count = whole_literal(call.args[3])
     if low is None or high is None or not low < high or max(abs(low), abs(high)) > 10**100:
@@ -235,105 +246,137 @@ def _buckets(call: Call, _: Scope) -> Range:
 
 
 def _divide(a: float, b: float) -> float | None:
-    return None if b == 0 else _number(float(a) / float(b))
+    return None if b == 0 else float(a) / float(b)
 
 
 def _remainder(a: float, b: float) -> float | None:
     return None if b == 0 else math.fmod(a, b)
 
 
-def _number(value: float) -> float:
-    """A finite double; raises `ValueError` for another, which engines may write in their own way."""
-    if not math.isfinite(value):
-        raise ValueError
-    return value
+def _doubles(function: Callable[..., float]) -> Callable[..., float]:
+    """A function of doubles; raises `ValueError` for a result that is not finite."""
+
+    def evaluate(*values: float) -> float:
+        value = float(function(*map(float, values)))
+        if not math.isfinite(value):
+            raise ValueError
+        return value
+
+    return evaluate
 
 
-def _entry(
-    name: str, does: str, bounds: str, *more: str, arity: int, span: Callable[[Call, Scope], Range],
-    null: Callable[[Call, Scope], bool] | None = None, nulls: str = "null where x is",
-    kind: Callable[[Call, Scope], Kind] = _NUMBERS, signature: str = "", evaluate: Callable[..., float | None] | None = None,
-) -> Function:  # fmt: skip
-    shown = signature or f"{name}(x)"
-    return Function((name, *more), shown, does, bounds, nulls, kind, (arity, arity), span, null, evaluate)
+def _truncated(x: float) -> int:
+    return math.trunc(x)
 
+
+def _signum(x: float) -> int:
+    return (x > 0) - (x < 0)
+
+
+def _sign(end: End) -> End:
+    return Fraction((end > 0) - (end < 0))
+
+
+def _absolute(call: Call, scope: Scope) -> Range:
+    return scope.range(call.args[0]).magnitude()
+
+
+def _null_minus(call: Call, scope: Scope) -> bool:
+    if "date" in map(scope.kind, call.args):
+        return any(map(scope.nullable, call.args))
+    return _null_arithmetic(call, scope)
+
+
+def _null_root(call: Call, scope: Scope) -> bool:
+    return scope.nullable(call.args[0]) or not _surely_positive(call.args[0], scope, or_zero=True)
+
+
+def _null_logarithm(call: Call, scope: Scope) -> bool:
+    return scope.nullable(call.args[-1]) or not _surely_positive(call.args[-1], scope)
+
+
+_ONE = (1, 1)
+_TWO = (2, 2)
+_NULL = "null where x is"
 
 NUMBERS = (
-    _entry(
-        "+", "the sum", "the sum of the bounds", arity=2, span=_plus, null=_null_arithmetic, signature="a + b",
-        nulls="null where a or b is, and for opposite infinities", kind=_plus_kind, evaluate=lambda a, b: float(a) + float(b),
+    Function(
+        ("+",), "a + b", "the sum", "the sum of the bounds", "null where a or b is, and for opposite infinities",
+        _plus_kind, _TWO, _plus, _null_arithmetic, _doubles(operator.add),
     ),
-    _entry(
-        "-", "the difference; of two dates, in days", "the difference of the bounds", arity=2, span=_minus,
-        null=lambda call, scope: (
-            any(map(scope.nullable, call.args)) if "date" in map(scope.kind, call.args) else _null_arithmetic(call, scope)
-        ),
-        signature="a - b", nulls="null where a or b is, and for equal infinities", kind=_minus_kind,
+    Function(
+        ("-",), "a - b", "the difference; of two dates, in days", "the difference of the bounds",
+        "null where a or b is, and for equal infinities", _minus_kind, _TWO, _minus, _null_minus,
     ),
-    _entry(
-        "*", "the product", "of the products of the bounds; x * x is a square", arity=2, span=_times,
-        null=_null_arithmetic, signature="a * b", nulls="null where a or b is, and for zero times infinity",
-        evaluate=lambda a, b: float(a) * float(b),
+    Function(
+        ("*",), "a * b", "the product", "of the products of the bounds; x * x is a square",
+        "null where a or b is, and for zero times infinity", _NUMBERS, _TWO, _times, _null_arithmetic,
+        _doubles(operator.mul),
     ),
-    _entry(
-        "/", "the quotient, never cut to a whole number", "of the quotients of the bounds, if those of b exclude zero",
-        arity=2, span=_over, null=_null_division, signature="a / b", nulls="null where a or b is, or b is zero",
-        evaluate=_divide,
+    Function(
+        ("/",), "a / b", "the quotient, never cut to a whole number",
+        "of the quotients of the bounds, if those of b exclude zero", "null where a or b is, or b is zero",
+        _NUMBERS, _TWO, _over, _null_division, _divide,
     ),
-    _entry(
-        "%", "the remainder of a / b, with the sign of a", "within a's, and smaller than the largest b", "MOD", arity=2,
-        span=_modulo, null=_null_division, signature="a % b", nulls="null where a or b is, b is zero or a is infinite",
-        evaluate=_remainder,
+    Function(
+        ("%", "MOD"), "a % b", "the remainder of a / b, with the sign of a",
+        "within a's, and smaller than the largest b",
+        "null where a or b is, b is zero or a is infinite", _NUMBERS, _TWO, _modulo, _null_division, _remainder,
     ),
-    _entry(
-        "NEGATE", "the number with the other sign", "those of x, turned round", arity=1, span=_negative, signature="-x",
-        evaluate=lambda x: -x,
+    Function(
+        ("NEGATE",), "-x", "the number with the other sign", "those of x, turned round", _NULL, _NUMBERS, _ONE,
+        _negative, evaluate=operator.neg,
     ),
-    _entry(
-        "ABS", "the magnitude", "those of the magnitudes", arity=1, evaluate=lambda x: abs(float(x)),
-        span=lambda call, scope: scope.range(call.args[0]).magnitude(),
+    Function(
+        ("ABS",), "ABS(x)", "the magnitude", "those of the magnitudes", _NULL, _NUMBERS, _ONE, _absolute,
+        evaluate=_doubles(math.fabs),
     ),
-    _entry(
-        "SIGN", "-1, 0 or 1", "-1 to 1", arity=1, evaluate=lambda x: (x > 0) - (x < 0),
-        span=_monotone(lambda end: Fraction((end > 0) - (end < 0)), whole=True),
+    Function(
+        ("SIGN",), "SIGN(x)", "-1, 0 or 1", "-1 to 1", _NULL, _NUMBERS, _ONE, _monotone(_sign, whole=True),
+        evaluate=_signum,
     ),
     Function(
         ("ROUND",), "ROUND(x, n)", "x to n digits after the point, or to 10^-n; halves go away from zero",
-        "those of x, rounded", "null where x is", _round_kind, (1, 2), _round,
+        "those of x, rounded", _NULL, _round_kind, (1, 2), _round,
     ),
-    _entry("FLOOR", "the next whole number below", "those of x, rounded down", arity=1,
-           span=_monotone(_whole(math.floor), whole=True), evaluate=lambda x: float(math.floor(x))),
-    _entry("CEIL", "the next whole number above", "those of x, rounded up", "CEILING", arity=1,
-           span=_monotone(_whole(math.ceil), whole=True), evaluate=lambda x: float(math.ceil(x))),
-    _entry("TRUNC", "x without its fraction", "those of x, cut", arity=1,
-           span=_monotone(_whole(math.trunc), whole=True), evaluate=lambda x: float(math.trunc(x))),
-    _entry(
-        "SQRT", "the square root", "of the roots", arity=1, span=_root, nulls="null where x is, or is below zero",
-        null=lambda call, scope: scope.nullable(call.args[0]) or not _surely_positive(call.args[0], scope, or_zero=True),
+    Function(
+        ("FLOOR",), "FLOOR(x)", "the next whole number below", "those of x, rounded down", _NULL, _NUMBERS, _ONE,
+        _monotone(_whole(math.floor), whole=True), evaluate=_doubles(math.floor),
+    ),
+    Function(
+        ("CEIL", "CEILING"), "CEIL(x)", "the next whole number above", "those of x, rounded up", _NULL, _NUMBERS, _ONE,
+        _monotone(_whole(math.ceil), whole=True), evaluate=_doubles(math.ceil),
+    ),
+    Function(
+        ("TRUNC",), "TRUNC(x)", "x without its fraction", "those of x, cut", _NULL, _NUMBERS, _ONE,
+        _monotone(_whole(math.trunc), whole=True), evaluate=_doubles(_truncated),
+    ),
+    Function(
+        ("SQRT",), "SQRT(x)", "the square root", "of the roots", "null where x is, or is below zero", _NUMBERS, _ONE,
+        _root, _null_root,
     ),
     *(
-        _entry(
-            name, f"the logarithm to base {base}", "of the logarithms; above -1075 in any case, above 0 for whole x",
-            arity=1, span=_logarithm(base), nulls="null where x is, or is not above zero",
-            null=lambda call, scope: scope.nullable(call.args[0]) or not _surely_positive(call.args[0], scope),
+        Function(
+            (name,), f"{name}(x)", f"the logarithm to base {base}",
+            "of the logarithms; above -1075 in any case, from 0 for whole x", "null where x is, or is not above zero",
+            _NUMBERS, _ONE, _logarithm(base), _null_logarithm,
         )
         for name, base in (("LN", "e"), ("LOG10", "10"), ("LOG2", "2"))
     ),
     Function(
         ("LOG",), "LOG(b, x)", "the logarithm to a constant base; LOG(x) is LOG10(x)", "of the logarithms",
-        "null where x is, or is not above zero", _log_kind, (2, 2), _log,
-        null=lambda call, scope: scope.nullable(call.args[1]) or not _surely_positive(call.args[1], scope),
+        "null where x is, or is not above zero", _log_kind, _TWO, _log, _null_logarithm,
     ),
-    _entry("EXP", "e to the power x", "of the powers", arity=1, span=_exponential),
-    _entry(
-        "POWER", "x to the power y", "of the powers; y is a constant, or x is above zero", "POW", "^", "**", arity=2,
-        span=_power, null=_null_power, signature="POWER(x, y)",
-        nulls="null where x or y is, for a root of a negative number, and for 0 to a negative constant",
+    Function(("EXP",), "EXP(x)", "e to the power x", "of the powers", _NULL, _NUMBERS, _ONE, _exponential),
+    Function(
+        ("POWER", "POW", "^", "**"), "POWER(x, y)", "x to the power y",
+        "of the powers; y is a constant, or x is above zero",
+        "null where x or y is, for a root of a negative number, and for 0 to a negative constant",
+        _NUMBERS, _TWO, _power, _null_power,
     ),
     Function(
         ("WIDTH_BUCKET",), "WIDTH_BUCKET(x, low, high, n)",
         "which of n equal parts of [low, high) holds x: 1 to n, or 0 below, or n + 1 above", "0 to n + 1",
-        "null where x is", _bucket_kind, (4, 4), _buckets, exact="always",
+        _NULL, _bucket_kind, (4, 4), _buckets, exact="always",
     ),
 )  # fmt: skip
-

@@ -14,13 +14,12 @@ from discreet.query._functions_calls import Call
 from discreet.query._functions_entry import Function, Kind, Scope, takes
 from discreet.query._functions_ranges import Range
 
-__all__ = ["LONGEST", "TEXTS"]
+__all__ = ["LONGEST_TEXT", "TEXTS"]
 
-LONGEST = 4_000
+LONGEST_TEXT = 4_000
 """Characters of each text that is put together with another, and of the result."""
 _MOST_REPLACEMENT = 50
 _TEXTS = takes("string", gives="string")
-_COUNT = Range(Fraction(0), math.inf, whole=True)
 
 
 def _literal(node: exp.Expr) -> str | None:
@@ -64,16 +63,46 @@ def _right(value: str, count: float) -> str:
     return value[max(len(value) - int(count), 0) :]
 
 
-def _part(value: str, start: float, length: float = LONGEST) -> str:
-    if start < 1 or length < 0 or start != int(start) or length != int(length) or len(value) > LONGEST:
+def _part(value: str, start: float, length: float = LONGEST_TEXT) -> str:
+    if start < 1 or length < 0 or start != int(start) or length != int(length) or len(value) > LONGEST_TEXT:
         raise ValueError
     return value[int(start) - 1 : int(start) - 1 + int(length)]
 
 
 def _joined(*values: str) -> str:
-    if sum(map(len, values)) > LONGEST:
+    if sum(map(len, values)) > LONGEST_TEXT:
         raise ValueError
     return "".join(values)
+
+
+def _replaced(value: str, searched: str, replacement: str) -> str:
+    if not searched or len(value) > LONGEST_TEXT:
+        raise ValueError
+    return _joined(value.replace(searched, replacement))
+
+
+def _strip(value: str, characters: str = " ") -> str:
+    return value.strip(characters)
+
+
+def _lstrip(value: str, characters: str = " ") -> str:
+    return value.lstrip(characters)
+
+
+def _rstrip(value: str, characters: str = " ") -> str:
+    return value.rstrip(characters)
+
+
+def _backwards(value: str) -> str:
+    return value[::-1]
+
+
+def _count(_: Call, __: Scope) -> Range:
+    return Range(Fraction(0), math.inf, whole=True)
+
+
+def _never(_: Call, __: Scope) -> bool:
+    return False
 
 
 def _test(name: str, does: str, evaluate: Callable[[str, str], bool], *more: str) -> Function:
@@ -91,8 +120,8 @@ def _changed(name: str, does: str, evaluate: Callable[[str], str], *more: str) -
 
 def _trimmed(name: str, does: str, evaluate: Callable[..., str]) -> Function:
     return Function(
-        (name,), f"{name}(s, 'x')", f"{does} spaces, or the characters of a constant", "not a number", "null where s is",
-        _trim, (1, 2), evaluate=_ascii(lambda s, characters=" ": evaluate(s, characters)),
+        (name,), f"{name}(s, 'x')", f"{does} spaces, or the characters of a constant", "not a number",
+        "null where s is", _trim, (1, 2), evaluate=_ascii(evaluate),
     )  # fmt: skip
 
 
@@ -110,48 +139,46 @@ def _null_slice(call: Call, scope: Scope) -> bool:
 TEXTS = (
     _changed("LOWER", "the text in lower case", str.lower, "LCASE"),
     _changed("UPPER", "the text in upper case", str.upper, "UCASE"),
-    _changed("REVERSE", "the text backwards", lambda s: s[::-1]),
+    _changed("REVERSE", "the text backwards", _backwards),
     Function(
-        ("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), "LENGTH(s)", "how many characters (code points) a text has",
+        ("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), "LENGTH(s)",
+        "how many characters (code points) a text has",
         "0 up; wrap it in LEAST(…, n) to sum it", "null where s is", takes("string", gives="number"), (1, 1),
-        lambda *_: _COUNT, evaluate=len, exact="always",
+        _count, evaluate=len, exact="always",
     ),
-    _trimmed("TRIM", "the text without leading and trailing", lambda s, x: s.strip(x) if x else s),
-    _trimmed("LTRIM", "the text without leading", lambda s, x: s.lstrip(x) if x else s),
-    _trimmed("RTRIM", "the text without trailing", lambda s, x: s.rstrip(x) if x else s),
+    _trimmed("TRIM", "the text without leading and trailing", _strip),
+    _trimmed("LTRIM", "the text without leading", _lstrip),
+    _trimmed("RTRIM", "the text without trailing", _rstrip),
     Function(
         ("SUBSTRING", "SUBSTR"), "SUBSTRING(s, start, length)",
         "a part of a text; the first character is 1, and -1 the last; without length, all that follows",
-        "not a number", "null where an argument is, or is beyond 2^31", takes("string", "number", gives="string"), (2, 3),
+        "not a number", "null where an argument is, or is beyond 2^31",
+        takes("string", "number", gives="string"), (2, 3),
         evaluate=_ascii(_part), null=_null_slice,
     ),
     _sided("LEFT", "the first n characters; a negative n leaves out the last", _left),
     _sided("RIGHT", "the last n characters; a negative n leaves out the first", _right),
     Function(
-        ("||",), "s || t", f"two texts together; each, and the result, is cut to {LONGEST:,} characters",
+        ("||",), "s || t", f"two texts together; each, and the result, is cut to {LONGEST_TEXT:,} characters",
         "not a number", "null where s or t is", _TEXTS, (2, 2), evaluate=_joined,
     ),
     Function(
         ("CONCAT",), "CONCAT(s, t, …)",
-        f"texts together, without those that are null; each, and the result, is cut to {LONGEST:,} characters",
-        "not a number", "never null", _TEXTS, (1, 100), null=lambda *_: False,
+        f"texts together, without those that are null; each, and the result, is cut to {LONGEST_TEXT:,} characters",
+        "not a number", "never null", _TEXTS, (1, 100), null=_never,
     ),
     Function(
         ("REPLACE",), "REPLACE(s, 'x', 'y')",
-        f"each x in a text becomes y, both constants; the text and the result are cut to {LONGEST:,} characters",
+        f"each x in a text becomes y, both constants; the text and the result are cut to {LONGEST_TEXT:,} characters",
         "not a number", "null where s is", _replace, (3, 3),
-        evaluate=_ascii(lambda s, x, y: _joined(s.replace(x, y)) if x and len(s) <= LONGEST else _refuse()),
+        evaluate=_ascii(_replaced),
     ),
     _test("STARTS_WITH", "whether s begins with t", str.startswith, "PREFIX"),
     _test("ENDS_WITH", "whether s ends with t", str.endswith, "SUFFIX"),
-    _test("CONTAINS", "whether t is in s", lambda s, t: t in s),
+    _test("CONTAINS", "whether t is in s", str.__contains__),
     Function(
         ("POSITION", "STRPOS", "INSTR"), "STRPOS(s, t)", "where t first begins in s, from 1; 0 if nowhere",
         "0 up; wrap it in LEAST(…, n) to sum it", "null where s or t is", takes("string", gives="number"), (2, 2),
-        lambda *_: _COUNT, exact="always",
+        _count, exact="always",
     ),
 )  # fmt: skip
-
-
-def _refuse() -> str:
-    raise ValueError

@@ -54,12 +54,8 @@ def divides_safely(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
     >>> divides_safely(exp.maybe_parse("1 / x"), {"x": Column(type="int", bounds=(1, 9))})
     True
     """
-    row = Row({name: _present(column) for name, column in columns.items()})
+    row = Row(columns, present=True)
     return not any(row.nullable(division) for division in node.find_all(exp.Div, exp.Mod))
-
-
-def _present(column: Column) -> Column:
-    return column.model_copy(update={"nullable": False})
 
 
 def _unbounded(node: exp.Expr, row: Row, table: str) -> QueryError:
@@ -76,8 +72,7 @@ def _unbounded(node: exp.Expr, row: Row, table: str) -> QueryError:
     if call is not None and call.name in _DIVISIONS and _touches_zero(call.args[call.name == "/"], row):
         which = call.args[1 if call.name == "/" else 0].sql()
         return QueryError(
-            f"{which} may be zero, so {node.sql()} has no bounds; "
-            "divide by something whose bounds exclude zero"
+            f"{which} may be zero, so {node.sql()} has no bounds; divide by something whose bounds exclude zero"
         )
     if call is not None and call.args and all(row.kind(a) != "number" for a in call.args):
         return QueryError(f"{node.sql()} has no bounds; write GREATEST(LEAST({node.sql()}, upper), lower)")

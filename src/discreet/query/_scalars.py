@@ -114,12 +114,15 @@ class Row:
     """The columns of one row, and what is known of expressions over them; answers are remembered by node.
 
     `clamped` says that numeric columns stand for their values clamped to their bounds, where a number is computed
-    from them. Conditions, texts and dates see the raw values always.
+    from them. Conditions, texts and dates see the raw values always. `present` says that no column is null.
     """
 
     columns: Mapping[str, Column]
     clamped: bool = True
-    known: dict[tuple[str, int], tuple[exp.Expr, Any]] = field(default_factory=dict[tuple[str, int], tuple[exp.Expr, Any]])
+    present: bool = False
+    known: dict[tuple[str, bool, int], tuple[exp.Expr, Any]] = field(
+        default_factory=dict[tuple[str, bool, int], tuple[exp.Expr, Any]]
+    )
 
     def kind(self, node: exp.Expr) -> Kind:
         """See `check_scalar`."""
@@ -143,28 +146,25 @@ class Row:
 
     def agree(self, nodes: tuple[exp.Expr, ...]) -> Kind:
         """The one kind of several expressions; text beside a date or a timestamp is read as one, in place."""
-        kinds = [self.kind(node) for node in nodes]
-        moments = [kind for kind in kinds if kind in ("date", "timestamp")]
-        if moments and "string" in kinds:
-            for node, kind in zip(nodes, kinds, strict=True):
-                side = node.unnest()
-                if kind == "string" and isinstance(side, exp.Literal):
-                    _check_date_literal(_become(side, exp.cast(side.copy(), moments[0].upper())))
-            self.known.clear()
-            kinds = [
-                moments[0] if kind == "string" and isinstance(node.unnest(), exp.Cast) else self.kind(node)
-                for node, kind in zip(nodes, kinds, strict=True)
-            ]
-        found = dict.fromkeys(kind for kind in kinds if kind != "null")
+        kinds: list[Kind] = [self.kind(node) for node in nodes]
+        moment = next((kind for kind in kinds if kind == "date" or kind == "timestamp"), None)  # noqa: PLR1714
+        for i, node in enumerate(nodes):
+            side = node.unnest()
+            if moment is not None and kinds[i] == "string" and isinstance(side, exp.Literal):
+                cast = exp.cast(side.copy(), moment.upper())
+                _check_date_literal(cast)
+                side.replace(cast)
+                kinds[i] = moment
+                self.known.clear()
+        found: dict[Kind, exp.Expr] = {}
+        for kind, node in zip(kinds, nodes, strict=True):
+            if kind != "null":
+                found.setdefault(kind, node)
         if set(found) == {"date", "timestamp"}:
             return "timestamp"
         if len(found) > 1:
-            (left, right), (first, second) = list(found)[:2], [
-                next(node for node, kind in zip(nodes, kinds, strict=True) if kind == wanted) for wanted in list(found)[:2]
-            ]
-            raise QueryError(
-                f"{first.sql()} is a {left} and {second.sql()} a {right}; they cannot be compared or mixed"
-            )
+            left, right = (f"{node.sql()} is a {kind}" for kind, node in list(found.items())[:2])
+            raise QueryError(f"{left} and {right}; they cannot be compared or mixed")
         return next(iter(found), "null")
 
     def call(self, node: exp.Expr) -> tuple[Function, Call]:
@@ -177,15 +177,12 @@ class Row:
     def _remember(self, what: str, node: exp.Expr) -> Any:
         node = node.unnest()
         if what != "kind" and self.clamped and self.kind(node) != "number":
-            return getattr(self._raw(), what)(node)
-        key = (what, id(node))
+            return getattr(replace(self, clamped=False), what)(node)
+        key = (what, self.clamped, id(node))
         if key not in self.known:
             answer = getattr(self, f"_{what}")(node)
             self.known[key] = (node, answer)
         return self.known[key][1]
-
-    def _raw(self) -> Row:
-        return replace(self, clamped=False, known={})
 
     def _kind(self, node: exp.Expr) -> Kind:
         match node:
@@ -219,7 +216,7 @@ class Row:
                 if self.clamped and column.bounds is not None:
                     return Range(*column.bounds, whole=column.type == "int")
                 if column.type == "int" and not self.clamped:
-                    return span(-_INT64, _INT64 - 1)
+                    return span(-_INT64, _INT64)
                 return Range(-inf, inf, whole=column.type == "int")
             case exp.Literal() if not node.is_string:
                 value = rational(node.name, "a number in the query")
@@ -235,7 +232,7 @@ class Row:
     def _nullable(self, node: exp.Expr) -> bool:
         match node:
             case exp.Column():
-                return self.columns[node.name].nullable
+                return self.columns[node.name].nullable and not self.present
             case exp.Null():
                 return True
             case exp.Literal() | exp.Boolean():
@@ -273,12 +270,6 @@ class Row:
                 return all(map(self.exact, branches)) and (not found or found[0].exact != "branches" or branches != ())
 
 
-def _become(old: exp.Expr, new: exp.Cast) -> exp.Cast:
-    """Put a node in the place of another, and return the one that stands there."""
-    old.replace(new)
-    return new
-
-
 def _search(node: exp.Case) -> None:
     """CASE x WHEN 1 as CASE WHEN x = 1, in place."""
     call = read(node)
@@ -301,5 +292,3 @@ def _check_date_literal(node: exp.Cast) -> Kind:
     node.this.replace(exp.Literal.string(str(moment)))
     node.set("to", exp.DataType.build(kind.upper()))
     return "date" if kind == "date" else "timestamp"
-
-
