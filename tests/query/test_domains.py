@@ -84,12 +84,26 @@ def test_public_values(text: str, expected: tuple[Any, ...] | None) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("x", "int"), ("FLOOR(f)", "int"), ("f", None), ("f + 1", None), ("x / 2", None), ("x + 1", "int"), ("s", "string"),
-        ("UPPER(s)", "string"), ("x > 1", "bool"), ("d", "date"), ("DATE_TRUNC('month', d)", "date"), ("NULL", None),
-        ("d + INTERVAL 1 DAY", "timestamp"), ("ROUND(f)", "int"), ("ROUND(f, 1)", None), ("CASE WHEN b THEN 1 END", "int"),
-        ("CASE WHEN b THEN 1.5 END", None), ("CAST(f AS INTEGER)", "int"),
+        ("x", "int"),
+        ("FLOOR(f)", "int"),
+        ("f", None),
+        ("f + 1", None),
+        ("x / 2", None),
+        ("x + 1", "int"),
+        ("s", "string"),
+        ("UPPER(s)", "string"),
+        ("x > 1", "bool"),
+        ("d", "date"),
+        ("DATE_TRUNC('month', d)", "date"),
+        ("NULL", None),
+        ("d + INTERVAL 1 DAY", "timestamp"),
+        ("ROUND(f)", "int"),
+        ("ROUND(f, 1)", None),
+        ("CASE WHEN b THEN 1 END", "int"),
+        ("CASE WHEN b THEN 1.5 END", None),
+        ("CAST(f AS INTEGER)", "int"),
     ],
-)  # fmt: skip
+)
 def test_types_of_keys(text: str, expected: str | None) -> None:
     if expected is None:
         with pytest.raises(QueryError, match="group"):

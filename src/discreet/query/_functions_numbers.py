@@ -144,8 +144,8 @@ def _round_kind(call: Call, scope: Scope) -> Kind:
 def _round(call: Call, scope: Scope) -> Range:
     found = scope.range(call.args[0])
     digits = (whole_literal(call.args[1]) or 0) if len(call.args) > 1 else 0
-    grid = Fraction(10**digits) if digits >= 0 else Fraction(1, 10**-digits)
-    lower, upper = (end if isinstance(end, float) else _half_away(Fraction(end) * grid) / grid for end in _ends(found))
+    grid = Fraction(f"1e{digits}")
+    lower, upper = (end if isinstance(end, float) else _half_away(Fraction(end), grid) for end in _ends(found))
     return Range(lower, upper, found.whole or digits <= 0)
 
 
@@ -153,8 +153,8 @@ def _ends(found: Range) -> tuple[End, End]:
     return found.lower, found.upper
 
 
-def _half_away(value: Fraction) -> Fraction:
-    size = Fraction(math.floor(abs(value) + Fraction(1, 2)))
+def _half_away(value: Fraction, grid: Fraction) -> Fraction:
+    size = Fraction(math.floor(abs(value) * grid + Fraction(1, 2))) / grid
     return size if value >= 0 else -size
 
 

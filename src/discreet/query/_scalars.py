@@ -147,14 +147,14 @@ class Row:
     def agree(self, nodes: tuple[exp.Expr, ...]) -> Kind:
         """The one kind of several expressions; text beside a date or a timestamp is read as one, in place."""
         kinds: list[Kind] = [self.kind(node) for node in nodes]
-        moment = next((kind for kind in kinds if kind == "date" or kind == "timestamp"), None)  # noqa: PLR1714
+        moments: list[Kind] = [kind for kind in kinds if kind in ("date", "timestamp")]
         for i, node in enumerate(nodes):
             side = node.unnest()
-            if moment is not None and kinds[i] == "string" and isinstance(side, exp.Literal):
-                cast = exp.cast(side.copy(), moment.upper())
+            if moments and kinds[i] == "string" and isinstance(side, exp.Literal):
+                cast = exp.cast(side.copy(), moments[0].upper())
                 _check_date_literal(cast)
                 side.replace(cast)
-                kinds[i] = moment
+                kinds[i] = moments[0]
                 self.known.clear()
         found: dict[Kind, exp.Expr] = {}
         for kind, node in zip(kinds, nodes, strict=True):
@@ -165,7 +165,7 @@ class Row:
         if len(found) > 1:
             left, right = (f"{node.sql()} is a {kind}" for kind, node in list(found.items())[:2])
             raise QueryError(f"{left} and {right}; they cannot be compared or mixed")
-        return next(iter(found), "null")
+        return next(iter(found)) if found else "null"
 
     def call(self, node: exp.Expr) -> tuple[Function, Call]:
         """The entry for a node; raises `QueryError` if there is none."""

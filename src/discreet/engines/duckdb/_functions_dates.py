@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from discreet.engines.duckdb._functions_writer import Rendering, Write, Writer, function
+from discreet.engines.duckdb._functions_writer import Rendering, Write, Writer
 from discreet.query import Call, interval_length
 
 __all__ = ["DATES", "in_calendar"]
@@ -30,9 +30,10 @@ _BEFORE = "CAST('0001-12-31 (BC) 23:59:59.999999' AS TIMESTAMP)"
 
 def _part(name: str) -> Rendering:
     def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"CAST({name}({writer.value(call.args[0], 'timestamp')}) AS BIGINT)"
+        kind = "timestamp" if name in ("hour", "minute", "second") else "date"
+        return f"CAST({name}({writer.value(call.args[0], kind)}) AS BIGINT)"
 
-    return render if name in ("hour", "minute", "second") else function(name)
+    return render
 
 
 def _truncate(call: Call, writer: Writer, _: Write) -> str:

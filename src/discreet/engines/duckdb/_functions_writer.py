@@ -50,9 +50,9 @@ Rendering = Callable[[Call, Writer, Write], str]
 
 
 def function(name: str) -> Rendering:
-    """A function of the same arguments by a name of DuckDB's."""
+    """A function of numbers by a name of DuckDB's."""
 
     def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"{name}({', '.join(writer.value(node) for node in call.args)})"
+        return f"{name}({', '.join(map(writer.number, call.args))})"
 
     return render
