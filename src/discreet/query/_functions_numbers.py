@@ -130,7 +130,7 @@ def _monotone(function: Callable[[End], End], *, whole: bool) -> Callable[[Call,
 
 
 def _whole(function: Callable[[Fraction], int]) -> Callable[[End], End]:
-    return lambda end: end if isinstance(end, float) else Fraction(function(end))
+    return lambda end: Fraction(function(Fraction(end))) if not math.isinf(end) else end
 
 
 def _round_kind(call: Call, scope: Scope) -> Kind:
