@@ -14,7 +14,7 @@ from discreet.engines.duckdb._functions_dates import DATES, in_calendar
 from discreet.engines.duckdb._functions_numbers import NUMBERS
 from discreet.engines.duckdb._functions_text import TEXTS
 from discreet.engines.duckdb._functions_writer import NAN, Rendering, Write, Writer
-from discreet.query import INTEGERS, Call
+from discreet.query import Call
 
 __all__ = ["RENDERINGS"]
 
@@ -98,7 +98,6 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
         case "BOOLEAN":
             return f"TRY_CAST({value} AS BOOLEAN)"
         case _:
-            assert call.option in INTEGERS
             narrow = "INTEGER" if call.option == "INT" else call.option
             return f"CAST(TRY_CAST({value} AS {narrow}) AS BIGINT)"
 
