@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.policy import ColumnType
 from discreet.query._columns import Columns
+from discreet.query._domains import domain, key_type
 from discreet.query._field import Field
-from discreet.query._intervals import Interval, divides_safely, interval
-from discreet.query._scalars import check_scalar
+from discreet.query._intervals import interval
+from discreet.query._scalars import check_scalar, nullable
 
 __all__ = ["field_of"]
 
@@ -21,16 +21,18 @@ def field_of(node: exp.Expr, columns: Columns) -> Field:
     if isinstance(inner, exp.Column):
         return columns.fields[inner.name]
     kind = check_scalar(node, columns.fields)
-    bounds = _bounds(node, columns) if kind == "number" else None
-    whole = isinstance(inner, exp.Literal) and bounds is not None and bounds.whole
-    types: dict[str, ColumnType] = {"number": "int" if whole else "float"}
-    named = [columns.fields[column.name].nullable for column in node.find_all(exp.Column)]
-    nullable = any(named) or not divides_safely(node, columns.fields)
-    return Field(types.get(kind, kind), None if bounds is None else (bounds.lower, bounds.upper), None, nullable)  # pyright: ignore[reportArgumentType]
-
-
-def _bounds(node: exp.Expr, columns: Columns) -> Interval | None:
+    if kind == "null":
+        raise QueryError(f"{node.sql()} is always null; leave it out")
+    may_be_null = nullable(node, columns.fields)
+    if kind != "number":
+        return Field(kind, None, domain(node, columns.fields), may_be_null)
     try:
-        return interval(node, columns.fields, "")
+        limits = interval(node, columns.fields, columns.table_of(node))
+        bounds = (limits.lower, limits.upper)
     except QueryError:
-        return None
+        bounds = None
+    try:
+        key_type(node, columns.fields)
+    except QueryError:
+        return Field("float", bounds, None, may_be_null)
+    return Field("int", bounds, domain(node, columns.fields), may_be_null)

@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import ColumnType
 from discreet.query._columns import PERSON, Columns
+from discreet.query._domains import key_type
 from discreet.query._field import Field
 from discreet.query._fields import field_of
 from discreet.query._grid import grid_step, grid_steps
@@ -65,8 +66,7 @@ def group_rows(select: exp.Select, bound: Bound, columns: Columns) -> tuple[Boun
                 totals[name] = Own(node.unnest().name)
         else:
             about = field_of(node, columns)
-            if about.type in ("float", "decimal"):
-                raise QueryError(f"{node.sql()} is a {about.type}, which has no groups")
+            key_type(node, columns.fields)
             name = columns.add(_name_of(node), about)
             keys[name] = (node, about.type)
         swaps[node.unnest().sql()] = exp.column(exp.to_identifier(name, quoted=True))

@@ -30,10 +30,7 @@ def grouped_by_all(select: exp.Select) -> exp.Select:
 
 def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
     """The SELECT with each expression that is grouped by as a column of its name."""
-    swaps = {
-        (type(key.expression), key.expression.sql()): exp.column(exp.to_identifier(key.name, quoted=True))
-        for key in keys
-    }
+    swaps = {(type(key.expression), key.expression.sql()): key.name for key in keys}
 
     def swap(node: exp.Expr) -> exp.Expr:
         name = swaps.get((type(node), node.sql()))

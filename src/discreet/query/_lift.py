@@ -11,18 +11,19 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query._aggregates import KINDS, PAIRS, Aggregate, Axis, Second
-from discreet.query._field import Field as Column
+from discreet.query._field import Field
+from discreet.query._functions import find
 from discreet.query._grids import on_grid, product_on_grid
-from discreet.query._intervals import Interval, divides_safely, interval
+from discreet.query._intervals import Interval, interval
 from discreet.query._measures import Count, Distinct, Measure, People, Sum
 from discreet.query._parse import refuse
-from discreet.query._scalars import check_predicate, check_scalar
+from discreet.query._scalars import check_predicate, check_scalar, nullable
 
 __all__ = ["lift_aggregates"]
 
 
 def lift_aggregates(
-    select: exp.Select, columns: Mapping[str, Column], table: str, people: AbstractSet[str] = frozenset()
+    select: exp.Select, columns: Mapping[str, Field], table: str, people: AbstractSet[str] = frozenset()
 ) -> tuple[exp.Select, tuple[Measure, ...], tuple[Aggregate, ...]]:
     """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …, and say which measures they need.
 
@@ -35,8 +36,10 @@ def lift_aggregates(
     select = select.copy()
     found: dict[str, list[exp.Expr]] = {}
     for node in list(select.find_all(exp.AggFunc, exp.Filter, exp.Window, exp.Anonymous)):
-        if isinstance(node, exp.Window | exp.Anonymous):
+        if isinstance(node, exp.Window) or (isinstance(node, exp.Anonymous) and find(node) is None):
             raise refuse(node.sql())
+        if isinstance(node, exp.Anonymous):
+            continue
         if not isinstance(node.parent, exp.Filter | exp.Window):
             found.setdefault(node.sql(), []).append(node)
     calls = [_call(sql, nodes[0], columns, people) for sql, nodes in found.items()]
@@ -64,7 +67,7 @@ class _Call:
 @dataclass(frozen=True)
 class _Lift:
     calls: list[_Call]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Field]
     table: str
     measures: dict[Measure, int] = field(default_factory=dict[Measure, int])
 
@@ -137,9 +140,7 @@ class _Lift:
         """The argument, or None if it is null on no row that counts."""
         if argument is None or isinstance(argument, exp.Star):
             return None
-        names = {column.name for column in argument.find_all(exp.Column)}
-        never = divides_safely(argument, self.columns) and not any(self.columns[name].nullable for name in names)
-        return None if never else argument
+        return argument if nullable(argument, self.columns) else None
 
 
 def _spelling(grid: Sum) -> str:
@@ -150,7 +151,7 @@ def _place(call: _Call) -> tuple[str, str]:
     return call.x.sql(), "" if call.when is None else call.when.sql()
 
 
-def _call(sql: str, node: exp.Expr, columns: Mapping[str, Column], people: AbstractSet[str]) -> _Call:
+def _call(sql: str, node: exp.Expr, columns: Mapping[str, Field], people: AbstractSet[str]) -> _Call:
     when = None
     if isinstance(node, exp.Filter):
         node, where = node.this, node.expression
@@ -185,7 +186,7 @@ def _distinct(  # noqa: PLR0913, PLR0917
     kind: str,
     distinct: exp.Distinct,
     when: exp.Expr | None,
-    columns: Mapping[str, Column],
+    columns: Mapping[str, Field],
     people: AbstractSet[str],
 ) -> _Call:
     if kind != "COUNT" or len(distinct.expressions) != 1 or distinct.args.get("on"):
@@ -197,7 +198,7 @@ def _distinct(  # noqa: PLR0913, PLR0917
     return _Call(kind, sql, argument, when=when, distinct=True)
 
 
-def _check_argument(sql: str, kind: str, argument: exp.Expr, columns: Mapping[str, Column]) -> None:
+def _check_argument(sql: str, kind: str, argument: exp.Expr, columns: Mapping[str, Field]) -> None:
     found = check_scalar(argument, columns)
     if found != "number" and kind != "COUNT":
         raise QueryError(f"{sql} needs a number, but {argument.sql()} is a {found}")

@@ -7,6 +7,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
+from discreet.query._functions_calls import arguments_read
 
 __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
@@ -76,8 +77,9 @@ def parse(text: str) -> exp.Select:
 def check_understood(select: exp.Select) -> None:
     """Raise `QueryError` for a modifier that no pass reads: what is not understood is refused, never skipped."""
     for node in select.walk():
+        known = arguments_read(node)
         for name, value in node.args.items():
-            if value and name not in _UNDERSTOOD and name not in _CLAUSES:
+            if value and name not in _UNDERSTOOD and name not in _CLAUSES and name not in known:
                 raise refuse(f"{name.rstrip('_').upper()} in {node.sql()}")
 
 

@@ -15,6 +15,7 @@ from discreet.query._calibrate import calibrate
 from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._clauses import check_block
 from discreet.query._columns import Columns
+from discreet.query._domains import key_type
 from discreet.query._fields import field_of
 from discreet.query._keys import grouped_by_all, keys_by_name
 from discreet.query._lift import lift_aggregates
@@ -106,9 +107,6 @@ def _check_people(select: exp.Select, columns: Columns) -> None:
         columns.check(item)
 
 
-_COUNTABLE = "declare it int or string"
-
-
 def _keys(select: exp.Select, columns: Columns) -> tuple[GroupKey, ...]:
     group = select.args.get("group")
     keys: dict[str, GroupKey] = {}
@@ -117,8 +115,7 @@ def _keys(select: exp.Select, columns: Columns) -> tuple[GroupKey, ...]:
         if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
             raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
         about = field_of(inner, columns)
-        if about.type in ("float", "decimal"):
-            raise QueryError(f"{inner.name or node.sql()} is a {about.type} column, which has no groups; {_COUNTABLE}")
+        key_type(inner, columns.fields)
         name = inner.name if isinstance(inner, exp.Column) else inner.sql()
         keys.setdefault(name, GroupKey(name, about.keys, inner, about.type))
     return tuple(keys.values())

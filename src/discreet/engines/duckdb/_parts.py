@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.engines.duckdb._expressions import condition, contribution, distinct_value, present
-from discreet.query import Count, Distinct, Measure, People, Product, Sum
-from discreet.query import Field as Column
+from discreet.query import Count, Distinct, Field, Measure, People, Product, Sum
 
 __all__ = ["Part", "distinct_sql", "parts_of", "sum_sql"]
 
@@ -30,7 +29,7 @@ class Part:
     limits: tuple[int, int] | None
 
 
-def parts_of(measures: Sequence[Measure], columns: Mapping[str, Column]) -> list[Part]:
+def parts_of(measures: Sequence[Measure], columns: Mapping[str, Field]) -> list[Part]:
     """A part for each number, condition and value that the measures are made of, once.
 
     A number's part also tells where its argument is not null.
@@ -97,7 +96,7 @@ def _number(measure: Sum) -> tuple[object, ...]:
     return "number", measure.argument, measure.center
 
 
-def _contribution(number: Sum, columns: Mapping[str, Column]) -> str:
+def _contribution(number: Sum, columns: Mapping[str, Field]) -> str:
     value = contribution(number, columns)
     small = number.lower >= -_INT32 and number.upper < _INT32
     return f"CAST({value} AS INTEGER)" if small else value
