@@ -23,6 +23,7 @@ CITIES = ("Bern", "Graz", "Linz", "Wien")
 STATUSES = ("lost", "open", "paid", "void")
 """No order is lost: a public key without rows."""
 
+_NEW_YEAR = dt.datetime.fromisoformat("2023-01-01")
 _PAGES = ("home", "Search", "cart", "Ω-news")
 _CHANNELS = ("web", "shop", "phone", "O'Brien", None)
 _CLAMPED = {
@@ -187,7 +188,7 @@ def _order(dice: random.Random, number: int, person: int | None) -> dict[str, An
         "customer_id": person,
         "status": dice.choice(["open", "paid", "paid", "void", "other", None]),
         "channel": dice.choice(_CHANNELS),
-        "placed": dt.datetime(2023, 1, 1) + dt.timedelta(minutes=dice.randrange(0, 900_000)),
+        "placed": _NEW_YEAR + dt.timedelta(minutes=dice.randrange(0, 900_000)),
         "price": Decimal(dice.randrange(-500, 26_000)) / 100,
         "discount": dice.choice([None, None, Decimal(dice.randrange(0, 6000)) / 100]),
     }
@@ -203,7 +204,7 @@ def _item(dice: random.Random, order: int | None) -> dict[str, Any]:
 
 
 def _visit(dice: random.Random, number: int) -> dict[str, Any]:
-    moment = dt.datetime(2024, 2, 27) + dt.timedelta(minutes=17 * number)
+    moment = _NEW_YEAR + dt.timedelta(days=422, minutes=17 * number)
     return {
         "page": dice.choice([*_PAGES, None]),
         "device": dice.choice(["desk", "phone", "tablet", None]),

@@ -15,23 +15,19 @@ import pytest
 
 import discreet as dp
 from discreet.session import Session
-from suite.basics import BASICS
 from suite.case import Case, Rejection
+from suite.cases import CASES
 from suite.databases import plain_database, shop_policy, shop_tables, sources
-from suite.expressions import EXPRESSIONS
 from suite.features import landed
 from suite.rejections import REJECTIONS
-from suite.relations import RELATIONS
-from suite.stats import STATISTICS
 from suite.truth import difference, rows_of
 
-CASES = (*BASICS, *EXPRESSIONS, *STATISTICS, *RELATIONS)
 ANSWERED = [each for each in CASES if landed(each.needs)]
 WAITING = [each for each in CASES if not landed(each.needs)]
 NEARLY_EXACT = dp.approx(10**9, 1e-6)
 ADVICE = re.compile(
-    r"supported|did you mean|it has|declare|write|give|need(s|ed)?\b|rescale|must|takes|instead|neither|reads|are never|"
-    r"compared|called|cannot|no bounds",
+    r"supported|did you mean|it has|declare|write|give|need(s|ed)?\b|rescale|must|takes|instead|neither|reads|"
+    r"are never|compared|called|cannot|no bounds|can use",
     re.IGNORECASE,
 )
 """A word that says what is allowed or what to do next stands in every message."""
