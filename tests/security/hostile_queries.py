@@ -132,7 +132,7 @@ _SPELLING = (
     "SELECT COUNT(*) FROM patients WHERE name = $$quoted$$",
     "SELECT COUNT(*) FROM patients WHERE name = E'\\x41'",
     "SELECT COUNT(*) FROM patients WHERE name = '" + "x" * 90_000 + "'",
-    "SELECT COUNT(*) FROM patients WHERE age IN (" + ", ".join(map(str, range(2000))) + ")",
+    "SELECT COUNT(*) FROM patients WHERE age IN (" + ", ".join(map(str, range(500))) + ")",
 )
 
 CONTAINED = (*_DIFFERENCING, *_KEYS, *_FAN_OUT, *_ERRORS, *_SPELLING)

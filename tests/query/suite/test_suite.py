@@ -27,7 +27,7 @@ WAITING = [each for each in CASES if not landed(each.needs)]
 NEARLY_EXACT = dp.approx(10**9, 1e-6)
 ADVICE = re.compile(
     r"supported|did you mean|it has|declare|write|give|need(s|ed)?\b|rescale|must|takes|instead|neither|reads|"
-    r"are never|compared|called|cannot|no bounds|can use",
+    r"are never|compared|called|cannot|no bounds|can use|such as",
     re.IGNORECASE,
 )
 """A word that says what is allowed or what to do next stands in every message."""
