@@ -22,6 +22,7 @@ Sampler = Callable[[int], np.ndarray]
 
 ONE, MANY = 0.15, 0.3
 CALLS = 3_000
+MADE = 4_800
 
 
 def moment(turns: int = 1_000) -> int:
@@ -33,12 +34,12 @@ def moment(turns: int = 1_000) -> int:
 
 
 def rank_correlation(sampler: Sampler, size: int, calls: int = CALLS) -> float:
-    """Between CPU time and total magnitude, over the quietest quarter of the calls that draw `size` each.
+    """Between CPU time and total magnitude, over the quietest of the calls that draw `size` each: a quarter, or fewer.
 
     A call's time is taken in units of the fixed loops beside it, and a call counts as quiet by the slower of the two.
     """
     sampler(size)  # makes the tables
-    made = 4 * calls
+    made = max(4 * calls, MADE)
     times, magnitudes, loops = np.empty(made), np.empty(made), np.empty((made, 2))
     for i in range(made):
         loops[i, 0] = moment()

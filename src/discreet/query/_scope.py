@@ -20,6 +20,12 @@ class Source:
     alias: str
     what: str
     columns: Mapping[str, exp.Expr]
+    table: str = ""
+
+    @property
+    def written(self) -> str:
+        """The source as FROM has it."""
+        return f"{self.table} AS {self.alias}" if self.table not in ("", self.alias) else self.alias
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,7 @@ class Scope:
             return self.sources
         chosen = [source for source in self.sources if source.alias.casefold() == column.table.casefold()]
         if not chosen:
-            reads = ", ".join(source.alias for source in self.sources)
+            reads = ", ".join(source.written for source in self.sources)
             raise QueryError(f"{column.sql()} names a table that the query does not read; it reads {reads}")
         return chosen
 

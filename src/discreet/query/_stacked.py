@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from sqlglot import exp
 
 from discreet.errors import QueryError
@@ -33,16 +35,34 @@ def stack(left: Part, right: Part, columns: Columns) -> Part:
         if PERSON in columns.linked(here) & columns.linked(there):
             added = columns.add(name, None, frozenset({PERSON}))
         else:
-            about = _either(name, field_of(here, columns), field_of(there, columns))
+            above_about, below_about = field_of(here, columns), field_of(there, columns)
+            about = _either(name, above_about, below_about)
             added = columns.add(name, about)
             types[added] = about.type
-            parts[0][added], parts[1][added] = here, there
+            parts[0][added] = _within(here, above_about, about)
+            parts[1][added] = _within(there, below_about, about)
         outputs[name] = exp.column(exp.to_identifier(added, quoted=True))
     relation = Stacked(((above.relation, parts[0]), (below.relation, parts[1])), types, public=above.owner == "nobody")
     rows = above.rows if above.owner == "row" else above.rows + below.rows
     groups = above.groups if above.owner == "row" else above.groups + below.groups
     names = frozenset(column.name for column in outputs.values())
     return Bound(relation, above.owner, names, rows, groups), outputs
+
+
+def _within(node: exp.Expr, own: Field, whole: Field) -> exp.Expr:
+    """A side's value, moved into its own bounds first where those of the column are wider."""
+    if own.bounds is None or whole.bounds is None or own.bounds == whole.bounds:
+        return node
+    low, high = (_number(bound) for bound in own.bounds)
+    below = exp.If(this=exp.LT(this=node.copy(), expression=low.copy()), true=low)
+    above = exp.If(this=exp.GT(this=node.copy(), expression=high.copy()), true=high)
+    return exp.Case(ifs=[below, above], default=node.copy())
+
+
+def _number(value: Fraction) -> exp.Expr:
+    written = str(abs(value)) if value.denominator == 1 else repr(float(abs(value)))
+    literal = exp.Literal.number(written)
+    return literal if value >= 0 else exp.Neg(this=literal)
 
 
 def _either(name: str, here: Field, there: Field) -> Field:

@@ -103,7 +103,8 @@ def world_policy(worlds: int, relation: Relation, caps: str) -> Policy:
 def make_pair(dice: random.Random, world: int, relation: Relation) -> Pair:
     """A world of a few people, and the same without one of them, or with another in that one's place.
 
-    A person goes with all rows of all tables. An item stays if an order of somebody else has its number too.
+    A person goes with all rows of all tables. An item of an order that somebody else has too is that person's as well:
+    it stays, and nobody else comes with one.
     """
     people = [world * 100 + i for i in range(dice.randrange(1, 5))]
     one: World = {name: [] for name in _SCHEMAS}
@@ -120,7 +121,9 @@ def make_pair(dice: random.Random, world: int, relation: Relation) -> Pair:
     if other["visits"]:
         del other["visits"][dice.randrange(len(other["visits"]))]
     if relation == "substitute":
+        kept = len(other["items"])
         _add_person(other, dice, world, victim)
+        other["items"][kept:] = [row for row in other["items"][kept:] if row["order_no"] not in left]
         if one["visits"]:
             other["visits"].append(_row(dice, world))
     return Pair(one, other)
