@@ -24,7 +24,7 @@ from discreet.query._noise import NoiseMechanism
 if TYPE_CHECKING:
     from discreet.query._conditions import Leaf, Values
 
-__all__ = ["Answer", "ErrorShape", "answer"]
+__all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
 
 _ARROW: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
@@ -34,6 +34,8 @@ _ARROW: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us"),
 }
 _INT64 = 2**63
+QUANTILE = -1
+"""In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,18 @@ class Answer:
         raise ParameterError(f"the result has no column {column}; it has {', '.join(self.table.column_names)}")
 
     def error(self, column: str, level: float = 0.95) -> Floats:
-        """Half-widths aligned with the rows: the answer's noise is within ± the half-width with probability `level`."""
+        """Half-widths aligned with the rows: the answer's noise is within ± the half-width with probability `level`.
+
+        NaN where the answer hangs on a quantile.
+        """
         shape, level = self.shape(column), check_level(level)
         rows = self.table.num_rows
         indices = sorted(shape.slopes)
-        noises = [self.noises[i] for i in indices]
         if rows == 0 or not indices:
             return np.zeros(rows)
+        if indices[0] == QUANTILE:
+            return np.full(rows, np.nan)
+        noises = [self.noises[i] for i in indices]
         slopes = np.array([shape.slopes[i] for i in indices])
         if shape.linear:  # the same for every row, unless a key is a factor
             distinct, which = np.unique(slopes, axis=1, return_inverse=True)
@@ -94,7 +101,7 @@ def answer(
     rows = len(groups)
     keys = {key.name: _key_column(i, groups, bounded.columns[key.name]) for i, key in enumerate(bounded.keys)}
     sums = [[group.sums[i] for group in groups] for i in range(len(bounded.measures))]
-    leaves = {f"a{i}": _read(aggregate, sums) for i, aggregate in enumerate(aggregates)}
+    leaves = {f"a{i}": _read(aggregate, sums, groups) for i, aggregate in enumerate(aggregates)}
     whole = {f"a{i}": _whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
     for name, column in keys.items():
         if bounded.columns[name].type == "int":
@@ -161,7 +168,11 @@ def _ungrouped(column: exp.Column) -> Values:
     )
 
 
-def _read(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Dual:
+def _read(aggregate: Aggregate, sums: Sequence[Sequence[int]], groups: Sequence[Group]) -> Dual:
+    if aggregate.quantile is not None:
+        histogram, place = aggregate.quantile
+        values = np.array([group.quantiles[histogram][place] for group in groups], dtype=np.float64)
+        return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
     count = None if aggregate.count is None else np.array(sums[aggregate.count], dtype=np.float64)
     if aggregate.total is None:
         assert aggregate.count is not None

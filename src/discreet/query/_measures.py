@@ -13,6 +13,7 @@ from discreet.errors import QueryError
 from discreet.policy import Column
 from discreet.query._intervals import LARGEST, Interval, divides_safely, interval
 from discreet.query._parse import refuse
+from discreet.query._quantile_measures import Histogram, lift_quantiles
 from discreet.query._scalars import check_scalar
 
 __all__ = ["Aggregate", "Count", "Measure", "Sum", "lift_aggregates"]
@@ -49,16 +50,18 @@ Measure = Count | Sum
 class Aggregate:
     """An aggregate of the query, read off the measures at positions `total` and `count`.
 
-    COUNT is count. SUM is step · (total + center · count), and AVG is step · (total / count + center).
+    COUNT is count. SUM is step · (total + center · count), and AVG is step · (total / count + center). A QUANTILE is
+    drawn from a histogram, and `quantile` says from which one and which of its quantiles it is.
     """
 
-    kind: Literal["COUNT", "SUM", "AVG"]
+    kind: Literal["COUNT", "SUM", "AVG", "QUANTILE"]
     sql: str
     total: int | None
     count: int | None
     step: Fraction = Fraction(1)
     center: int = 0
     bounds: Interval | None = None
+    quantile: tuple[int, int] | None = None
 
     @property
     def whole(self) -> bool:
@@ -69,8 +72,8 @@ class Aggregate:
 
 def lift_aggregates(
     select: exp.Select, columns: Mapping[str, Column], table: str
-) -> tuple[exp.Select, tuple[Measure, ...], tuple[Aggregate, ...]]:
-    """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …, and say which measures they need.
+) -> tuple[exp.Select, tuple[Measure, ...], tuple[Histogram, ...], tuple[Aggregate, ...]]:
+    """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …; say which measures and histograms they need.
 
     A measure serves every aggregate that can use it: SUM(x) beside AVG(x) is read off AVG's two measures, and
     COUNT(x) of a column that is never null is COUNT(*).
@@ -96,7 +99,11 @@ def lift_aggregates(
         return position(f"COUNT({argument.sql()})", Count(argument))
 
     aggregates: list[Aggregate] = []
+    histograms, quantiles = lift_quantiles(found, columns, table)
     for sql, node in found.items():
+        if sql in quantiles:
+            aggregates.append(Aggregate("QUANTILE", sql, None, None, quantile=quantiles[sql]))
+            continue
         _check_aggregate(node, columns)
         argument = node.this
         if isinstance(node, exp.Count):
@@ -120,7 +127,7 @@ def lift_aggregates(
     order = {sql: i for i, sql in enumerate(found)}
     for node in list(select.find_all(exp.AggFunc)):
         node.replace(exp.Placeholder(this=f"a{order[node.sql()]}"))
-    return select, tuple(measure for _, measure in measures.values()), tuple(aggregates)
+    return select, tuple(measure for _, measure in measures.values()), histograms, tuple(aggregates)
 
 
 def _check_aggregate(node: exp.Expr, columns: Mapping[str, Column]) -> None:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
-from discreet.query._answer import Answer, answer
+from discreet.query._answer import QUANTILE, Answer, answer
 from discreet.query._bounded import BoundedAggregate, Group
 from discreet.query._measures import Aggregate
 from discreet.query._noise import Noise, NoiseMechanism
@@ -78,7 +78,8 @@ class Plan:
 
         Under ``assume={"rows": n}`` an average is taken to rest on n rows, spread evenly over the public groups, and
         to lie at the edge of its bounds; its half-width is approximate. Where a public key is a factor of the answer,
-        the half-width is that of the widest key. Raises `ParameterError` without a spend.
+        the half-width is that of the widest key. None for what hangs on a quantile: `explain` has the error of its rank.
+        Raises `ParameterError` without a spend.
         """
         if self.noise is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
@@ -87,6 +88,8 @@ class Plan:
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = answer(alone, self.bounded, self.aggregates, groups, self.noise.mechanisms)
         shape = result.shape(column)
+        if QUANTILE in shape.slopes:
+            return None
         private = {key.name for key in self.bounded.keys if key.values is None}
         if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
@@ -128,7 +131,9 @@ class Plan:
 
     def _imagined(self, rows: int) -> Group:
         key = tuple(None if key.values is None else key.values[0] for key in self.bounded.keys)
-        return Group(key, 0, tuple(rows * measure.upper for measure in self.bounded.measures))
+        sums = tuple(rows * measure.upper for measure in self.bounded.measures)
+        tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in self.bounded.histograms)
+        return Group(key, 0, sums, quantiles=tops)
 
 
 def assume_rows(assume: Mapping[str, int] | None) -> int | None:

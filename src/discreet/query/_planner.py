@@ -16,6 +16,7 @@ from discreet.query._measures import Measure, lift_aggregates
 from discreet.query._names import resolve_names, table_name
 from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
 from discreet.query._plan import Plan
+from discreet.query._quantile_spelling import spell_quantiles
 from discreet.query._references import expand_references
 from discreet.query._scalars import check_predicate
 from discreet.sensitivity import Norms, bounded_sum
@@ -27,6 +28,7 @@ Pass = Callable[[exp.Select, Policy], exp.Select]
 PASSES: tuple[Pass, ...] = (
     resolve_names,
     lambda select, _: expand_references(select),
+    lambda select, _: spell_quantiles(select),
     lambda select, _: canonicalize(select),
     lambda select, _: name_outputs(select),
 )
@@ -55,7 +57,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     if where is not None:
         check_predicate(where.this, table.columns)
     canonical = select.sql()
-    lifted, measures, aggregates = lift_aggregates(select, table.columns, name)
+    lifted, measures, histograms, aggregates = lift_aggregates(select, table.columns, name)
     private = any(key.values is None for key in keys)
     if not aggregates and not private:
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
@@ -71,6 +73,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         columns=table.columns,
         used=frozenset(column.name for column in select.find_all(exp.Column)),
         count_units=private,
+        histograms=histograms,
     )
     norms = tuple(_norms(measure, bounded, unit) for measure in measures)
     noise = None if spend is None else calibrate(spend, bounded, norms, unit, table)

@@ -29,8 +29,9 @@ from discreet.engines.duckdb._expressions import (
     reference,
     text,
 )
+from discreet.engines.duckdb._histograms import cells_sql, kept_sql, sums_sql
 from discreet.engines.duckdb._relation import Relation
-from discreet.query import BoundedAggregate, Count, GroupKey, Measure, Sum
+from discreet.query import BoundedAggregate, Count, GroupKey, Histogram, Measure, Sum
 
 __all__ = ["bounded_sql"]
 
@@ -42,18 +43,23 @@ _MASKED_GROUPS = "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BI
 
 
 def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> str:
-    """The query over a relation. It returns the keys, the number of units (0 if not asked for), a sum per measure."""
-    values = _values(request.measures)
+    """The query over a relation. It returns the keys, the number of units (0 if not asked for), a sum per measure.
+
+    With histograms it returns what `read_groups` reads.
+    """
+    values = _values(request.measures) | _cells(request.histograms)
     names = _Names([f"k{i}" for i in range(len(request.keys))], dict(values.values()))
     sums = _sums(request.measures, values)
     by_person = request.unit is not None
     steps = [
         _step("source", _source(request, relation), keep=False),
-        _step("rows", _rows(request, values), keep=by_person),
+        _step("rows", _rows(request, values), keep=by_person or bool(request.histograms)),
     ]
     if not by_person:
-        units = "count(*)" if request.count_units else "0"
-        return _chain(steps, f"SELECT {_list(names.keys, units, *_wide(sums))} FROM rows{_group_by(names.keys)}")
+        units = "count(*) AS units" if request.count_units else "0 AS units"
+        summed = [f"{s} AS t{i}" for i, s in enumerate(_wide(sums))]
+        final = f"SELECT {_list(names.keys, units, *summed)} FROM rows{_group_by(names.keys)}"
+        return _chain(steps, final if not request.histograms else _with_cells(request, names, final, "rows"))
     salts = [int.from_bytes(salt[i : i + 7], "big") for i in (0, 7)]
     parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
     grouped = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
@@ -62,6 +68,9 @@ def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> s
     if split:
         steps.append(_step("each", grouped % "rows"))
     steps += _flagged(request, names, salts, split=split)
+    if request.histograms:
+        cells = [name for name, value in names.values.items() if isinstance(value, Histogram)]
+        steps.append(_step("kept", kept_sql(names.keys, cells, salts[0], request.max_groups)))
     steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts[0])]
     tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
     if split:
@@ -70,9 +79,21 @@ def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> s
     else:
         whole, kept = ["0", *sums], ["0", *tallies[1:]]
         terms = [_term(names, whole, "rows"), _term(names, whole, "flagged", sign="-"), _term(names, kept, "few")]
-    totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT)" for i in range(len(parts) + 1)]
+    aliases = ["units", *(f"t{i}" for i in range(len(parts)))]
+    totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT) AS {alias}" for i, alias in enumerate(aliases)]
     joined = " UNION ALL ".join(terms)
-    return _chain(steps, f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}")
+    final = f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}"
+    return _chain(steps, final if not request.histograms else _with_cells(request, names, final, "kept"))
+
+
+def _with_cells(request: BoundedAggregate, names: _Names, final: str, source: str) -> str:
+    """The counts of cells; and the sums, unless there is nothing to sum or to discover."""
+    cells = [name for name, value in names.values.items() if isinstance(value, Histogram)]
+    width = len(request.measures)
+    queries = cells_sql(names.keys, cells, source, width)
+    if width or request.count_units:
+        queries.append(sums_sql(names.keys, "units", [f"t{i}" for i in range(width)], final))
+    return " UNION ALL ".join(queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +101,7 @@ class _Names:
     """The columns of `rows` beside the unit: keys, and values with the measure that says what they range over."""
 
     keys: list[str]
-    values: dict[str, Measure]
+    values: dict[str, Measure | Histogram]
 
     @property
     def content(self) -> list[str]:
@@ -95,7 +116,7 @@ def _source(request: BoundedAggregate, relation: Relation) -> str:
     return f"SELECT {_list(items) or '1 AS one'} FROM {relation.sql}"
 
 
-def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) -> str:
+def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure | Histogram]]) -> str:
     items = ["u"] if request.unit is not None else []
     conditions = ["u IS NOT NULL"] if request.unit is not None else []
     conditions += [f"{reference(n)} IS NOT NULL" for n in sorted(request.used) if not request.columns[n].nullable]
@@ -109,7 +130,7 @@ def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) 
         elif key.values is not None:
             conditions.append(f"{value} IN ({_list(map(key_literal, key.values))})")
     for name, measure in values.values():
-        if isinstance(measure, Sum):
+        if isinstance(measure, Sum | Histogram):
             small = measure.lower >= -_INT32 and measure.upper < _INT32
             value = contribution(measure, request.columns)
             items.append(f"{f'CAST({value} AS INTEGER)' if small else value} AS {name}")
@@ -130,7 +151,7 @@ def _is_enum(key: GroupKey, request: BoundedAggregate) -> bool:
     return key.values is not None and request.columns[key.name].type == "string"
 
 
-def _values(measures: Sequence[Measure]) -> dict[str, tuple[str, Measure]]:
+def _values(measures: Sequence[Measure]) -> dict[str, tuple[str, Measure | Histogram]]:
     """A column for each distinct argument; a sum's column also tells where its argument is null."""
     found: dict[str, Measure] = {}
     for measure in sorted(measures, key=lambda m: isinstance(m, Count)):
@@ -139,7 +160,12 @@ def _values(measures: Sequence[Measure]) -> dict[str, tuple[str, Measure]]:
     return {sql: (f"v{i}", measure) for i, (sql, measure) in enumerate(found.items())}
 
 
-def _sums(measures: Sequence[Measure], values: Mapping[str, tuple[str, Measure]]) -> list[str]:
+def _cells(histograms: Sequence[Histogram]) -> dict[str, tuple[str, Measure | Histogram]]:
+    """A column of cells for each histogram, under a name that is no argument's."""
+    return {f"cells of {histogram.argument.sql()}": (f"h{i}", histogram) for i, histogram in enumerate(histograms)}
+
+
+def _sums(measures: Sequence[Measure], values: Mapping[str, tuple[str, Measure | Histogram]]) -> list[str]:
     sums: list[str] = []
     for measure in measures:
         if measure.argument is None:
@@ -168,7 +194,11 @@ def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int], *, 
             "AS place FROM flagged",
             keep=False,
         ),
-        _step("picked", f"SELECT * FROM ranked WHERE (place + n - start) % n < {request.max_rows}", keep=False),
+        _step(
+            "picked",
+            f"SELECT * FROM ranked WHERE (place + n - start) % n < {request.max_rows}",
+            keep=bool(request.histograms),
+        ),
     ]
 
 

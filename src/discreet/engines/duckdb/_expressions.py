@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.duckdb._relation import StoredColumn, identifier
 from discreet.policy import Column, Key
-from discreet.query import Sum, divides_safely
+from discreet.query import Histogram, Sum, divides_safely
 from discreet.rational import rational
 
 __all__ = ["clean", "condition", "contribution", "key_literal", "person", "present", "reference", "text"]
@@ -111,8 +111,8 @@ def condition(node: exp.Expr, columns: Mapping[str, Column]) -> str:
             return _value(node, columns)
 
 
-def contribution(measure: Sum, columns: Mapping[str, Column]) -> str:
-    """One row's part in a sum: a whole number within the measure's limits, null if a column of it is null.
+def contribution(measure: Sum | Histogram, columns: Mapping[str, Column]) -> str:
+    """One row's part in a sum, or its cell: a whole number within the measure's limits, null if a column of it is null.
 
     Columns are clamped to their bounds, the result is rounded to the grid and clamped again, so neither an infinity
     nor a rounding error escapes the planned range.
