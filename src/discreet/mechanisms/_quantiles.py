@@ -225,7 +225,9 @@ class Quantiles:
         cells, counts = cells.astype(np.int64), counts.astype(np.int64)
         rising = cells.ndim == 1 and cells.shape == counts.shape and bool((np.diff(cells) > 0).all())
         if not rising or (cells.size and (cells[0] < 0 or cells[-1] >= self._cells or counts.min() < 0)):
-            raise ParameterError("counted data are cells of the grid in rising order, and a count of 0 or more for each")
+            raise ParameterError(
+                "counted data are cells of the grid in rising order, and a count of 0 or more for each"
+            )
         if self.method == "joint":
             return self._answers(self._joint.drawn(cells, counts))
         if self.levels > 1:

@@ -30,7 +30,7 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class BoundedAggregate:
-    """Sums of `measures` and `histograms` by `keys`, over the rows of `table` that satisfy `where`, with each unit's part bounded.
+    """Sums of `measures` and `histograms` by `keys`, over rows of `table` that satisfy `where`, a unit's part bounded.
 
     `unit` names the column of the person, None if every row is another person. Of one unit at most `max_rows` rows
     count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a

@@ -19,7 +19,10 @@ def draw(groups: Sequence[Group], bounded: BoundedAggregate, noise: Noise) -> li
     if noise.selection is not None:
         kept = noise.selection.release([group.units for group in exact])
         exact = [group for group, keep in zip(exact, kept, strict=True) if keep]
-    drawn = [tuple(noise_of.draw(group.cells[i] if group.cells else None) for i, noise_of in enumerate(noise.quantiles)) for group in exact]
+    drawn = [
+        tuple(noise_of.draw(group.cells[i] if group.cells else None) for i, noise_of in enumerate(noise.quantiles))
+        for group in exact
+    ]
     columns = [mechanism.release([group.sums[i] for group in exact]) for i, mechanism in enumerate(noise.mechanisms)]
     return [
         Group(group.key, 0, tuple(int(column[i]) for column in columns), quantiles=quantiles)

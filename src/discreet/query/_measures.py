@@ -73,7 +73,7 @@ class Aggregate:
 def lift_aggregates(
     select: exp.Select, columns: Mapping[str, Column], table: str
 ) -> tuple[exp.Select, tuple[Measure, ...], tuple[Histogram, ...], tuple[Aggregate, ...]]:
-    """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …; say which measures and histograms they need.
+    """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …; say what to sum and to count for them.
 
     A measure serves every aggregate that can use it: SUM(x) beside AVG(x) is read off AVG's two measures, and
     COUNT(x) of a column that is never null is COUNT(*).

@@ -78,8 +78,8 @@ class Plan:
 
         Under ``assume={"rows": n}`` an average is taken to rest on n rows, spread evenly over the public groups, and
         to lie at the edge of its bounds; its half-width is approximate. Where a public key is a factor of the answer,
-        the half-width is that of the widest key. None for what hangs on a quantile: `explain` has the error of its rank.
-        Raises `ParameterError` without a spend.
+        the half-width is that of the widest key. None for what hangs on a quantile: `explain` has its error
+        in rank. Raises `ParameterError` without a spend.
         """
         if self.noise is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
@@ -114,6 +114,11 @@ class Plan:
         for i in reversed(range(len(self.aggregates))):
             message = message.replace(f":a{i}", self.aggregates[i].sql)
         return message
+
+    @property
+    def rows_per_group(self) -> int | None:
+        """The public number of rows that was assumed, spread evenly over the public groups; None if none was."""
+        return None if self.rows is None else self._rows_per_group()
 
     def _rows_per_group(self) -> int:
         size = 1

@@ -72,7 +72,7 @@ def _argument(node: exp.Expr, columns: Mapping[str, Column]) -> exp.Expr:
     kind = check_scalar(argument, columns)
     if kind in ("date", "timestamp"):
         raise QueryError(
-            f"{node.sql()} of a {kind} is not supported; keep a bounded number beside it, such as days since a fixed day"
+            f"{node.sql()} of a {kind} is not supported; keep a bounded number beside it, such as days since some day"
         )
     if kind != "number":
         raise QueryError(f"{node.sql()} needs a number, but {argument.sql()} is a {kind}")
@@ -90,11 +90,13 @@ def _step(argument: exp.Expr, bounds: Interval) -> Fraction:
     width, largest = bounds.upper - bounds.lower, max(abs(bounds.lower), abs(bounds.upper))
     if width == 0:
         raise QueryError(f"{argument.sql()} has only one value within its bounds, so it has no quantiles to find")
-    if not 1 / LARGEST <= width:
+    if width < 1 / LARGEST:
         raise QueryError(f"the bounds of {argument.sql()} are within 1e-200 of each other; rescale it")
     least = max(width / (MOST_CELLS - 1), largest / _PRECISION, Fraction(int(bounds.whole)))
     power = Fraction(10) ** (len(str(int(least))) - 1 if least >= 1 else -len(str(int(1 / least))))
     step = next(factor * power for factor in (1, 2, 5, 10, 20) if factor * power >= least)
     if bounds.upper // step <= -((-bounds.lower) // step):
-        raise QueryError(f"the bounds of {argument.sql()} are too close together for their size; subtract the lower one")
+        raise QueryError(
+            f"the bounds of {argument.sql()} are too close together for their size; subtract the lower one"
+        )
     return step

@@ -6,11 +6,11 @@ Proof: ``proofs/query_quantiles.md``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import ParameterError
 from discreet.mechanisms import Quantiles
 from discreet.privacy import Loss
 from discreet.query._quantile_measures import Histogram
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from discreet.query._bounded import Cells
 
 __all__ = ["QuantileNoise", "quantile_to_json"]
+
+_LEAST_JOINT = Fraction(1, 2**40)
+_ANY = 2**60
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,12 @@ class QuantileNoise:
     def calibrate(cls, spend: Loss, histogram: Histogram, moves: int) -> QuantileNoise:
         """The largest ε that the spend allows, in its own currency; see `Quantiles.calibrate`."""
         probabilities = [str(p) for p in histogram.probabilities]
-        grid = {"bounds": histogram.bounds, "step": histogram.step}
-        whole = Quantiles.calibrate(spend, probabilities, **grid)
-        try:
-            return cls(Quantiles(probabilities, epsilon=whole.epsilon / moves, method=whole.method, **grid), moves)
-        except ParameterError:  # too small a rate to draw jointly
-            whole = Quantiles.calibrate(spend, probabilities, method="recursive", **grid)
-            return cls(Quantiles(probabilities, epsilon=whole.epsilon / moves, **grid), moves)
+        bounds, step = histogram.bounds, histogram.step
+        whole = Quantiles.calibrate(spend, probabilities, bounds, step=step)
+        if whole.method == "joint" and whole.epsilon / moves < _LEAST_JOINT:  # too small a rate to draw jointly
+            whole = Quantiles.calibrate(spend, probabilities, bounds, step=step, method="recursive")
+        each = Quantiles(probabilities, bounds, whole.epsilon / moves, step=step, method=whole.method)
+        return cls(each, moves)
 
     def draw(self, cells: Cells | None) -> tuple[float, ...]:
         """The quantiles of one group, in the unit of the argument; of no rows, a draw from the bounds alone.
@@ -59,10 +61,15 @@ class QuantileNoise:
 
         None if that depends on the rows and they are not known.
         """
-        alone = len(self.mechanism.probabilities) == 1 if isinstance(self.mechanism.probabilities, tuple) else True
-        if rows is None and not alone:
+        if rows is None and len(self.asked) > 1:
             return None
-        return self.mechanism.error(2**60 if rows is None else rows, level)
+        return self.mechanism.error(_ANY if rows is None else rows, level)
+
+    @property
+    def asked(self) -> tuple[Fraction, ...]:
+        """The probabilities, in rising order."""
+        asked = self.mechanism.probabilities
+        return asked if isinstance(asked, tuple) else (asked,)
 
 
 def quantile_to_json(noise: QuantileNoise) -> dict[str, object]:
@@ -71,7 +78,7 @@ def quantile_to_json(noise: QuantileNoise) -> dict[str, object]:
     return {
         "mechanism": "Quantiles",
         "method": mechanism.method,
-        "probabilities": [str(p) for p in np.atleast_1d(np.array(mechanism.probabilities, dtype=object))],
+        "probabilities": [str(p) for p in noise.asked],
         "bounds": [decimal_text(bound) for bound in mechanism.bounds],
         "step": decimal_text(mechanism.step),
         "row_epsilon": str(mechanism.epsilon),

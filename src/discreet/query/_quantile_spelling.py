@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
 from discreet.query._parse import refuse
-from discreet.rational import rational
+from discreet.rational import decimal_text, rational
 
 __all__ = ["QUANTILES", "probability", "spell_quantiles"]
 
@@ -19,6 +19,7 @@ QUANTILES = (exp.Median, exp.Min, exp.Max, exp.PercentileCont)
 _SPELLINGS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
 _EXTREME = Fraction(1, 100)
 _HALF = Fraction(1, 2)
+_FINEST = 10**12
 
 
 def spell_quantiles(select: exp.Select) -> exp.Select:
@@ -38,7 +39,9 @@ def spell_quantiles(select: exp.Select) -> exp.Select:
             continue
         argument, p, descending = _parts(node)
         if isinstance(p, exp.Array):
-            raise QueryError(f"{_sql(node)} gives a list; in arithmetic, HAVING and ORDER BY take one quantile at a time")
+            raise QueryError(
+                f"{_sql(node)} gives a list; in arithmetic, HAVING and ORDER BY take one quantile at a time"
+            )
         share = _share(p)
         node.replace(_plain(argument.copy(), 1 - share if descending else share))
     return select
@@ -71,7 +74,7 @@ def _columns(item: exp.Expr) -> list[exp.Expr]:
     columns: list[exp.Expr] = []
     for each in p.expressions:
         share = _share(each)
-        name = exp.to_identifier(f"{base}_{_text(100 * share)}", quoted=True)
+        name = exp.to_identifier(f"{base}_{decimal_text(100 * share)}", quoted=True)
         columns.append(exp.Alias(this=_plain(argument.copy(), 1 - share if descending else share), alias=name))
     return columns
 
@@ -125,8 +128,10 @@ def _share(node: exp.Expr) -> Fraction:
             share = rational(inner.name, "a probability") if _is_number(inner) else None
     except ParameterError:
         share = None
-    if share is None or not 0 <= share <= 1:
-        raise QueryError(f"the p of a quantile is a number from 0 to 1, for example 0.25 or 1/3; got {_sql(node)}")
+    if share is None or not 0 <= share <= 1 or share.denominator > _FINEST:
+        raise QueryError(
+            f"the p of a quantile is a number from 0 to 1 of at most 12 digits, for example 0.25 or 1/3; got {_sql(node)}"
+        )
     return share
 
 

@@ -7,6 +7,7 @@ they need up to 72 bits. A cell that is not empty has the position of its histog
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def read_groups(table: pa.Table, request: BoundedAggregate) -> list[Group]:
     groups: list[Group] = []
     for g, key in enumerate(keys):
         ends = starts[g * histograms : (g + 1) * histograms + 1]
-        found: list[Cells] = [(cells[a:b], counts[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        found: list[Cells] = [(cells[a:b], counts[a:b]) for a, b in pairwise(ends)]
         units, sums = totals.get(g, nothing)
         groups.append(Group(key, units, sums, tuple(found)))
     return groups
