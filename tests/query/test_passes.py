@@ -17,7 +17,7 @@ from discreet.query import make_plan
 from discreet.query._planner import PASSES
 
 GOLDEN = Path(__file__).parent / "golden"
-NAMES = ("resolve_names", "expand_references", "canonicalize", "name_outputs")
+NAMES = ("resolve_names", "expand_references", "spell_quantiles", "canonicalize", "name_outputs")
 
 
 def read(text: str) -> exp.Select:

@@ -56,6 +56,12 @@ class QuantileNoise:
         drawn = self.mechanism.release_counts(*(cells or (nothing, nothing)))
         return tuple(np.atleast_1d(drawn).tolist())
 
+    def loss(self, moved: int) -> Loss:
+        """What all groups together lose where two tables differ by so many rows, added or removed, 1 at least."""
+        mechanism = self.mechanism
+        asked, bounds, epsilon = mechanism.probabilities, mechanism.bounds, mechanism.epsilon * moved
+        return Quantiles(asked, bounds, epsilon, step=mechanism.step, method=mechanism.method).loss()
+
     def rank_error(self, rows: int | None, level: float = 0.95) -> float | None:
         """By how many rows any answer's rank is off at most, in a group of up to `rows` rows, with probability `level`.
 

@@ -130,7 +130,7 @@ def _share(node: exp.Expr) -> Fraction:
         share = None
     if share is None or not 0 <= share <= 1 or share.denominator > _FINEST:
         raise QueryError(
-            f"the p of a quantile is a number from 0 to 1 of at most 12 digits, for example 0.25 or 1/3; got {_sql(node)}"
+            f"the p of a quantile is a number from 0 to 1, of 12 digits at most, such as 0.25 or 1/3; got {_sql(node)}"
         )
     return share
 
