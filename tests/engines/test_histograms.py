@@ -84,7 +84,7 @@ def random_row(dice: random.Random, person: int | None) -> Row:
     )
 
 
-@pytest.mark.parametrize("tables", [5, pytest.param(40, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("tables", [1, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("query", QUERIES)
@@ -98,7 +98,7 @@ def test_a_unit_moves_no_more_rows_than_planned(query: str, relation: str, caps:
         salt = dice.randbytes(16)
         who = [i if caps == "rows" else row[0] for i, row in enumerate(rows)]
         whole = bench.run(QUERIES[query], rows, salt)
-        for person in set(who) - {None}:
+        for person in sorted(set(who) - {None})[:4]:
             rest = [row for row, each in zip(rows, who, strict=True) if each != person]
             if relation == "substitute":
                 new = [random_row(dice, person) for _ in range(1 if caps == "rows" else dice.randrange(1, 9))]
@@ -121,7 +121,7 @@ def test_a_unit_moves_no_more_rows_than_planned(query: str, relation: str, caps:
 def test_cells_are_of_the_same_rows_as_the_counts_beside_them(query: str, caps: str) -> None:
     bench, dice = Bench("add_remove", caps), random.Random(f"{query} {caps}")
     plan = make_plan(QUERIES[query], bench.policy)
-    for _ in range(20):
+    for _ in range(5):
         rows = [random_row(dice, dice.choice([1, 1, 2, 3, 4, None])) for _ in range(dice.randrange(1, 40))]
         for group in bench.run(QUERIES[query], rows, dice.randbytes(16)).values():
             of = {m.argument.sql(): i for i, m in enumerate(plan.bounded.measures) if m.argument is not None}
