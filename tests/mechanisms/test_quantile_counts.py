@@ -52,7 +52,7 @@ def test_frequencies_follow_the_law(counts: list[int]) -> None:
     before = np.cumsum([0, *counts])
     n = before[-1]
     weights = np.array([math.exp(-0.5 * max(0.0, before[i] - n / 2, n / 2 - before[i + 1])) for i in range(6)])
-    size = 10_000
+    size = 2_000
     drawn = Counter(mechanism.release_counts(np.arange(6), np.array(counts)) for _ in range(size))
     allowed = math.sqrt(math.log(2 * 6 / ALARM) / (2 * size))
     for i, exact in enumerate(weights / weights.sum()):
