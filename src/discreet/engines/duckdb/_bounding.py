@@ -10,6 +10,7 @@ once. For person-level units, only people above a cap need any care:
 - `few`: a person who still touches more than `max_groups` groups keeps those with the least salted hash.
 - The result is the sum over everybody, less the flagged rows, plus what was kept of them: exact, because all of it is
   in whole numbers.
+- `kept`: where distinct values or cells have to be counted, which cannot be subtracted, every row that counts.
 
 A person's part is a function of the salt and the multiset of that person's rows alone: see proofs/bounding.md.
 """
@@ -25,7 +26,8 @@ from discreet.engines.duckdb._expressions import (
     text,
     value_of,
 )
-from discreet.engines.duckdb._parts import Part, distinct_sql, parts_of, sum_sql
+from discreet.engines.duckdb._histograms import cells_sql, sums_sql
+from discreet.engines.duckdb._parts import Part, cell_names, distinct_sql, parts_of, sum_sql
 from discreet.query import BoundedAggregate, Distinct, GroupKey, People
 
 __all__ = ["bounded_sql"]
@@ -33,23 +35,29 @@ __all__ = ["bounded_sql"]
 _PACKED = 2**39
 _MASK = 62
 """Up to this many public keys, the groups of one person fit a bit mask in a signed 64-bit integer."""
+_SEEN = ("cell", "value", "when")
 _MASKED_GROUPS = "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BIGINT)))"
 
 
 def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
-    """The query over the rows of `source`: the keys, the number of units (0 if not asked for), a sum per measure."""
-    values = parts_of(request.measures, request.columns)
+    """The query over the rows of `source`: the keys, the number of units (0 if not asked for), a sum per measure.
+
+    With histograms it returns what `read_groups` reads.
+    """
+    values = parts_of(request.measures, request.columns, request.histograms)
     names = _Names([f"k{i}" for i in range(len(request.keys))], values)
     by_person = request.unit is not None
     apart = by_person and any(isinstance(measure, Distinct) for measure in request.measures)
     sums = ["0" if apart and isinstance(m, Distinct) else sum_sql(m, values) for m in request.measures]
     steps = [
         _step("source", source, keep=False),
-        _step("rows", _rows(request, values), keep=by_person),
+        _step("rows", _rows(request, values), keep=by_person or bool(request.histograms)),
     ]
     if not by_person:
-        units = "count(*)" if request.count_units else "0"
-        return _chain(steps, f"SELECT {_list(names.keys, units, *_wide(sums))} FROM rows{_group_by(names.keys)}")
+        units = f"{'count(*)' if request.count_units else '0'} AS units"
+        summed = [f"{s} AS t{i}" for i, s in enumerate(_wide(sums))]
+        final = f"SELECT {_list(names.keys, units, *summed)} FROM rows{_group_by(names.keys)}"
+        return _chain(steps, _with_cells(request, names, final, "rows"))
     salts = [int.from_bytes(salt[i : i + 7], "big") for i in (0, 7)]
     parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
     grouped = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
@@ -59,8 +67,8 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
         steps.append(_step("each", grouped % "rows"))
     steps += _flagged(request, names, salts, split=split)
     steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts[0])]
-    if apart:
-        steps.append(_step("kept", _kept(request, names), keep=False))
+    if _is_kept(request):
+        steps.append(_step("kept", _kept(request, names), keep=bool(request.histograms)))
     tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
     if split:
         taken = "each SEMI JOIN people ON each.u = people.u"
@@ -71,9 +79,26 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
     if apart:
         counts = [distinct_sql(m, values) if isinstance(m, Distinct) else "0" for m in request.measures]
         terms.append(_term(names, ["0", *counts], "kept"))
-    totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT)" for i in range(len(parts) + 1)]
+    aliases = ["units", *(f"t{i}" for i in range(len(parts)))]
+    totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT) AS {alias}" for i, alias in enumerate(aliases)]
     joined = " UNION ALL ".join(terms)
-    return _chain(steps, f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}")
+    final = f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}"
+    return _chain(steps, _with_cells(request, names, final, "kept"))
+
+
+def _with_cells(request: BoundedAggregate, names: _Names, final: str, source: str) -> str:
+    """The sums, unless there is nothing to sum or to discover, and the counts of cells if there are histograms."""
+    if not request.histograms:
+        return final
+    width = len(request.measures)
+    queries = cells_sql(names.keys, cell_names(request.histograms, names.values), source, width)
+    if width or request.count_units:
+        queries.append(sums_sql(names.keys, "units", [f"t{i}" for i in range(width)], final))
+    return " UNION ALL ".join(queries)
+
+
+def _is_kept(request: BoundedAggregate) -> bool:
+    return bool(request.histograms) or any(isinstance(measure, Distinct) for measure in request.measures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +164,7 @@ def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int], *, 
         _step(
             "picked",
             f"SELECT * FROM ranked WHERE (place + n - start) % n < {request.max_rows}",
-            keep=any(isinstance(measure, Distinct) for measure in request.measures),
+            keep=_is_kept(request),
         ),
     ]
 
@@ -200,14 +225,14 @@ def _few(request: BoundedAggregate, names: _Names, parts: int, salt: int) -> lis
             "few",
             f"SELECT {columns} FROM parts ANTI JOIN many ON parts.u = many.u "
             f"UNION ALL SELECT {columns} FROM ordered WHERE place <= {request.max_groups}",
-            keep=any(isinstance(measure, Distinct) for measure in request.measures),
+            keep=_is_kept(request),
         ),
     ]
 
 
 def _kept(request: BoundedAggregate, names: _Names) -> str:
-    """Every row that counts, where distinct values have to be seen: they cannot be subtracted."""
-    columns = _list(names.content)
+    """Every row that counts, with what distinct values and cells are counted by."""
+    columns = _list(names.keys, *(part.name for part in names.values if part.meaning[0] in _SEEN)) or "1 AS one"
     whole = f"SELECT {columns} FROM rows ANTI JOIN people ON rows.u = people.u"
     if request.max_groups is None:
         return f"{whole} UNION ALL SELECT {columns} FROM picked"

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from discreet.engines.duckdb._bounding import bounded_sql
 from discreet.engines.duckdb._files import is_database
+from discreet.engines.duckdb._histograms import read_groups
 from discreet.engines.duckdb._relation import Relation, StoredColumn
 from discreet.engines.duckdb._rendering import rows_sql
 from discreet.engines.duckdb._sources import relation_sql
@@ -75,12 +77,14 @@ class DuckDB:
         width = len(request.keys)
         with self._lock:
             sql = bounded_sql(request, rows_sql(request, self._policy, self._relation), salt)
-            rows = self._fetch(sql)
+            rows = self._fetch(sql, arrays=bool(request.histograms))
         if rows is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
                 f"DuckDB could not finish reading {', '.join(request.tables)}: "
                 "the file may be damaged, or memory or disk ran out. What was reserved for this query stays spent."
             )
+        if isinstance(rows, pa.Table):
+            return read_groups(rows, request)
         return [Group(tuple(row[:width]), int(row[width]), tuple(int(v) for v in row[width + 1 :])) for row in rows]
 
     def close(self) -> None:
@@ -89,11 +93,11 @@ class DuckDB:
             self._connection.close()
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _fetch(self, sql: str) -> list[tuple[Any, ...]] | None:
-        """The rows, or None if the engine failed: whatever a row made it say stays here."""
+    def _fetch(self, sql: str, *, arrays: bool) -> list[tuple[Any, ...]] | pa.Table | None:
+        """The rows, as tuples or as arrays, or None if the engine failed: whatever a row made it say stays here."""
         interrupted = False
         try:
-            return self._connection.execute(sql).fetchall()
+            return self._connection.sql(sql).to_arrow_table() if arrays else self._connection.execute(sql).fetchall()
         except Exception as error:  # noqa: BLE001
             interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         if interrupted:
