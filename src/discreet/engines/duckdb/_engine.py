@@ -13,6 +13,7 @@ import duckdb
 
 from discreet.engines.duckdb._bounding import bounded_sql
 from discreet.engines.duckdb._files import is_database
+from discreet.engines.duckdb._packed import packed_sums
 from discreet.engines.duckdb._relation import Relation, StoredColumn
 from discreet.engines.duckdb._sources import relation_sql
 from discreet.errors import DataError
@@ -74,8 +75,7 @@ class DuckDB:
         width = len(request.keys)
         with self._lock:
             relation = self._relation(request.table)
-            sql = bounded_sql(request, relation, salt)
-            rows = self._fetch(sql)
+            rows = self._sums(request, relation, salt)
         if rows is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
                 f"DuckDB could not finish reading {request.table}: the file may be damaged, or memory or disk ran out. "
@@ -89,11 +89,12 @@ class DuckDB:
             self._connection.close()
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _fetch(self, sql: str) -> list[tuple[Any, ...]] | None:
+    def _sums(self, request: BoundedAggregate, relation: Relation, salt: bytes) -> list[tuple[Any, ...]] | None:
         """The rows, or None if the engine failed: whatever a row made it say stays here."""
         interrupted = False
         try:
-            return self._connection.execute(sql).fetchall()
+            rows = packed_sums(self._connection, request, relation, salt)
+            return self._connection.execute(bounded_sql(request, relation, salt)).fetchall() if rows is None else rows
         except Exception as error:  # noqa: BLE001
             interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         if interrupted:
