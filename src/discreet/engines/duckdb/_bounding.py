@@ -62,7 +62,7 @@ def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> s
         steps.append(_step("each", grouped % "rows"))
     steps += _flagged(request, names, salts(salt)[1], split=split)
     steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts(salt)[0])]
-    tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
+    tallies = ["count(*)" if request.count_units else "0", *(f"sum(p{i})" for i in range(len(parts)))]
     if split:
         taken = "each SEMI JOIN people ON each.u = people.u"
         terms = [_term(names, tallies, "each"), _term(names, tallies, taken, sign="-"), _term(names, tallies, "few")]
