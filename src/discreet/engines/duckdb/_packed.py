@@ -21,7 +21,7 @@ from discreet.engines.duckdb._caps import Caps, Integers, capped
 from discreet.engines.duckdb._layout import Field, Layout, value_field
 from discreet.engines.duckdb._parts import parts, slices
 from discreet.engines.duckdb._relation import Relation
-from discreet.query import BoundedAggregate
+from discreet.query import BoundedAggregate, Count, Sum
 
 __all__ = ["packed_sums"]
 
@@ -38,7 +38,7 @@ def packed_sums(
     connection: duckdb.DuckDBPyConnection, request: BoundedAggregate, relation: Relation, salt: bytes
 ) -> list[Row] | None:
     """What `bounded_sql` returns, the keys, units and sums of each group; None if they are few or do not fit."""
-    if request.unit is None:
+    if request.unit is None or not all(isinstance(measure, Count | Sum) for measure in request.measures):
         return None
     rows = uncapped(request, relation)
     kind, low, high, count = connection.execute(
