@@ -103,9 +103,7 @@ def main() -> None:
     for size in (1_000, *sizes):  # in a process of its own: the peak memory of a parent shows in its children
         subprocess.run([sys.executable, __file__, "--make", str(size)], check=True)
     print(f"medians of {options.runs} runs in turn\n")
-    print(
-        f"{'job':<6}{'rows':>13}{'CPU s':>8}{'wall s':>8}{'peak MB':>9}{'plain CPU s':>13}{'× plain':>9}{'s/M rows':>10}"
-    )
+    print(f"{'job':<6}{'rows':>13}{'CPU s':>8}{'wall s':>8}{'peak MB':>9}{'plain CPU s':>13}{'× plain':>9}{'s/M':>10}")
     for name in options.jobs:
         for size in sizes:
             path = purchases(size, size // 10)
