@@ -38,7 +38,7 @@ def packed_sums(
     connection: duckdb.DuckDBPyConnection, request: BoundedAggregate, relation: Relation, salt: bytes
 ) -> list[Row] | None:
     """What `bounded_sql` returns, the keys, units and sums of each group; None if they are few or do not fit."""
-    if request.unit is None or not all(isinstance(measure, Count | Sum) for measure in request.measures):
+    if request.unit is None or not all(type(measure) in (Count, Sum) for measure in request.measures):
         return None
     rows = uncapped(request, relation)
     kind, low, high, count = connection.execute(
