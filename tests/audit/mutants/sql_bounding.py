@@ -46,12 +46,17 @@ def _in_text(real: Callable[..., Any], *changes: tuple[str, str]) -> Callable[..
     return changed
 
 
+def _even(limit: int) -> str:
+    """What is less than the limit where a rank is kept."""
+    return bounding._even(limit).removesuffix(f" < {limit}")
+
+
 _BY_PLACE = (
     (bounding, "_source", _in_text(_source, ("SELECT ", "SELECT row_number() OVER () AS spot, "))),
     (bounding, "_rows", _in_text(_rows, ("SELECT ", "SELECT spot, "))),
     (bounding._Names, "content", property(lambda self: ["spot", *_content(self)])),
-    (bounding, "_content_order", lambda request, names, salt: "spot % 2, spot"),
-    (bounding, "_flagged", _in_text(_flagged, ("(place + n - start) % n", "place"))),
+    (bounding, "_place", lambda content: "row_number() OVER (PARTITION BY u ORDER BY spot % 2, spot) - 1"),
+    (bounding, "_flagged", _in_text(_flagged, (_even(1), "place"))),
 )
 
 _PAIRED = [{"u": 10 + i, "x": x} for i in range(3) for x in (0, 10)]
@@ -78,7 +83,7 @@ MUTANTS = (
         (
             bounding,
             "_flagged",
-            _in_text(_flagged, ("PARTITION BY u ", "PARTITION BY u, k0 "), ("(place + n - start) % n", "place")),
+            _in_text(_flagged, ("PARTITION BY u ", "PARTITION BY u, k0 "), (_even(2), "place")),
         ),
         text=_COUNTS,
         pair=([*_CROWD, *[{**_ME, "k": key} for key in "abc"] * 2], _CROWD),
@@ -173,11 +178,11 @@ def _wide(measure: Any) -> Any:
 
 
 def _by_size(steps: list[str]) -> list[str]:
-    """The window of `ordered` ranks by the rows of each group, and not by a salted hash."""
+    """The largest groups are kept, and not those at a salted start."""
     many, ordered, few = steps
     sizes = "sizes AS MATERIALIZED (SELECT k0 AS key, count(*) AS rows_in FROM rows GROUP BY k0)"
-    start, order = ordered.index("ORDER BY hash("), ordered.index(") AS place")
-    ordered = ordered[:start] + "ORDER BY rows_in DESC, k0" + ordered[order:]
-    joined = ordered.replace("FROM parts ", "FROM parts JOIN sizes ON parts.k0 = sizes.key ")
-    assert joined != ordered
-    return [many, sizes, joined, few]
+    joined = ordered.replace("ORDER BY k0 NULLS FIRST", "ORDER BY rows_in DESC, k0")
+    joined = joined.replace("JOIN many USING (u)", "JOIN many USING (u) JOIN sizes ON parts.k0 = sizes.key")
+    largest = few.replace(_even(1), "place")
+    assert "rows_in" in joined and "sizes.key" in joined and largest != few
+    return [many, sizes, joined, largest]

@@ -1,4 +1,4 @@
-"""What one row has for each measure and histogram, and the sums over them, in DuckDB's SQL. No row can make it raise."""
+"""What one row has for each measure and histogram, and the sums over them, in DuckDB's SQL. No row makes it raise."""
 
 from __future__ import annotations
 
