@@ -134,9 +134,11 @@ _NESTED = (
         "union all",
     ),
     case(
-        "SELECT COUNT(*), SUM(v) FROM (SELECT {price} AS v FROM orders UNION ALL SELECT {discount} FROM orders) t",
+        "SELECT COUNT(*), SUM(v) FROM (SELECT price AS v FROM orders UNION ALL SELECT discount FROM orders) t",
         "sub-queries",
         "union all",
+        truth="SELECT COUNT(*), SUM(greatest(least(v, 200), 0)) "
+        "FROM (SELECT price AS v FROM orders UNION ALL SELECT discount FROM orders) t",
     ),
     case(
         "WITH t AS (SELECT customer_id, price FROM orders UNION ALL SELECT id, age FROM customers) "
