@@ -137,7 +137,7 @@ _NESTED = (
         "SELECT COUNT(*), SUM(v) FROM (SELECT price AS v FROM orders UNION ALL SELECT discount FROM orders) t",
         "sub-queries",
         "union all",
-        truth="SELECT COUNT(*), SUM(greatest(least(v, 200), 0)) "
+        truth="SELECT COUNT(*), SUM(greatest(least(v, 200), 0)) FILTER (WHERE v IS NOT NULL) "
         "FROM (SELECT price AS v FROM orders UNION ALL SELECT discount FROM orders) t",
     ),
     case(
