@@ -69,7 +69,15 @@ def sql_entries() -> tuple[SqlEntry, ...]:
     >>> [entry.name for entry in sql_entries() if entry.text == "SELECT COUNT(*) AS n FROM t"][:2]
     ['COUNT(*)', 'COUNT(*), rho']
     """
-    return (*_whole_tables(), *_moments(), *_people(), *_public_keys(), *_private_keys(), *_substitutes())
+    return (
+        *_whole_tables(),
+        *_moments(),
+        *_people(),
+        *_public_keys(),
+        *_private_keys(),
+        *_substitutes(),
+        *_quantiles(),
+    )
 
 
 _COLUMNS: dict[str, dict[str, Any]] = {
@@ -297,3 +305,27 @@ def _substitutes() -> Iterator[SqlEntry]:
     )
     yield person("SUM of a person with many rows, substitute", "SELECT SUM(y) AS s FROM t")
     yield person("COUNT(*) by public keys of a person, substitute", "SELECT k, COUNT(*) AS n FROM t GROUP BY k")
+
+
+def _quantiles() -> Iterator[SqlEntry]:
+    """Quantiles move with every row that counts, in whatever group it is."""
+    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("abc" * 3, start=1)]
+    entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
+    median = "SELECT MEDIAN(x) AS m FROM t"
+    yield entry("MEDIAN", median, note="one row more, above the others")
+    yield entry("MEDIAN, rho", median, spend=_RHO, note="bounded range, at its price in rho")
+    yield entry("MIN, MEDIAN and MAX", "SELECT MIN(x) AS a, MEDIAN(x) AS m, MAX(x) AS b FROM t", note="drawn jointly")
+    yield entry(
+        "MEDIAN by public keys, a person in all groups",
+        "SELECT k, MEDIAN(x) AS m FROM t GROUP BY k",
+        policy=_policy(unit="u", max_rows=3, max_groups=2),
+        pair=_removed(*many),
+        note="9 rows, 3 count, in 2 groups at most: their rates add up",
+    )
+    yield entry(
+        "MEDIAN, substitute",
+        median,
+        policy=_policy("substitute"),
+        pair=_replaced([_TOP], [(1, 0, -5.0, -0.5, "c", 3, "mine")]),
+        note="one row above the others becomes one below: two moves",
+    )

@@ -3,7 +3,7 @@
 Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact integers.
 """
 
-from discreet.query._bounded import BoundedAggregate, Group, GroupKey
+from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
 from discreet.query._field import Field
@@ -19,6 +19,8 @@ from discreet.query._measures import Count, Distinct, Measure, People, Product, 
 from discreet.query._noise import Noise, noise_to_json
 from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
+from discreet.query._quantile_measures import Histogram
+from discreet.query._quantile_noise import quantile_to_json
 from discreet.query._relations import Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total, scans
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
@@ -30,6 +32,7 @@ __all__ = [
     "LONGEST_TEXT",
     "BoundedAggregate",
     "Call",
+    "Cells",
     "Count",
     "Distinct",
     "Field",
@@ -38,6 +41,7 @@ __all__ = [
     "Group",
     "GroupKey",
     "Grouped",
+    "Histogram",
     "Joined",
     "Kind",
     "Measure",
@@ -64,6 +68,7 @@ __all__ = [
     "make_plan",
     "noise_to_json",
     "nullable",
+    "quantile_to_json",
     "release_note",
     "release_table",
     "scans",

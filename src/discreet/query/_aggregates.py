@@ -77,7 +77,8 @@ class Second:
 class Aggregate:
     """An aggregate of the query, read off the measure at position `count` and those of its moments.
 
-    `kind` is a value of `KINDS`, or COUNT for all that is one count: of rows, of people, of distinct values.
+    `kind` is a value of `KINDS`, or COUNT for all that is one count: of rows, of people, of distinct values. A QUANTILE
+    is drawn from a histogram: `quantile` says which one, and which of its quantiles.
     """
 
     kind: str
@@ -88,6 +89,7 @@ class Aggregate:
     xx: Second | None = None
     xy: Second | None = None
     yy: Second | None = None
+    quantile: tuple[int, int] | None = None
 
     @property
     def whole(self) -> bool:

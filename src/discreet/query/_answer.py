@@ -27,7 +27,7 @@ from discreet.query._noise import NoiseMechanism
 if TYPE_CHECKING:
     from discreet.query._conditions import Leaf, Values
 
-__all__ = ["Answer", "ErrorShape", "answer"]
+__all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
 
 _ARROW: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
@@ -37,6 +37,8 @@ _ARROW: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us"),
 }
 _INT64 = 2**63
+QUANTILE = -1
+"""In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +71,18 @@ class Answer:
         raise ParameterError(f"the result has no column {column}; it has {', '.join(self.table.column_names)}")
 
     def error(self, column: str, level: float = 0.95) -> Floats:
-        """Half-widths aligned with the rows: the answer's noise is within ± the half-width with probability `level`."""
+        """Half-widths aligned with the rows: the answer's noise is within ± the half-width with probability `level`.
+
+        NaN where the answer hangs on a quantile.
+        """
         shape, level = self.shape(column), check_level(level)
         rows = self.table.num_rows
         indices = sorted(shape.slopes)
-        noises = [self.noises[i] for i in indices]
         if rows == 0 or not indices:
             return np.zeros(rows)
+        if indices[0] == QUANTILE:
+            return np.full(rows, np.nan)
+        noises = [self.noises[i] for i in indices]
         slopes = np.array([shape.slopes[i] for i in indices])
         if shape.linear:  # the same for every row, unless a key is a factor
             distinct, which = np.unique(slopes, axis=1, return_inverse=True)
@@ -101,7 +108,7 @@ def answer(
     rows = len(groups)
     keys = {key.name: _key_column(i, groups, key.type) for i, key in enumerate(bounded.keys)}
     sums = [[group.sums[i] for group in groups] for i in range(len(bounded.measures))]
-    leaves = {f"a{i}": read(aggregate, sums) for i, aggregate in enumerate(aggregates)}
+    leaves = {f"a{i}": _leaf(aggregate, sums, groups) for i, aggregate in enumerate(aggregates)}
     exact = {f"a{i}": whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
     for name, column in keys.items():
         if pa.types.is_integer(column.type):
@@ -177,6 +184,14 @@ def _ungrouped(column: exp.Column) -> Values:
     raise QueryError(
         f"{column.name} is neither in GROUP BY nor inside an aggregate, so it would release rows of people"
     )
+
+
+def _leaf(aggregate: Aggregate, sums: Sequence[Sequence[int]], groups: Sequence[Group]) -> Dual:
+    if aggregate.quantile is None:
+        return read(aggregate, sums)
+    histogram, place = aggregate.quantile
+    values = np.array([group.quantiles[histogram][place] for group in groups], dtype=np.float64)
+    return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
 
 
 def _key_column(position: int, groups: Sequence[Group], kind: ColumnType) -> Values:

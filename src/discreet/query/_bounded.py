@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.policy import ColumnType, Key
 from discreet.query._field import Field
 from discreet.query._measures import Measure
+from discreet.query._quantile_measures import Histogram
 from discreet.query._relations import Relation, scans
 
-__all__ = ["BoundedAggregate", "Group", "GroupKey", "complete"]
+__all__ = ["BoundedAggregate", "Cells", "Group", "GroupKey", "complete"]
+
+Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The cells of a histogram that hold rows, in rising order, and how many each of them holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,7 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class BoundedAggregate:
-    """Sums of `measures` by `keys`, over the rows of `relation` that satisfy `where`, with each unit's part bounded.
+    """Sums of `measures` and `histograms` by `keys`, over rows of `relation` with `where`, with a unit's part bounded.
 
     `unit` names the column of the person, None if every row is another person. Of one unit at most `max_rows` rows
     count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a
@@ -47,6 +53,7 @@ class BoundedAggregate:
     columns: Mapping[str, Field]
     used: frozenset[str]
     count_units: bool
+    histograms: tuple[Histogram, ...] = ()
 
     @property
     def groups_per_unit(self) -> int:
@@ -61,11 +68,16 @@ class BoundedAggregate:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group before noise: private. `units` is 0 where they were not counted."""
+    """One group. Before noise it is private, with `cells`, which are empty where no row has an argument.
+
+    After noise it has `quantiles` instead, those of each histogram. `units` is 0 where they were not counted.
+    """
 
     key: tuple[Key | None, ...]
     units: int
     sums: tuple[int, ...]
+    cells: tuple[Cells, ...] = field(default=(), compare=False)
+    quantiles: tuple[tuple[float, ...], ...] = ()
 
 
 def complete(groups: Iterable[Group], request: BoundedAggregate) -> list[Group]:

@@ -9,6 +9,7 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Par
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
 from discreet.query._bounded import BoundedAggregate
 from discreet.query._noise import Noise
+from discreet.query._quantile_noise import QuantileNoise
 from discreet.sensitivity import Norms
 
 __all__ = ["calibrate"]
@@ -21,10 +22,10 @@ _KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian
 
 
 def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Unit) -> Noise:
-    """Split the spend evenly over the measures and, if keys are private, their discovery."""
+    """Split the spend evenly over the measures, the histograms and, if keys are private, their discovery."""
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
-    shares = len(bounded.measures) + bounded.count_units
+    shares = len(bounded.measures) + len(bounded.histograms) + bounded.count_units
     name, allowed = budget_of(spend)
     main, delta = (*allowed, Fraction(0))[:2]
     if main <= 0:
@@ -32,6 +33,8 @@ def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], 
     share, kind = main / shares, _KINDS.get(name, DiscreteLaplace)
     each = _priced(name, share, Fraction(0))
     mechanisms = tuple(kind.calibrate(each, limits if limits.l1 else Norms(1, 1)) for limits in norms)
+    moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
+    quantiles = tuple(QuantileNoise.calibrate(each, histogram, moves) for histogram in bounded.histograms)
     selection = None
     if bounded.count_units:
         if delta == 0:
@@ -43,7 +46,7 @@ def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], 
         touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)
         selection = PartitionSelection.calibrate(_priced(name, share, delta), keys=touched)
     # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
-    return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)))
+    return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)), quantiles)
 
 
 def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:

@@ -33,7 +33,8 @@ class Columns:
     def table_of(self, node: exp.Expr) -> str:
         """The table of the first column of an expression that has no bounds, to say where to add them."""
         names = [column.name for column in node.find_all(exp.Column)]
-        return next((self.tables[n] for n in names if n in self.tables and self.fields[n].bounds is None), "NAME")
+        unbounded = (n for n in names if n in self.tables and n in self.fields and self.fields[n].bounds is None)
+        return next((self.tables[n] for n in unbounded), "NAME")
 
     @property
     def people(self) -> frozenset[str]:

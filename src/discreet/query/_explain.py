@@ -8,6 +8,7 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSele
 from discreet.privacy import in_words
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import NoiseMechanism
+from discreet.query._quantile_words import quantile_lines, rank_error
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def explain(plan: Plan, level: float = 0.95) -> str:
         lines.append(f"Key {key.name}: {public}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  {_measure(plan, i, measure)}" for i, measure in enumerate(bounded.measures)]
+    lines += [f"  {told}" for told in quantile_lines(plan)]
     if plan.noise is None:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
@@ -38,7 +40,8 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps):"]
     for name in plan.noisy:
         half = plan.error(name, level)
-        text = _DEPENDS[plan.rows is None] if half is None else f"± {half:.4g}"
+        unknown = rank_error(plan, name, level) or _DEPENDS[plan.rows is None]
+        text = unknown if half is None else f"± {half:.4g}"
         lines.append(f"  {name}: {text}")
     lines += ["", f"Cost: {in_words(plan.noise.loss)}."]
     return "\n".join(lines)

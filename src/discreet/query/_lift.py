@@ -17,6 +17,7 @@ from discreet.query._grids import on_grid, product_on_grid
 from discreet.query._intervals import Interval, interval
 from discreet.query._measures import Count, Distinct, Measure, People, Sum
 from discreet.query._parse import refuse
+from discreet.query._quantile_measures import Histogram, lift_quantiles
 from discreet.query._scalars import check_predicate, check_scalar, nullable
 
 __all__ = ["lift_aggregates"]
@@ -24,8 +25,8 @@ __all__ = ["lift_aggregates"]
 
 def lift_aggregates(
     select: exp.Select, columns: Mapping[str, Field], table: str, people: AbstractSet[str] = frozenset()
-) -> tuple[exp.Select, tuple[Measure, ...], tuple[Aggregate, ...]]:
-    """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …, and say which measures they need.
+) -> tuple[exp.Select, tuple[Measure, ...], tuple[Histogram, ...], tuple[Aggregate, ...]]:
+    """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …; say what to sum and to count for them.
 
     A measure serves every aggregate that can use it: SUM(x) beside AVG(x) or VAR_SAMP(x) is read off their measures,
     and COUNT(x) of a column that is never null is COUNT(*). `people` are the columns that name the person, whose
@@ -42,13 +43,18 @@ def lift_aggregates(
             continue
         if not isinstance(node.parent, exp.Filter | exp.Window):
             found.setdefault(node.sql(), []).append(node)
-    calls = [_call(sql, nodes[0], columns, people) for sql, nodes in found.items()]
-    lift = _Lift(calls, columns, table)
-    aggregates = tuple(map(lift.aggregate, calls))
+    written = {sql: _filtered(sql, nodes[0], columns) for sql, nodes in found.items()}
+    histograms, quantiles = lift_quantiles(written, columns, table)
+    calls = {sql: _call(sql, *each, columns, people) for sql, each in written.items() if sql not in quantiles}
+    lift = _Lift(list(calls.values()), columns, table)
+    aggregates = tuple(
+        Aggregate("QUANTILE", sql, None, quantile=quantiles[sql]) if sql in quantiles else lift.aggregate(calls[sql])
+        for sql in written
+    )
     for i, nodes in enumerate(found.values()):
         for node in nodes:
             node.replace(exp.Placeholder(this=f"a{i}"))
-    return select, tuple(lift.measures), aggregates
+    return select, tuple(lift.measures), histograms, aggregates
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +157,20 @@ def _place(call: _Call) -> tuple[str, str]:
     return call.x.sql(), "" if call.when is None else call.when.sql()
 
 
-def _call(sql: str, node: exp.Expr, columns: Mapping[str, Field], people: AbstractSet[str]) -> _Call:
-    when = None
-    if isinstance(node, exp.Filter):
-        node, where = node.this, node.expression
-        if not isinstance(node, exp.AggFunc) or not isinstance(where, exp.Where):
-            raise refuse(sql)
-        check_predicate(where.this, columns)
-        when = where.this
+def _filtered(sql: str, node: exp.Expr, columns: Mapping[str, Field]) -> tuple[exp.Expr, exp.Expr | None]:
+    """The aggregate, and the condition of its FILTER."""
+    if not isinstance(node, exp.Filter):
+        return node, None
+    node, where = node.this, node.expression
+    if not isinstance(node, exp.AggFunc) or not isinstance(where, exp.Where):
+        raise refuse(sql)
+    check_predicate(where.this, columns)
+    return node, where.this
+
+
+def _call(
+    sql: str, node: exp.Expr, when: exp.Expr | None, columns: Mapping[str, Field], people: AbstractSet[str]
+) -> _Call:
     kind = KINDS.get(type(node))
     if kind is None or node.args.get("expressions"):
         raise refuse(f"the aggregate {sql}")

@@ -12,9 +12,9 @@ from discreet.query._functions_calls import arguments_read
 __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
 SUPPORTED = (
-    "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, VARIANCE, STDDEV, COVAR, CORR and REGR "
-    "functions, each with FILTER, arithmetic between them and ROUND, ABS, SQRT, COALESCE, GREATEST, LEAST and CASE of "
-    "them, FROM one table, WHERE, GROUP BY columns, HAVING, ORDER BY, LIMIT."
+    "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, MEDIAN, MIN, MAX, QUANTILE_CONT, VARIANCE, "
+    "STDDEV, COVAR, CORR and REGR functions, each with FILTER, arithmetic between them and ROUND, ABS, SQRT, COALESCE, "
+    "GREATEST, LEAST and CASE of them, FROM tables and sub-queries, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT."
 )
 
 _MAX_LENGTH = 100_000

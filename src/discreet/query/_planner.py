@@ -23,6 +23,7 @@ from discreet.query._names import resolve_names
 from discreet.query._norms import measure_norms
 from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse
 from discreet.query._plan import Plan
+from discreet.query._quantile_spelling import spell_quantiles
 from discreet.query._references import expand_references
 from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
@@ -36,6 +37,7 @@ Pass = Callable[[exp.Select, Scope], exp.Select]
 PASSES: tuple[Pass, ...] = (
     resolve_names,
     lambda select, _: expand_references(select),
+    lambda select, _: spell_quantiles(select),
     lambda select, _: canonicalize(select),
     lambda select, _: name_outputs(select),
 )
@@ -74,7 +76,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     used = frozenset(column.name for column in select.find_all(exp.Column)) | frozenset(named(bound.relation))
     canonical = with_source(select, bound.relation, used).sql()
     table = columns.table_of(select)
-    lifted, measures, aggregates = lift_aggregates(select, columns.fields, table, columns.people)
+    lifted, measures, histograms, aggregates = lift_aggregates(select, columns.fields, table, columns.people)
     private = any(key.values is None for key in keys)
     if not aggregates and not private:
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
@@ -90,6 +92,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         columns=columns.fields,
         used=used,
         count_units=private,
+        histograms=histograms,
     )
     norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
     noise = None if spend is None else calibrate(spend, bounded, norms, unit)

@@ -6,6 +6,7 @@ import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,9 @@ class Release:
         """Half-widths of the noise, aligned with the rows: value ± half-width covers with probability `level`.
 
         Counts, sums and what is linear in them are answered from the noise's own distribution; ratios such as AVG are
-        approximate (see `approximate`). Bias from clamping to the bounds and from the caps is not included.
+        approximate (see `approximate`). What hangs on a quantile has NaN: its error in its own unit depends on the
+        data; `Plan.explain` and the certificate have that of its rank. Bias from clamping to the bounds and from the
+        caps is not included.
 
         Raises `ParameterError` for a column without noise or a level outside (0, 1).
         """
@@ -153,5 +156,7 @@ def _with_error(value: float | None, half: float, tilde: str) -> str:
         return "NULL"
     if isinstance(value, int):
         return f"{value:,} ± {tilde}{half:,.0f}"
+    if isnan(half):  # a quantile: its error in this unit depends on the data
+        return f"{value:,.6g}"
     digits = 0 if half >= 100 else 2 if half >= 0.1 else 4
     return f"{value:,.{digits}f} ± {tilde}{half:,.{digits}f}"

@@ -12,7 +12,7 @@ from discreet.query._columns import PERSON, Columns
 from discreet.query._field import Field
 from discreet.query._fields import field_of
 from discreet.query._joins import Bound
-from discreet.query._relations import Stacked
+from discreet.query._relations import Stacked, scans
 
 __all__ = ["stack"]
 
@@ -24,6 +24,7 @@ def stack(left: Part, right: Part, columns: Columns) -> Part:
     (above, first), (below, second) = left, right
     if above.owner != below.owner:
         raise QueryError("UNION ALL takes tables of one kind: both about people, both of row units, or both public")
+    _check_apart(above, below)
     if len(first) != len(second):
         raise QueryError(
             f"UNION ALL takes as many columns on one side as on the other; got {len(first)} and {len(second)}"
@@ -63,6 +64,16 @@ def _number(value: Fraction) -> exp.Expr:
     written = str(abs(value)) if value.denominator == 1 else repr(float(abs(value)))
     literal = exp.Literal.number(written)
     return literal if value >= 0 else exp.Neg(this=literal)
+
+
+def _check_apart(above: Bound, below: Bound) -> None:
+    """A row that is a person of its own has no cap that could hold back a second copy of it."""
+    twice = sorted({scan.table for scan in scans(above.relation)} & {scan.table for scan in scans(below.relation)})
+    if above.owner == "row" and twice:
+        raise QueryError(
+            f"UNION ALL reads {twice[0]} on both sides, so that one row of it could count twice; "
+            'with unit = "rows" read it once, with OR in its WHERE'
+        )
 
 
 def _either(name: str, here: Field, there: Field) -> Field:

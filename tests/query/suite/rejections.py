@@ -19,7 +19,7 @@ REJECTIONS = (
     rejection("SELECT COUNT(*) FROM secrets", "secrets", "customers"),
     rejection("SELECT SUM(aeg) FROM customers", "aeg", "age"),
     rejection("SELECT COUNT(*) FROM customers WHERE agee > 3", "agee", "age"),
-    rejection("SELECT COUNT(*) FROM customers c WHERE d.age > 3", "d.age", "customers"),
+    rejection("SELECT COUNT(*) FROM customers c WHERE d.age > 3", "d.age", "reads c"),
     rejection("SELECT SUM(id) FROM customers", "id", "bounds"),
     rejection("SELECT AVG(id) FROM orders", "id", "bounds"),
     rejection("SELECT SUM(price / discount) FROM orders", "zero"),

@@ -12,7 +12,7 @@ from discreet.engines.duckdb._functions import RENDERINGS
 from discreet.engines.duckdb._functions_numbers import double
 from discreet.engines.duckdb._relation import StoredColumn, identifier
 from discreet.policy import ColumnType, Key
-from discreet.query import Field, Kind, Row, Sum, is_moment, key_type
+from discreet.query import Field, Histogram, Kind, Row, Sum, is_moment, key_type
 from discreet.rational import rational
 
 __all__ = [
@@ -130,8 +130,8 @@ def distinct_value(node: exp.Expr, columns: Mapping[str, Field]) -> str:
     return writer.integer(node) if exact else writer.value(node, "number")
 
 
-def contribution(measure: Sum, columns: Mapping[str, Field]) -> str:
-    """One row's part in a sum: a whole number within the measure's limits, null if the expression is.
+def contribution(measure: Sum | Histogram, columns: Mapping[str, Field]) -> str:
+    """One row's part in a sum, or its cell: a whole number within the measure's limits, null if the expression is.
 
     Columns are clamped to their bounds, except in conditions, texts and dates; the result is rounded to the grid and
     clamped again, so neither an infinity nor a rounding error escapes the planned range.

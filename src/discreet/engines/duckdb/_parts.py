@@ -1,4 +1,4 @@
-"""What one row has for each measure, and the sums over them, in DuckDB's SQL. Nothing here can raise on any row."""
+"""What one row has for each measure and histogram, and the sums over them, in DuckDB's SQL. No row makes it raise."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.engines.duckdb._expressions import condition, contribution, distinct_value, present
-from discreet.query import Count, Distinct, Field, Measure, People, Product, Sum
+from discreet.query import Count, Distinct, Field, Histogram, Measure, People, Product, Sum
 
-__all__ = ["Part", "distinct_sql", "parts_of", "sum_sql"]
+__all__ = ["Part", "cell_names", "distinct_sql", "parts_of", "sum_sql"]
 
 _INT32 = 2**31
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A column of each row: the number to sum, 1 where something is not null or holds, or a value to tell apart.
+    """A column of each row: the number to sum, 1 where something is not null or holds, a value to tell apart, a cell.
 
     `meaning` is what it is of, in words that no two parts share. It is null where the row has none. `limits` are those
     of the whole numbers that it holds; None if it is not a number.
@@ -29,8 +29,10 @@ class Part:
     limits: tuple[int, int] | None
 
 
-def parts_of(measures: Sequence[Measure], columns: Mapping[str, Field]) -> list[Part]:
-    """A part for each number, condition and value that the measures are made of, once.
+def parts_of(
+    measures: Sequence[Measure], columns: Mapping[str, Field], histograms: Sequence[Histogram] = ()
+) -> list[Part]:
+    """A part for each number, condition and value that the measures are made of, once, and for each histogram a cell.
 
     A number's part also tells where its argument is not null.
     """
@@ -49,6 +51,11 @@ def parts_of(measures: Sequence[Measure], columns: Mapping[str, Field]) -> list[
             put(("when", measure.when), f"CASE WHEN {condition(measure.when, columns)} THEN 1 END", (0, 1))
         if isinstance(measure, Distinct):
             put(("value", measure.argument), distinct_value(measure.argument, columns), None)
+    for histogram in histograms:
+        cell = _contribution(histogram, columns)
+        if histogram.when is not None:
+            cell = f"CASE WHEN {condition(histogram.when, columns)} THEN {cell} END"
+        put(_cell(histogram), cell, (histogram.lower, histogram.upper))
     return list(found.values())
 
 
@@ -74,6 +81,11 @@ def distinct_sql(measure: Distinct, parts: Sequence[Part]) -> str:
     return f"count(DISTINCT {_named(('value', measure.argument), parts)}){_filter(measure, parts)}"
 
 
+def cell_names(histograms: Sequence[Histogram], parts: Sequence[Part]) -> list[str]:
+    """For each histogram the part that has its cells."""
+    return [_named(_cell(histogram), parts) for histogram in histograms]
+
+
 def _numbers(measure: Measure) -> tuple[Sum, ...]:
     match measure:
         case Sum():
@@ -96,7 +108,11 @@ def _number(measure: Sum) -> tuple[object, ...]:
     return "number", measure.argument, measure.center
 
 
-def _contribution(number: Sum, columns: Mapping[str, Field]) -> str:
+def _cell(histogram: Histogram) -> tuple[object, ...]:
+    return "cell", histogram.argument, histogram.when
+
+
+def _contribution(number: Sum | Histogram, columns: Mapping[str, Field]) -> str:
     value = contribution(number, columns)
     small = number.lower >= -_INT32 and number.upper < _INT32
     return f"CAST({value} AS INTEGER)" if small else value
