@@ -17,7 +17,7 @@ from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._histograms import read_groups
 from discreet.engines.duckdb._packed import packed_sums
 from discreet.engines.duckdb._relation import Relation, StoredColumn
-from discreet.engines.duckdb._rendering import rows_sql
+from discreet.engines.duckdb._rendering import link_family, rows_sql
 from discreet.engines.duckdb._sources import relation_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
@@ -72,6 +72,25 @@ class DuckDB:
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
         with self._lock:
             self._relation(table)
+            self._check_links(table)
+
+    def _check_links(self, name: str) -> None:
+        """Raise `DataError` if what says whose a row is could match nothing in another table."""
+        about = self._policy.tables[name]
+        stored = self._relation(name).columns
+        pairs: list[tuple[str, str, str]] = []
+        if about.path is not None:
+            pairs.append((about.path.column, about.path.table, about.path.key))
+        if about.person is not None:
+            others = ((n, t.person) for n, t in self._policy.tables.items() if n != name and n in self._sources)
+            pairs += [(about.person, other, column) for other, column in others if column is not None]
+        for column, other, key in pairs:
+            here, there = stored[column].type, self._relation(other).columns[key].type
+            if link_family(here) != link_family(there):
+                raise DataError(
+                    f"{name}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
+                    "not be found in both; store them alike"
+                )
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""

@@ -1,7 +1,7 @@
 """Relations as DuckDB queries: columns ``c:NAME``, a column for the owner, and ``w:NAME`` where rows link up.
 
 A row without an owner is nobody's and is not read. Where tables find their owners in one another, what is compared is
-compared as it is stored: whole numbers as numbers, everything else as text.
+compared as it is stored: as numbers where all of it is whole numbers, else as text, so that no value fails to compare.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from discreet.engines.duckdb._relation import StoredColumn, identifier
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Sum, Total, scans
 
-__all__ = ["Rows", "is_whole", "rows_sql"]
+__all__ = ["Rows", "is_whole", "link_family", "rows_sql"]
 
 _WHOLE = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
@@ -37,6 +37,14 @@ def rows_sql(request: BoundedAggregate, policy: Policy, stored: Callable[[str], 
     return rows.sql if rows.owner is None else f"SELECT *, {rows.owner} AS u FROM ({rows.sql})"
 
 
+def link_family(stored: str) -> str:
+    """Stored types whose equal values have equal texts: whole numbers and texts, or fractions, or one type alone."""
+    kind = stored.partition("(")[0]
+    if kind in _WHOLE or kind in ("VARCHAR", "ENUM", "UUID"):
+        return "texts"
+    return "fractions" if kind in ("FLOAT", "DOUBLE") else stored
+
+
 def is_whole(column: StoredColumn) -> bool:
     """Whether a column links rows as a whole number; otherwise it does as text."""
     return column.type in _WHOLE
@@ -49,12 +57,15 @@ class _Rendering:
     stored: Callable[[str], Stored]
     _links: frozenset[str] = field(init=False)
     _alike: bool = field(init=False)
+    _whole: bool = field(init=False)
     _made: int = 0
 
     def __post_init__(self) -> None:
         self._links = frozenset(_linked(self.request.relation))
         private = [scan.table for scan in scans(self.request.relation) if not scan.public]
-        self._alike = len({self._person_of(table).type for table in private if self.request.unit is not None}) <= 1
+        people = [self._person_of(table) for table in private if self.request.unit is not None]
+        self._alike = len({column.type for column in people}) <= 1
+        self._whole = all(map(is_whole, [*people, *self._linking()]))
 
     def rows(self, relation: Relation) -> Rows:
         match relation:
@@ -78,7 +89,7 @@ class _Rendering:
         items = [
             f"{clean(stored.columns[used[name]], column.type)} AS {reference(name)}" for name, column in typed.items()
         ]
-        items += [f"{_link(stored.columns[used[name]])} AS {_wire(name)}" for name in used if name in self._links]
+        items += [f"{self._link(stored.columns[used[name]])} AS {_wire(name)}" for name in used if name in self._links]
         kept = [f"{reference(name)} IS NOT NULL" for name, column in typed.items() if not column.nullable]
         owner = None
         if about.person is not None:
@@ -86,7 +97,7 @@ class _Rendering:
             items.append(f"{self._owner(stored.columns[about.person])} AS {owner}")
             kept.insert(0, f"{owner} IS NOT NULL")
         if about.path is not None:
-            items.append(f"{_link(stored.columns[about.path.column])} AS {(way := self._name())}")
+            items.append(f"{self._link(stored.columns[about.path.column])} AS {(way := self._name())}")
             found, target, owner = self._owners(about.path.table, about.path.key)
             rows = f"SELECT {', '.join(items)} FROM {stored.sql}"
             rows = f"SELECT * FROM ({rows}) JOIN ({found}) ON {way} = {target}"
@@ -103,13 +114,17 @@ class _Rendering:
         way, owner = self._name(), self._name()
         if about.path is None:
             assert about.person is not None
-            items = f"{_link(stored.columns[key])} AS {way}, {self._owner(stored.columns[about.person])} AS {owner}"
+            items = (
+                f"{self._link(stored.columns[key])} AS {way}, {self._owner(stored.columns[about.person])} AS {owner}"
+            )
             rows = f"SELECT {items} FROM {stored.sql}"
             kept = f"WHERE {way} IS NOT NULL AND {owner} IS NOT NULL"
             return f"SELECT DISTINCT {way}, {owner} FROM ({rows}) {kept}", way, owner
         further, target, owner = self._owners(about.path.table, about.path.key)
         onward = self._name()
-        items = f"{_link(stored.columns[key])} AS {way}, {_link(stored.columns[about.path.column])} AS {onward}"
+        items = (
+            f"{self._link(stored.columns[key])} AS {way}, {self._link(stored.columns[about.path.column])} AS {onward}"
+        )
         rows = f"SELECT {items} FROM {stored.sql}"
         return f"SELECT DISTINCT {way}, {owner} FROM ({rows}) JOIN ({further}) ON {onward} = {target}", way, owner
 
@@ -121,8 +136,25 @@ class _Rendering:
         assert about.person is not None
         return self.stored(table).columns[about.person]
 
+    def _linking(self) -> Iterator[StoredColumn]:
+        """The stored columns that find owners: those of paths, and those that joins compare."""
+        for scan in scans(self.request.relation):
+            about, table = self.policy.tables[scan.table], scan.table
+            for name, column in scan.columns.items():
+                if name in self._links:
+                    yield self.stored(table).columns[column]
+            while about.path is not None:
+                yield self.stored(table).columns[about.path.column]
+                yield self.stored(about.path.table).columns[about.path.key]
+                table = about.path.table
+                about = self.policy.tables[table]
+
     def _owner(self, column: StoredColumn) -> str:
-        return person(column) if self._alike else _link(column)
+        return person(column) if self._alike else self._link(column)
+
+    def _link(self, column: StoredColumn) -> str:
+        """A column that links rows, in a form that can be compared with that of another table."""
+        return f"TRY_CAST({column.sql} AS HUGEINT)" if self._whole else f"CAST({person(column)} AS VARCHAR)"
 
     def _joined(self, join: Joined) -> Rows:
         left, right = self.rows(join.left), self.rows(join.right)
@@ -194,11 +226,6 @@ def _total(total: Total | Own, value: str) -> str:
     if total.type == "int":
         return f"CASE WHEN count({value}) > 0 THEN CAST({whole} AS BIGINT) END"
     return f"CASE WHEN count({value}) > 0 THEN CAST({whole} AS DOUBLE) * {float(total.step)!r}::DOUBLE END"
-
-
-def _link(column: StoredColumn) -> str:
-    """A column that links rows, in a form that can be compared with that of another table."""
-    return f"TRY_CAST({column.sql} AS HUGEINT)" if is_whole(column) else f"CAST({person(column)} AS VARCHAR)"
 
 
 def _wire(name: str) -> str:
