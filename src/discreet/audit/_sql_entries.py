@@ -225,7 +225,7 @@ def _people() -> Iterator[SqlEntry]:
 
 def _public_keys() -> Iterator[SqlEntry]:
     """Groups by keys that the policy lists."""
-    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("abc" * 3, start=1)]
+    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("aaaaaabcc", start=1)]
     entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
     person = partial(entry, policy=_policy(unit="u", max_rows=3), pair=_removed(*[_TOP] * 8))
     capped = partial(person, policy=_policy(unit="u", max_rows=3, max_groups=2), pair=_removed(*many))
@@ -309,7 +309,7 @@ def _substitutes() -> Iterator[SqlEntry]:
 
 def _quantiles() -> Iterator[SqlEntry]:
     """Quantiles move with every row that counts, in whatever group it is."""
-    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("abc" * 3, start=1)]
+    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("aaaaaabcc", start=1)]
     entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
     median = "SELECT MEDIAN(x) AS m FROM t"
     yield entry("MEDIAN", median, note="one row more, above the others")
