@@ -280,10 +280,10 @@ def repeated(plan: Plan, group: Group, times: int) -> tuple[np.ndarray, np.ndarr
 @pytest.mark.parametrize("statistic", sample(2)[2])
 @pytest.mark.parametrize("spend", [dp.pure(1), dp.rho("0.1")], ids=["pure", "rho"])
 def test_error_bars_cover(statistic: str, spend: dp.Loss) -> None:
-    """2,000 rows and answers: at least 91 % in 95 % bars, which a true 95 % misses with a chance below 1e-12 (binomial).
+    """2,000 rows and answers: at least 91 % in 95 % bars, which a true 95 % misses once in 1e13 (binomial).
 
-    Nor are they four times wider than the answers spread, 1.96 times their standard deviation being what is needed: that
-    of R2, which is cut off at 0 and 1, comes nearest with 3.
+    Nor are they four times as wide as the answers' standard deviation, of which 1.96 is needed: those of R2, which is
+    cut off at 0 and 1, come nearest with 3.
     """
     policy, table, truth = sample(2_000)
     engine = DuckDB({"t": table}, policy)
