@@ -3,6 +3,8 @@
 Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact integers.
 """
 
+from discreet.query._aggregates import KINDS as STATISTICS
+from discreet.query._aggregates import PAIRS
 from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
@@ -30,6 +32,8 @@ __all__ = [
     "FUNCTIONS",
     "INTEGERS",
     "LONGEST_TEXT",
+    "PAIRS",
+    "STATISTICS",
     "BoundedAggregate",
     "Call",
     "Cells",
