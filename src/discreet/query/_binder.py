@@ -102,7 +102,9 @@ class Binder:
         about = self.policy.tables[table]
         owner = "nobody" if about.public else "row" if about.by_rows else "person"
         bound = Bound(scan, owner, frozenset(scan.columns), about.rows_per_unit, about.groups_per_unit)
-        return bound, replace(_source_of(node.alias or table, "the policy", columns, names), table=table)
+        source = _source_of(node.alias or table, "the policy", columns, names)
+        hidden = frozenset(columns) - frozenset(about.columns)
+        return bound, replace(source, table=table, hidden=hidden)
 
     def _joined(self, left: Bound, scope: Scope, item: exp.Join, known: Tables) -> tuple[Bound, Scope]:
         refuse_clauses(item, ("this", "on", "using", "side", "kind"), "JOIN")

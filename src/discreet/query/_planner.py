@@ -59,7 +59,7 @@ def make_plan(text: str, policy: Policy, spend: Loss | None = None) -> Plan:
 def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     check_block(select, nested=False)
     if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
-        raise QueryError(f"* would show rows, and rows about people are never released. {SUPPORTED}")
+        raise QueryError(f"* is no aggregate: rows about people are never released. {SUPPORTED}")
     binder = Binder(policy)
     bound, scope = binder.read(select)
     if bound.owner == "nobody":

@@ -15,12 +15,16 @@ __all__ = ["Scope", "Source", "match_name"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One item of FROM: its alias, what it is in words, and for each of its columns the expression it stands for."""
+    """One item of FROM: its alias, what it is in words, and for each of its columns the expression it stands for.
+
+    Columns that only say whose a row is are `hidden`: they are not offered to whom misspells a name.
+    """
 
     alias: str
     what: str
     columns: Mapping[str, exp.Expr]
     table: str = ""
+    hidden: frozenset[str] = frozenset()
 
     @property
     def written(self) -> str:
@@ -52,7 +56,7 @@ class Scope:
     def missing(self, column: exp.Column) -> QueryError:
         """The refusal of a name that no source has, with the nearest one that there is."""
         sources = list(self._of(column))
-        names = [name for source in sources for name in source.columns]
+        names = [name for source in sources for name in source.columns if name not in source.hidden]
         try:
             match_name(column.name, names, sources[0].what if len(sources) == 1 else "the query", "column")
         except QueryError as error:
