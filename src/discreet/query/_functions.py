@@ -27,7 +27,7 @@ FUNCTIONS: tuple[Function, ...] = (*CONDITIONS, *CHOICES, *CASTS, *NUMBERS, *DAT
 _BY_NAME: Mapping[str, Function] = {entry.names[0]: entry for entry in FUNCTIONS}
 _SPELLINGS: Mapping[str, str] = {name: entry.names[0] for entry in FUNCTIONS for name in entry.names}
 _VOLATILE = {
-    "RANDOM", "RAND", "SETSEED", "NOW", "CURRENTDATE", "CURRENTTIME", "CURRENTTIMESTAMP", "CURRENT_DATE",
+    "RANDOM", "RAND", "NOW", "CURRENTDATE", "CURRENTTIME", "CURRENTTIMESTAMP", "CURRENT_DATE",
     "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "TODAY", "UUID", "GEN_RANDOM_UUID",
     "GET_CURRENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "CURRVAL", "NEXTVAL",
 }  # fmt: skip
