@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 REGIONS = [f"region_{i:02d}" for i in range(20)]
 _FOLDER = Path(__file__).parent / "data"
+_CHUNK = 10_000_000
 
 
 def purchases(rows: int, people: int) -> Path:
@@ -18,13 +19,20 @@ def purchases(rows: int, people: int) -> Path:
     if not path.exists():
         _FOLDER.mkdir(exist_ok=True)
         partial = path.with_suffix(".part")
-        pq.write_table(_table(rows, people), partial, row_group_size=500_000)
+        chunks = max(rows // _CHUNK, 1)
+        first = _table(rows // chunks, people // chunks, 0, chunks)
+        with pq.ParquetWriter(partial, first.schema) as writer:
+            writer.write_table(first, row_group_size=500_000)
+            del first
+            for chunk in range(1, chunks):
+                writer.write_table(_table(rows // chunks, people // chunks, chunk, chunks), row_group_size=500_000)
         partial.rename(path)
     return path
 
 
-def _table(rows: int, people: int) -> pa.Table:
-    dice = np.random.default_rng(1)
+def _table(rows: int, people: int, chunk: int, chunks: int) -> pa.Table:
+    """One of some chunks; the people of each have numbers between those of the others."""
+    dice = np.random.default_rng(1 + chunk)
     weight = np.clip(dice.pareto(1.3, people) + 1, 1, 50)
     each = np.clip(np.round(weight * (rows / weight.sum())), 1, 50)
     person = np.repeat(np.arange(people), each.astype(int))
@@ -37,7 +45,7 @@ def _table(rows: int, people: int) -> pa.Table:
     order = dice.permutation(rows)
     return pa.table(
         {
-            "person_id": person[order],
+            "person_id": person[order] * chunks + chunk,
             "region": pa.array(REGIONS).take(pa.array(region[order])),
             "category": pa.array([f"category_{i:03d}" for i in range(200)]).take(pa.array(category[order])),
             "amount": np.clip(dice.lognormal(4, 1, rows), 0, 1000),

@@ -14,6 +14,7 @@ ALL = [
     "medians.py",
     "counting.py",
     "queries.py",
+    "engine.py",
     "accounting.py",
     "audit.py",
     "audit_peers.py",

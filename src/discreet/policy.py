@@ -12,6 +12,7 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -32,7 +33,7 @@ from discreet.errors import ParameterError, PolicyError
 from discreet.privacy import Loss, Relation, Unit, approx, mu, pure, rho
 from discreet.rational import rational
 
-__all__ = ["Budget", "Column", "ColumnType", "Key", "Policy", "Table", "load_policy"]
+__all__ = ["Budget", "Column", "ColumnType", "Key", "PersonPath", "Policy", "Table", "load_policy"]
 
 ColumnType = Literal["bool", "int", "float", "decimal", "string", "date", "timestamp"]
 Key = bool | int | str | dt.date | dt.datetime
@@ -40,6 +41,10 @@ Key = bool | int | str | dt.date | dt.datetime
 _MAX_BOUND = Fraction(10) ** 100
 _MAX_CAP = 1_000_000
 _NUMERIC = ("int", "float", "decimal")
+_UNIT = (
+    'unit: is missing: name the column that identifies a person, or say unit = "rows" if every row is another person, '
+    'unit = "order_id -> orders.id" if another table knows whose a row is, or public = true if it is about nobody'
+)
 
 
 def _exact(value: object) -> Fraction:
@@ -88,10 +93,26 @@ class Column(_Part):
             raise ValueError("bounds of an int column must be whole numbers")
 
 
-class Table(_Part):
-    """A table about people. `unit` says whom a row belongs to: ``"rows"``, or the column that names the person."""
+@dataclass(frozen=True, slots=True)
+class PersonPath:
+    """Whose a row is when the table has no person of its own: those of the rows of `table` whose `key` is `column`."""
 
-    unit: Annotated[str, Field(min_length=1)]
+    column: str
+    table: str
+    key: str
+
+
+class Table(_Part):
+    """A table about people, or a public one.
+
+    `unit` says whom a row belongs to: ``"rows"`` (every row is another person), the column that names the person, or a
+    path to the table that knows, ``"order_id -> orders.id"``. A public table has no unit, and `key` names the column,
+    if there is one, that no two of its rows share.
+    """
+
+    unit: Annotated[str, Field(min_length=1)] | None = None
+    public: StrictBool = False
+    key: str | None = None
     max_rows: _Cap | None = None
     max_groups: _Cap | None = None
     columns: dict[str, Column]
@@ -101,15 +122,52 @@ class Table(_Part):
         folded = [name.casefold() for name in self.columns]
         if len(set(folded)) != len(folded):
             raise ValueError("column names may not differ by case alone")
-        if self.unit == "rows":
+        if self.public:
+            self._check_public()
+        elif self.unit is None:
+            raise ValueError(_UNIT)
+        elif self.key is not None:
+            raise ValueError("key is for public tables; leave it out")
+        elif self.unit == "rows":
             if (self.max_rows or 1) != 1 or (self.max_groups or 1) != 1:
                 raise ValueError('with unit = "rows" every row is another person: leave max_rows and max_groups out')
         elif self.max_rows is None:
+            whom = "person" if self.path else self.unit
             raise ValueError(
-                f"max_rows is missing: say how many rows of one {self.unit} may count, for example max_rows = 5; "
+                f"max_rows is missing: say how many rows of one {whom} may count, for example max_rows = 5; "
                 'or, if every row is another person, unit = "rows"'
             )
         return self
+
+    def _check_public(self) -> None:
+        if not (self.unit is None and self.max_rows is None and self.max_groups is None):
+            raise ValueError("a public table is about nobody: leave unit, max_rows and max_groups out")
+        if self.key is not None and self.key not in self.columns:
+            raise ValueError(f"key = {self.key!r} is not among the table's columns")
+
+    @property
+    def path(self) -> PersonPath | None:
+        """The way to the table that knows whose a row is; None where the table has a person column or needs none."""
+        if self.unit is None or "->" not in self.unit:
+            return None
+        column, _, target = (part.strip() for part in self.unit.partition("->"))
+        table, _, key = (part.strip() for part in target.partition("."))
+        return PersonPath(column, table, key)
+
+    @property
+    def person(self) -> str | None:
+        """The table's own column that names the person, if it has one."""
+        return None if self.unit in (None, "rows") or self.path else self.unit
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether every row is another person."""
+        return self.unit == "rows"
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Columns that say whose a row is, which need no entry under `columns`."""
+        return tuple(name for name in (self.person, self.path and self.path.column) if name)
 
     @property
     def rows_per_unit(self) -> int:
@@ -163,16 +221,44 @@ class Policy(_Part):
         folded = [name.casefold() for name in self.tables]
         if len(set(folded)) != len(folded):
             raise ValueError("table names may not differ by case alone")
+        for name in self.tables:
+            self._owner(name)
         return self
 
+    def _owner(self, table: str) -> Table:
+        """The table at the end of a path; raises `ValueError` if it leads nowhere."""
+        passed: list[str] = []
+        at = table
+        while (path := self.tables[at].path) is not None:
+            passed.append(at)
+            if not (path.column and path.table and path.key):
+                raise ValueError(f'tables.{table}.unit: write a path as "order_id -> orders.id"')
+            if path.table not in self.tables:
+                raise ValueError(f"tables.{table}.unit: the policy has no table {path.table}")
+            if path.table in passed:
+                raise ValueError(f"tables.{table}.unit: the path comes back to {path.table}, so it names nobody")
+            at = path.table
+        if passed and self.tables[at].person is None:
+            raise ValueError(f"tables.{table}.unit: the path ends in {at}, whose rows have no column for the person")
+        return self.tables[at]
+
     def unit(self, table: str) -> Unit:
-        """Whom a table protects, and against which neighbour."""
-        name = self.tables[table].unit
-        return Unit.rows(self.relation) if name == "rows" else Unit.column(name, self.relation)
+        """Whom a table protects, and against which neighbour. A public table protects nobody: ask for private ones."""
+        name = self._owner(table).person
+        return Unit.rows(self.relation) if name is None else Unit.column(name, self.relation)
+
+    def linked_by(self, table: str) -> tuple[str, ...]:
+        """The columns of a table at which paths of other tables arrive; they need no entry under `columns`."""
+        paths = (each.path for each in self.tables.values())
+        return tuple(sorted({path.key for path in paths if path is not None and path.table == table}))
 
     def digest(self) -> str:
         """SHA-256 of the policy's canonical JSON: equal policies have equal digests, however they were written."""
-        canonical = json.dumps(self.model_dump(), default=str, sort_keys=True, separators=(",", ":"))
+        content = self.model_dump()
+        for table in content["tables"].values():
+            for name in [name for name in _LATER if table[name] == Table.model_fields[name].default]:
+                del table[name]
+        canonical = json.dumps(content, default=str, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -230,8 +316,10 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
+_LATER = ("public", "key")
+"""Keys of a table that the first policies did not have: left out of the digest where they say nothing."""
+
 _MISSING = {
-    "unit": 'is missing: name the column that identifies a person, or say unit = "rows" if every row is another person',
     "version": 'is missing: give the data a public label, for example version = "2026-11"',
 }
 

@@ -15,7 +15,7 @@ from discreet.ledger import Ledger, open_ledger
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, to_json
-from discreet.query import Plan, Release, assume_rows, draw, make_plan, noise_to_json
+from discreet.query import Plan, Release, assume_rows, draw, make_plan, noise_to_json, quantile_to_json
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -211,5 +211,6 @@ class Session:
             "relation": plan.unit.relation,
             "loss": to_json(plan.noise.loss),
             "mechanisms": [noise_to_json(mechanism) for mechanism in plan.noise.mechanisms],
+            "quantiles": [quantile_to_json(each) for each in plan.noise.quantiles],
             "key_discovery": None if selection is None else str(selection),
         }

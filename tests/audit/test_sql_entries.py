@@ -43,10 +43,10 @@ def functions_of(text: str) -> set[str]:
 
 
 def supported_functions() -> set[str]:
-    """What the planner takes, of every function that the parser knows, of a number, of all and of a date."""
+    """What the planner takes, of every function that the parser knows, of numbers, all, a date and a condition."""
     found: set[str] = set()
     for name in exp.FUNCTION_BY_NAME:
-        for argument in ("x", "*", "d"):
+        for argument in ("x", "*", "d", "x, x", "x > 1"):
             text = f"SELECT {name}({argument}) AS a FROM t"
             try:
                 make_plan(text, BOUNDED)

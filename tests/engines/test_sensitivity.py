@@ -18,6 +18,14 @@ from discreet.query import Group, make_plan
 
 KEYS = ["a", "b", "c"]
 AGGREGATES = "COUNT(*) AS n, COUNT(x) AS nx, SUM(x) AS s, AVG(y) AS m, SUM(x * y - 1) AS z"
+MOMENTS = (
+    "VAR_POP(y) AS v, STDDEV(x) AS d, CORR(y, x) AS r, REGR_SLOPE(x * y, x) AS b, "
+    "COVAR_POP(y, x) FILTER (WHERE x > 0) AS c, SUM(x) FILTER (WHERE y IS NULL) AS s, COUNT_IF(x > y) AS i"
+)
+DISTINCT = (
+    "COUNT(DISTINCT person) AS p, COUNT(DISTINCT x) AS x, COUNT(DISTINCT q) AS q, COUNT(DISTINCT y) AS y, "
+    "COUNT(DISTINCT x) FILTER (WHERE y > 0) AS f, COUNT(DISTINCT person) FILTER (WHERE x > 1) AS g, SUM(x) AS s"
+)
 QUERIES = {
     "whole": f"SELECT {AGGREGATES} FROM t",
     "filtered": f"SELECT {AGGREGATES} FROM t WHERE x > 0 OR y IS NULL",
@@ -25,6 +33,11 @@ QUERIES = {
     "public filtered": f"SELECT k, {AGGREGATES} FROM t WHERE NOT x = 1 GROUP BY k",
     "private": f"SELECT q, {AGGREGATES} FROM t GROUP BY q",
     "both": f"SELECT k, q, {AGGREGATES} FROM t GROUP BY k, q",
+    "moments": f"SELECT {MOMENTS} FROM t",
+    "moments public": f"SELECT k, {MOMENTS} FROM t GROUP BY k",
+    "distinct": f"SELECT {DISTINCT} FROM t",
+    "distinct public": f"SELECT k, {DISTINCT} FROM t GROUP BY k",
+    "distinct private": f"SELECT q, {DISTINCT} FROM t GROUP BY q",
 }
 SCHEMA = pa.schema(
     [("person", pa.int64()), ("k", pa.string()), ("q", pa.string()), ("x", pa.int64()), ("y", pa.float64())]
@@ -101,6 +114,7 @@ def _random_row(dice: random.Random, person: int | None) -> Row:
 @pytest.mark.parametrize("query", QUERIES)
 def test_no_unit_moves_an_answer_further_than_planned(query: str, relation: str, caps: str, tables: int) -> None:
     bench = Bench(relation, caps)
+    text = QUERIES[query] if caps != "rows" else QUERIES[query].replace("DISTINCT person", "DISTINCT k")
     dice = random.Random(f"{query} {relation} {caps}")
     for _ in range(tables):
         rows = [_random_row(dice, dice.choice([1, 1, 1, 2, 3, None])) for _ in range(dice.randrange(1, 14))]
@@ -110,27 +124,43 @@ def test_no_unit_moves_an_answer_further_than_planned(query: str, relation: str,
             rest = _without(rows, who, caps)
             if relation == "add_remove":
                 dice.shuffle(rest)
-                _check(bench, QUERIES[query], rows, rest, salt)
+                _check(bench, text, rows, rest, salt)
             else:
                 count = 1 if caps == "rows" else dice.randrange(1, 9)
                 new: list[Row] = [_random_row(dice, who if caps != "rows" else 7) for _ in range(count)]  # type: ignore[arg-type]
-                _check(bench, QUERIES[query], rows, [*new, *rest], salt)
+                _check(bench, text, rows, [*new, *rest], salt)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 def test_the_planned_sensitivity_is_reached(relation: str) -> None:
     """Enumerate every pair of neighbours over a small domain: the largest move is the plan's, not less."""
     bench = Bench(relation, "2 rows")
-    domain: list[Row] = [(1, k, "p", x, 2.0) for k in ("a", "b") for x in (-1, 3, None)]
+    domain: list[Row] = [(1, k, "p", x, 2.0) for k in ("a", "b") for x in (-1, 1, 3, None)]
     tables = [list(rows) for size in range(4) for rows in itertools.combinations_with_replacement(domain, size)]
     others: list[list[Row]] = tables if relation == "substitute" else [[]]
-    query = "SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k"
+    query = "SELECT k, COUNT(*) AS n, SUM(x) AS s, VAR_POP(x) AS v, COUNT(DISTINCT x) AS d FROM t GROUP BY k"
     plan = make_plan(query, bench.policy)
     keys = [(key,) for key in KEYS]
     answers = [bench.run(query, rows, b"x" * 16) for rows in tables]
-    empty = Group((), 0, (0, 0))
+    empty = Group((), 0, (0,) * len(plan.norms))
     bases = answers if others is tables else [bench.run(query, [], b"x" * 16)]
     for i, norms in enumerate(plan.norms):
         moves = [[a.get(k, empty).sums[i] - b.get(k, empty).sums[i] for k in keys] for a in answers for b in bases]
         assert max(sum(map(abs, move)) for move in moves) == norms.l1
         assert max(sum(m * m for m in move) for move in moves) == norms.l2_squared
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "substitute"])
+@pytest.mark.parametrize("caps", ["2 rows", "2 rows 1 group", "3 rows 2 groups"])
+def test_a_person_is_one_in_each_of_as_many_groups_as_planned(relation: str, caps: str) -> None:
+    bench = Bench(relation, caps)
+    query = "SELECT q, COUNT(DISTINCT person) AS n FROM t GROUP BY q"
+    (norms,) = make_plan(query, bench.policy).norms
+    groups = 1 if caps == "2 rows 1 group" else 2
+    one, other = ([(1, "a", q, 3, 2.0) for q in names[:groups]] for names in ("abc", "def"))
+    there = [group.sums for group in bench.run(query, one, b"x" * 16).values() if any(group.sums)]
+    back = bench.run(query, other, b"x" * 16).values() if relation == "substitute" else []
+    moves = [*there, *(group.sums for group in back if any(group.sums))]
+    assert moves == [(1,)] * norms.l1
+    assert norms.l2_squared == norms.l1
+    assert norms.linf == 1

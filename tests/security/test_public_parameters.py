@@ -67,7 +67,7 @@ def told(name: str, unit: str, currency: str, query: str) -> dict[str, Any]:
         plan = session.plan(QUERIES[query], spend)
         release = session.sql(QUERIES[query], spend)
         assert plan.noise is not None
-        steps = [(a.step, a.center) for a in plan.aggregates]
+        steps = [(a.x, a.y, a.xx, a.xy, a.yy) for a in plan.aggregates]
         return {
             "plan": (plan.hash(session._policy), plan.sql, plan.norms, plan.noise, steps, plan.explain()),
             "certificate": json.dumps(release.certificate),

@@ -89,7 +89,7 @@ def _checked(tables: ArrowTables, policy: Policy) -> dict[str, pa.Table]:
 
 
 def _person_of(table: Table | None) -> str | None:
-    return None if table is None or table.unit == "rows" else table.unit
+    return None if table is None else table.person
 
 
 def _others(table: pa.Table, about: Table | None, person: object) -> pa.Table:
@@ -105,7 +105,7 @@ def _units(tables: ArrowTables, policy: Policy) -> list[tuple[str | None, Any]]:
     sizes: dict[tuple[str | None, Any], list[float]] = {}
     for name, table in tables.items():
         about = policy.tables.get(name)
-        if about is None:
+        if about is None or (about.person is None and not about.by_rows):
             continue
         unit = _person_of(about)
         people: list[Any] = list(range(table.num_rows)) if unit is None else table.column(unit).to_pylist()
@@ -137,6 +137,8 @@ def _with_others(
     changed = dict(tables)
     for name, about in policy.tables.items():
         unit = _person_of(about)
+        if about.public or about.path is not None:
+            continue
         if name not in tables or (unit is None) != (table is not None) or (table is not None and name != table):
             continue
         row: Row = ends(about, upper=upper) | ({} if unit is None else {unit: who})

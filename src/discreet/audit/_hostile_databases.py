@@ -44,9 +44,9 @@ def hostile_databases(policy: Policy, crowd: int = 3) -> dict[str, tuple[dict[st
     """
     if isinstance(crowd, bool) or not isinstance(crowd, int) or crowd < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"crowd must be a whole number, 0 or more, got {crowd!r}")
-    people = [name for name, table in policy.tables.items() if table.unit != "rows"]
+    people = [name for name, table in policy.tables.items() if table.person or table.path]
     apart = [("", people)] if people else []
-    apart += [(f"{name}: ", [name]) for name in policy.tables if name not in people]
+    apart += [(f"{name}: ", [name]) for name, table in policy.tables.items() if table.by_rows]
     pairs: dict[str, tuple[dict[str, pa.Table], dict[str, pa.Table]]] = {}
     for prefix, names in apart:
         kinds = {name: _scenarios(policy.tables[name]) for name in names}
@@ -63,7 +63,7 @@ def hostile_databases(policy: Policy, crowd: int = 3) -> dict[str, tuple[dict[st
 
 def _scenarios(table: Table) -> dict[str, list[Row]]:
     counted = table.rows_per_unit
-    many = 1 if table.unit == "rows" else min(3 * counted + 1, counted + 50, MOST_ROWS)
+    many = 1 if table.by_rows else min(3 * counted + 1, counted + 50, MOST_ROWS)
     usual, everywhere = ends(table, upper=False), list(itertools.islice(_groups(table), many))
     own = usual | {name: _strange(column.type) for name, column in table.columns.items() if column.bounds is None}
     few = min(counted, many)
@@ -102,8 +102,9 @@ def _strange(kind: str) -> object:
 def _database(policy: Policy, crowd: int, rows: Mapping[str, list[Row]]) -> dict[str, pa.Table]:
     tables: dict[str, pa.Table] = {}
     for name, table in policy.tables.items():
-        unit = [] if table.unit == "rows" else [(table.unit, pa.int64())]
-        columns = [(column, ARROW[about.type]) for column, about in table.columns.items() if column != table.unit]
+        unit = [(column, pa.int64()) for column in dict.fromkeys([*table.hidden, *policy.linked_by(name)])]
+        known = [column for column, _ in unit]
+        columns = [(column, ARROW[about.type]) for column, about in table.columns.items() if column not in known]
         usual = ends(table, upper=False)
         numbered = [(_PERSON + 1 + i, usual) for i in range(crowd)]
         numbered += [(_PERSON, row) for row in rows.get(name, [])]

@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sqlglot import exp
+
 import discreet.session as front
 from discreet import noise
 from discreet.audit._query_output import Output, outputs_of, refusal
@@ -197,14 +199,14 @@ def _noisy(plan: Plan, groups: Sequence[Group], copies: int) -> list[list[Group]
     try:
         if copies == 1:
             return [front.draw(groups, plan.bounded, plan.noise)]
-        copy = GroupKey("copy", tuple(range(copies)))
+        copy = GroupKey("copy", tuple(range(copies)), exp.column("copy"), "int")
         bounded = replace(plan.bounded, keys=(copy, *plan.bounded.keys))
-        many = [Group((i, *group.key), group.units, group.sums) for i in range(copies) for group in groups]
+        many = [replace(group, key=(i, *group.key)) for i in range(copies) for group in groups]
         apart: list[list[Group]] = [[] for _ in range(copies)]
         for group in front.draw(many, bounded, plan.noise):
             which, *key = group.key
             assert isinstance(which, int)
-            apart[which].append(Group(tuple(key), group.units, group.sums))
+            apart[which].append(replace(group, key=tuple(key)))
         return list(apart)
     except Exception as error:  # noqa: BLE001 - what it says is the output
         return [refusal(error)] * copies

@@ -17,7 +17,8 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
     """The loss of the noisy sums of a query on two databases: what one run may tell of which of them it was.
 
     Every measure's own mechanism states it for the distance between the two databases' exact sums, under the salt of
-    the query. It is what the pair truly loses if the output tells the noisy sums, else at least that. None where keys
+    the query. It is what the pair truly loses if the output tells the noisy sums, else at least that. Quantiles
+    state theirs for as many rows as the two databases differ by in the group, which bounds it. None where keys
     are private, whose discovery has no closed form beside the noise. Costs no privacy. Raises as `Query.aggregate`.
 
     >>> import pyarrow as pa
@@ -45,6 +46,12 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
             losses.append(mechanism.loss(moved[0]))
         elif moved:
             losses.append(mechanism.loss(Norms(sum(moved), sum(move * move for move in moved), max(moved))))
+    cells, other_cells = _cells(groups), _cells(others)
+    for i, noise in enumerate(plan.noise.quantiles):
+        at = {key for key in cells.keys() | other_cells.keys() if key[1] == i}
+        rows = sum(abs(cells.get(key, 0) - other_cells.get(key, 0)) for key in at)
+        if rows:
+            losses.append(noise.loss(rows))
     if not losses:
         return Pure(Fraction(0))
     total = losses[0]
@@ -55,3 +62,13 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
 
 def _by_key(groups: list[Group]) -> Mapping[object, tuple[int, ...]]:
     return {group.key: group.sums for group in groups}
+
+
+def _cells(groups: list[Group]) -> dict[tuple[object, int, int], int]:
+    """How many rows each cell of each group's histograms holds."""
+    return {
+        (group.key, i, cell): count
+        for group in groups
+        for i, (cells, counts) in enumerate(group.cells)
+        for cell, count in zip(cells.tolist(), counts.tolist(), strict=True)
+    }

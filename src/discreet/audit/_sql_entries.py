@@ -69,7 +69,15 @@ def sql_entries() -> tuple[SqlEntry, ...]:
     >>> [entry.name for entry in sql_entries() if entry.text == "SELECT COUNT(*) AS n FROM t"][:2]
     ['COUNT(*)', 'COUNT(*), rho']
     """
-    return (*_whole_tables(), *_people(), *_public_keys(), *_private_keys(), *_substitutes())
+    return (
+        *_whole_tables(),
+        *_moments(),
+        *_people(),
+        *_public_keys(),
+        *_private_keys(),
+        *_substitutes(),
+        *_quantiles(),
+    )
 
 
 _COLUMNS: dict[str, dict[str, Any]] = {
@@ -161,6 +169,32 @@ def _whole_tables() -> Iterator[SqlEntry]:
     )
 
 
+def _moments() -> Iterator[SqlEntry]:
+    """Statistics that are read off several noisy sums: a row at every upper bound moves all of them."""
+    entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
+    for name in ("VARIANCE", "VAR_POP", "STDDEV", "STDDEV_SAMP", "STDDEV_POP"):
+        yield entry(name, f"SELECT {name}(x) AS v FROM t", note="count, sum and squares move")  # noqa: S608
+    yield entry("VAR_POP, rho", "SELECT VAR_POP(y) AS v FROM t", spend=_RHO, note="three discrete Gaussians")
+    for name in (
+        *("COVAR_POP", "COVAR_SAMP", "CORR", "REGR_COUNT", "REGR_AVGX", "REGR_AVGY"),
+        *("REGR_SXX", "REGR_SYY", "REGR_SXY", "REGR_SLOPE", "REGR_INTERCEPT", "REGR_R2"),
+    ):
+        yield entry(name, f"SELECT {name}(y, x) AS v FROM t", note="every moment moves")  # noqa: S608
+    yield entry("COUNT(DISTINCT x)", "SELECT COUNT(DISTINCT x) AS n FROM t", note="a value that nobody else has")
+    yield entry("COUNT_IF", "SELECT COUNT_IF(x > 5) AS n FROM t", note="only the row that is removed satisfies it")
+    yield entry(
+        "FILTER",
+        "SELECT SUM(x) FILTER (WHERE x > 5) AS s, COUNT(*) FILTER (WHERE y > 5) AS n FROM t",
+        note="only the row that is removed satisfies either condition",
+    )
+    yield entry(
+        "functions of aggregates",
+        "SELECT ROUND(ABS(SQRT(COUNT(*))), 2) AS r, CASE WHEN COUNT(*) > 0 THEN COUNT(*) END AS c, "
+        "COALESCE(COUNT(*), 0) AS f, GREATEST(COUNT(*), 5) AS g, LEAST(COUNT(*), 50) AS l FROM t",
+        note="all are functions of one noisy count",
+    )
+
+
 def _people() -> Iterator[SqlEntry]:
     """A person has up to three rows that count, and eight in the table."""
     entry = partial(
@@ -175,11 +209,23 @@ def _people() -> Iterator[SqlEntry]:
     yield entry("SUM of a person with many rows", "SELECT SUM(x) AS s FROM t")
     yield entry("AVG of a person with many rows", "SELECT AVG(x) AS a FROM t")
     yield entry("WHERE of a person with many rows", "SELECT COUNT(*) AS n FROM t WHERE y >= 10")
+    yield entry("VAR_POP of a person with many rows", "SELECT VAR_POP(x) AS v FROM t")
+    yield entry("COUNT(DISTINCT person)", "SELECT COUNT(DISTINCT u) AS n FROM t", note="8 rows, 1 person")
+    values = [(1, x, 10.0, 2.5, "abc"[x % 3], 1, "crowd") for x in (0, 1, 2, 3, 6, 7, 8, 9)]
+    entry = partial(entry, pair=_removed(*values), note="8 values that nobody else has, 3 count")
+    yield entry("COUNT(DISTINCT x) of a person with many rows", "SELECT COUNT(DISTINCT x) AS n FROM t")
+    yield entry("COUNT(DISTINCT x) by public keys", "SELECT k, COUNT(DISTINCT x) AS n FROM t GROUP BY k")
+    yield entry(
+        "COUNT(DISTINCT person) by public keys",
+        "SELECT k, COUNT(DISTINCT u) AS n FROM t GROUP BY k",
+        policy=_policy(unit="u", max_rows=3, max_groups=1),
+        note="8 rows in 3 groups, 1 counts",
+    )
 
 
 def _public_keys() -> Iterator[SqlEntry]:
     """Groups by keys that the policy lists."""
-    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("abc" * 3, start=1)]
+    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("aaaaaabcc", start=1)]
     entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
     person = partial(entry, policy=_policy(unit="u", max_rows=3), pair=_removed(*[_TOP] * 8))
     capped = partial(person, policy=_policy(unit="u", max_rows=3, max_groups=2), pair=_removed(*many))
@@ -259,3 +305,27 @@ def _substitutes() -> Iterator[SqlEntry]:
     )
     yield person("SUM of a person with many rows, substitute", "SELECT SUM(y) AS s FROM t")
     yield person("COUNT(*) by public keys of a person, substitute", "SELECT k, COUNT(*) AS n FROM t GROUP BY k")
+
+
+def _quantiles() -> Iterator[SqlEntry]:
+    """Quantiles move with every row that counts, in whatever group it is."""
+    many = [(1, 10, 10.0, 2.5, key, i, "crowd") for i, key in enumerate("aaaaaabcc", start=1)]
+    entry = partial(SqlEntry, policy=_policy(), spend=_EPSILON, pair=_removed(_TOP))
+    median = "SELECT MEDIAN(x) AS m FROM t"
+    yield entry("MEDIAN", median, note="one row more, above the others")
+    yield entry("MEDIAN, rho", median, spend=_RHO, note="bounded range, at its price in rho")
+    yield entry("MIN, MEDIAN and MAX", "SELECT MIN(x) AS a, MEDIAN(x) AS m, MAX(x) AS b FROM t", note="drawn jointly")
+    yield entry(
+        "MEDIAN by public keys, a person in all groups",
+        "SELECT k, MEDIAN(x) AS m FROM t GROUP BY k",
+        policy=_policy(unit="u", max_rows=3, max_groups=2),
+        pair=_removed(*many),
+        note="9 rows, 3 count, in 2 groups at most: their rates add up",
+    )
+    yield entry(
+        "MEDIAN, substitute",
+        median,
+        policy=_policy("substitute"),
+        pair=_replaced([_TOP], [(1, 0, -5.0, -0.5, "c", 3, "mine")]),
+        note="one row above the others becomes one below: two moves",
+    )

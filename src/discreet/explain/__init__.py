@@ -10,6 +10,7 @@ from discreet.explain._errors import error_comparison, error_histogram, errors
 from discreet.explain._loss import loss_chart, loss_points
 from discreet.explain._recommendation import recommendation_chart
 from discreet.explain._smooth import smooth_curve, smooth_points
+from discreet.explain._sql_page import sql_page
 
 __all__ = [
     "audit_chart",
@@ -25,4 +26,5 @@ __all__ = [
     "save",
     "smooth_curve",
     "smooth_points",
+    "sql_page",
 ]

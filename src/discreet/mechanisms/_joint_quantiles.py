@@ -72,10 +72,12 @@ class Joint:
         choice = BoundedRange(self.epsilon - self.counted)
         return Pure(self.counted) + choice if self.counted else choice
 
-    def drawn(self, cells: NDArray[np.int64]) -> list[int]:
-        """The cell of each quantile. Costs `loss()`, **and charges nobody**."""
-        places = Places(np.bincount(cells, minlength=self.cells))
-        return [cut >> places.bits for cut in self._chain(places, self._sizes(cells.size)).draw()]
+    def drawn(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> list[int]:
+        """The cell of each quantile, where each cell given has a record, or so many. Costs `loss()`, uncharged."""
+        histogram = np.zeros(self.cells, dtype=np.int64)
+        np.add.at(histogram, cells, 1 if counts is None else counts)
+        places = Places(histogram)
+        return [cut >> places.bits for cut in self._chain(places, self._sizes(int(histogram.sum()))).draw()]
 
     def _chain(self, places: Places, sizes: list[Fraction]) -> Chain:
         unit = 2 << places.bits

@@ -25,6 +25,7 @@ _NEGLIGIBLE = 1 << _WORD
 class Stretch:
     """Sorted data, all from `low` to `high`, and the cuts c from `low` to `high`, both included.
 
+    `y` has each record's position; or, with `ends`, each position once, and how many records are there or before.
     Records are told apart up to cells of 2**`cell_bits` positions. a(c) are before the cell of c, and b(c) in it or
     before; c is as far from t records as t is from the interval [a(c), b(c)].
     """
@@ -33,29 +34,49 @@ class Stretch:
     low: int
     high: int
     cell_bits: int
+    ends: NDArray[np.int64] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many records there are."""
+        if self.ends is None:
+            return self.y.size
+        return int(self.ends[-1]) if self.ends.size else 0
 
     def from_cell(self, i: int) -> int:
         """The least cut with b(c) ≥ i."""
-        return self.low if i == 0 else max(self.low, int(self.y[i - 1]) >> self.cell_bits << self.cell_bits)
+        return self.low if i == 0 else max(self.low, self._record(i) >> self.cell_bits << self.cell_bits)
 
     def past_cell(self, i: int) -> int:
         """The least cut with a(c) ≥ i, one more than the last if there is none."""
-        ends = i > self.y.size
-        return 1 + (self.high if ends else min(self.high, int(self.y[i - 1]) | ((1 << self.cell_bits) - 1)))
+        ends = i > self.size
+        return 1 + (self.high if ends else min(self.high, self._record(i) | ((1 << self.cell_bits) - 1)))
 
     def before(self, c: int) -> int:
         """a(c)."""
-        return int(np.searchsorted(self.y, np.int64(c >> self.cell_bits << self.cell_bits), side="left"))
+        return self._records(int(np.searchsorted(self.y, np.int64(c >> self.cell_bits << self.cell_bits), side="left")))
 
     def up_to(self, c: int) -> int:
         """b(c)."""
-        return int(np.searchsorted(self.y, np.int64(c | ((1 << self.cell_bits) - 1)), side="right"))
+        last = np.int64(c | ((1 << self.cell_bits) - 1))
+        return self._records(int(np.searchsorted(self.y, last, side="right")))
 
     def parted(self, c: int) -> tuple[Stretch, Stretch]:
         """The records below position c, and the others."""
         at = int(np.searchsorted(self.y, np.int64(c)))
-        left = Stretch(self.y[:at], self.low, c, self.cell_bits)
-        return left, Stretch(self.y[at:], c, self.high, self.cell_bits)
+        ends = (None, None) if self.ends is None else (self.ends[:at], self.ends[at:] - self._records(at))
+        left = Stretch(self.y[:at], self.low, c, self.cell_bits, ends[0])
+        return left, Stretch(self.y[at:], c, self.high, self.cell_bits, ends[1])
+
+    def _record(self, i: int) -> int:
+        """The position of record i, from 1 on."""
+        return int(self.y[i - 1 if self.ends is None else int(np.searchsorted(self.ends, i))])
+
+    def _records(self, positions: int) -> int:
+        """How many records are at so many first positions."""
+        if self.ends is None:
+            return positions
+        return int(self.ends[positions - 1]) if positions else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +98,7 @@ def draw_cut(stretch: Stretch, p: Fraction, rate: Fraction) -> int:
 
     Costs what ``proofs/quantiles.md``, section 1, says, and charges nobody.
     """
-    target = p * stretch.y.size
+    target = p * stretch.size
     width = max(1, 1 // rate)
     table = list(_blocks(stretch, target, rate, width, _BITS))
     while True:
@@ -119,7 +140,7 @@ def _blocks(stretch: Stretch, target: Fraction, rate: Fraction, width: int, bits
     yield _weighted(middle, 1 << bits, 1 << bits)
     fall = exp_bounds(rate * width, bits)
     for side in (-1, 1):
-        gaps = last_below if side < 0 else stretch.y.size + 1 - first_above
+        gaps = last_below if side < 0 else stretch.size + 1 - first_above
         nearest = target - last_below + 1 if side < 0 else first_above - target
         low, high = exp_bounds(rate * nearest, bits)
         first = 0

@@ -3,31 +3,78 @@
 Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact integers.
 """
 
-from discreet.query._bounded import BoundedAggregate, Group, GroupKey
+from discreet.query._aggregates import KINDS as STATISTICS
+from discreet.query._aggregates import PAIRS
+from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
+from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
+from discreet.query._field import Field
+from discreet.query._functions import FUNCTIONS
+from discreet.query._functions_calls import Call, whole_literal
+from discreet.query._functions_casts import INTEGERS
+from discreet.query._functions_dates import interval_length
+from discreet.query._functions_entry import Function, Kind
+from discreet.query._functions_numbers import constant
+from discreet.query._functions_text import LONGEST_TEXT
 from discreet.query._intervals import divides_safely
-from discreet.query._measures import Count, Measure, Sum
+from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import Noise, noise_to_json
 from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
+from discreet.query._quantile_measures import Histogram
+from discreet.query._quantile_noise import quantile_to_json
+from discreet.query._relations import Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total, scans
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
+from discreet.query._scalars import Row, is_moment, nullable
 
 __all__ = [
+    "FUNCTIONS",
+    "INTEGERS",
+    "LONGEST_TEXT",
+    "PAIRS",
+    "STATISTICS",
     "BoundedAggregate",
+    "Call",
+    "Cells",
     "Count",
+    "Distinct",
+    "Field",
+    "Filtered",
+    "Function",
     "Group",
     "GroupKey",
+    "Grouped",
+    "Histogram",
+    "Joined",
+    "Kind",
     "Measure",
     "Noise",
+    "Own",
+    "People",
     "Plan",
+    "Product",
+    "Relation",
     "Release",
+    "Row",
+    "Scan",
+    "Stacked",
     "Sum",
+    "Total",
     "assume_rows",
+    "constant",
     "divides_safely",
+    "domain",
     "draw",
+    "interval_length",
+    "is_moment",
+    "key_type",
     "make_plan",
     "noise_to_json",
+    "nullable",
+    "quantile_to_json",
     "release_note",
     "release_table",
+    "scans",
+    "whole_literal",
 ]

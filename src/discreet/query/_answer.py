@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.policy import Column
+from discreet.policy import ColumnType
+from discreet.query._aggregates import Aggregate
+from discreet.query._arithmetic import evaluate, rounding
 from discreet.query._bounded import BoundedAggregate, Group
 from discreet.query._conditions import keep_rows, row_limit, sort_rows
 from discreet.query._confidence import check_level, linear_half_width, ratio_half_widths
-from discreet.query._dual import Dual, Floats, evaluate
-from discreet.query._measures import Aggregate
+from discreet.query._dual import Dual, Floats
+from discreet.query._moments import read, whole
 from discreet.query._noise import NoiseMechanism
 
 if TYPE_CHECKING:
     from discreet.query._conditions import Leaf, Values
 
-__all__ = ["Answer", "ErrorShape", "answer"]
+__all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
 
 _ARROW: Mapping[str, pa.DataType] = {
     "bool": pa.bool_(),
@@ -34,15 +37,21 @@ _ARROW: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us"),
 }
 _INT64 = 2**63
+QUANTILE = -1
+"""In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """How one column hangs on the noises: its slope by each measure, row by row."""
+    """How one column hangs on the noises: its slope by each measure, row by row.
+
+    No error exceeds `cap`, where one is known, but for what rounding adds: at most `slack`.
+    """
 
     slopes: Mapping[int, Floats]
     linear: bool
     cap: float | None
+    slack: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +71,25 @@ class Answer:
         raise ParameterError(f"the result has no column {column}; it has {', '.join(self.table.column_names)}")
 
     def error(self, column: str, level: float = 0.95) -> Floats:
-        """Half-widths aligned with the rows: the answer's noise is within ± the half-width with probability `level`."""
+        """Half-widths aligned with the rows: the answer's noise is within ± the half-width with probability `level`.
+
+        NaN where the answer hangs on a quantile.
+        """
         shape, level = self.shape(column), check_level(level)
         rows = self.table.num_rows
         indices = sorted(shape.slopes)
-        noises = [self.noises[i] for i in indices]
         if rows == 0 or not indices:
             return np.zeros(rows)
+        if indices[0] == QUANTILE:
+            return np.full(rows, np.nan)
+        noises = [self.noises[i] for i in indices]
         slopes = np.array([shape.slopes[i] for i in indices])
         if shape.linear:  # the same for every row, unless a key is a factor
             distinct, which = np.unique(slopes, axis=1, return_inverse=True)
             half = np.array([linear_half_width(list(column), noises, level) for column in distinct.T])[which.ravel()]
         else:
             half = ratio_half_widths(list(slopes), noises, level)
-        half = half if shape.cap is None else np.minimum(half, shape.cap)
+        half = (half if shape.cap is None else np.fmin(half, shape.cap)) + shape.slack
         missing = np.asarray(pc.is_null(self.table.column(column)))
         return np.where(missing, np.nan, half)
 
@@ -89,15 +103,15 @@ def answer(
 ) -> Answer:
     """Read the aggregates off the noisy sums, compute the result's columns, then HAVING, ORDER BY and LIMIT.
 
-    Raises `QueryError` for an expression that is not arithmetic over aggregates and keys.
+    Raises `QueryError` for an expression that is not one of aggregates and keys; see `evaluate`.
     """
     rows = len(groups)
-    keys = {key.name: _key_column(i, groups, bounded.columns[key.name]) for i, key in enumerate(bounded.keys)}
+    keys = {key.name: _key_column(i, groups, key.type) for i, key in enumerate(bounded.keys)}
     sums = [[group.sums[i] for group in groups] for i in range(len(bounded.measures))]
-    leaves = {f"a{i}": _read(aggregate, sums) for i, aggregate in enumerate(aggregates)}
-    whole = {f"a{i}": _whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
+    leaves = {f"a{i}": _leaf(aggregate, sums, groups) for i, aggregate in enumerate(aggregates)}
+    exact = {f"a{i}": whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
     for name, column in keys.items():
-        if bounded.columns[name].type == "int":
+        if pa.types.is_integer(column.type):
             number = pc.cast(column, pa.float64(), safe=False)  # beyond 2**53 as the nearest double, not an error
             leaves[name] = Dual(np.asarray(number.to_numpy(zero_copy_only=False)), {})
 
@@ -105,15 +119,25 @@ def answer(
         inner = node.unnest()
         if isinstance(inner, exp.Column):
             return keys[inner.name] if inner.name in keys else _ungrouped(inner)
-        exact = whole.get(inner.name) if isinstance(inner, exp.Placeholder) else None
-        if exact is not None:
-            return exact
+        numbers = exact.get(inner.name) if isinstance(inner, exp.Placeholder) else None
+        if numbers is not None:
+            return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())
         if isinstance(inner, exp.Literal) and inner.is_string:
             return pa.array([inner.name] * rows, pa.string())
         if isinstance(inner, exp.Boolean):
             return pa.array([bool(inner.this)] * rows, pa.bool_())
-        value = _dual(inner, leaves, keys, rows).value
+        of, digits = rounding(inner)
+        value = dual(of).value
+        with np.errstate(all="ignore"):
+            value = value if digits is None else np.round(value, digits)
         return pa.array(value, mask=~np.isfinite(value))
+
+    def holds(condition: exp.Expr) -> NDArray[np.bool_]:
+        return keep_rows(condition, leaf).to_numpy(zero_copy_only=False)
+
+    def dual(node: exp.Expr) -> Dual:
+        _check_names(node, leaves, keys)
+        return evaluate(node, leaves, rows, holds)
 
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
@@ -122,13 +146,15 @@ def answer(
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = leaf(item.this)
         if not isinstance(item.this.unnest(), exp.Column):
-            dual = _dual(item.this, leaves, keys, rows)
-            shapes[item.alias] = ErrorShape(dual.slopes, dual.linear, dual.cap)
+            of, digits = rounding(item.this)
+            made = dual(of)
+            slack = 0.0 if digits is None else 0.5 * 10.0**-digits
+            shapes[item.alias] = ErrorShape(made.slopes, made.linear, made.cap, slack)
     kept = _arrange(select, leaf, rows)
     table = pa.table({name: pc.take(column, kept) for name, column in columns.items()})
     order = kept.to_numpy()
     taken = {
-        name: ErrorShape({i: np.broadcast_to(s, rows)[order] for i, s in shape.slopes.items()}, shape.linear, shape.cap)
+        name: replace(shape, slopes={i: np.broadcast_to(s, rows)[order] for i, s in shape.slopes.items()})
         for name, shape in shapes.items()
     }
     return Answer(table, taken, tuple(noises or ()))
@@ -146,13 +172,12 @@ def _arrange(select: exp.Select, leaf: Leaf, rows: int) -> Values:
     return positions if count is None else positions.slice(0, count)
 
 
-def _dual(node: exp.Expr, leaves: Mapping[str, Dual], keys: Mapping[str, pa.Array], rows: int) -> Dual:
+def _check_names(node: exp.Expr, leaves: Mapping[str, Dual], keys: Mapping[str, pa.Array]) -> None:
     for column in node.find_all(exp.Column):
-        if column.name in keys and column.name not in leaves:
+        if column.name in keys and column.name not in leaves and not column.find_ancestor(exp.If):
             raise QueryError(f"{column.name} is not a number, so {node.sql()} cannot be computed")
-        if column.name not in leaves:
+        if column.name not in keys:
             _ungrouped(column)
-    return evaluate(node, leaves, rows)
 
 
 def _ungrouped(column: exp.Column) -> Values:
@@ -161,45 +186,16 @@ def _ungrouped(column: exp.Column) -> Values:
     )
 
 
-def _read(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Dual:
-    count = None if aggregate.count is None else np.array(sums[aggregate.count], dtype=np.float64)
-    if aggregate.total is None:
-        assert aggregate.count is not None
-        assert count is not None
-        return Dual(count, {aggregate.count: np.ones_like(count)})
-    step, center = float(aggregate.step), aggregate.center
-    total = np.array(sums[aggregate.total], dtype=np.float64)
-    if count is None or aggregate.count is None:
-        return Dual(step * total, {aggregate.total: np.full_like(total, step)})
-    if aggregate.kind == "SUM":
-        exact = [t + center * c for t, c in zip(sums[aggregate.total], sums[aggregate.count], strict=True)]
-        slopes = {aggregate.total: np.full_like(total, step), aggregate.count: np.full_like(total, step * center)}
-        return Dual(step * np.array(exact, dtype=np.float64), slopes)
-    assert aggregate.bounds is not None
-    lower, upper = float(aggregate.bounds.lower), float(aggregate.bounds.upper)
-    rows = np.maximum(count, 1.0)
-    mean = np.clip(step * (total / rows + center), lower, upper)
-    slopes = {aggregate.total: step / rows, aggregate.count: (step * center - mean) / rows}
-    return Dual(mean, slopes, linear=False, cap=upper - lower)
+def _leaf(aggregate: Aggregate, sums: Sequence[Sequence[int]], groups: Sequence[Group]) -> Dual:
+    if aggregate.quantile is None:
+        return read(aggregate, sums)
+    histogram, place = aggregate.quantile
+    values = np.array([group.quantiles[histogram][place] for group in groups], dtype=np.float64)
+    return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
 
 
-def _whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> Values | None:
-    """COUNT, and SUM of whole numbers, as exact integers that stop at the ends of 64 bits."""
-    if not aggregate.whole:
-        return None
-    if aggregate.total is None:
-        assert aggregate.count is not None
-        values = sums[aggregate.count]
-    else:
-        counts = [0] * len(sums[aggregate.total]) if aggregate.count is None else sums[aggregate.count]
-        values = [
-            int(aggregate.step) * (t + aggregate.center * c) for t, c in zip(sums[aggregate.total], counts, strict=True)
-        ]
-    return pa.array([max(-_INT64, min(value, _INT64 - 1)) for value in values], pa.int64())
-
-
-def _key_column(position: int, groups: Sequence[Group], column: Column) -> Values:
+def _key_column(position: int, groups: Sequence[Group], kind: ColumnType) -> Values:
     values = [group.key[position] for group in groups]
-    if column.type == "timestamp":
+    if kind == "timestamp":
         values = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in values]
-    return pa.array(values, _ARROW[column.type])
+    return pa.array(values, _ARROW[kind])

@@ -4,54 +4,80 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from discreet.policy import Column, Key
+from discreet.policy import ColumnType, Key
+from discreet.query._field import Field
 from discreet.query._measures import Measure
+from discreet.query._quantile_measures import Histogram
+from discreet.query._relations import Relation, scans
 
-__all__ = ["BoundedAggregate", "Group", "GroupKey", "complete"]
+__all__ = ["BoundedAggregate", "Cells", "Group", "GroupKey", "complete"]
+
+Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The cells of a histogram that hold rows, in rising order, and how many each of them holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """A column to group by; `values` are its public keys, None if they are private."""
+    """What to group by, under the name that the result knows it by; `values` are its public keys, None if private."""
 
     name: str
-    values: tuple[Key, ...] | None
+    values: tuple[Key | None, ...] | None
+    expression: exp.Expr
+    type: ColumnType
 
 
 @dataclass(frozen=True, slots=True)
 class BoundedAggregate:
-    """Sums of `measures` by `keys`, over the rows of `table` that satisfy `where`, with each unit's part bounded.
+    """Sums of `measures` and `histograms` by `keys`, over rows of `relation` with `where`, with a unit's part bounded.
 
     `unit` names the column of the person, None if every row is another person. Of one unit at most `max_rows` rows
     count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a
     secret salt and that unit's own rows, as a multiset. Rows whose unit is null, or whose key is not among public
-    values, do not count; nor does a row with a null in a column of `used`, the columns that the query names, that the
-    policy says has none. `count_units` asks how many units each group holds.
+    values, do not count; nor does a row of a table with a null in a column of `used`, the columns that the query names,
+    that the policy says has none. `count_units` asks how many units each group holds.
     """
 
-    table: str
+    relation: Relation
     unit: str | None
     max_rows: int
     max_groups: int | None
     where: exp.Expr | None
     keys: tuple[GroupKey, ...]
     measures: tuple[Measure, ...]
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Field]
     used: frozenset[str]
     count_units: bool
+    histograms: tuple[Histogram, ...] = ()
+
+    @property
+    def groups_per_unit(self) -> int:
+        """The most groups that one unit contributes to."""
+        return self.max_rows if self.max_groups is None else self.max_groups
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that are read."""
+        return tuple(dict.fromkeys(scan.table for scan in scans(self.relation)))
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group before noise: private. `units` is 0 where they were not counted."""
+    """One group. Before noise it is private, with `cells`, which are empty where no row has an argument.
+
+    After noise it has `quantiles` instead, those of each histogram. `units` is 0 where they were not counted.
+    """
 
     key: tuple[Key | None, ...]
     units: int
     sums: tuple[int, ...]
+    cells: tuple[Cells, ...] = field(default=(), compare=False)
+    quantiles: tuple[tuple[float, ...], ...] = ()
 
 
 def complete(groups: Iterable[Group], request: BoundedAggregate) -> list[Group]:

@@ -71,6 +71,7 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
 
 def _free_name(item: exp.Expr, taken: set[str]) -> str:
     base = item.name if isinstance(item, exp.Column) else type(item).__name__.lower()
+    base = "quantile" if isinstance(item, exp.PercentileCont) else base
     name, n = base, 1
     while name in taken:
         n += 1

@@ -41,6 +41,8 @@ def linear_half_width(coefficients: Sequence[float], noises: Sequence[NoiseMecha
     if len(terms) == 1:
         return terms[0][0] * terms[0][1].error(level)
     spread = float(np.sqrt(sum((c * noise.std) ** 2 for c, noise in terms)))
+    if spread == 0:  # noise that is 0 but for a probability below the smallest double
+        return 0.0
     reach = spread * max(8.0, 2 * np.log(4 / (1 - level)))
     step = 2 * reach / _GRID
     edges = (np.arange(_GRID + 1) - _GRID / 2 - 0.5) * step

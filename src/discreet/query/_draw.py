@@ -13,11 +13,18 @@ __all__ = ["draw"]
 def draw(groups: Sequence[Group], bounded: BoundedAggregate, noise: Noise) -> list[Group]:
     """Noisy groups in the order in which they are released: every public key, or the private keys that are discovered.
 
-    Absent public keys are sums of nothing and get noise like the rest. Costs what `noise` says.
+    Absent public keys are sums and quantiles of nothing and get noise like the rest. Costs what `noise` says.
     """
     exact = complete(groups, bounded)
     if noise.selection is not None:
         kept = noise.selection.release([group.units for group in exact])
         exact = [group for group, keep in zip(exact, kept, strict=True) if keep]
+    drawn = [
+        tuple(noise_of.draw(group.cells[i] if group.cells else None) for i, noise_of in enumerate(noise.quantiles))
+        for group in exact
+    ]
     columns = [mechanism.release([group.sums[i] for group in exact]) for i, mechanism in enumerate(noise.mechanisms)]
-    return [Group(g.key, 0, tuple(int(column[i]) for column in columns)) for i, g in enumerate(exact)]
+    return [
+        Group(group.key, 0, tuple(int(column[i]) for column in columns), quantiles=quantiles)
+        for i, (group, quantiles) in enumerate(zip(exact, drawn, strict=True))
+    ]

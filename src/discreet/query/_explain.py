@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSelection
 from discreet.privacy import in_words
-from discreet.query._measures import Count, Measure
+from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import NoiseMechanism
+from discreet.query._quantile_words import quantile_lines, rank_error
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def explain(plan: Plan, level: float = 0.95) -> str:
         lines.append(f"Key {key.name}: {public}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  {_measure(plan, i, measure)}" for i, measure in enumerate(bounded.measures)]
+    lines += [f"  {told}" for told in quantile_lines(plan)]
     if plan.noise is None:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
@@ -38,12 +40,14 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps):"]
     for name in plan.noisy:
         half = plan.error(name, level)
-        text = 'depends on the data; plan with assume={"rows": n}' if half is None else f"± {half:.4g}"
+        unknown = rank_error(plan, name, level) or _DEPENDS[plan.rows is None]
+        text = unknown if half is None else f"± {half:.4g}"
         lines.append(f"  {name}: {text}")
     lines += ["", f"Cost: {in_words(plan.noise.loss)}."]
     return "\n".join(lines)
 
 
+_DEPENDS = {True: 'depends on the data; plan with assume={"rows": n}', False: "depends on the data"}
 _RELATIONS = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
 
 
@@ -64,15 +68,43 @@ def _discovery(selection: PartitionSelection) -> str:
 
 
 def _measure(plan: Plan, position: int, measure: Measure) -> str:
-    if isinstance(measure, Count):
-        what = "COUNT(*)" if measure.argument is None else f"COUNT({measure.argument.sql()})"
-        unit = ""
-    else:
-        what = f"SUM({measure.argument.sql()})"
-        step = decimal_text(measure.step)
-        low, high = (decimal_text(b * measure.step) for b in (measure.lower, measure.upper))
-        shift = f" less {decimal_text(measure.center * measure.step)}" if measure.center else ""
-        unit = f", each row{shift} in [{low}, {high}] in steps of {step}"
     limits = plan.norms[position]
     noise = "" if plan.noise is None else f", {_noise(plan.noise.mechanisms[position])}"
-    return f"{what}{unit}; L1 sensitivity {limits.l1:,} steps{noise}"
+    steps = "" if isinstance(measure, People | Distinct) else " steps"
+    return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{noise}"
+
+
+def _summed(measure: Measure) -> str:
+    match measure:
+        case People():
+            return "number of people"
+        case Distinct():
+            return f"COUNT(DISTINCT {measure.argument.sql()})"
+        case Count():
+            return "COUNT(*)" if measure.argument is None else f"COUNT({measure.argument.sql()})"
+        case Product():
+            left, right = (_centered(side) for side in (measure.left, measure.right))
+            return f"SUM({left} * {right}){_limits(measure)}"
+        case Sum():
+            return f"SUM({measure.argument.sql()}){_limits(measure)}"
+
+
+def _centered(side: Sum) -> str:
+    return f"({side.argument.sql()} - {decimal_text(side.center * side.step)})" if side.center else side.argument.sql()
+
+
+def _limits(measure: Sum | Product) -> str:
+    step = decimal_text(measure.step)
+    low, high = (decimal_text(b * measure.step) for b in (measure.lower, measure.upper))
+    shift = f" less {decimal_text(measure.center * measure.step)}" if measure.center else ""
+    return f", each row{shift} in [{low}, {high}] in steps of {step}"
+
+
+def _rows(measure: Measure) -> str:
+    """Which rows contribute, beside those that the whole query takes."""
+    conditions: list[str] = []
+    if isinstance(measure, Count | Sum | Product) and measure.beside is not None:
+        conditions.append(f"{measure.beside.sql()} is not null")
+    if measure.when is not None:
+        conditions.append(measure.when.sql())
+    return f", where {' and '.join(conditions)}" if conditions else ""

@@ -1,4 +1,4 @@
-"""Bounds of an arithmetic expression, from the bounds of its columns, by interval arithmetic in exact numbers."""
+"""Bounds of a numeric expression, from the bounds of its columns, by interval arithmetic in exact numbers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.policy import Column
-from discreet.rational import rational
+from discreet.query._field import Field
+from discreet.query._functions_calls import read
+from discreet.query._functions_ranges import LARGEST
+from discreet.query._scalars import Row
 
 __all__ = ["LARGEST", "Interval", "divides_safely", "interval"]
 
-LARGEST = Fraction(10) ** 200
+_DIVISIONS = ("/", "%", "POWER", "LOG")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,72 +28,56 @@ class Interval:
     whole: bool
 
 
-def interval(node: exp.Expr, columns: Mapping[str, Column], table: str) -> Interval:
+def interval(node: exp.Expr, columns: Mapping[str, Field], table: str) -> Interval:
     """The bounds of a numeric expression. Raises `QueryError` if a column has none or a divisor may be zero.
 
-    >>> price = Column(type="int", bounds=(0, 10))
+    A column counts as clamped to its bounds where a number is computed from it, and as it is in conditions (also those
+    of CASE), in texts and in dates. The bounds are exact, or rounded outward; an engine's own rounding errors are not
+    in them, and it clamps its result.
+
+    >>> price = Field(type="int", bounds=(0, 10))
     >>> interval(exp.maybe_parse("1 - 2 * price"), {"price": price}, "t")
     Interval(lower=Fraction(-19, 1), upper=Fraction(1, 1), whole=True)
     """
-    match node:
-        case exp.Paren():
-            return interval(node.this, columns, table)
-        case exp.Literal():
-            value = rational(node.name, "a number in the query")
-            return Interval(value, value, value.denominator == 1)
-        case exp.Column():
-            return _column(node.name, columns[node.name], table)
-        case exp.Neg():
-            inner = interval(node.this, columns, table)
-            return Interval(-inner.upper, -inner.lower, inner.whole)
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-            return _arithmetic(node, interval(node.left, columns, table), interval(node.right, columns, table))
-        case _:
-            raise QueryError(f"{node.sql()} has no bounds; SUM and AVG take arithmetic over bounded columns")
+    row = Row(columns)
+    if row.kind(node) != "number":
+        raise QueryError(f"{node.sql()} has no bounds; SUM and AVG take numbers")
+    found = row.range(node)
+    if not found.finite:
+        raise _unbounded(node.unnest(), row, table)
+    return Interval(Fraction(found.lower), Fraction(found.upper), found.whole)
 
 
-def divides_safely(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
-    """Whether no clamped row makes a divisor of an expression zero.
+def divides_safely(node: exp.Expr, columns: Mapping[str, Field]) -> bool:
+    """Whether no clamped row makes a divisor of an expression zero, not even by rounding.
 
-    >>> divides_safely(exp.maybe_parse("1 / x"), {"x": Column(type="int", bounds=(1, 9))})
+    >>> divides_safely(exp.maybe_parse("1 / x"), {"x": Field(type="int", bounds=(1, 9))})
     True
     """
-    try:
-        for division in node.find_all(exp.Div):
-            interval(division, columns, "")
-    except QueryError:
-        return False
-    return True
+    row = Row(columns, present=True)
+    return not any(row.nullable(division) for division in node.find_all(exp.Div, exp.Mod))
 
 
-def _column(name: str, column: Column, table: str) -> Interval:
-    if column.bounds is None:
-        raise QueryError(
-            f"{name} has no bounds, so a sum over it could reveal anyone; "
-            f"add bounds = [lower, upper] under [tables.{table}.columns.{name}] in the policy"
+def _unbounded(node: exp.Expr, row: Row, table: str) -> QueryError:
+    """Why an expression has no bounds: the innermost part of it that has none."""
+    if isinstance(node, exp.Column):
+        return QueryError(
+            f"{node.name} has no bounds, so a sum over it could reveal anyone; "
+            f"add bounds = [lower, upper] under [tables.{table}.columns.{node.name}] in the policy"
         )
-    lower, upper = column.bounds
-    return Interval(lower, upper, column.type == "int")
+    call = read(node)
+    for argument in () if call is None else call.args:
+        if row.kind(argument) == "number" and not row.range(argument).finite:
+            return _unbounded(argument.unnest(), row, table)
+    if call is not None and call.name in _DIVISIONS and _touches_zero(call.args[call.name == "/"], row):
+        which = call.args[1 if call.name == "/" else 0].sql()
+        return QueryError(
+            f"{which} may be zero, so {node.sql()} has no bounds; divide by something whose bounds exclude zero"
+        )
+    if call is not None and call.args and all(row.kind(a) != "number" for a in call.args):
+        return QueryError(f"{node.sql()} has no bounds; write GREATEST(LEAST({node.sql()}, upper), lower)")
+    return QueryError(f"the bounds of {node.sql()} are too wide to be useful")
 
 
-def _arithmetic(node: exp.Binary, left: Interval, right: Interval) -> Interval:
-    whole = left.whole and right.whole
-    match node:
-        case exp.Add():
-            lower, upper = left.lower + right.lower, left.upper + right.upper
-        case exp.Sub():
-            lower, upper = left.lower - right.upper, left.upper - right.lower
-        case exp.Mul():
-            corners = [a * b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
-            lower, upper = min(corners), max(corners)
-        case _:
-            if right.lower <= 0 <= right.upper:
-                raise QueryError(
-                    f"{node.right.sql()} may be zero, so {node.sql()} has no bounds; "
-                    "divide by something whose bounds exclude zero"
-                )
-            corners = [a / b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
-            lower, upper, whole = min(corners), max(corners), False
-    if max(abs(lower), abs(upper)) > LARGEST:
-        raise QueryError(f"the bounds of {node.sql()} are too wide to be useful")
-    return Interval(lower, upper, whole)
+def _touches_zero(node: exp.Expr, row: Row) -> bool:
+    return row.range(node).lower <= 0 <= row.range(node).upper

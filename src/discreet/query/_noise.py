@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.errors import LedgerError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import Loss
+from discreet.query._quantile_noise import QuantileNoise
 
 __all__ = ["Noise", "NoiseMechanism", "noise_from_json", "noise_to_json"]
 
@@ -17,11 +18,12 @@ NoiseMechanism = DiscreteLaplace | DiscreteGaussian | Gaussian
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """One mechanism for each measure, the discovery of private keys if there are any, and what all of it costs."""
+    """One mechanism for each measure and each histogram, the discovery of private keys if any, and what all costs."""
 
     mechanisms: tuple[NoiseMechanism, ...]
     selection: PartitionSelection | None
     loss: Loss
+    quantiles: tuple[QuantileNoise, ...] = ()
 
 
 def noise_to_json(mechanism: NoiseMechanism) -> dict[str, str]:

@@ -14,9 +14,9 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
-from discreet.query._answer import Answer, answer
+from discreet.query._aggregates import Aggregate
+from discreet.query._answer import QUANTILE, Answer, answer
 from discreet.query._bounded import BoundedAggregate, Group
-from discreet.query._measures import Aggregate
 from discreet.query._noise import Noise, NoiseMechanism
 from discreet.sensitivity import Norms
 
@@ -78,7 +78,8 @@ class Plan:
 
         Under ``assume={"rows": n}`` an average is taken to rest on n rows, spread evenly over the public groups, and
         to lie at the edge of its bounds; its half-width is approximate. Where a public key is a factor of the answer,
-        the half-width is that of the widest key. Raises `ParameterError` without a spend.
+        the half-width is that of the widest key. None for what hangs on a quantile: `explain` has its error
+        in rank. Raises `ParameterError` without a spend.
         """
         if self.noise is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
@@ -87,10 +88,13 @@ class Plan:
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = answer(alone, self.bounded, self.aggregates, groups, self.noise.mechanisms)
         shape = result.shape(column)
+        if QUANTILE in shape.slopes:
+            return None
         private = {key.name for key in self.bounded.keys if key.values is None}
         if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
-        return float(np.nanmax(result.error(column, level)))
+        halves = result.error(column, level)
+        return None if np.isnan(halves).all() else float(np.nanmax(halves))
 
     def finish(self, noisy: Sequence[Group]) -> Answer:
         """The answer to the query from groups that have had their noise: post-processing."""
@@ -112,6 +116,11 @@ class Plan:
             message = message.replace(f":a{i}", self.aggregates[i].sql)
         return message
 
+    @property
+    def rows_per_group(self) -> int | None:
+        """The public number of rows that was assumed, spread evenly over the public groups; None if none was."""
+        return None if self.rows is None else self._rows_per_group()
+
     def _rows_per_group(self) -> int:
         size = 1
         for key in self.bounded.keys:
@@ -128,7 +137,9 @@ class Plan:
 
     def _imagined(self, rows: int) -> Group:
         key = tuple(None if key.values is None else key.values[0] for key in self.bounded.keys)
-        return Group(key, 0, tuple(rows * measure.upper for measure in self.bounded.measures))
+        sums = tuple(rows * measure.upper for measure in self.bounded.measures)
+        tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in self.bounded.histograms)
+        return Group(key, 0, sums, quantiles=tops)
 
 
 def assume_rows(assume: Mapping[str, int] | None) -> int | None:

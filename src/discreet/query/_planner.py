@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.errors import ParameterError, QueryError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
-from discreet.policy import Policy, Table
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
+from discreet.errors import QueryError
+from discreet.policy import Policy
+from discreet.privacy import Loss
+from discreet.query._binder import Binder
 from discreet.query._bounded import BoundedAggregate, GroupKey
+from discreet.query._calibrate import calibrate
 from discreet.query._canonical import canonicalize, name_outputs
-from discreet.query._measures import Measure, lift_aggregates
-from discreet.query._names import resolve_names, table_name
-from discreet.query._noise import Noise
-from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
+from discreet.query._clauses import check_block
+from discreet.query._columns import Columns
+from discreet.query._domains import key_type
+from discreet.query._fields import field_of
+from discreet.query._keys import grouped_by_all, keys_by_name
+from discreet.query._lift import lift_aggregates
+from discreet.query._names import resolve_names
+from discreet.query._norms import measure_norms
+from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse
 from discreet.query._plan import Plan
+from discreet.query._quantile_spelling import spell_quantiles
 from discreet.query._references import expand_references
+from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
-from discreet.sensitivity import Norms, bounded_sum
+from discreet.query._scope import Scope
+from discreet.query._written import with_source
 
 __all__ = ["PASSES", "make_plan"]
 
-Pass = Callable[[exp.Select, Policy], exp.Select]
+Pass = Callable[[exp.Select, Scope], exp.Select]
 
 PASSES: tuple[Pass, ...] = (
     resolve_names,
     lambda select, _: expand_references(select),
+    lambda select, _: spell_quantiles(select),
     lambda select, _: canonicalize(select),
     lambda select, _: name_outputs(select),
 )
@@ -48,100 +57,68 @@ def make_plan(text: str, policy: Policy, spend: Loss | None = None) -> Plan:
 
 
 def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
+    check_block(select, nested=False)
+    if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
+        raise QueryError(f"* is no aggregate: rows about people are never released. {SUPPORTED}")
+    binder = Binder(policy)
+    bound, scope = binder.read(select)
+    if bound.owner == "nobody":
+        raise QueryError("the query reads public tables alone, which need no privacy: read them directly")
     for step in PASSES:
-        select = step(select, policy)
-    name = table_name(select, policy)
-    table = policy.tables[name]
-    keys = _keys(select, table)
+        select = step(select, scope)
+    select = grouped_by_all(select)
+    columns = binder.columns
+    _check_people(select, columns)
+    keys = _keys(select, columns)
     where = select.args.get("where")
     if where is not None:
-        check_predicate(where.this, table.columns)
-    canonical = select.sql()
-    lifted, measures, aggregates = lift_aggregates(select, table.columns, name)
+        check_predicate(where.this, columns.fields)
+    used = frozenset(column.name for column in select.find_all(exp.Column)) | frozenset(named(bound.relation))
+    canonical = with_source(select, bound.relation, used).sql()
+    table = columns.table_of(select)
+    lifted, measures, histograms, aggregates = lift_aggregates(select, columns.fields, table, columns.people)
     private = any(key.values is None for key in keys)
     if not aggregates and not private:
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
-    unit = policy.unit(name)
+    unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
     bounded = BoundedAggregate(
-        table=name,
+        relation=bound.relation,
         unit=unit.name,
-        max_rows=table.rows_per_unit,
-        max_groups=table.groups_per_unit if keys and table.groups_per_unit < table.rows_per_unit else None,
+        max_rows=bound.rows,
+        max_groups=bound.groups if keys and bound.groups < bound.rows else None,
         where=None if where is None else where.this,
         keys=keys,
         measures=measures,
-        columns=table.columns,
-        used=frozenset(column.name for column in select.find_all(exp.Column)),
+        columns=columns.fields,
+        used=used,
         count_units=private,
+        histograms=histograms,
     )
-    norms = tuple(_norms(measure, bounded, unit) for measure in measures)
-    noise = None if spend is None else _calibrate(spend, bounded, norms, unit, table)
-    plan = Plan(canonical, lifted, bounded, aggregates, unit, spend, norms, noise)
+    norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
+    noise = None if spend is None else calibrate(spend, bounded, norms, unit)
+    plan = Plan(canonical, keys_by_name(lifted, keys), bounded, aggregates, unit, spend, norms, noise)
     plan.check_result()
     check_understood(select)
     return plan
 
 
-def _keys(select: exp.Select, table: Table) -> tuple[GroupKey, ...]:
+def _check_people(select: exp.Select, columns: Columns) -> None:
+    for name in ("where", "group", "having", "order"):
+        if (clause := select.args.get(name)) is not None:
+            columns.check(clause)
+    for item in select.expressions:
+        columns.check(item)
+
+
+def _keys(select: exp.Select, columns: Columns) -> tuple[GroupKey, ...]:
     group = select.args.get("group")
-    keys: list[GroupKey] = []
+    keys: dict[str, GroupKey] = {}
     for node in [] if group is None else group.expressions:
-        if not isinstance(node, exp.Column):
-            raise refuse(f"GROUP BY {node.sql()}, which is not a column,")
-        column = table.columns[node.name]
-        if column.type in ("float", "decimal"):
-            raise QueryError(f"{node.name} is a {column.type} column, which has no groups; declare it int or string")
-        key = GroupKey(node.name, column.keys)
-        if key not in keys:
-            keys.append(key)
-    return tuple(keys)
-
-
-_KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian]] = {
-    "rho": DiscreteGaussian,
-    "mu": Gaussian,
-}
-"""The noise of each currency; discrete Laplace for both in ε."""
-
-
-def _norms(measure: Measure, bounded: BoundedAggregate, unit: Unit) -> Norms:
-    """How far one unit can move a measure, over all its groups together."""
-    return bounded_sum(
-        measure.lower, measure.upper, rows=bounded.max_rows, relation=unit.relation, grouped=bool(bounded.keys)
-    )
-
-
-def _calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Unit, table: Table) -> Noise:
-    """Split the spend evenly over the measures and, if keys are private, their discovery."""
-    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
-    shares = len(bounded.measures) + bounded.count_units
-    name, allowed = budget_of(spend)
-    main, delta = (*allowed, Fraction(0))[:2]
-    if main <= 0:
-        raise ParameterError("spend must be greater than 0")
-    share, kind = main / shares, _KINDS.get(name, DiscreteLaplace)
-    each = _priced(name, share, Fraction(0))
-    mechanisms = tuple(kind.calibrate(each, limits if limits.l1 else Norms(1, 1)) for limits in norms)
-    selection = None
-    if bounded.count_units:
-        if delta == 0:
-            private = ", ".join(key.name for key in bounded.keys if key.values is None)
-            raise ParameterError(
-                f"{private} has private keys, whose discovery needs a delta: spend dp.approx(epsilon, delta) or "
-                "dp.rho(rho, delta), or list the keys in the policy if they are public"
-            )
-        touched = table.groups_per_unit * (2 if unit.relation == "substitute" else 1)
-        selection = PartitionSelection.calibrate(_priced(name, share, delta), keys=touched)
-    # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
-    return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)))
-
-
-def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:
-    match name:
-        case "rho":
-            return Rho(main, delta)
-        case "mu":
-            return Mu(main, delta)
-        case _:
-            return Approx(main, delta) if delta else Pure(main)
+        inner = node.unnest()
+        if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
+            raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
+        about = field_of(inner, columns)
+        key_type(inner, columns.fields)
+        name = inner.name if isinstance(inner, exp.Column) else inner.sql()
+        keys.setdefault(name, GroupKey(name, about.keys, inner, about.type))
+    return tuple(keys.values())

@@ -6,6 +6,7 @@ import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,9 @@ class Release:
         """Half-widths of the noise, aligned with the rows: value ± half-width covers with probability `level`.
 
         Counts, sums and what is linear in them are answered from the noise's own distribution; ratios such as AVG are
-        approximate (see `approximate`). Bias from clamping to the bounds and from the caps is not included.
+        approximate (see `approximate`). What hangs on a quantile has NaN: its error in its own unit depends on the
+        data; `Plan.explain` and the certificate have that of its rank. Bias from clamping to the bounds and from the
+        caps is not included.
 
         Raises `ParameterError` for a column without noise or a level outside (0, 1).
         """
@@ -81,7 +84,7 @@ class Release:
         stored = [*table.columns, *(pa.array(s) for *_, s in slopes)]
         about = {
             "columns": table.column_names,
-            "shapes": {n: {"linear": s.linear, "cap": s.cap} for n, s in self.answer.shapes.items()},
+            "shapes": {n: {"linear": s.linear, "cap": s.cap, "slack": s.slack} for n, s in self.answer.shapes.items()},
             "slopes": [[name, i] for name, i, _ in slopes],
             "noises": [noise_to_json(noise) for noise in self.answer.noises],
             "loss": to_json(self.loss),
@@ -105,7 +108,9 @@ class Release:
             slopes: dict[str, dict[int, Floats]] = {name: {} for name in about["shapes"]}
             for (name, i), column in zip(about["slopes"], stored.columns[len(names) :], strict=True):
                 slopes[name][i] = np.asarray(column, dtype=np.float64)
-            shapes = {n: ErrorShape(slopes[n], s["linear"], s["cap"]) for n, s in about["shapes"].items()}
+            shapes = {
+                n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0)) for n, s in about["shapes"].items()
+            }
             noises = tuple(noise_from_json(noise) for noise in about["noises"])
             return cls(Answer(table, shapes, noises), from_json(about["loss"]), about["certificate"])
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
@@ -151,5 +156,7 @@ def _with_error(value: float | None, half: float, tilde: str) -> str:
         return "NULL"
     if isinstance(value, int):
         return f"{value:,} ± {tilde}{half:,.0f}"
+    if isnan(half):  # a quantile: its error in this unit depends on the data
+        return f"{value:,.6g}"
     digits = 0 if half >= 100 else 2 if half >= 0.1 else 4
     return f"{value:,.{digits}f} ± {tilde}{half:,.{digits}f}"

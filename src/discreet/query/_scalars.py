@@ -1,25 +1,38 @@
 """Row-level expressions: which are allowed, and of what kind they are.
 
 Everything allowed is total: no row can make the engine raise. Arithmetic is on doubles, where overflow is an
-infinity, not an error; comparisons are between values of one kind.
+infinity, not an error; comparisons are between values of one kind. `FUNCTIONS` lists what there is.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from math import inf, isinf
+from typing import Any
 
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.policy import Column
+from discreet.query._field import Field
+from discreet.query._functions import exact_branches, find, refusal
+from discreet.query._functions_calls import Call, read
+from discreet.query._functions_entry import Function, Kind
+from discreet.query._functions_ranges import ANYTHING, NOTHING, Range, span
 from discreet.query._parse import refuse
 from discreet.rational import rational
 
-__all__ = ["Kind", "check_predicate", "check_scalar", "literal_value"]
-
-Kind = Literal["number", "string", "bool", "date", "timestamp"]
+__all__ = [
+    "Kind",
+    "Row",
+    "check_predicate",
+    "check_scalar",
+    "exact_integer",
+    "is_moment",
+    "literal_value",
+    "nullable",
+]
 
 _KINDS: dict[str, Kind] = {
     "bool": "bool",
@@ -30,69 +43,50 @@ _KINDS: dict[str, Kind] = {
     "date": "date",
     "timestamp": "timestamp",
 }
-_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div)
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _DATES = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMPNTZ": "timestamp"}
+_INT64 = 2**63
 
 
-def check_predicate(tree: exp.Expr, columns: Mapping[str, Column]) -> None:
+def check_predicate(tree: exp.Expr, columns: Mapping[str, Field]) -> None:
     """Raise `QueryError` unless the expression is a condition on one row.
 
     A string compared with a date or a timestamp is read as one, in place.
 
     >>> check_predicate(exp.maybe_parse("age >= 18 AND sex IS NOT NULL"),
-    ...                 {"age": Column(type="int"), "sex": Column(type="string")})
+    ...                 {"age": Field(type="int"), "sex": Field(type="string")})
     """
     kind = check_scalar(tree, columns)
     if kind != "bool":
         raise QueryError(f"WHERE needs a condition, but {tree.sql()} is a {kind}")
 
 
-def check_scalar(node: exp.Expr, columns: Mapping[str, Column]) -> Kind:
-    """The kind of an expression over the columns of one row; raises `QueryError` if it is not supported."""
-    match node:
-        case exp.Paren():
-            return check_scalar(node.this, columns)
-        case exp.Column():
-            return _column_kind(node, columns)
-        case exp.Boolean():
-            return "bool"
-        case exp.Literal():
-            if not node.is_string:
-                literal_value(node)
-            return "string" if node.is_string else "number"
-        case exp.Cast():
-            return _check_date_literal(node)
-        case exp.Neg():
-            _require(node.this, "number", columns)
-            return "number"
-        case exp.Not():
-            _require(node.this, "bool", columns)
-            return "bool"
-        case exp.And() | exp.Or():
-            _require(node.left, "bool", columns)
-            _require(node.right, "bool", columns)
-            return "bool"
-        case exp.Is() if isinstance(node.expression, exp.Null):
-            check_scalar(node.this, columns)
-            return "bool"
-        case exp.Like() if isinstance(node.expression, exp.Literal) and node.expression.is_string:
-            _require(node.this, "string", columns)
-            return "bool"
-        case exp.In() if node.expressions and not node.args.get("query") and not node.args.get("unnest"):
-            for item in list(node.expressions):
-                if isinstance(item, exp.Column):
-                    raise refuse("IN with anything but constants")
-                _check_same(node.this, item, columns)
-            return "bool"
-        case _:
-            return _check_binary(node, columns)
+def check_scalar(node: exp.Expr, columns: Mapping[str, Field]) -> Kind:
+    """The kind of an expression over the columns of one row; raises `QueryError` if it is not supported.
+
+    Call it once before anything else reads the expression: text beside a date becomes a date in place, and
+    ``CASE x WHEN 1`` becomes ``CASE WHEN x = 1``.
+
+    >>> check_scalar(exp.maybe_parse("YEAR(seen) % 10"), {"seen": Field(type="date")})
+    'number'
+    """
+    return Row(columns).kind(node)
 
 
-def _column_kind(node: exp.Column, columns: Mapping[str, Column]) -> Kind:
-    if isinstance(node.this, exp.Star):
-        raise refuse(f"{node.sql()} in a row-level expression")
-    return _KINDS[columns[node.name].type]
+def nullable(node: exp.Expr, columns: Mapping[str, Field]) -> bool:
+    """Whether a row in which every column that is not nullable is present can make an expression null.
+
+    Numeric columns count as clamped to their bounds where their value is used, as in a sum.
+
+    >>> age = {"age": Field(type="int", bounds=(1, 99), nullable=False)}
+    >>> nullable(exp.maybe_parse("LN(age)"), age), nullable(exp.maybe_parse("CASE WHEN age > 9 THEN 1 END"), age)
+    (False, True)
+    """
+    return Row(columns).nullable(node)
+
+
+def exact_integer(node: exp.Expr, columns: Mapping[str, Field]) -> bool:
+    """Whether an expression is a 64-bit integer, which an engine computes and compares exactly."""
+    return Row(columns).exact(node)
 
 
 def literal_value(node: exp.Literal) -> float:
@@ -104,36 +98,190 @@ def literal_value(node: exp.Literal) -> float:
     return value
 
 
-def _check_binary(node: exp.Expr, columns: Mapping[str, Column]) -> Kind:
-    if isinstance(node, _ARITHMETIC):
-        _require(node.left, "number", columns)
-        _require(node.right, "number", columns)
-        return "number"
-    if isinstance(node, _COMPARISONS):
-        _check_same(node.left, node.right, columns)
-        return "bool"
-    if isinstance(node, exp.AggFunc):
-        raise QueryError(f"{node.sql()} is an aggregate, which cannot stand here")
-    raise refuse(f"{node.sql()} in a row-level expression")
+def is_moment(node: exp.Expr) -> bool:
+    """Whether a node is a constant date or timestamp."""
+    return (
+        isinstance(node, exp.Cast)
+        and not isinstance(node, exp.TryCast)
+        and node.to.sql() in _DATES
+        and isinstance(node.this, exp.Literal)
+        and node.this.is_string
+    )
 
 
-def _check_same(left: exp.Expr, right: exp.Expr, columns: Mapping[str, Column]) -> None:
-    kinds = check_scalar(left, columns), check_scalar(right, columns)
-    for side, kind, other in ((left, kinds[0], kinds[1]), (right, kinds[1], kinds[0])):
-        if other in ("date", "timestamp") and kind == "string" and isinstance(side, exp.Literal):
-            cast = exp.cast(side.copy(), other.upper())
-            _check_date_literal(cast)
-            side.replace(cast)
-            return
-    if kinds[0] != kinds[1] and set(kinds) != {"date", "timestamp"}:
-        raise QueryError(f"{left.sql()} is a {kinds[0]} and {right.sql()} a {kinds[1]}; they cannot be compared")
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The columns of one row, and what is known of expressions over them; answers are remembered by node.
+
+    `clamped` says that numeric columns stand for their values clamped to their bounds, where a number is computed
+    from them. Conditions, texts and dates see the raw values always. `present` says that no column is null.
+    """
+
+    columns: Mapping[str, Field]
+    clamped: bool = True
+    present: bool = False
+    known: dict[tuple[str, bool, int], tuple[exp.Expr, Any]] = field(
+        default_factory=dict[tuple[str, bool, int], tuple[exp.Expr, Any]]
+    )
+
+    def kind(self, node: exp.Expr) -> Kind:
+        """See `check_scalar`."""
+        return self._remember("kind", node)
+
+    def range(self, node: exp.Expr) -> Range:
+        """The numbers that an expression can be; infinite where a column has no bounds."""
+        return self._remember("range", node)
+
+    def nullable(self, node: exp.Expr) -> bool:
+        """See `nullable`."""
+        return self._remember("nullable", node)
+
+    def scale(self, node: exp.Expr) -> float:
+        """The largest magnitude met while a number is computed."""
+        return self._remember("scale", node)
+
+    def exact(self, node: exp.Expr) -> bool:
+        """See `exact_integer`."""
+        return self._remember("exact", node)
+
+    def agree(self, nodes: tuple[exp.Expr, ...]) -> Kind:
+        """The one kind of several expressions; text beside a date or a timestamp is read as one, in place."""
+        kinds: list[Kind] = [self.kind(node) for node in nodes]
+        moments: list[Kind] = [kind for kind in kinds if kind in ("date", "timestamp")]
+        for i, node in enumerate(nodes):
+            side = node.unnest()
+            if moments and kinds[i] == "string" and isinstance(side, exp.Literal):
+                cast = exp.cast(side.copy(), moments[0].upper())
+                _check_date_literal(cast)
+                side.replace(cast)
+                kinds[i] = moments[0]
+                self.known.clear()
+        found: dict[Kind, exp.Expr] = {}
+        for kind, node in zip(kinds, nodes, strict=True):
+            if kind != "null":
+                found.setdefault(kind, node)
+        if set(found) == {"date", "timestamp"}:
+            return "timestamp"
+        if len(found) > 1:
+            left, right = (f"{node.sql()} is a {kind}" for kind, node in list(found.items())[:2])
+            raise QueryError(f"{left} and {right}; they cannot be compared or mixed")
+        return next(iter(found)) if found else "null"
+
+    def call(self, node: exp.Expr) -> tuple[Function, Call]:
+        """The entry for a node; raises `QueryError` if there is none."""
+        found = find(node)
+        if found is None:
+            raise refusal(node)
+        return found
+
+    def _remember(self, what: str, node: exp.Expr) -> Any:
+        node = node.unnest()
+        if what != "kind" and self.clamped and self.kind(node) != "number":
+            return getattr(replace(self, clamped=False), what)(node)
+        key = (what, self.clamped, id(node))
+        if key not in self.known:
+            answer = getattr(self, f"_{what}")(node)
+            self.known[key] = (node, answer)
+        return self.known[key][1]
+
+    def _kind(self, node: exp.Expr) -> Kind:
+        match node:
+            case exp.Column():
+                if isinstance(node.this, exp.Star):
+                    raise refuse(f"{node.sql()} in a row-level expression")
+                return _KINDS[self.columns[node.name].type]
+            case exp.Boolean():
+                return "bool"
+            case exp.Null():
+                return "null"
+            case exp.Literal():
+                if not node.is_string:
+                    literal_value(node)
+                return "string" if node.is_string else "number"
+            case exp.Cast() if is_moment(node):
+                return _check_date_literal(node)
+            case exp.AggFunc():
+                raise QueryError(f"{node.sql()} is an aggregate, which cannot stand here")
+            case exp.Case() if node.this is not None:
+                _search(node)
+                return self._kind(node)
+            case _:
+                entry, call = self.call(node)
+                return entry.kind(call, self)
+
+    def _range(self, node: exp.Expr) -> Range:
+        match node:
+            case exp.Column():
+                column = self.columns[node.name]
+                if self.clamped and column.bounds is not None:
+                    return Range(*column.bounds, whole=column.type == "int")
+                if column.type == "int" and not self.clamped:
+                    return span(-_INT64, _INT64)
+                return Range(-inf, inf, whole=column.type == "int")
+            case exp.Literal() if not node.is_string:
+                value = rational(node.name, "a number in the query")
+                return Range(value, value, value.denominator == 1)
+            case exp.Null():
+                return NOTHING
+            case _:
+                found = find(node)
+                if found is None or found[0].span is None:
+                    return ANYTHING
+                return found[0].span(found[1], self)
+
+    def _nullable(self, node: exp.Expr) -> bool:
+        match node:
+            case exp.Column():
+                return self.columns[node.name].nullable and not self.present
+            case exp.Null():
+                return True
+            case exp.Literal() | exp.Boolean():
+                return False
+            case _ if is_moment(node):
+                return False
+            case _:
+                entry, call = self.call(node)
+                if entry.null is not None:
+                    return entry.null(call, self)
+                return any(self.nullable(argument) for argument in call.args)
+
+    def _scale(self, node: exp.Expr) -> float:
+        largest = self.range(node).largest
+        found = [inf if isinf(largest) else float(largest)]
+        call = read(node)
+        if call is not None:
+            found += [self.scale(argument) for argument in call.args if self.kind(argument) == "number"]
+        return max(found)
+
+    def _exact(self, node: exp.Expr) -> bool:
+        match node:
+            case exp.Column():
+                return self.columns[node.name].type == "int"
+            case exp.Neg():
+                literal = node.this.unnest()
+                return isinstance(literal, exp.Literal) and self._exact(literal)
+            case exp.Literal():
+                return not node.is_string and node.name.isdecimal() and node.name.isascii() and int(node.name) < _INT64
+            case _:
+                found = find(node)
+                branches = None if found is None else exact_branches(*found)
+                if branches is None or self.kind(node) != "number":
+                    return False
+                return all(map(self.exact, branches)) and (not found or found[0].exact != "branches" or branches != ())
+
+
+def _search(node: exp.Case) -> None:
+    """CASE x WHEN 1 as CASE WHEN x = 1, in place."""
+    call = read(node)
+    assert call is not None
+    for branch, condition in zip(node.args["ifs"], call.args[::2], strict=False):
+        branch.set("this", condition)
+    node.set("this", None)
 
 
 def _check_date_literal(node: exp.Cast) -> Kind:
     """Check a date or a timestamp, and write it in place as every engine reads it."""
-    kind = _DATES.get(node.to.sql())
-    if kind is None or not isinstance(node.this, exp.Literal) or not node.this.is_string:
-        raise refuse(f"{node.sql()} (CAST)")
+    kind = _DATES[node.to.sql()]
     try:
         moment = (dt.date if kind == "date" else dt.datetime).fromisoformat(node.this.name)
     except ValueError:
@@ -144,9 +292,3 @@ def _check_date_literal(node: exp.Cast) -> Kind:
     node.this.replace(exp.Literal.string(str(moment)))
     node.set("to", exp.DataType.build(kind.upper()))
     return "date" if kind == "date" else "timestamp"
-
-
-def _require(node: exp.Expr, kind: Kind, columns: Mapping[str, Column]) -> None:
-    found = check_scalar(node, columns)
-    if found != kind:
-        raise QueryError(f"{node.sql()} is a {found}, where a {kind} is needed")

@@ -11,14 +11,16 @@ import pyarrow as pa
 
 from discreet.engines.duckdb import _bounding as bounding
 from discreet.engines.duckdb import _engine as engine
+from discreet.engines.duckdb import _parts as parts
+from discreet.engines.duckdb import _rendering as rendering
 from discreet.privacy import approx
 from mutants._databases import hidden, sql_mutant
 
 __all__ = ["MUTANTS"]
 
 _bounded_sql = bounding.bounded_sql
-_clean, _contribution, _few = bounding.clean, bounding.contribution, bounding._few
-_flagged, _rows, _source, _sums = bounding._flagged, bounding._rows, bounding._source, bounding._sums
+_clean, _contribution, _few = rendering.clean, parts.contribution, bounding._few
+_flagged, _rows, _rows_sql, _sum_sql = bounding._flagged, bounding._rows, engine.rows_sql, bounding.sum_sql
 _content = bounding._Names.content.fget
 
 _SUM, _COUNT = "SELECT SUM(x) AS s FROM t", "SELECT COUNT(*) AS n FROM t"
@@ -46,12 +48,17 @@ def _in_text(real: Callable[..., Any], *changes: tuple[str, str]) -> Callable[..
     return changed
 
 
+def _even(limit: int) -> str:
+    """What is less than the limit where a rank is kept."""
+    return bounding._even(limit).removesuffix(f" < {limit}")
+
+
 _BY_PLACE = (
-    (bounding, "_source", _in_text(_source, ("SELECT ", "SELECT row_number() OVER () AS spot, "))),
+    (engine, "rows_sql", lambda *args: f"SELECT row_number() OVER () AS spot, * FROM ({_rows_sql(*args)})"),
     (bounding, "_rows", _in_text(_rows, ("SELECT ", "SELECT spot, "))),
     (bounding._Names, "content", property(lambda self: ["spot", *_content(self)])),
-    (bounding, "_content_order", lambda request, names, salt: "spot % 2, spot"),
-    (bounding, "_flagged", _in_text(_flagged, ("(place + n - start) % n", "place"))),
+    (bounding, "_place", lambda content: "row_number() OVER (PARTITION BY u ORDER BY spot % 2, spot) - 1"),
+    (bounding, "_flagged", _in_text(_flagged, (_even(1), "place"))),
 )
 
 _PAIRED = [{"u": 10 + i, "x": x} for i in range(3) for x in (0, 10)]
@@ -78,7 +85,7 @@ MUTANTS = (
         (
             bounding,
             "_flagged",
-            _in_text(_flagged, ("PARTITION BY u ", "PARTITION BY u, k0 "), ("(place + n - start) % n", "place")),
+            _in_text(_flagged, ("PARTITION BY u ", "PARTITION BY u, k0 "), (_even(2), "place")),
         ),
         text=_COUNTS,
         pair=([*_CROWD, *[{**_ME, "k": key} for key in "abc"] * 2], _CROWD),
@@ -102,7 +109,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: no clamp to the bounds",
         "A value beyond the bounds of its column enters the sum as it is.",
-        (bounding, "contribution", lambda measure, columns: _contribution(_wide(measure), columns)),
+        (parts, "contribution", lambda measure, columns: _contribution(_wide(measure), columns)),
         text=_SUM,
         pair=([*_CROWD, {**_ME, "x": 40}], _CROWD),
         true_epsilon=40 / 10,
@@ -111,7 +118,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: a code for nulls after the clamp",
         "A missing value is written as 40, as surveys code them, behind the place where values are clamped.",
-        (bounding, "contribution", lambda measure, columns: f"coalesce({_contribution(measure, columns)}, 40)"),
+        (parts, "contribution", lambda measure, columns: f"coalesce({_contribution(measure, columns)}, 40)"),
         text=_SUM,
         pair=([*_CROWD, {**_ME, "x": None}], _CROWD),
         true_epsilon=40 / 10,
@@ -122,10 +129,8 @@ MUTANTS = (
         "SUM over a group that has rows and no values is null in SQL, and the answer cannot be made.",
         (
             bounding,
-            "_sums",
-            lambda measures, values: [
-                s.removeprefix("coalesce(").removesuffix(", 0)") for s in _sums(measures, values)
-            ],
+            "sum_sql",
+            lambda measure, values: _sum_sql(measure, values).removeprefix("coalesce(").removesuffix(", 0)"),
         ),
         text="SELECT k, SUM(x) AS s FROM t GROUP BY k",
         pair=([{"x": 5}, {"x": None, "k": "c"}], [{"x": 5}]),
@@ -135,7 +140,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: a cast that fails on one row",
         "Text that is no number stops the query, where it should be null: an error tells who is there.",
-        (bounding, "clean", _in_text(_clean, ("TRY_CAST(", "CAST("))),
+        (rendering, "clean", _in_text(_clean, ("TRY_CAST(", "CAST("))),
         text=_SUM,
         pair=([{"x": "5"}, {"x": "unknown"}], [{"x": "5"}]),
         stored={"x": pa.string()},
@@ -173,11 +178,11 @@ def _wide(measure: Any) -> Any:
 
 
 def _by_size(steps: list[str]) -> list[str]:
-    """The window of `ordered` ranks by the rows of each group, and not by a salted hash."""
+    """The largest groups are kept, and not those at a salted start."""
     many, ordered, few = steps
     sizes = "sizes AS MATERIALIZED (SELECT k0 AS key, count(*) AS rows_in FROM rows GROUP BY k0)"
-    start, order = ordered.index("ORDER BY hash("), ordered.index(") AS place")
-    ordered = ordered[:start] + "ORDER BY rows_in DESC, k0" + ordered[order:]
-    joined = ordered.replace("FROM parts ", "FROM parts JOIN sizes ON parts.k0 = sizes.key ")
-    assert joined != ordered
-    return [many, sizes, joined, few]
+    joined = ordered.replace("ORDER BY k0 NULLS FIRST", "ORDER BY rows_in DESC, k0")
+    joined = joined.replace("JOIN many USING (u)", "JOIN many USING (u) JOIN sizes ON parts.k0 = sizes.key")
+    largest = few.replace(_even(1), "place")
+    assert "rows_in" in joined and "sizes.key" in joined and largest != few
+    return [many, sizes, joined, largest]

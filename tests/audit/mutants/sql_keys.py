@@ -14,8 +14,8 @@ from discreet.engines.duckdb import _engine as engine
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import approx
 from discreet.query import BoundedAggregate, Group
+from discreet.query import _calibrate as calibrating
 from discreet.query import _draw as drawing
-from discreet.query import _planner as planner
 from mutants._databases import hidden, kept, of_bits, sql_mutant
 from mutants._laws import epsilon_between
 
@@ -185,7 +185,11 @@ MUTANTS = (
     sql_mutant(
         "SQL: discovery forgets that a substitute has two sides",
         "A unit that is replaced leaves a key and enters another, and the noise is for one of them.",
-        (planner, "PartitionSelection", SimpleNamespace(calibrate=lambda spend, keys: _calibrate(spend, keys // 2))),
+        (
+            calibrating,
+            "PartitionSelection",
+            SimpleNamespace(calibrate=lambda spend, keys: _calibrate(spend, keys // 2)),
+        ),
         text=_KEYS,
         pair=tuple([*[{"q": "one"}] * one, *[{"q": "two"}] * two] for one, two in ((3, 2), (2, 3))),
         spend=approx(1, "0.05"),

@@ -17,7 +17,7 @@ from mutants._databases import sql_mutant
 
 __all__ = ["MUTANTS"]
 
-_calibrate, _norms, _draw, _released = planner._calibrate, planner._norms, front.draw, DiscreteLaplace._released
+_calibrate, _draw, _released = planner.calibrate, front.draw, DiscreteLaplace._released
 
 _SUM, _AVG = "SELECT SUM(x) AS s FROM t", "SELECT AVG(x) AS a FROM t"
 _CROWD = [{"u": 100 + i, "x": 5} for i in range(6)]
@@ -25,10 +25,10 @@ _UNIT = 2**27
 """How many steps of the grid of y make 1: 10, its larger bound, has 30 bits and a part of one."""
 
 
-def _each_with_all(spend: Any, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Any, table: Any) -> Noise:
+def _each_with_all(spend: Any, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Any) -> Noise:
     """Every measure as if it were the only one."""
     alone = [
-        _calibrate(spend, replace(bounded, measures=(measure,)), (moves,), unit, table)
+        _calibrate(spend, replace(bounded, measures=(measure,)), (moves,), unit)
         for measure, moves in zip(bounded.measures, norms, strict=True)
     ]
     return replace(alone[0], mechanisms=tuple(each.mechanisms[0] for each in alone))
@@ -37,11 +37,11 @@ def _each_with_all(spend: Any, bounded: BoundedAggregate, norms: tuple[Norms, ..
 def _of(**changes: object) -> tuple[Any, str, Any]:
     """How far a unit moves a measure is worked out for another number of rows, or another relation."""
 
-    def norms(measure: Any, bounded: BoundedAggregate, unit: Any) -> Norms:
-        asked = {"rows": bounded.max_rows, "relation": unit.relation, "grouped": bool(bounded.keys)}
+    def norms(measure: Any, bounded: BoundedAggregate, relation: Any) -> Norms:
+        asked = {"rows": bounded.max_rows, "relation": relation, "grouped": bool(bounded.keys)}
         return bounded_sum(measure.lower, measure.upper, **{**asked, **changes})
 
-    return planner, "_norms", norms
+    return planner, "measure_norms", norms
 
 
 def _noisy(change: Callable[[DiscreteLaplace, int, int], int]) -> tuple[Any, str, Any]:
@@ -72,7 +72,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: AVG spends twice",
         "The sum and the count of an average have noise for the whole epsilon each.",
-        (planner, "_calibrate", _each_with_all),
+        (planner, "calibrate", _each_with_all),
         text=_AVG,
         pair=([*_CROWD, {"x": 10}], _CROWD),
         true_epsilon=1 + 1,

@@ -4,193 +4,204 @@
 once. For person-level units, only people above a cap need any care:
 
 - `people` are those above a cap, `flagged` their rows.
-- `picked`: a person's rows are ranked by a salted hash of their content, ties by the content itself, and the
-  `max_rows` ranks from a salted start, round the circle, are kept. So each row stays with probability max_rows / n,
-  however many rows are alike.
-- `few`: a person who still touches more than `max_groups` groups keeps those with the least salted hash.
+- `picked`: a person's rows are ranked by their content, and `max_rows` ranks at even steps from a salted start are
+  kept. So each row stays with probability max_rows / n, however many rows are alike.
+- `few`: a person who still touches more than `max_groups` groups keeps as many, chosen in the same way.
 - The result is the sum over everybody, less the flagged rows, plus what was kept of them: exact, because all of it is
   in whole numbers.
+- `kept`: where distinct values or cells have to be counted, which cannot be subtracted, every row that counts.
 
 A person's part is a function of the salt and the multiset of that person's rows alone: see proofs/bounding.md.
+Where the rows of a table fit, `_packed` keeps the same ones without any of these steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from discreet.engines.duckdb._expressions import (
-    clean,
     condition,
-    contribution,
     key_literal,
-    person,
-    present,
-    reference,
     text,
+    value_of,
 )
-from discreet.engines.duckdb._relation import Relation
-from discreet.query import BoundedAggregate, Count, GroupKey, Measure, Sum
+from discreet.engines.duckdb._histograms import cells_sql, sums_sql
+from discreet.engines.duckdb._parts import Part, cell_names, distinct_sql, parts_of, sum_sql
+from discreet.query import BoundedAggregate, Distinct, GroupKey, People
 
-__all__ = ["bounded_sql"]
+__all__ = ["Uncapped", "bounded_sql", "salts", "uncapped"]
 
-_INT32 = 2**31
-_PACKED = 2**39
+_INT22 = 2**22
 _MASK = 62
 """Up to this many public keys, the groups of one person fit a bit mask in a signed 64-bit integer."""
+_SEEN = ("cell", "value", "when")
 _MASKED_GROUPS = "bit_count(bit_or(CAST(1 AS BIGINT) << CAST(enum_code(k0) AS BIGINT)))"
 
 
-def bounded_sql(request: BoundedAggregate, relation: Relation, salt: bytes) -> str:
-    """The query over a relation. It returns the keys, the number of units (0 if not asked for), a sum per measure."""
-    values = _values(request.measures)
-    names = _Names([f"k{i}" for i in range(len(request.keys))], dict(values.values()))
-    sums = _sums(request.measures, values)
+def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
+    """The query over the rows of `source`: the keys, the number of units (0 if not asked for), a sum per measure.
+
+    With histograms it returns what `read_groups` reads.
+    """
+    values = parts_of(request.measures, request.columns, request.histograms)
+    names = _Names([f"k{i}" for i in range(len(request.keys))], values)
     by_person = request.unit is not None
+    apart = by_person and any(isinstance(measure, Distinct) for measure in request.measures)
+    sums = ["0" if apart and isinstance(m, Distinct) else sum_sql(m, values) for m in request.measures]
     steps = [
-        _step("source", _source(request, relation), keep=False),
-        _step("rows", _rows(request, values), keep=by_person),
+        _step("source", source, keep=False),
+        _step("rows", _rows(request, values), keep=by_person or bool(request.histograms)),
     ]
     if not by_person:
-        units = "count(*)" if request.count_units else "0"
-        return _chain(steps, f"SELECT {_list(names.keys, units, *_wide(sums))} FROM rows{_group_by(names.keys)}")
-    salts = [int.from_bytes(salt[i : i + 7], "big") for i in (0, 7)]
+        units = f"{'count(*)' if request.count_units else '0'} AS units"
+        summed = [f"{s} AS t{i}" for i, s in enumerate(_wide(sums))]
+        final = f"SELECT {_list(names.keys, units, *summed)} FROM rows{_group_by(names.keys)}"
+        return _chain(steps, _with_cells(request, names, final, "rows"))
     parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
     grouped = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
     grouped += _group_by(["u", *names.keys])
     split = _is_split(request)
     if split:
         steps.append(_step("each", grouped % "rows"))
-    steps += _flagged(request, names, salts, split=split)
-    steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts[0])]
-    tallies = ["count(*)", *(f"sum(p{i})" for i in range(len(parts)))]
+    steps += _flagged(request, names, salts(salt)[1], split=split)
+    steps += [_step("parts", grouped % "picked"), *_few(request, names, len(parts), salts(salt)[0])]
+    if _is_kept(request):
+        steps.append(_step("kept", _kept(request, names), keep=bool(request.histograms)))
+    tallies = ["count(*)" if request.count_units else "0", *(f"sum(p{i})" for i in range(len(parts)))]
     if split:
         taken = "each SEMI JOIN people ON each.u = people.u"
         terms = [_term(names, tallies, "each"), _term(names, tallies, taken, sign="-"), _term(names, tallies, "few")]
     else:
         whole, kept = ["0", *sums], ["0", *tallies[1:]]
         terms = [_term(names, whole, "rows"), _term(names, whole, "flagged", sign="-"), _term(names, kept, "few")]
-    totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT)" for i in range(len(parts) + 1)]
+    if apart:
+        counts = [distinct_sql(m, values) if isinstance(m, Distinct) else "0" for m in request.measures]
+        terms.append(_term(names, ["0", *counts], "kept"))
+    aliases = ["units", *(f"t{i}" for i in range(len(parts)))]
+    totals = [f"CAST(coalesce(sum(t{i}), 0) AS HUGEINT) AS {alias}" for i, alias in enumerate(aliases)]
     joined = " UNION ALL ".join(terms)
-    return _chain(steps, f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}")
+    final = f"SELECT {_list(names.keys, *totals)} FROM ({joined}){_group_by(names.keys)}"
+    return _chain(steps, _with_cells(request, names, final, "kept"))
+
+
+def salts(salt: bytes) -> tuple[int, int]:
+    """A secret number for the cap on groups, and one for that on rows."""
+    first, second = (int.from_bytes(salt[i : i + 7], "big") for i in (0, 7))
+    return first, second
+
+
+@dataclass(frozen=True, slots=True)
+class Uncapped:
+    """The rows that count before any cap: `chain` names `source` and `rows`, which has u, the keys and the values.
+
+    `sums` are the measures over the values; `enums` says which keys are enumerations.
+    """
+
+    chain: str
+    keys: list[str]
+    enums: list[bool]
+    values: list[Part]
+    sums: list[str]
+
+
+def uncapped(request: BoundedAggregate, source: str) -> Uncapped:
+    """The first steps, for a plan that applies the caps elsewhere."""
+    values = parts_of(request.measures, request.columns)
+    steps = [_step("source", source, keep=False), _step("rows", _rows(request, values), keep=False)]
+    return Uncapped(
+        "WITH " + ",\n".join(steps) + "\n",
+        [f"k{i}" for i in range(len(request.keys))],
+        [_is_enum(key) for key in request.keys],
+        values,
+        _wide([sum_sql(measure, values) for measure in request.measures]),
+    )
+
+
+def _with_cells(request: BoundedAggregate, names: _Names, final: str, source: str) -> str:
+    """The sums, unless there is nothing to sum or to discover, and the counts of cells if there are histograms."""
+    if not request.histograms:
+        return final
+    width = len(request.measures)
+    queries = cells_sql(names.keys, cell_names(request.histograms, names.values), source, width)
+    if width or request.count_units:
+        queries.append(sums_sql(names.keys, "units", [f"t{i}" for i in range(width)], final))
+    return " UNION ALL ".join(queries)
+
+
+def _is_kept(request: BoundedAggregate) -> bool:
+    return bool(request.histograms) or any(isinstance(measure, Distinct) for measure in request.measures)
 
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The columns of `rows` beside the unit: keys, and values with the measure that says what they range over."""
+    """The columns of `rows` beside the unit: keys, and what the row has for the measures."""
 
     keys: list[str]
-    values: dict[str, Measure]
+    values: Sequence[Part]
 
     @property
     def content(self) -> list[str]:
-        return [*self.keys, *self.values]
+        return [*self.keys, *(part.name for part in self.values)]
 
 
-def _source(request: BoundedAggregate, relation: Relation) -> str:
-    """Only the columns that the query touches, as the policy's types, and the unit as it is."""
-    items = [f"{clean(relation.columns[n], request.columns[n])} AS {reference(n)}" for n in sorted(request.used)]
-    if request.unit is not None:
-        items.append(f"{person(relation.columns[request.unit])} AS u")
-    return f"SELECT {_list(items) or '1 AS one'} FROM {relation.sql}"
-
-
-def _rows(request: BoundedAggregate, values: Mapping[str, tuple[str, Measure]]) -> str:
+def _rows(request: BoundedAggregate, values: Sequence[Part]) -> str:
     items = ["u"] if request.unit is not None else []
-    conditions = ["u IS NOT NULL"] if request.unit is not None else []
-    conditions += [f"{reference(n)} IS NOT NULL" for n in sorted(request.used) if not request.columns[n].nullable]
+    conditions: list[str] = []
     if request.where is not None:
         conditions.append(condition(request.where, request.columns))
     for i, key in enumerate(request.keys):
         value = _key(key, request)
         items.append(f"{value} AS k{i}")
-        if _is_enum(key, request):
+        if _is_enum(key):
             conditions.append(f"{value} IS NOT NULL")
         elif key.values is not None:
-            conditions.append(f"{value} IN ({_list(map(key_literal, key.values))})")
-    for name, measure in values.values():
-        if isinstance(measure, Sum):
-            small = measure.lower >= -_INT32 and measure.upper < _INT32
-            value = contribution(measure, request.columns)
-            items.append(f"{f'CAST({value} AS INTEGER)' if small else value} AS {name}")
-        elif measure.argument is not None:
-            items.append(f"CASE WHEN {present(measure.argument, request.columns)} THEN 1 END AS {name}")
+            known = [key_literal(each) for each in key.values if each is not None]
+            also = f" OR {value} IS NULL" if None in key.values else ""
+            conditions.append(f"({value} IN ({_list(known)}){also})" if known else f"{value} IS NULL")
+    items += [f"{part.sql} AS {part.name}" for part in values]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"SELECT {_list(items) or '1 AS one'} FROM source{where}"
 
 
 def _key(key: GroupKey, request: BoundedAggregate) -> str:
     """A key; public strings as an enumeration, which is a byte or two to group and hash, and null for other values."""
-    if not _is_enum(key, request):
-        return reference(key.name)
-    return f"TRY_CAST({reference(key.name)} AS ENUM({_list(text(str(value)) for value in key.values or ())}))"
+    value = value_of(key.expression, request.columns, key.type)
+    if not _is_enum(key):
+        return value
+    return f"TRY_CAST({value} AS ENUM({_list(text(str(value)) for value in key.values or ())}))"
 
 
-def _is_enum(key: GroupKey, request: BoundedAggregate) -> bool:
-    return key.values is not None and request.columns[key.name].type == "string"
+def _is_enum(key: GroupKey) -> bool:
+    return key.values is not None and key.type == "string" and None not in key.values
 
 
-def _values(measures: Sequence[Measure]) -> dict[str, tuple[str, Measure]]:
-    """A column for each distinct argument; a sum's column also tells where its argument is null."""
-    found: dict[str, Measure] = {}
-    for measure in sorted(measures, key=lambda m: isinstance(m, Count)):
-        if measure.argument is not None:
-            found.setdefault(measure.argument.sql(), measure)
-    return {sql: (f"v{i}", measure) for i, (sql, measure) in enumerate(found.items())}
-
-
-def _sums(measures: Sequence[Measure], values: Mapping[str, tuple[str, Measure]]) -> list[str]:
-    sums: list[str] = []
-    for measure in measures:
-        if measure.argument is None:
-            sums.append("count(*)")
-        elif isinstance(measure, Count):
-            sums.append(f"count({values[measure.argument.sql()][0]})")
-        else:
-            sums.append(f"coalesce(sum({values[measure.argument.sql()][0]}), 0)")
-    return sums
-
-
-def _flagged(request: BoundedAggregate, names: _Names, salts: Sequence[int], *, split: bool) -> list[str]:
+def _flagged(request: BoundedAggregate, names: _Names, salt: int, *, split: bool) -> list[str]:
     n, groups, source = ("sum(size)", "count(*)", "each") if split else ("count(*)", _MASKED_GROUPS, "rows")
     above = [f"{n} > {request.max_rows}"]
     if request.max_groups is not None:
         above.append(f"{groups} > {request.max_groups}")
     having = f"GROUP BY u HAVING {' OR '.join(above)}"
-    start = f"CAST(hash({salts[1]}, u) % CAST({n} AS UBIGINT) AS BIGINT)"
+    start = f"CAST(hash({salt}, u) % CAST({n} AS UBIGINT) AS BIGINT)"
     qualified = _list(f"rows.{name}" for name in ["u", *names.content])
     return [
         _step("people", f"SELECT u, CAST({n} AS BIGINT) AS n, {start} AS start FROM {source} {having}"),
         _step("flagged", f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u"),
-        _step(
-            "ranked",
-            f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY {_content_order(request, names, salts[0])}) - 1 "
-            "AS place FROM flagged",
-            keep=False,
-        ),
-        _step("picked", f"SELECT * FROM ranked WHERE (place + n - start) % n < {request.max_rows}", keep=False),
+        _step("ranked", f"SELECT *, {_place(names.content)} AS place FROM flagged", keep=False),
+        _step("picked", f"SELECT * FROM ranked WHERE {_even(request.max_rows)}", keep=_is_kept(request)),
     ]
 
 
-def _content_order(request: BoundedAggregate, names: _Names, salt: int) -> str:
-    """An order of a person's rows that looks random and depends on content alone: a salted hash, then the content.
+def _place(content: Sequence[str]) -> str:
+    """The rank of an item among its person's, from 0, in the order of its content."""
+    order = f" ORDER BY {_list(f'{name} NULLS FIRST' for name in content)}" if content else ""
+    return f"row_number() OVER (PARTITION BY u{order}) - 1"
 
-    Where the content is at most 39 bits, it goes beneath 24 bits of the hash in one integer, which sorts much faster.
-    """
-    hashed = f"hash({salt}, {_list(['u'], *names.content)})"
-    packed, size = "CAST(0 AS BIGINT)", 1
-    for name, key in zip(names.keys, request.keys, strict=True):
-        if not _is_enum(key, request):
-            return _list([hashed], *names.content)
-        count = len(key.values or ())
-        packed, size = f"({packed} * {count} + CAST(enum_code({name}) AS BIGINT))", size * count
-    for name, measure in names.values.items():
-        count = measure.upper - measure.lower + 2
-        digit = f"coalesce(CAST({name} AS BIGINT) - {measure.lower - 1}, 0)"
-        packed, size = f"({packed} * {count} + {digit})", size * count
-    if size > _PACKED:
-        return _list([hashed], *names.content)
-    return f"(CAST({hashed} >> 40 AS BIGINT) * {_PACKED} + {packed})"
+
+def _even(limit: int) -> str:
+    """Whether the rank `place` of `n` is floor((j * n + start) / limit) for some j below the limit; all are if few."""
+    product = f"(start - place * {limit})" if limit < _INT22 else f"(start - CAST(place AS HUGEINT) * {limit})"
+    return f"({product} % n + n) % n < {limit}"
 
 
 def _is_split(request: BoundedAggregate) -> bool:
@@ -198,9 +209,10 @@ def _is_split(request: BoundedAggregate) -> bool:
 
     Groups of a few public strings are counted more cheaply, as bits of a mask.
     """
-    if request.count_units or request.max_groups is None:
-        return request.count_units
-    return not (len(request.keys) == 1 and _is_enum(request.keys[0], request) and _fits_mask(request.keys[0]))
+    people = request.count_units or any(isinstance(measure, People) for measure in request.measures)
+    if people or request.max_groups is None:
+        return people
+    return not (len(request.keys) == 1 and _is_enum(request.keys[0]) and _fits_mask(request.keys[0]))
 
 
 def _fits_mask(key: GroupKey) -> bool:
@@ -210,23 +222,33 @@ def _fits_mask(key: GroupKey) -> bool:
 def _few(request: BoundedAggregate, names: _Names, parts: int, salt: int) -> list[str]:
     if request.max_groups is None:
         return [_step("few", "SELECT * FROM parts", keep=False)]
-    columns = _list(names.keys, *(f"p{i}" for i in range(parts)))
-    order = _list([f"hash({salt}, u, {_list(names.keys)})"], *names.keys)
+    columns = _list(["u"], *names.keys, *(f"p{i}" for i in range(parts)))
+    above = f"HAVING count(*) > {request.max_groups}"
+    start = f"CAST(hash({salt}, u) % CAST(count(*) AS UBIGINT) AS BIGINT)"
     return [
-        _step("many", f"SELECT u FROM parts GROUP BY u HAVING count(*) > {request.max_groups}"),
+        _step("many", f"SELECT u, count(*) AS n, {start} AS start FROM parts GROUP BY u {above}"),
         _step(
             "ordered",
-            f"SELECT {columns}, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place "
-            "FROM parts SEMI JOIN many ON parts.u = many.u",
+            f"SELECT {columns}, n, start, {_place(names.keys)} AS place FROM parts JOIN many USING (u)",
             keep=False,
         ),
         _step(
             "few",
             f"SELECT {columns} FROM parts ANTI JOIN many ON parts.u = many.u "
-            f"UNION ALL SELECT {columns} FROM ordered WHERE place <= {request.max_groups}",
-            keep=False,
+            f"UNION ALL SELECT {columns} FROM ordered WHERE {_even(request.max_groups)}",
+            keep=_is_kept(request),
         ),
     ]
+
+
+def _kept(request: BoundedAggregate, names: _Names) -> str:
+    """Every row that counts, with what distinct values and cells are counted by."""
+    columns = _list(names.keys, *(part.name for part in names.values if part.meaning[0] in _SEEN)) or "1 AS one"
+    whole = f"SELECT {columns} FROM rows ANTI JOIN people ON rows.u = people.u"
+    if request.max_groups is None:
+        return f"{whole} UNION ALL SELECT {columns} FROM picked"
+    same = " AND ".join(f"picked.{name} IS NOT DISTINCT FROM few.{name}" for name in ["u", *names.keys])
+    return f"{whole} UNION ALL SELECT {columns} FROM picked SEMI JOIN few ON {same}"
 
 
 def _term(names: _Names, sums: Sequence[str], source: str, sign: str = "") -> str:

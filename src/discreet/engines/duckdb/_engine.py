@@ -10,14 +10,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from discreet.engines.duckdb._bounding import bounded_sql
 from discreet.engines.duckdb._files import is_database
+from discreet.engines.duckdb._histograms import read_groups
+from discreet.engines.duckdb._packed import packed_sums
 from discreet.engines.duckdb._relation import Relation, StoredColumn
+from discreet.engines.duckdb._rendering import link_family, rows_sql
 from discreet.engines.duckdb._sources import relation_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group
+from discreet.query import BoundedAggregate, Filtered, Group, Scan
 
 __all__ = ["DuckDB"]
 
@@ -68,19 +72,38 @@ class DuckDB:
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
         with self._lock:
             self._relation(table)
+            self._check_links(table)
+
+    def _check_links(self, name: str) -> None:
+        """Raise `DataError` if what says whose a row is could match nothing in another table."""
+        about = self._policy.tables[name]
+        stored = self._relation(name).columns
+        pairs: list[tuple[str, str, str]] = []
+        if about.path is not None:
+            pairs.append((about.path.column, about.path.table, about.path.key))
+        if about.person is not None:
+            others = ((n, t.person) for n, t in self._policy.tables.items() if n != name and n in self._sources)
+            pairs += [(about.person, other, column) for other, column in others if column is not None]
+        for column, other, key in pairs:
+            here, there = stored[column].type, self._relation(other).columns[key].type
+            if link_family(here) != link_family(there):
+                raise DataError(
+                    f"{name}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
+                    "not be found in both; store them alike"
+                )
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
         width = len(request.keys)
         with self._lock:
-            relation = self._relation(request.table)
-            sql = bounded_sql(request, relation, salt)
-            rows = self._fetch(sql)
+            rows = self._sums(request, rows_sql(request, self._policy, self._relation), salt)
         if rows is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
-                f"DuckDB could not finish reading {request.table}: the file may be damaged, or memory or disk ran out. "
-                "What was reserved for this query stays spent."
+                f"DuckDB could not finish reading {', '.join(request.tables)}: "
+                "the file may be damaged, or memory or disk ran out. What was reserved for this query stays spent."
             )
+        if isinstance(rows, pa.Table):
+            return read_groups(rows, request)
         return [Group(tuple(row[:width]), int(row[width]), tuple(int(v) for v in row[width + 1 :])) for row in rows]
 
     def close(self) -> None:
@@ -89,16 +112,29 @@ class DuckDB:
             self._connection.close()
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _fetch(self, sql: str) -> list[tuple[Any, ...]] | None:
-        """The rows, or None if the engine failed: whatever a row made it say stays here."""
+    def _sums(self, request: BoundedAggregate, source: str, salt: bytes) -> list[tuple[Any, ...]] | pa.Table | None:
+        """The rows, as tuples or as arrays, or None if the engine failed: whatever a row made it say stays here."""
         interrupted = False
         try:
+            packed = packed_sums(self._connection, request, source, salt) if self._is_one_table(request) else None
+            if packed is not None:
+                return packed
+            sql = bounded_sql(request, source, salt)
+            if request.histograms:
+                return self._connection.sql(sql).to_arrow_table()
             return self._connection.execute(sql).fetchall()
         except Exception as error:  # noqa: BLE001
             interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         if interrupted:
             raise KeyboardInterrupt
         return None
+
+    def _is_one_table(self, request: BoundedAggregate) -> bool:
+        """Whether the rows are those of one table that names the person, which can be read several times over."""
+        relation = request.relation
+        while isinstance(relation, Filtered):
+            relation = relation.input
+        return isinstance(relation, Scan) and self._policy.tables[relation.table].path is None
 
     def _relation(self, name: str) -> Relation:
         if name not in self._relations:
@@ -109,7 +145,7 @@ class DuckDB:
         if name not in self._sources:
             raise DataError(f"the policy's table {name} has no source; give connect() one under that name")
         table = self._policy.tables[name]
-        unit = [] if table.unit == "rows" else [table.unit]
+        unit = [*table.hidden, *self._policy.linked_by(name)]
         wanted = list(dict.fromkeys([*table.columns, *unit]))
         sql = relation_sql(self._connection, name, self._sources[name], wanted)
         try:

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from discreet.engines.duckdb._functions import RENDERINGS
+from discreet.engines.duckdb._functions_numbers import double
 from discreet.engines.duckdb._relation import StoredColumn, identifier
-from discreet.policy import Column, Key
-from discreet.query import Sum, divides_safely
+from discreet.policy import ColumnType, Key
+from discreet.query import Field, Histogram, Kind, Row, Sum, is_moment, key_type
 from discreet.rational import rational
 
-__all__ = ["clean", "condition", "contribution", "key_literal", "person", "present", "reference", "text"]
+__all__ = [
+    "clean",
+    "condition",
+    "contribution",
+    "distinct_value",
+    "key",
+    "key_literal",
+    "person",
+    "present",
+    "reference",
+    "text",
+    "value_of",
+]
 
 _TYPES: Mapping[str, str] = {
     "bool": "BOOLEAN",
@@ -24,19 +38,15 @@ _TYPES: Mapping[str, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
 }
-_OPERATORS: Mapping[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
+_KINDS: Mapping[Kind, str] = {
+    "number": "DOUBLE",
+    "string": "VARCHAR",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "null": "BOOLEAN",
 }
 _ARITHMETIC = (exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div)
-_INT64 = 2**63
 
 
 def reference(name: str) -> str:
@@ -49,12 +59,12 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def clean(stored: StoredColumn, column: Column) -> str:
+def clean(stored: StoredColumn, kind: ColumnType) -> str:
     """A stored column as the policy's type: what does not cast is null.
 
     So is NaN, and a time outside the years 1 to 9999, which DuckDB knows and Python does not.
     """
-    wanted = _TYPES[column.type]
+    wanted = _TYPES[kind]
     name = stored.sql
     if stored.type == "TIMESTAMPTZ_NS":  # which casts to nothing else
         name = f"TRY_CAST({name} AS TIMESTAMPTZ)"
@@ -88,121 +98,164 @@ def key_literal(value: Key) -> str:
             return f"CAST({text(value.isoformat())} AS DATE)"
 
 
-def condition(node: exp.Expr, columns: Mapping[str, Column]) -> str:
+def condition(node: exp.Expr, columns: Mapping[str, Field]) -> str:
     """A condition of WHERE, over clean columns; null where SQL says null."""
-    match node:
-        case exp.Paren():
-            return condition(node.this, columns)
-        case exp.And() | exp.Or():
-            word = "AND" if isinstance(node, exp.And) else "OR"
-            return f"({condition(node.left, columns)} {word} {condition(node.right, columns)})"
-        case exp.Not():
-            return f"(NOT {condition(node.this, columns)})"
-        case exp.Is():
-            return f"({_value(node.this, columns)} IS NULL)"
-        case exp.Like():
-            return f"({_value(node.this, columns)} LIKE {_value(node.expression, columns)})"
-        case exp.In():
-            alternatives = (_comparison(node.this, "=", item, columns) for item in node.expressions)
-            return f"({' OR '.join(alternatives)})"
-        case _ if type(node) in _OPERATORS and isinstance(node, exp.Binary):
-            return _comparison(node.left, _OPERATORS[type(node)], node.right, columns)
-        case _:
-            return _value(node, columns)
+    return _Writer(Row(columns, clamped=False)).value(node, "bool")
 
 
-def contribution(measure: Sum, columns: Mapping[str, Column]) -> str:
-    """One row's part in a sum: a whole number within the measure's limits, null if a column of it is null.
+def key(node: exp.Expr, columns: Mapping[str, Field]) -> str:
+    """What to group by, over clean columns, in the type of `key_type`; whole numbers beyond 64 bits are null."""
+    return value_of(node, columns, key_type(node, columns))
 
-    Columns are clamped to their bounds, the result is rounded to the grid and clamped again, so neither an infinity
-    nor a rounding error escapes the planned range.
+
+def value_of(node: exp.Expr, columns: Mapping[str, Field], kind: ColumnType) -> str:
+    """An expression as a value of a policy's type, as it is on the row: no column is clamped.
+
+    Whole numbers beyond 64 bits are null.
+    """
+    node = node.unnest()
+    if isinstance(node, exp.Column) and columns[node.name].type == kind:
+        return reference(node.name)
+    writer = _Writer(Row(columns, clamped=False))
+    if kind == "int":
+        return writer.integer(node) if writer.row.exact(node) else f"TRY_CAST({writer.number(node)} AS BIGINT)"
+    return writer.value(node, "number" if kind in ("float", "decimal") else kind)
+
+
+def distinct_value(node: exp.Expr, columns: Mapping[str, Field]) -> str:
+    """A row's value of an expression of any kind, to tell it from others: whole numbers exactly, not clamped."""
+    writer = _Writer(Row(columns, clamped=False))
+    node = node.unnest()
+    exact = writer.row.kind(node) == "number" and writer.row.exact(node)
+    return writer.integer(node) if exact else writer.value(node, "number")
+
+
+def contribution(measure: Sum | Histogram, columns: Mapping[str, Field]) -> str:
+    """One row's part in a sum, or its cell: a whole number within the measure's limits, null if the expression is.
+
+    Columns are clamped to their bounds, except in conditions, texts and dates; the result is rounded to the grid and
+    clamped again, so neither an infinity nor a rounding error escapes the planned range.
     """
     argument = measure.argument.unnest()
     low, high = measure.lower + measure.center, measure.upper + measure.center
     if isinstance(argument, exp.Column) and columns[argument.name].type == "int" and measure.step == 1:
         whole = f"greatest(least({reference(argument.name)}, {high}), {low})"
     else:
-        scaled = _number(argument, columns, clamp=not isinstance(argument, exp.Column))
+        row = Row(columns, clamped=not isinstance(argument, exp.Column))
+        scaled = _Writer(row, fast=_is_strict(argument, columns)).number(argument)
         if measure.step != 1:
-            scaled = f"{scaled} * {_double(1 / measure.step)}"
-        whole = f"CAST(greatest(least(round({scaled}), {_double(high)}), {_double(low)}) AS BIGINT)"
+            scaled = f"{scaled} * {double(1 / measure.step)}"
+        whole = f"CAST(greatest(least(round({scaled}), {double(high)}), {double(low)}) AS BIGINT)"
     shifted = f"{whole} - {measure.center}" if measure.center else whole
     return f"CASE WHEN {present(argument, columns)} THEN {shifted} END"
 
 
-def present(argument: exp.Expr, columns: Mapping[str, Column]) -> str:
-    """Whether an expression is not null on a row. Arithmetic is null where a column of it is, or a divisor is zero."""
-    arithmetic = all(isinstance(node, _ARITHMETIC) for node in argument.walk())
-    if not arithmetic or not divides_safely(argument, columns):
-        return f"({_value(argument, columns)} IS NOT NULL)"
+def present(argument: exp.Expr, columns: Mapping[str, Field]) -> str:
+    """Whether an expression is not null on a row, with columns clamped where a number is computed from them.
+
+    Arithmetic is null where a column of it is, or where it is undefined.
+    """
+    argument = argument.unnest()
+    if not _is_strict(argument, columns):
+        row = Row(columns, clamped=not isinstance(argument, exp.Column))
+        return f"({_Writer(row).value(argument)} IS NOT NULL)"
     names = sorted({column.name for column in argument.find_all(exp.Column)})
     return " AND ".join(f"{reference(name)} IS NOT NULL" for name in names) or "TRUE"
 
 
-def _comparison(left: exp.Expr, operator: str, right: exp.Expr, columns: Mapping[str, Column]) -> str:
-    sides = (left.unnest(), right.unnest())
-    if all(_is_integer(side, columns) for side in sides):
-        a, b = (_integer(side) for side in sides)
-    else:
-        a, b = (_value(side, columns) for side in sides)
-    return f"({a} {operator} {b})"
+def _is_strict(argument: exp.Expr, columns: Mapping[str, Field]) -> bool:
+    """Whether an expression is arithmetic that is null only where a column of it is."""
+    arithmetic = all(isinstance(node, _ARITHMETIC) for node in argument.walk())
+    return arithmetic and not Row(columns, present=True).nullable(argument)
 
 
-def _value(node: exp.Expr, columns: Mapping[str, Column]) -> str:
-    """An expression of any kind; numbers are doubles."""
-    node = node.unnest()
-    match node:
-        case exp.Column() if columns[node.name].type not in ("int", "float", "decimal"):
-            return reference(node.name)
-        case exp.Literal() if node.is_string:
-            return text(node.name)
-        case exp.Boolean():
-            return "TRUE" if node.this else "FALSE"
-        case exp.Cast():
-            return f"CAST({text(node.this.name)} AS {node.to.sql()})"
-        case exp.Column() | exp.Literal() | exp.Neg() | exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-            return _number(node, columns, clamp=False)
-        case _:
-            return condition(node, columns)
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes expressions over clean columns. `fast` clamps a null to a bound, for where nulls are sorted out before."""
 
+    row: Row
+    fast: bool = False
 
-def _number(node: exp.Expr, columns: Mapping[str, Column], *, clamp: bool) -> str:
-    node = node.unnest()
-    match node:
-        case exp.Column():
-            value = f"CAST({reference(node.name)} AS DOUBLE)"
-            bounds = columns[node.name].bounds
-            if clamp and bounds is not None:
-                return f"greatest(least({value}, {_double(bounds[1])}), {_double(bounds[0])})"
+    @property
+    def raw(self) -> _Writer:
+        return _Writer(replace(self.row, clamped=False))
+
+    def value(self, node: exp.Expr, kind: Kind | None = None) -> str:
+        node = node.unnest()
+        own = self.row.kind(node)
+        if own == "null" and kind is not None:
+            return f"CAST(NULL AS {_KINDS[kind]})"
+        if own == "number":
+            return self.number(node)
+        written = self._other(node)
+        return f"CAST({written} AS TIMESTAMP)" if kind == "timestamp" and own == "date" else written
+
+    def number(self, node: exp.Expr) -> str:
+        node = node.unnest()
+        match node:
+            case exp.Column():
+                return self._column(node)
+            case exp.Literal():
+                return double(rational(node.name, "a number in the query"))
+            case exp.Null():
+                return "CAST(NULL AS DOUBLE)"
+            case _:
+                entry, call = self.row.call(node)
+                written = RENDERINGS[call.name](call, self._for(node), self.number)
+                integer = entry.exact != "branches" and self.row.exact(node) and not isinstance(node, exp.Neg)
+                return f"CAST({written} AS DOUBLE)" if integer else written
+
+    def integer(self, node: exp.Expr) -> str:
+        node = node.unnest()
+        match node:
+            case exp.Column():
+                return reference(node.name)
+            case exp.Literal():
+                return f"CAST({node.name} AS BIGINT)"
+            case exp.Null():
+                return "CAST(NULL AS BIGINT)"
+            case exp.Neg():
+                return f"CAST(-{node.this.unnest().name} AS BIGINT)"
+            case _:
+                _, call = self.row.call(node)
+                return RENDERINGS[call.name](call, self._for(node), self.integer)
+
+    def alike(self, nodes: tuple[exp.Expr, ...]) -> list[str]:
+        kind = self.row.agree(nodes)
+        if kind != "number":
+            return [self.value(node, kind) for node in nodes]
+        numbers = [node for node in nodes if self.row.kind(node) != "null"]
+        write = self.integer if all(map(self.row.exact, numbers)) else self.number
+        return [write(node) for node in nodes]
+
+    def _for(self, node: exp.Expr) -> _Writer:
+        """The writer of a node's arguments: clamped as long as numbers are computed from numbers."""
+        return self if self.row.kind(node) == "number" else self.raw
+
+    def _other(self, node: exp.Expr) -> str:
+        match node:
+            case exp.Column():
+                return reference(node.name)
+            case exp.Null():
+                return "NULL"
+            case exp.Boolean():
+                return "TRUE" if node.this else "FALSE"
+            case exp.Literal():
+                return text(node.name)
+            case _ if is_moment(node):
+                assert isinstance(node, exp.Cast)
+                return f"CAST({text(node.this.name)} AS {node.to.sql()})"
+            case _:
+                kind = self.row.kind(node)
+                _, call = self.row.call(node)
+                return RENDERINGS[call.name](call, self._for(node), lambda part: self.raw.value(part, kind))
+
+    def _column(self, node: exp.Column) -> str:
+        value = f"CAST({reference(node.name)} AS DOUBLE)"
+        bounds = self.row.columns[node.name].bounds
+        if not self.row.clamped or bounds is None:
             return value
-        case exp.Literal():
-            return _double(rational(node.name, "a number in the query"))
-        case exp.Neg():
-            return f"(- {_number(node.this, columns, clamp=clamp)})"
-        case exp.Div():
-            top, bottom = (_number(side, columns, clamp=clamp) for side in (node.left, node.right))
-            return f"({top} / NULLIF({bottom}, {_double(Fraction(0))}))"
-        case _:
-            assert isinstance(node, exp.Binary)
-            top, bottom = (_number(side, columns, clamp=clamp) for side in (node.left, node.right))
-            return f"({top} {_OPERATORS[type(node)]} {bottom})"
-
-
-def _is_integer(node: exp.Expr, columns: Mapping[str, Column]) -> bool:
-    if isinstance(node, exp.Neg):
-        node = node.this.unnest()
-        return isinstance(node, exp.Literal) and _is_integer(node, columns)
-    if isinstance(node, exp.Column):
-        return columns[node.name].type == "int"
-    return isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit() and int(node.name) < _INT64
-
-
-def _integer(node: exp.Expr) -> str:
-    if isinstance(node, exp.Column):
-        return reference(node.name)
-    sign = "-" if isinstance(node, exp.Neg) else ""
-    return f"CAST({sign}{node.this.unnest().name if sign else node.name} AS BIGINT)"
-
-
-def _double(value: Fraction | int) -> str:
-    return f"CAST({text(repr(float(value)))} AS DOUBLE)"
+        low, high = map(double, bounds)
+        if self.fast:
+            return f"greatest(least({value}, {high}), {low})"
+        return f"(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"

@@ -1,0 +1,84 @@
+"""Which rows of each person count: the caps on rows and groups, over packed rows in order.
+
+A packed row is a whole number: the person above the keys above the values. So in order the rows of a person lie
+together, and among them the rows of a group. Of n items of a person, in order, at most `limit` are kept: those at the
+ranks floor((j·n + start) / limit) for j = 0, 1, …, limit − 1, with start a salted hash of the person modulo n. As start
+runs over 0, …, n − 1, each rank is met `limit` times: see proofs/bounding.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Caps", "Integers", "capped"]
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+Hashes = Callable[[Integers], "NDArray[np.uint64]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """The caps, and for each a salted hash of every one of some people."""
+
+    max_rows: int
+    max_groups: int | None
+    rows_hash: Hashes
+    groups_hash: Hashes
+
+
+def capped(rows: Integers, person: int, group: int, caps: Caps) -> tuple[Integers, Booleans]:
+    """The rows that count, in order, and of each whether it is the first of its person in its group.
+
+    `rows` are in order and hold whole people. `person` and `group` are the number of bits beneath a row's person and
+    group.
+    """
+    starts, sizes = _runs(rows >> person)
+    keep = _chosen(starts, sizes, rows[starts] >> person, caps.max_rows, caps.rows_hash)
+    if keep is not None:
+        rows = rows[keep]
+    starts, sizes = _runs(rows >> group)
+    if caps.max_groups is not None:
+        people = rows[starts] >> person
+        firsts, counts = _runs(people)
+        keep = _chosen(firsts, counts, people[firsts], caps.max_groups, caps.groups_hash)
+        if keep is not None:
+            rows = rows[_within(starts[keep], sizes[keep], rows.size)]
+            sizes = sizes[keep]
+            starts = np.cumsum(sizes) - sizes
+    first = np.zeros(rows.size, np.bool_)
+    first[starts] = True
+    return rows, first
+
+
+def _runs(labels: Integers) -> tuple[Integers, Integers]:
+    """Where each run of equal labels begins, and how long it is."""
+    if not labels.size:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    starts = np.concatenate(([0], np.flatnonzero(labels[1:] != labels[:-1]) + 1))
+    return starts, np.diff(starts, append=labels.size)
+
+
+def _chosen(starts: Integers, sizes: Integers, people: Integers, limit: int, hashes: Hashes) -> Booleans | None:
+    """Of runs of items, one for each person, which items are kept; None if no run is longer than the limit."""
+    above = sizes > limit
+    if not above.any():
+        return None
+    begin, n = starts[above], sizes[above]
+    start = (hashes(people[above]) % n.astype(np.uint64)).astype(np.int64)
+    keep = ~_within(begin, n, int(sizes.sum()))
+    ranks = (np.arange(limit)[:, np.newaxis] * n + start) // limit
+    keep[(begin + ranks).ravel()] = True
+    return keep
+
+
+def _within(starts: Integers, sizes: Integers, total: int) -> Booleans:
+    """Which of `total` places lie in one of the runs, which do not overlap."""
+    change = np.zeros(total + 1, np.int8)
+    change[starts] = 1
+    change[starts + sizes] -= 1
+    return np.cumsum(change[:-1], dtype=np.int8).view(np.bool_)

@@ -1,0 +1,134 @@
+"""Arithmetic and functions over the aggregates and numeric keys of a result: post-processing, which costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query._dual import Dual, add, choose, constant, div, mul, sqrt, sub
+from discreet.query._parse import refuse
+from discreet.query._scalars import literal_value
+
+__all__ = ["Holds", "evaluate", "rounding"]
+
+Holds = Callable[[exp.Expr], NDArray[np.bool_]]
+"""In which rows a condition on the result holds."""
+
+_OPERATORS: Mapping[type[exp.Expr], Callable[[Dual, Dual], Dual]] = {
+    exp.Add: add,
+    exp.Sub: sub,
+    exp.Mul: mul,
+    exp.Div: div,
+}
+_MOST_DIGITS = 15
+
+
+def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds) -> Dual:
+    """Evaluate an expression over the leaves (aggregates ``a0``, ``a1``, … and numeric keys by name).
+
+    Division by zero and the root of less than zero give NaN, which the release shows as null. Raises `QueryError` for
+    anything but + - * /, ABS, SQRT, COALESCE, GREATEST, LEAST and CASE. Errors follow the derivative. That of GREATEST
+    and LEAST is that of the value taken, or of the other where that is a constant. CASE and COALESCE have the error of
+    the branch taken, and where that is a constant chosen by noisy numbers it is not known: NaN.
+    """
+
+    def of(inner: exp.Expr) -> Dual:
+        return evaluate(inner, leaves, rows, holds)
+
+    def branch(inner: exp.Expr | None) -> Dual:
+        return constant(np.nan, rows) if inner is None or isinstance(inner, exp.Null) else of(inner)
+
+    with np.errstate(all="ignore"):
+        match node:
+            case exp.Paren():
+                return of(node.this)
+            case exp.Placeholder() | exp.Column() if node.name in leaves:
+                return leaves[node.name]
+            case exp.Literal() if not node.is_string:
+                return constant(literal_value(node), rows)
+            case exp.Neg():
+                inner = of(node.this)
+                return Dual(-inner.value, {i: -s for i, s in inner.slopes.items()}, inner.linear, inner.cap)
+            case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+                return _OPERATORS[type(node)](of(node.left), of(node.right))
+            case exp.Abs():
+                inner = of(node.this)
+                sign = np.where(inner.value < 0, -1.0, 1.0)
+                return Dual(
+                    np.abs(inner.value), {i: s * sign for i, s in inner.slopes.items()}, cap=inner.cap, linear=False
+                )
+            case exp.Sqrt():
+                return sqrt(of(node.this))
+            case exp.Greatest() | exp.Least():
+                larger = isinstance(node, exp.Greatest)
+                return reduce(lambda a, b: _extreme(a, b, larger=larger), map(of, [node.this, *node.expressions]))
+            case exp.Coalesce():
+                return reduce(_first_known, map(of, [node.this, *node.expressions]))
+            case exp.Case() if node.this is None:
+                return _case(node, branch, holds)
+            case _:
+                raise refuse(f"{node.sql()} in the result")
+
+
+def rounding(node: exp.Expr) -> tuple[exp.Expr, int | None]:
+    """What ROUND around a whole item rounds, and to how many digits; the node itself and None without it.
+
+    Raises `QueryError` unless the digits are a whole number from −15 to 15.
+    """
+    inner = node.unnest()
+    if not isinstance(inner, exp.Round):
+        return node, None
+    digits = inner.args.get("decimals")
+    sign = -1 if isinstance(digits, exp.Neg) else 1
+    number = digits.this.unnest() if isinstance(digits, exp.Neg) else digits
+    if number is None:
+        return inner.this, 0
+    if not isinstance(number, exp.Literal) or number.is_string or not number.name.isdigit():
+        raise QueryError(f"{inner.sql()} needs a whole number of digits, such as ROUND(AVG(x), 2)")
+    if len(number.name) > 2 or int(number.name) > _MOST_DIGITS:
+        raise QueryError(f"{inner.sql()} rounds to more than {_MOST_DIGITS} digits")
+    return inner.this, sign * int(number.name)
+
+
+def _extreme(left: Dual, right: Dual, *, larger: bool) -> Dual:
+    """As in DuckDB null does not count. Neither moves the result by more than it moves itself."""
+    a, b = left.value, right.value
+    first = np.isnan(b) | ((a >= b) if larger else (a <= b))
+    taken = choose(first, left, right)
+    steady = first if not left.slopes else ~first if not right.slopes else np.zeros_like(first)
+    moving = right if not left.slopes else left
+    slopes = {i: np.where(steady, moving.slopes.get(i, 0.0), s) for i, s in taken.slopes.items()}
+    return Dual(taken.value, slopes, linear=False)
+
+
+def _first_known(left: Dual, right: Dual) -> Dual:
+    known = ~np.isnan(left.value)
+    return _unknown(~known, choose(known, left, right), right, set(left.slopes))
+
+
+def _case(node: exp.Case, branch: Callable[[exp.Expr | None], Dual], holds: Holds) -> Dual:
+    result = branch(node.args.get("default"))
+    noisy = any(list(case.this.find_all(exp.Placeholder)) for case in node.args["ifs"])
+    branches = [(holds(case.this), branch(case.args["true"])) for case in node.args["ifs"]]
+    every = {i for dual in (result, *(dual for _, dual in branches)) for i in dual.slopes}
+    taken = result if not noisy else _unknown(np.ones_like(result.value, dtype=bool), result, result, every or {0})
+    for chosen, dual in reversed(branches):
+        taken = choose(chosen, dual, taken)
+        taken = _unknown(chosen, taken, dual, every or {0}) if noisy else taken
+    return taken
+
+
+def _unknown(rows: NDArray[np.bool_], taken: Dual, part: Dual, measures: set[int]) -> Dual:
+    """No known error in the rows where a part that has no noise itself was taken because of noise."""
+    if part.slopes or not measures:
+        return taken
+    zero = np.zeros_like(taken.value)
+    slopes = dict(taken.slopes)
+    for i in measures:
+        slopes[i] = np.where(rows, np.nan, slopes.get(i, zero))
+    return Dual(taken.value, slopes, linear=False)

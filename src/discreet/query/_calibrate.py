@@ -1,0 +1,59 @@
+"""What each part of a query may spend, and the noise that it buys."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.errors import ParameterError
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
+from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
+from discreet.query._bounded import BoundedAggregate
+from discreet.query._noise import Noise
+from discreet.query._quantile_noise import QuantileNoise
+from discreet.sensitivity import Norms
+
+__all__ = ["calibrate"]
+
+_KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian]] = {
+    "rho": DiscreteGaussian,
+    "mu": Gaussian,
+}
+"""The noise of each currency; discrete Laplace for both in ε."""
+
+
+def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Unit) -> Noise:
+    """Split the spend evenly over the measures, the histograms and, if keys are private, their discovery."""
+    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    shares = len(bounded.measures) + len(bounded.histograms) + bounded.count_units
+    name, allowed = budget_of(spend)
+    main, delta = (*allowed, Fraction(0))[:2]
+    if main <= 0:
+        raise ParameterError("spend must be greater than 0")
+    share, kind = main / shares, _KINDS.get(name, DiscreteLaplace)
+    each = _priced(name, share, Fraction(0))
+    mechanisms = tuple(kind.calibrate(each, limits if limits.l1 else Norms(1, 1)) for limits in norms)
+    moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
+    quantiles = tuple(QuantileNoise.calibrate(each, histogram, moves) for histogram in bounded.histograms)
+    selection = None
+    if bounded.count_units:
+        if delta == 0:
+            private = ", ".join(key.name for key in bounded.keys if key.values is None)
+            raise ParameterError(
+                f"{private} has private keys, whose discovery needs a delta: spend dp.approx(epsilon, delta) or "
+                "dp.rho(rho, delta), or list the keys in the policy if they are public"
+            )
+        touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)
+        selection = PartitionSelection.calibrate(_priced(name, share, delta), keys=touched)
+    # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
+    return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)), quantiles)
+
+
+def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:
+    match name:
+        case "rho":
+            return Rho(main, delta)
+        case "mu":
+            return Mu(main, delta)
+        case _:
+            return Approx(main, delta) if delta else Pure(main)

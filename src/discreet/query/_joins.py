@@ -1,0 +1,123 @@
+"""JOIN: which pairs of relations may meet, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query._columns import PERSON, Columns
+from discreet.query._relations import Filtered, Joined, Relation, Scan
+from discreet.query._scalars import check_predicate
+
+__all__ = ["Bound", "join"]
+
+Owner = Literal["person", "row", "nobody"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A relation, who owns its rows, and how many rows and groups of one owner count in a query over it."""
+
+    relation: Relation
+    owner: Owner
+    names: frozenset[str]
+    rows: int = 1
+    groups: int = 1
+
+
+def join(left: Bound, right: Bound, on: exp.Expr, columns: Columns, *, outer: bool) -> Bound:
+    """The join of two relations; with `outer`, rows of the left stay without a partner.
+
+    Raises `QueryError` unless an equality ties the sides together: two private ones person to person.
+    """
+    links: list[tuple[str, str]] = []
+    rest: list[exp.Expr] = []
+    tied, same = False, False
+    for part in _conjuncts(on):
+        sides = _sides(part, left, right)
+        shared = columns.linked(sides[0]) & columns.linked(sides[1]) if sides else frozenset[str]()
+        both = left.owner != "nobody" and right.owner != "nobody"
+        if sides and PERSON in shared and both:
+            same = True
+        elif sides and shared:
+            links.append((sides[0].unnest().name, sides[1].unnest().name))
+            same = tied = True
+        else:
+            tied = tied or sides is not None
+            columns.check(part)
+            rest.append(part)
+    _check_owners(left, right, on, same=same, outer=outer)
+    if not (tied or same):
+        raise QueryError(
+            f"JOIN ON {on.sql()} ties no column of one side to one of the other; join on an equality: a.id = b.id"
+        )
+    pairs = [sides for part in rest if (sides := _sides(part, left, right))]
+    if left.owner == "row":
+        _check_unique(right, [there for _, there in pairs], on)
+    if right.owner == "row":
+        _check_unique(left, [here for here, _ in pairs], on)
+    condition = exp.and_(*rest, copy=True) if rest else None
+    if condition is not None:
+        check_predicate(condition, columns.fields)
+    owned = (left.owner != "nobody", right.owner != "nobody")
+    relation = Joined(left.relation, right.relation, tuple(links), condition, outer, owned, on)
+    owner = left.owner if owned[0] else right.owner
+    names = left.names | right.names
+    return Bound(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    inner = node.unnest()
+    if isinstance(inner, exp.And):
+        yield from _conjuncts(inner.left)
+        yield from _conjuncts(inner.right)
+    else:
+        yield inner
+
+
+def _sides(part: exp.Expr, left: Bound, right: Bound) -> tuple[exp.Expr, exp.Expr] | None:
+    """The sides of an equality between the relations, that of the left one first."""
+    if not isinstance(part, exp.EQ):
+        return None
+    here, there = ({column.name for column in side.find_all(exp.Column)} for side in (part.left, part.right))
+    if not (here and there):
+        return None
+    if here <= left.names and there <= right.names:
+        return part.left, part.right
+    if here <= right.names and there <= left.names:
+        return part.right, part.left
+    return None
+
+
+def _check_owners(left: Bound, right: Bound, on: exp.Expr, *, same: bool, outer: bool) -> None:
+    if "row" in (left.owner, right.owner) and "nobody" not in (left.owner, right.owner):
+        raise QueryError(
+            'a table with unit = "rows" cannot be joined to another private table: every row of it is another person'
+        )
+    if outer and left.owner == "nobody" and right.owner != "nobody":
+        raise QueryError(
+            "LEFT JOIN from a public table to a private one would show which rows have nobody; "
+            "use JOIN, or put the private table on the left"
+        )
+    if left.owner == right.owner == "person" and not same:
+        raise QueryError(
+            f"JOIN ON {on.sql()} pairs rows of different people, so that one person could touch any number of rows; "
+            "join private tables on the person, or along a path that the policy declares, as in orders.customer_id = "
+            "customers.id"
+        )
+
+
+def _check_unique(public: Bound, matched: list[exp.Expr], on: exp.Expr) -> None:
+    inner = public.relation
+    while isinstance(inner, Filtered):
+        inner = inner.input
+    key = inner.key if isinstance(inner, Scan) else None
+    if key is None or not any(isinstance(side.unnest(), exp.Column) and side.unnest().name == key for side in matched):
+        raise QueryError(
+            f'JOIN ON {on.sql()} may repeat a row, and with unit = "rows" every row is a person; join a public table '
+            'on the column that the policy calls its key, as in key = "id"'
+        )

@@ -1,0 +1,195 @@
+"""Packed rows, the plan in SQL and the definition in proofs/bounding.md keep the same rows."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.engines.duckdb import DuckDB, _packed, _ranges
+from discreet.engines.duckdb._bounding import salts
+from discreet.engines.duckdb._caps import Caps, capped
+from discreet.policy import load_policy
+from discreet.query import Group, make_plan
+
+COLUMNS = {
+    "k": {"type": "string", "keys": ["b", "a", "c"]},
+    "q": {"type": "string"},
+    "i": {"type": "int", "keys": [3, -1, 2]},
+    "j": {"type": "int"},
+    "d": {"type": "date"},
+    "x": {"type": "int", "bounds": [-2, 4]},
+}
+SUMS = "COUNT(*) AS n, SUM(x) AS s, COUNT(x) AS c"
+GROUPINGS = ["", "k", "q", "i", "j", "d", "k, q", "q, j", "i, k"]
+CAPS = {"loose": (50, 50), "rows": (3, 50), "groups": (50, 2), "both": (4, 2), "one": (1, 1)}
+PEOPLE = {"int8": pa.int8(), "int64": pa.int64(), "uint32": pa.uint32()}
+NAMES = ["u", *COLUMNS]
+Row = tuple[Any, ...]
+
+
+def _rows(dice: random.Random, count: int) -> list[Row]:
+    return [
+        (
+            dice.choice([0, 1, 1, 2, 3, 3, 3, 100, None]),
+            dice.choice(["a", "b", "c", "elsewhere", None]),
+            dice.choice(["", "é", "\0x", "Z", "z", None]),
+            dice.choice([-1, 2, 3, 9, None]),
+            dice.choice([2**63 - 1, -(2**63), 0, None]),
+            dice.choice(["2020-02-29", "0001-01-01", "9999-12-31", None]),
+            dice.choice([-(2**63), -2, 0, 1, 1, 4, None]),
+        )
+        for _ in range(count)
+    ]
+
+
+def _engine(rows: list[Row], kind: pa.DataType, caps: tuple[int, int]) -> tuple[DuckDB, Any]:
+    policy = load_policy(
+        {
+            "version": "1",
+            "tables": {"t": {"unit": "u", "max_rows": caps[0], "max_groups": caps[1], "columns": COLUMNS}},
+        }
+    )
+    types = [kind, pa.string(), pa.string(), pa.int64(), pa.int64(), pa.string(), pa.int64()]
+    columns = [pa.array([row[c] for row in rows], types[c]) for c in range(len(NAMES))]
+    return DuckDB({"t": pa.Table.from_arrays(columns, names=NAMES)}, policy), policy
+
+
+def _query(grouping: str) -> str:
+    return f"SELECT {grouping}, {SUMS} FROM t GROUP BY {grouping}" if grouping else f"SELECT {SUMS} FROM t"
+
+
+def _found(groups: list[Group]) -> dict[Row, Row]:
+    return {tuple(map(str, group.key)): (group.units, *group.sums) for group in groups if any(group.sums)}
+
+
+def _spied(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each run from now on is packed; however few the rows are."""
+    used: list[bool] = []
+    real = _packed.packed_sums
+
+    def spy(*arguments: Any) -> Any:
+        result = real(*arguments)
+        used.append(result is not None)
+        return result
+
+    monkeypatch.setattr("discreet.engines.duckdb._engine.packed_sums", spy)
+    monkeypatch.setattr(_packed, "_FEW", -1)
+    return used
+
+
+def _even(items: list[Any], limit: int, hashed: int) -> list[Any]:
+    if len(items) <= limit:
+        return items
+    return [items[(j * len(items) + hashed % len(items)) // limit] for j in range(limit)]
+
+
+def _defined(rows: list[Row], grouping: str, kind: str, caps: tuple[int, int], salt: bytes) -> dict[Row, Row]:
+    """The definition, a person at a time, in plain Python."""
+    keys = [NAMES.index(name) for name in grouping.split(", ") if name]
+    public = {NAMES.index(n): column["keys"] for n, column in COLUMNS.items() if "keys" in column}
+    by_person: dict[Any, list[Row]] = defaultdict(list)
+    for row in rows:
+        if row[0] is not None and all(c not in public or row[c] in public[c] for c in keys):
+            x = None if row[-1] is None else min(max(row[-1], -2), 4)
+            by_person[row[0]].append((*[row[c] for c in keys], x))
+
+    def place(column: int, value: Any) -> tuple[Any, ...]:
+        if value is None:
+            return (0,)
+        if column == NAMES.index("k"):
+            return (1, COLUMNS["k"]["keys"].index(value))
+        return (1, value.encode() if isinstance(value, str) else value)
+
+    counts: Counter[tuple[Row, int]] = Counter()
+    for person, own in by_person.items():
+        by_groups, by_rows = (
+            duckdb.execute(f"SELECT hash({s}, CAST({person} AS {kind}))").fetchall()[0][0] for s in salts(salt)
+        )
+        own.sort(key=lambda row: [place(c, v) for c, v in zip([*keys, -1], row, strict=True)])
+        kept = _even(own, caps[0], by_rows)
+        groups = list(dict.fromkeys(row[:-1] for row in kept))
+        chosen = set(_even(groups, caps[1], by_groups) if keys else groups)
+        for group in chosen:
+            counts[group, 0] += 1
+        for *group, x in kept:
+            if tuple(group) in chosen:
+                counts[tuple(group), 1] += 1
+                counts[tuple(group), 2] += x or 0
+                counts[tuple(group), 3] += x is not None
+    return {tuple(map(str, g)): tuple(counts[g, c] for c in range(4)) for g, c in counts if c == 1}
+
+
+@pytest.mark.parametrize("caps", CAPS)
+@pytest.mark.parametrize("grouping", GROUPINGS, ids=lambda grouping: grouping or "whole")
+def test_packed_rows_and_sql_and_the_definition_agree(
+    grouping: str, caps: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(f"{grouping} {caps}")
+    for kind, count in zip(PEOPLE, (60, 25, 7), strict=True):
+        rows, salt = _rows(dice, count), dice.randbytes(16)
+        engine, policy = _engine(rows, PEOPLE[kind], CAPS[caps])
+        bounded = make_plan(_query(grouping), policy).bounded
+        with monkeypatch.context() as patch:
+            used = _spied(patch)
+            packed = _found(engine.run(bounded, salt))
+            assert used == [True]
+        with monkeypatch.context() as patch:
+            patch.setattr(_packed, "_FEW", 10**9)
+            assert _found(engine.run(bounded, salt)) == packed
+        stored = {"int8": "TINYINT", "int64": "BIGINT", "uint32": "UINTEGER"}[kind]
+        expected = _defined(rows, grouping, stored, CAPS[caps], salt)
+        if not bounded.count_units:
+            expected = {key: (0, *sums) for key, (_, *sums) in expected.items()}
+        assert packed == expected
+        engine.close()
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_parts_and_slices_of_any_length_give_the_same_sums(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(size)
+    rows = [(dice.randrange(30), *row[1:]) for row in _rows(dice, 300)]
+    engine, policy = _engine(rows, pa.int64(), (4, 2))
+    bounded, salt = make_plan(_query("q"), policy).bounded, dice.randbytes(16)
+    whole = _found(engine.run(bounded, salt))
+    used = _spied(monkeypatch)
+    monkeypatch.setattr(_ranges, "_PART", max(size, 4))
+    monkeypatch.setattr(_ranges, "_SAMPLES", min(size, 4))
+    real = _ranges.slices
+    monkeypatch.setattr(_packed, "slices", lambda rows, person: real(rows, person, size))
+    assert _found(engine.run(bounded, salt)) == whole
+    assert used == [True]
+    assert engine._connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(0,)]
+    engine.close()
+
+
+@pytest.mark.parametrize("person", [-(2**63), 2**63 - 1])
+def test_an_extreme_person_changes_the_plan_and_nobody_else(person: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(person)
+    rows = [(dice.randrange(9), *row[1:]) for row in _rows(dice, 80)]
+    used, answers, salt = _spied(monkeypatch), [], dice.randbytes(16)
+    for some in (rows, [*rows, (person, "a", "only", 2, 0, "2020-01-01", 1)]):
+        engine, policy = _engine(some, pa.int64(), (4, 2))
+        answers.append(_found(engine.run(make_plan(_query("q"), policy).bounded, salt)))
+        engine.close()
+    assert used == [True, False]
+    assert answers[1].pop(("only",)) == (1, 1, 1, 1)
+    assert answers[1] == answers[0]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("n", range(1, 12))
+def test_every_rank_is_kept_by_as_many_starts(n: int, limit: int) -> None:
+    kept: Counter[int] = Counter()
+    for start in range(n):
+        hashes = lambda people, start=start: np.full(people.size, start, np.uint64)  # noqa: E731
+        caps = Caps(limit, None, hashes, hashes)
+        rows, _ = capped((5 << 4) + np.arange(n), 4, 4, caps)
+        assert rows.size == min(n, limit)
+        kept.update((rows & 15).tolist())
+    assert kept == dict.fromkeys(range(n), min(n, limit))

@@ -1,0 +1,117 @@
+"""Which measures and relations are packed, and that one query counts one choice of rows, whatever it asks of them."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines.duckdb import DuckDB, _packed
+from discreet.policy import load_policy
+from discreet.query import Group, make_plan
+
+COLUMNS: dict[str, Any] = {
+    "k": {"type": "string", "keys": ["a", "b", "c"]},
+    "q": {"type": "string"},
+    "id": {"type": "int"},
+    "x": {"type": "int", "bounds": [-2, 4]},
+    "y": {"type": "float", "bounds": [0, 1]},
+    "b": {"type": "bool"},
+}
+CAPS = {"loose": (50, 50), "rows": (3, 50), "groups": (50, 1), "both": (4, 2)}
+PACKED = {
+    "moments": "VAR_POP(x) AS v, AVG(x) AS a, COUNT(*) AS n FROM t",
+    "pairs": "REGR_SLOPE(x, y) AS c, COUNT(*) AS n FROM t",
+    "filters": "SUM(x) FILTER (WHERE b) AS s, COUNT(*) FILTER (WHERE NOT b) AS n, COUNT(y) FILTER (WHERE b) FROM t",
+    "where": "CORR(x, CASE WHEN b THEN x ELSE 1 END) AS c FROM t WHERE y IS NOT NULL",
+    "sub-query": "SUM(x) AS s, COUNT(*) AS n FROM (SELECT * FROM t WHERE x > -1) AS t",
+}
+IN_SQL = {
+    "people": "COUNT(DISTINCT u) AS p FROM t",
+    "values": "COUNT(DISTINCT id) AS d FROM t",
+    "cells": "MEDIAN(x) AS m FROM t",
+    "joins": "COUNT(*) AS n FROM t JOIN t AS s ON t.u = s.u",
+    "union": "COUNT(*) AS n FROM (SELECT x, k FROM t UNION ALL SELECT x, k FROM t) AS t",
+    "totals": "SUM(s) AS s FROM (SELECT u, k, SUM(x) AS s FROM t GROUP BY u, k) AS t",
+}
+
+
+def _engine(dice: random.Random, caps: tuple[int, int], count: int = 60) -> tuple[DuckDB, Any]:
+    about = {"unit": "u", "max_rows": caps[0], "max_groups": caps[1], "columns": COLUMNS}
+    policy = load_policy({"version": "1", "tables": {"t": about}})
+    choices: dict[str, tuple[list[Any], pa.DataType]] = {
+        "u": ([0, 1, 1, 2, 3, 3, 3, 100, None], pa.int64()),
+        "k": (["a", "b", "c", "elsewhere", None], pa.string()),
+        "q": (["", "é", None], pa.string()),
+        "x": ([-(2**63), -2, 0, 1, 4, 2**63 - 1, None], pa.int64()),
+        "y": ([0.0, -0.0, 0.25, 1.0, 5e-324, float("inf"), float("nan"), None], pa.float64()),
+        "b": ([True, False, None], pa.bool_()),
+    }
+    columns = {name: pa.array(dice.choices(each, k=count), kind) for name, (each, kind) in choices.items()}
+    return DuckDB({"t": pa.table({**columns, "id": list(range(count))})}, policy), policy
+
+
+def _spied(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each run from now on is packed; however few the rows are."""
+    used: list[bool] = []
+    real = _packed.packed_sums
+
+    def spy(*arguments: Any) -> Any:
+        result = real(*arguments)
+        used.append(result is not None)
+        return result
+
+    monkeypatch.setattr("discreet.engines.duckdb._engine.packed_sums", spy)
+    monkeypatch.setattr(_packed, "_FEW", -1)
+    return used
+
+
+def _found(groups: list[Group]) -> dict[Any, Any]:
+    return {group.key: (group.units, group.sums) for group in groups if any(group.sums)}
+
+
+@pytest.mark.parametrize("caps", CAPS)
+@pytest.mark.parametrize("query", PACKED)
+@pytest.mark.parametrize("key", ["", "t.k", "t.q"])
+def test_moments_and_filters_are_the_same_packed_and_in_sql(
+    key: str, query: str, caps: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(f"{key} {query} {caps}")
+    text = f"SELECT {key}, {PACKED[query]} GROUP BY {key}" if key else f"SELECT {PACKED[query]}"
+    for count in (60, 9):
+        engine, policy = _engine(dice, CAPS[caps], count)
+        bounded, salt = make_plan(text, policy).bounded, dice.randbytes(16)
+        with monkeypatch.context() as patch:
+            used = _spied(patch)
+            packed = _found(engine.run(bounded, salt))
+            assert used == [True]
+        assert _found(engine.run(bounded, salt)) == packed
+        engine.close()
+
+
+@pytest.mark.parametrize("query", IN_SQL)
+def test_what_is_no_sum_over_rows_of_one_table_is_not_packed(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(query)
+    engine, policy = _engine(dice, CAPS["both"])
+    used = _spied(monkeypatch)
+    engine.run(make_plan(f"SELECT {IN_SQL[query]}", policy).bounded, dice.randbytes(16))
+    assert not any(used)
+    engine.close()
+
+
+@pytest.mark.parametrize("caps", CAPS)
+@pytest.mark.parametrize("key", ["", "k", "q"])
+def test_sums_and_values_and_cells_are_of_the_same_rows(key: str, caps: str) -> None:
+    dice = random.Random(f"{key} {caps}")
+    asked = "COUNT(*) AS n, COUNT(DISTINCT id) AS d, COUNT(x) AS c, MEDIAN(x) AS m, MAX(x) FILTER (WHERE b) AS f, "
+    asked += "COUNT(x) FILTER (WHERE b) AS g FROM t"
+    text = f"SELECT {key}, {asked} GROUP BY {key}" if key else f"SELECT {asked}"
+    for _ in range(4):
+        engine, policy = _engine(dice, CAPS[caps])
+        for group in engine.run(make_plan(text, policy).bounded, dice.randbytes(16)):
+            rows, distinct, present, held = group.sums
+            assert distinct == rows
+            assert [int(n.sum()) for _, n in group.cells] == [present, held]
+        engine.close()

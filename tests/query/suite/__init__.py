@@ -1,0 +1,1 @@
+"""Queries with their answers by plain SQL, and databases to ask them of."""

@@ -1,0 +1,45 @@
+"""What the engine has learnt so far. A case whose needs have not all landed must be refused, in words that help."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+__all__ = ["FEATURES", "LANDED", "Feature", "landed"]
+
+Feature = Literal[
+    "case",  # CASE, COALESCE, NULLIF, IF and their kin
+    "casts",
+    "count distinct",
+    "count distinct people",
+    "covariance",  # COVAR, CORR, REGR
+    "ctes",
+    "date functions",
+    "filter",  # FILTER (WHERE ...) and COUNT_IF
+    "group expressions",
+    "grouping sets",
+    "joins",  # of private tables along the person
+    "left joins",
+    "number functions",
+    "output functions",  # functions of aggregates in the SELECT list
+    "paths",  # unit = "order_id -> orders.id"
+    "per person",  # sub-aggregates by the person
+    "public tables",
+    "quantiles",
+    "select distinct",
+    "self joins",
+    "string functions",
+    "sub-queries",
+    "union all",
+    "using",
+    "variance",
+]
+
+FEATURES: frozenset[Feature] = frozenset(get_args(Feature))
+
+LANDED: frozenset[Feature] = FEATURES - {"grouping sets"}
+"""Extend this when a feature lands, and its cases are asked."""
+
+
+def landed(needs: frozenset[Feature]) -> bool:
+    """Whether everything that a case needs is there."""
+    return needs <= LANDED

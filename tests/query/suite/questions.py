@@ -1,0 +1,97 @@
+"""Random queries about the worlds, from templates: what may be asked today, and what may once it has landed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from suite.features import Feature, landed
+
+__all__ = ["TEMPLATES", "question"]
+
+_ROWS = (
+    "COUNT(*)",
+    "COUNT({0}x)",
+    "COUNT({0}y)",
+    "SUM({0}x)",
+    "SUM({0}y)",
+    "AVG({0}x)",
+    "AVG({0}y)",
+    "SUM({0}x * {0}y - 1)",
+    "SUM(-{0}x)",
+    "AVG({0}x / ({0}y + 1))",
+    "SUM({0}x) / COUNT(*)",
+    "COUNT({0}k)",
+    "SUM(2.5)",
+)
+_LATER: tuple[tuple[str, Feature], ...] = (
+    ("SUM({0}x) FILTER (WHERE {0}y > 0)", "filter"),
+    ("COUNT(*) FILTER (WHERE {0}k = 'a')", "filter"),
+    ("COUNT(DISTINCT {0}x)", "count distinct"),
+    ("COUNT(DISTINCT {0}k)", "count distinct"),
+    ("VAR_POP({0}x)", "variance"),
+    ("STDDEV({0}y)", "variance"),
+    ("CORR({0}x, {0}y)", "covariance"),
+    ("REGR_SLOPE({0}y, {0}x)", "covariance"),
+    ("SUM(CASE WHEN {0}x > 0 THEN {0}y ELSE -{0}x END)", "case"),
+    ("SUM(COALESCE({0}y, {0}x))", "case"),
+    ("SUM(ABS({0}x))", "number functions"),
+    ("SUM(SQRT({0}y + 1))", "number functions"),
+)
+_CONDITIONS = (
+    "TRUE",
+    "TRUE",
+    "{0}x > 0",
+    "NOT {0}x = 1",
+    "{0}y IS NULL OR {0}x IN (1, 99)",
+    "{0}y < {0}x",
+    "{0}x / {0}y > 1",
+    "{0}k LIKE 'a%' OR {0}y >= 0.3",
+    "{0}x BETWEEN -1 AND 2",
+    "{0}x * {0}x > 5",
+)
+
+TEMPLATES: dict[str, tuple[str, str, frozenset[Feature]]] = {
+    # name: the source, with the alias of the rows that count; the keys beside the world; what it needs
+    "people": ("people AS {0}", "k", frozenset()),
+    "orders": ("orders AS {0}", "k q", frozenset()),
+    "rows": ("visits AS {0}", "k q", frozenset()),
+    "owners": ("orders AS {0} JOIN people AS p ON {0}.person = p.id", "k q p.k", frozenset({"joins"})),
+    "all owners": ("people AS p LEFT JOIN orders AS {0} ON {0}.person = p.id", "k q p.k", frozenset({"left joins"})),
+    "twice": ("orders AS {0} JOIN orders AS b ON {0}.person = b.person", "k b.q", frozenset({"self joins"})),
+    "items": ("items AS {0}", "k", frozenset({"paths"})),
+    "chain": (
+        "items AS {0} JOIN orders AS o ON {0}.order_no = o.no JOIN people AS p ON o.person = p.id",
+        "k o.q p.k",
+        frozenset({"paths", "joins"}),
+    ),
+    "tags": ("orders AS {0} JOIN tags AS g ON {0}.k = g.k", "q g.tag", frozenset({"public tables"})),
+    "maybe tags": ("orders AS {0} LEFT JOIN tags AS g ON {0}.k = g.k", "k q", frozenset({"public tables"})),
+    "item tags": ("items AS {0} JOIN tags AS g ON g.k = {0}.k", "g.tag", frozenset({"paths", "public tables"})),
+    "nested": ("(SELECT * FROM orders WHERE y > -9) AS {0}", "k q", frozenset({"sub-queries"})),
+    "both": (
+        "(SELECT w, k, x, y FROM orders UNION ALL SELECT w, k, x, y FROM people) AS {0}",
+        "k",
+        frozenset({"sub-queries", "union all"}),
+    ),
+    "per person": (
+        "(SELECT person, w, SUM(x) AS x, AVG(y) AS y, 'a' AS k FROM orders GROUP BY person, w) AS {0}",
+        "",
+        frozenset({"per person"}),
+    ),
+}
+
+
+def question(dice: random.Random, template: str, *, by_world: bool) -> str:
+    """A random query from a template; `by_world` puts the world first among its keys."""
+    source, keys, needs = TEMPLATES[template]
+    assert landed(needs)
+    aggregates: Sequence[str] = (*_ROWS, *(text for text, need in _LATER if landed(frozenset({need}))))
+    chosen = dice.sample(aggregates, dice.randrange(1, 4))
+    world = "p.w" if template == "all owners" else "t.w"
+    names = [key if "." in key else f"t.{key}" for key in keys.split()]
+    grouped = [world] * by_world + dice.sample(names, dice.randrange(0, min(len(names), 2) + 1))
+    items = [f"{text.format('t.')} AS a{i}" for i, text in enumerate(chosen)]
+    select = f"SELECT {', '.join([*grouped, *items])} FROM {source.format('t')}"
+    where = f" WHERE {dice.choice(_CONDITIONS).format('t.')}"
+    return select + where + (f" GROUP BY {', '.join(grouped)}" if grouped else "")

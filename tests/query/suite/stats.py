@@ -1,0 +1,60 @@
+"""Every statistic beside COUNT, SUM and AVG: FILTER, DISTINCT, moments, regressions, quantiles, functions of them."""
+
+from __future__ import annotations
+
+from suite.case import case
+
+__all__ = ["STATISTICS"]
+
+_CITY = "[[ WHERE city IN ('Bern', 'Graz', 'Linz', 'Wien')]]"
+_VIP = "[[ WHERE vip IS NOT NULL]]"
+
+STATISTICS = (
+    case("SELECT COUNT(*) FILTER (WHERE price > 100) AS n, COUNT(*) FROM orders", "filter"),
+    case(
+        "SELECT SUM({price}) FILTER (WHERE channel = 'web'), AVG({price}) FILTER (WHERE price > 50) FROM orders",
+        "filter",
+    ),
+    case("SELECT COUNT(discount) FILTER (WHERE discount > 10 AND NOT channel = 'web') FROM orders", "filter"),
+    case(f"SELECT city, COUNT(*) FILTER (WHERE age > 50), COUNT(*) FROM customers{_CITY} GROUP BY city", "filter"),
+    case("SELECT COUNT_IF(age > 50) FROM customers", "filter"),
+    case("SELECT COUNT(*) FILTER (WHERE vip) / COUNT(*) AS share FROM customers", "filter"),
+    case("SELECT COUNT(DISTINCT customer_id) FROM orders", "count distinct people"),
+    case("SELECT channel, COUNT(DISTINCT customer_id) AS n FROM orders GROUP BY channel", "count distinct people"),
+    case("SELECT COUNT(DISTINCT customer_id), COUNT(*) FROM orders WHERE price > 150", "count distinct people"),
+    case("SELECT COUNT(*) / COUNT(DISTINCT customer_id) AS each FROM orders", "count distinct people"),
+    case("SELECT COUNT(DISTINCT id) FROM customers", "count distinct people"),
+    case("SELECT COUNT(DISTINCT channel) FROM orders", "count distinct"),
+    case("SELECT COUNT(DISTINCT age), COUNT(DISTINCT city), COUNT(DISTINCT score) FROM customers", "count distinct"),
+    case("SELECT COUNT(DISTINCT page), COUNT(DISTINCT day) FROM visits WHERE seconds > 100", "count distinct"),
+    case(f"SELECT vip, COUNT(DISTINCT age), AVG({{age}}) FROM customers{_VIP} GROUP BY vip", "count distinct"),
+    case("SELECT VARIANCE({age}), STDDEV({age}) FROM customers", "variance"),
+    case(
+        "SELECT VAR_SAMP({age}), VAR_POP({age}), STDDEV_SAMP({score}), STDDEV_POP({score}) FROM customers", "variance"
+    ),
+    case("SELECT AVG({price}), SUM({price}), COUNT(*), VAR_POP({price}), STDDEV({price}) FROM orders", "variance"),
+    case(f"SELECT city, VAR_SAMP({{score}}) FROM customers{_CITY} GROUP BY city", "variance"),
+    case("SELECT VAR_POP({price} - {discount}) FROM orders", "variance"),
+    case("SELECT STDDEV_POP({seconds}) FROM visits WHERE seconds > 0", "variance"),
+    case("SELECT VAR_POP({age}) FROM customers WHERE age = 40", "variance"),
+    case("SELECT COVAR_POP({age}, {score}), COVAR_SAMP({age}, {score}) FROM customers", "covariance"),
+    case("SELECT CORR({age}, {score}) FROM customers", "covariance"),
+    case("SELECT CORR({price}, {price} + 1) FROM orders", "covariance", within=1e-2),
+    case("SELECT REGR_SLOPE({price}, {discount}), REGR_INTERCEPT({price}, {discount}) FROM orders", "covariance"),
+    case("SELECT REGR_COUNT({price}, {discount}), COUNT(*) FROM orders", "covariance"),
+    case(f"SELECT vip, COVAR_POP({{age}}, {{score}}) FROM customers{_VIP} GROUP BY vip", "covariance"),
+    case("SELECT MEDIAN({age}) FROM customers", "quantiles", within=1.0),
+    case("SELECT MEDIAN({price}) FROM orders", "quantiles", within=1.0),
+    case("SELECT QUANTILE_CONT({price}, 0.25), QUANTILE_CONT({price}, 0.9) FROM orders", "quantiles", within=1.0),
+    case("SELECT APPROX_QUANTILE({price}, 0.5), COUNT(*) FROM orders", "quantiles", within=3.0),
+    case("SELECT QUANTILE_DISC({age}, 0.75) FROM customers", "quantiles", within=1.0),
+    case("SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY {price}) FROM orders", "quantiles", within=1.0),
+    case(f"SELECT city, MEDIAN({{age}}) FROM customers{_CITY} GROUP BY city", "quantiles", within=2.0),
+    case("SELECT MIN({age}), MAX({age}) FROM customers", "quantiles", within=2.0),
+    case("SELECT MEDIAN({seconds}), AVG({seconds}) FROM visits", "quantiles", within=4.0),
+    case("SELECT ROUND(AVG({price}), 1) FROM orders", "output functions"),
+    case("SELECT SQRT(COUNT(*)), ABS(SUM({price}) - 1000) FROM orders", "output functions"),
+    case("SELECT COALESCE(AVG({age}), 0) FROM customers", "output functions"),
+    case("SELECT GREATEST(COUNT(*), 10000), LEAST(COUNT(*), 3) FROM orders", "output functions"),
+    case("SELECT CASE WHEN COUNT(*) > 10 THEN SUM({price}) / COUNT(*) ELSE 0 END FROM orders", "output functions"),
+)
