@@ -8,16 +8,17 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.policy import Policy
+from discreet.policy import ColumnType, Policy
 from discreet.query._canonical import canonicalize
 from discreet.query._clauses import check_block, refuse_clauses
 from discreet.query._columns import Columns
+from discreet.query._fields import field_of
 from discreet.query._grouped import group_rows, is_grouped
 from discreet.query._joins import Bound, join
 from discreet.query._names import resolve_names, resolved
-from discreet.query._parse import refuse
+from discreet.query._parse import check_understood, refuse
 from discreet.query._references import expand_references
-from discreet.query._relations import Filtered
+from discreet.query._relations import Computed, Filtered
 from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope, Source, match_name
 from discreet.query._stacked import stack
@@ -116,6 +117,11 @@ class Binder:
             raise refuse("a join inside the parentheses of another")
         if any(source.alias.casefold() == each.alias.casefold() for each in scope.sources):
             raise QueryError(f"two tables are called {source.alias}; give each an alias of its own")
+        if side == "RIGHT":
+            left, scope = self._stored(left, scope)
+        elif side:
+            right, kept = self._stored(right, Scope((source,)))
+            source = kept.sources[0]
         beside = Scope((source,))
         ends = (right, left) if side == "RIGHT" else (left, right)
         lost = scope if side == "RIGHT" else beside
@@ -129,12 +135,34 @@ class Binder:
             on = resolved(item.args["on"], both)
         else:
             raise QueryError("JOIN needs ON or USING, which says what belongs together")
-        on = canonicalize(exp.Select(expressions=[on])).expressions[0]
+        alone = canonicalize(exp.Select(expressions=[on]))
+        check_understood(alone)
+        on = alone.expressions[0]
         bound = join(*ends, on, self.columns, outer=bool(side))
         if side:
             for each in lost.sources:
                 self.columns.forget_people(each.columns)
         return bound, both
+
+    def _stored(self, bound: Bound, scope: Scope) -> tuple[Bound, Scope]:
+        """What a join may make null, with a column in place of each expression: what is computed is null there too."""
+        added: dict[str, tuple[exp.Expr, ColumnType]] = {}
+        sources: list[Source] = []
+        for source in scope.sources:
+            columns = dict(source.columns)
+            for name, node in columns.items():
+                if not isinstance(node.unnest(), exp.Column):
+                    about = field_of(node, self.columns)
+                    column = self.columns.add(name, about)
+                    added[column] = node, about.type
+                    columns[name] = exp.column(exp.to_identifier(column, quoted=True))
+            sources.append(replace(source, columns=columns))
+        if not added:
+            return bound, scope
+        computed = Computed(bound.relation, added)
+        return replace(bound, relation=computed, names=bound.names | added.keys()), replace(
+            scope, sources=tuple(sources)
+        )
 
     def query(self, node: exp.Expr, known: Tables) -> tuple[Bound, dict[str, exp.Expr]]:
         """A sub-query: its relation, and for each column of its result the expression that it stands for."""
@@ -153,6 +181,7 @@ class Binder:
         check_block(node, nested=True)
         bound, scope = self.read(node, known)
         select = canonicalize(expand_references(resolve_names(node, scope)))
+        check_understood(select, distinct=True)
         where = select.args.get("where")
         if where is not None:
             bound = self.filtered(bound, where.this)

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query._columns import PERSON, Columns
-from discreet.query._relations import Filtered, Joined, Relation, Scan
-from discreet.query._scalars import check_predicate
+from discreet.query._relations import Computed, Filtered, Joined, Relation, Scan
+from discreet.query._scalars import check_predicate, exact_integer
 
 __all__ = ["Bound", "join"]
 
@@ -57,9 +57,9 @@ def join(left: Bound, right: Bound, on: exp.Expr, columns: Columns, *, outer: bo
         )
     pairs = [sides for part in rest if (sides := _sides(part, left, right))]
     if left.owner == "row":
-        _check_unique(right, [there for _, there in pairs], on)
+        _check_unique(right, [(there, here) for here, there in pairs], on, columns)
     if right.owner == "row":
-        _check_unique(left, [here for here, _ in pairs], on)
+        _check_unique(left, pairs, on, columns)
     condition = exp.and_(*rest, copy=True) if rest else None
     if condition is not None:
         check_predicate(condition, columns.fields)
@@ -111,13 +111,21 @@ def _check_owners(left: Bound, right: Bound, on: exp.Expr, *, same: bool, outer:
         )
 
 
-def _check_unique(public: Bound, matched: list[exp.Expr], on: exp.Expr) -> None:
+def _check_unique(public: Bound, pairs: list[tuple[exp.Expr, exp.Expr]], on: exp.Expr, columns: Columns) -> None:
+    """Raise `QueryError` unless at most one public row fits a private one; of each of `pairs` the first side is public.
+
+    Whole numbers have to be compared as such: as doubles, two of them may equal the same number.
+    """
     inner = public.relation
-    while isinstance(inner, Filtered):
+    while isinstance(inner, Filtered | Computed):
         inner = inner.input
     key = inner.key if isinstance(inner, Scan) else None
-    if key is None or not any(isinstance(side.unnest(), exp.Column) and side.unnest().name == key for side in matched):
-        raise QueryError(
-            f'JOIN ON {on.sql()} may repeat a row, and with unit = "rows" every row is a person; join a public table '
-            'on the column that the policy calls its key, as in key = "id"'
-        )
+    for there, here in pairs:
+        if key is not None and isinstance(there.unnest(), exp.Column) and there.unnest().name == key:
+            whole = columns.fields[key].type == "int"
+            if not whole or exact_integer(here, columns.fields):
+                return
+    raise QueryError(
+        f'JOIN ON {on.sql()} may repeat a row, and with unit = "rows" every row is a person; join a public table '
+        'on the column that the policy calls its key, as in key = "id", to a column of the same type'
+    )

@@ -74,11 +74,16 @@ def parse(text: str) -> exp.Select:
     return select
 
 
-def check_understood(select: exp.Select) -> None:
-    """Raise `QueryError` for a modifier that no pass reads: what is not understood is refused, never skipped."""
+def check_understood(select: exp.Select, *, distinct: bool = False) -> None:
+    """Raise `QueryError` for a modifier that no pass reads: what is not understood is refused, never skipped.
+
+    `distinct` says that the caller reads SELECT DISTINCT itself.
+    """
     for node in select.walk():
         known = arguments_read(node)
         for name, value in node.args.items():
+            if distinct and node is select and name == "distinct":
+                continue
             if value and name not in _UNDERSTOOD and name not in _CLAUSES and name not in known:
                 raise refuse(f"{name.rstrip('_').upper()} in {node.sql()}")
 

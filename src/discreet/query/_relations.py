@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from discreet.policy import ColumnType
 
-__all__ = ["Filtered", "Grouped", "Joined", "Own", "Relation", "Scan", "Stacked", "Total", "named", "scans"]
+__all__ = ["Computed", "Filtered", "Grouped", "Joined", "Own", "Relation", "Scan", "Stacked", "Total", "named", "scans"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,14 @@ class Filtered:
 
     input: Relation
     condition: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """The rows of `input` with further columns, so that a join can make them null as it does stored ones."""
+
+    input: Relation
+    columns: Mapping[str, tuple[exp.Expr, ColumnType]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +111,7 @@ class Grouped:
     totals: Mapping[str, Total | Own]
 
 
-Relation = Scan | Filtered | Joined | Stacked | Grouped
+Relation = Scan | Filtered | Computed | Joined | Stacked | Grouped
 
 
 def scans(relation: Relation) -> Iterator[Scan]:
@@ -111,7 +119,7 @@ def scans(relation: Relation) -> Iterator[Scan]:
     match relation:
         case Scan():
             yield relation
-        case Filtered() | Grouped():
+        case Filtered() | Computed() | Grouped():
             yield from scans(relation.input)
         case Joined():
             yield from scans(relation.left)
@@ -128,6 +136,10 @@ def named(relation: Relation) -> Iterator[str]:
             yield from [relation.key] if relation.key else []
         case Filtered():
             yield from _columns(relation.condition)
+            yield from named(relation.input)
+        case Computed():
+            for node, _ in relation.columns.values():
+                yield from _columns(node)
             yield from named(relation.input)
         case Joined():
             yield from _columns(relation.on)

@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 
 from sqlglot import exp
 
-from discreet.query._relations import Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total
+from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total
 
 __all__ = ["with_source"]
 
@@ -56,6 +56,9 @@ def _block(relation: Relation, used: AbstractSet[str]) -> exp.Query:
                 for part, columns in relation.parts
             ]
             return exp.union(*parts, distinct=False)
+        case Computed():
+            added = [_named(node, name) for name, (node, _) in relation.columns.items()]
+            return with_source(exp.Select(expressions=[exp.Star(), *added]), relation.input, used)
         case Grouped():
             items = [_named(node, name) for name, (node, _) in relation.keys.items()]
             items += [_named(_total(total), name) for name, total in relation.totals.items()]

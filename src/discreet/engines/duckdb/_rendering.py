@@ -13,7 +13,20 @@ from discreet.engines.duckdb._expressions import clean, condition, contribution,
 from discreet.engines.duckdb._relation import Relation as Stored
 from discreet.engines.duckdb._relation import StoredColumn, identifier
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Sum, Total, scans
+from discreet.query import (
+    BoundedAggregate,
+    Computed,
+    Filtered,
+    Grouped,
+    Joined,
+    Own,
+    Relation,
+    Scan,
+    Stacked,
+    Sum,
+    Total,
+    scans,
+)
 
 __all__ = ["Rows", "is_whole", "link_family", "rows_sql"]
 
@@ -75,6 +88,13 @@ class _Rendering:
                 rows = self.rows(relation.input)
                 kept = condition(relation.condition, self.request.columns)
                 return Rows(f"SELECT * FROM ({rows.sql}) WHERE {kept}", rows.owner)
+            case Computed():
+                rows = self.rows(relation.input)
+                columns = relation.columns.items()
+                added = [
+                    f"{value_of(node, self.request.columns, kind)} AS {reference(n)}" for n, (node, kind) in columns
+                ]
+                return Rows(f"SELECT *, {', '.join(added)} FROM ({rows.sql})", rows.owner)
             case Joined():
                 return self._joined(relation)
             case Stacked():
@@ -236,7 +256,7 @@ def _linked(relation: Relation) -> Iterator[str]:
     match relation:
         case Scan():
             return
-        case Filtered() | Grouped():
+        case Filtered() | Computed() | Grouped():
             yield from _linked(relation.input)
         case Joined():
             for pair in relation.links:
