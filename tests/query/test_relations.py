@@ -76,13 +76,18 @@ def test_refused(query: str, words: str) -> None:
         ),
         ("SELECT COUNT(*) AS n FROM visits v JOIN places p ON v.k = p.k", [(2,)]),
         (
-            "SELECT COUNT(*) AS n, COUNT(one) AS found, SUM(one) AS s FROM orders o "
-            "LEFT JOIN (SELECT id, 1 AS one FROM people WHERE city = 'a') p ON o.person = p.id",
+            (
+                "SELECT COUNT(*) AS n, COUNT(one) AS found, SUM(one) AS s FROM orders o "
+                "LEFT JOIN (SELECT id, 1 AS one FROM people WHERE city = 'a') p ON o.person = p.id"
+            ),
             [(3, 2, 2)],
         ),
         (
-            "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE town IS NULL) AS lost FROM (SELECT id, COALESCE(city, '?') AS town "
-            "FROM people WHERE city = 'b') p RIGHT JOIN orders o ON o.person = p.id",
+            (
+                "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE town IS NULL) AS lost "
+                "FROM (SELECT id, COALESCE(city, '?') AS town FROM people WHERE city = 'b') p "
+                "RIGHT JOIN orders o ON o.person = p.id"
+            ),
             [(3, 2)],
         ),
     ],

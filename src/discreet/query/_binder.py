@@ -12,10 +12,11 @@ from discreet.policy import ColumnType, Policy
 from discreet.query._canonical import canonicalize
 from discreet.query._clauses import check_block, refuse_clauses
 from discreet.query._columns import Columns
-from discreet.query._fields import field_of
+from discreet.query._field_of import field_of
 from discreet.query._grouped import group_rows, is_grouped
-from discreet.query._joins import Bound, join
+from discreet.query._joins import join
 from discreet.query._names import resolve_names, resolved
+from discreet.query._owned import Owned
 from discreet.query._parse import check_understood, refuse
 from discreet.query._references import expand_references
 from discreet.query._relations import Computed, Filtered
@@ -50,20 +51,20 @@ class Binder:
     _tables: int = 0
     _read: set[int] = field(default_factory=set)
 
-    def read(self, select: exp.Select, known: Tables | None = None) -> tuple[Bound, Scope]:
+    def read(self, select: exp.Select, known: Tables | None = None) -> tuple[Owned, Scope]:
         """What a SELECT reads, and the names that it can use. Raises `QueryError` for what is not supported."""
         inside = self._named(select, known or {})
         source = select.args.get("from_")
         if source is None:
             raise QueryError("the query has no FROM; say which table it reads")
-        bound, first = self._source(source.this, inside)
+        owned, first = self._source(source.this, inside)
         scope = Scope((first,))
         for item in [*source.this.args.get("joins", []), *select.args.get("joins", [])]:
-            bound, scope = self._joined(bound, scope, item, inside)
+            owned, scope = self._joined(owned, scope, item, inside)
         for name, each in inside.items():
             if (known is None or known.get(name) is not each) and id(each) not in self._read:
                 raise QueryError(f"WITH {each.name} is never read; leave it out")
-        return bound, scope
+        return owned, scope
 
     def _named(self, select: exp.Expr, known: Tables) -> Tables:
         clause = select.args.get("with_")
@@ -78,13 +79,13 @@ class Binder:
             inside[each.alias.casefold()] = _Named(each.alias, each.this, named, dict(inside))
         return inside
 
-    def _source(self, node: exp.Expr, known: Tables) -> tuple[Bound, Source]:
+    def _source(self, node: exp.Expr, known: Tables) -> tuple[Owned, Source]:
         renamed = node.args.get("alias")
         names = tuple(column.name for column in renamed.args.get("columns") or ()) if renamed is not None else ()
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
             refuse_clauses(node, ("this", "alias", "joins"), "a sub-query")
-            bound, columns = self.query(node.this, known)
-            return bound, _source_of(node.alias or "the sub-query", "the sub-query", columns, names)
+            owned, columns = self.query(node.this, known)
+            return owned, _source_of(node.alias or "the sub-query", "the sub-query", columns, names)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise refuse("a FROM that is not a table's name or a sub-query")
         if node.args.get("db") or node.args.get("catalog"):
@@ -92,9 +93,9 @@ class Binder:
         refuse_clauses(node, ("this", "alias", "joins"), "a table")
         if (named := known.get(node.name.casefold())) is not None:
             self._read.add(id(named))
-            bound, columns = self.query(named.query, named.known)
+            owned, columns = self.query(named.query, named.known)
             about = _source_of(named.name, named.name, columns, named.columns)
-            return bound, _source_of(node.alias or named.name, named.name, about.columns, names)
+            return owned, _source_of(node.alias or named.name, named.name, about.columns, names)
         self._tables += 1
         if self._tables > _MOST_TABLES:
             raise QueryError(f"the query reads more than {_MOST_TABLES} tables")
@@ -102,12 +103,12 @@ class Binder:
         scan, columns = self.columns.scan(self.policy, table)
         about = self.policy.tables[table]
         owner = "nobody" if about.public else "row" if about.by_rows else "person"
-        bound = Bound(scan, owner, frozenset(scan.columns), about.rows_per_unit, about.groups_per_unit)
+        owned = Owned(scan, owner, frozenset(scan.columns), about.rows_per_unit, about.groups_per_unit)
         source = _source_of(node.alias or table, "the policy", columns, names)
         hidden = frozenset(columns) - frozenset(about.columns)
-        return bound, replace(source, table=table, hidden=hidden)
+        return owned, replace(source, table=table, hidden=hidden)
 
-    def _joined(self, left: Bound, scope: Scope, item: exp.Join, known: Tables) -> tuple[Bound, Scope]:
+    def _joined(self, left: Owned, scope: Scope, item: exp.Join, known: Tables) -> tuple[Owned, Scope]:
         refuse_clauses(item, ("this", "on", "using", "side", "kind"), "JOIN")
         side, kind = item.side.upper(), item.kind.upper()
         if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
@@ -138,13 +139,13 @@ class Binder:
         alone = canonicalize(exp.Select(expressions=[on]))
         check_understood(alone)
         on = alone.expressions[0]
-        bound = join(*ends, on, self.columns, outer=bool(side))
+        owned = join(*ends, on, self.columns, outer=bool(side))
         if side:
             for each in lost.sources:
                 self.columns.forget_people(each.columns)
-        return bound, both
+        return owned, both
 
-    def _stored(self, bound: Bound, scope: Scope) -> tuple[Bound, Scope]:
+    def _stored(self, owned: Owned, scope: Scope) -> tuple[Owned, Scope]:
         """What a join may make null, with a column in place of each expression: what is computed is null there too."""
         added: dict[str, tuple[exp.Expr, ColumnType]] = {}
         sources: list[Source] = []
@@ -158,13 +159,13 @@ class Binder:
                     columns[name] = exp.column(exp.to_identifier(column, quoted=True))
             sources.append(replace(source, columns=columns))
         if not added:
-            return bound, scope
-        computed = Computed(bound.relation, added)
-        return replace(bound, relation=computed, names=bound.names | added.keys()), replace(
+            return owned, scope
+        computed = Computed(owned.relation, added)
+        return replace(owned, relation=computed, names=owned.names | added.keys()), replace(
             scope, sources=tuple(sources)
         )
 
-    def query(self, node: exp.Expr, known: Tables) -> tuple[Bound, dict[str, exp.Expr]]:
+    def query(self, node: exp.Expr, known: Tables) -> tuple[Owned, dict[str, exp.Expr]]:
         """A sub-query: its relation, and for each column of its result the expression that it stands for."""
         if isinstance(node, exp.Subquery):
             refuse_clauses(node, ("this",), "a sub-query")
@@ -179,14 +180,14 @@ class Binder:
         if not isinstance(node, exp.Select):
             raise refuse(f"{node.sql()} as a sub-query")
         check_block(node, nested=True)
-        bound, scope = self.read(node, known)
+        owned, scope = self.read(node, known)
         select = canonicalize(expand_references(resolve_names(node, scope)))
         check_understood(select, distinct=True)
         where = select.args.get("where")
         if where is not None:
-            bound = self.filtered(bound, where.this)
+            owned = self.filtered(owned, where.this)
         if is_grouped(select):
-            bound, select = group_rows(select, bound, self.columns)
+            owned, select = group_rows(select, owned, self.columns)
         outputs: dict[str, exp.Expr] = {}
         for item in select.expressions:
             name = item.alias or item.name
@@ -197,13 +198,13 @@ class Binder:
             outputs[name] = item.unalias()
         if sum(1 for output in outputs.values() for _ in output.walk()) > _MOST_PARTS:
             raise QueryError(f"the sub-queries add up to more than {_MOST_PARTS:,} parts")
-        return bound, outputs
+        return owned, outputs
 
-    def filtered(self, bound: Bound, condition: exp.Expr) -> Bound:
+    def filtered(self, owned: Owned, condition: exp.Expr) -> Owned:
         """The rows that satisfy a condition of WHERE."""
         self.columns.check(condition)
         check_predicate(condition, self.columns.fields)
-        return replace(bound, relation=Filtered(bound.relation, condition))
+        return replace(owned, relation=Filtered(owned.relation, condition))
 
 
 def _source_of(alias: str, what: str, columns: Mapping[str, exp.Expr], names: tuple[str, ...]) -> Source:

@@ -7,11 +7,31 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query._grid import BITS, grid_step, grid_steps
 from discreet.query._intervals import LARGEST, Interval
 from discreet.query._measures import Product, Sum
 
-__all__ = ["on_grid", "product_on_grid"]
+__all__ = ["grid_step", "grid_steps", "on_grid", "product_on_grid"]
+
+_BITS = 30
+"""The larger bound is 2^29 to 2^31 grid steps from zero, unless whole numbers make a coarser grid exact. So a
+contribution, centred or not, is below 2^32 in magnitude, and 2^40 of them sum to less than 2^72: 128 bits hold it."""
+
+
+def grid_step(bounds: Interval) -> Fraction:
+    """The grid: 1 for whole numbers up to 2^30, else the power of two that spends 30 bits on the larger bound."""
+    largest = max(abs(bounds.lower), abs(bounds.upper))
+    if largest and not 1 / LARGEST <= largest <= LARGEST:
+        raise QueryError("the bounds of a SUM or AVG lie beyond 1e200, or all within 1e-200 of zero; rescale it")
+    if largest == 0 or (bounds.whole and largest <= 2**_BITS):
+        return Fraction(1)
+    exponent = (largest.numerator.bit_length() - largest.denominator.bit_length()) - _BITS
+    return Fraction(2) ** exponent
+
+
+def grid_steps(bounds: Interval, step: Fraction) -> tuple[int, int]:
+    """The bounds in steps, rounded outward."""
+    lower, upper = bounds.lower / step, bounds.upper / step
+    return lower.numerator // lower.denominator, -(-upper.numerator // upper.denominator)
 
 
 def on_grid(argument: exp.Expr, bounds: Interval, *, centered: bool) -> Sum:
@@ -34,7 +54,7 @@ def product_on_grid(left: Sum, right: Sum) -> Product:
     """
     corners = [a * b for a in (left.lower, left.upper) for b in (right.lower, right.upper)]
     lower, upper = (0, max(corners)) if left == right else (min(corners), max(corners))
-    shift = max(0, max(-lower, upper).bit_length() - BITS)
+    shift = max(0, max(-lower, upper).bit_length() - _BITS)
     low, high = _floor(Fraction(lower, 2**shift) + Fraction(1, 2)), -_floor(Fraction(1, 2) - Fraction(upper, 2**shift))
     center = (low + high) // 2
     product = Product(left, right, shift, center, low - center, high - center)

@@ -13,10 +13,10 @@ from discreet.policy import ColumnType
 from discreet.query._columns import PERSON, Columns
 from discreet.query._domains import key_type
 from discreet.query._field import Field
-from discreet.query._fields import field_of
-from discreet.query._grid import grid_step, grid_steps
+from discreet.query._field_of import field_of
+from discreet.query._grids import grid_step, grid_steps
 from discreet.query._intervals import Interval, interval
-from discreet.query._joins import Bound
+from discreet.query._owned import Owned
 from discreet.query._parse import refuse
 from discreet.query._relations import Filtered, Grouped, Own, Total
 from discreet.query._scalars import check_predicate, check_scalar
@@ -38,16 +38,16 @@ def is_grouped(select: exp.Select) -> bool:
     return clauses or any(select.find_all(exp.AggFunc))
 
 
-def group_rows(select: exp.Select, bound: Bound, columns: Columns) -> tuple[Bound, exp.Select]:
+def group_rows(select: exp.Select, owned: Owned, columns: Columns) -> tuple[Owned, exp.Select]:
     """The grouped relation, and the SELECT with its columns in place of keys and aggregates.
 
     A COUNT or SUM over the rows of one person is clamped to what the person's `max_rows` rows can make. Raises
     `QueryError` unless the person is among the keys, and for an aggregate that is not supported.
     """
     nodes = _keys(select)
-    if bound.owner == "row":
+    if owned.owner == "row":
         raise QueryError('a sub-query cannot group a table with unit = "rows": every row of it is a person of its own')
-    if bound.owner == "nobody":
+    if owned.owner == "nobody":
         raise refuse("GROUP BY or DISTINCT over public tables alone")
     people = [node for node in nodes if PERSON in columns.linked(node)]
     if not people:
@@ -73,15 +73,15 @@ def group_rows(select: exp.Select, bound: Bound, columns: Columns) -> tuple[Boun
     for node in list(select.find_all(exp.AggFunc)):
         sql = node.sql()
         if sql not in swaps:
-            total, about = _total(node, bound.rows, columns)
+            total, about = _total(node, owned.rows, columns)
             name = columns.add(_name_of(node), about)
             totals[name] = total
             swaps[sql] = exp.column(exp.to_identifier(name, quoted=True))
     owner = swaps[people[0].unnest().sql()].name
-    grouped = Grouped(bound.relation, people[0].unnest().name, owner, keys, totals)
+    grouped = Grouped(owned.relation, people[0].unnest().name, owner, keys, totals)
     alone = not keys
     names = frozenset(node.name for node in swaps.values())
-    result = Bound(grouped, "person", names, 1 if alone else bound.rows, 1 if alone else bound.groups)
+    result = Owned(grouped, "person", names, 1 if alone else owned.rows, 1 if alone else owned.groups)
     body = _swapped(select, swaps)
     for column in (c for item in body.expressions for c in item.find_all(exp.Column)):
         _check_grouped(column, names)

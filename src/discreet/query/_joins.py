@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query._columns import PERSON, Columns
-from discreet.query._relations import Computed, Filtered, Joined, Relation, Scan
+from discreet.query._owned import Owned
+from discreet.query._relations import Computed, Filtered, Joined, Scan
 from discreet.query._scalars import check_predicate, exact_integer
 
-__all__ = ["Bound", "join"]
-
-Owner = Literal["person", "row", "nobody"]
+__all__ = ["join"]
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A relation, who owns its rows, and how many rows and groups of one owner count in a query over it."""
-
-    relation: Relation
-    owner: Owner
-    names: frozenset[str]
-    rows: int = 1
-    groups: int = 1
-
-
-def join(left: Bound, right: Bound, on: exp.Expr, columns: Columns, *, outer: bool) -> Bound:
+def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
     """The join of two relations; with `outer`, rows of the left stay without a partner.
 
     Raises `QueryError` unless an equality ties the sides together: two private ones person to person.
@@ -67,7 +53,7 @@ def join(left: Bound, right: Bound, on: exp.Expr, columns: Columns, *, outer: bo
     relation = Joined(left.relation, right.relation, tuple(links), condition, outer, owned, on)
     owner = left.owner if owned[0] else right.owner
     names = left.names | right.names
-    return Bound(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
+    return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
 
 
 def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -79,7 +65,7 @@ def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
         yield inner
 
 
-def _sides(part: exp.Expr, left: Bound, right: Bound) -> tuple[exp.Expr, exp.Expr] | None:
+def _sides(part: exp.Expr, left: Owned, right: Owned) -> tuple[exp.Expr, exp.Expr] | None:
     """The sides of an equality between the relations, that of the left one first."""
     if not isinstance(part, exp.EQ):
         return None
@@ -93,7 +79,7 @@ def _sides(part: exp.Expr, left: Bound, right: Bound) -> tuple[exp.Expr, exp.Exp
     return None
 
 
-def _check_owners(left: Bound, right: Bound, on: exp.Expr, *, same: bool, outer: bool) -> None:
+def _check_owners(left: Owned, right: Owned, on: exp.Expr, *, same: bool, outer: bool) -> None:
     if "row" in (left.owner, right.owner) and "nobody" not in (left.owner, right.owner):
         raise QueryError(
             'a table with unit = "rows" cannot be joined to another private table: every row of it is another person'
@@ -111,7 +97,7 @@ def _check_owners(left: Bound, right: Bound, on: exp.Expr, *, same: bool, outer:
         )
 
 
-def _check_unique(public: Bound, pairs: list[tuple[exp.Expr, exp.Expr]], on: exp.Expr, columns: Columns) -> None:
+def _check_unique(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], on: exp.Expr, columns: Columns) -> None:
     """Raise `QueryError` unless at most one public row fits a private one; of each of `pairs` the first side is public.
 
     Whole numbers have to be compared as such: as doubles, two of them may equal the same number.

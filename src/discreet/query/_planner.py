@@ -16,7 +16,7 @@ from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._clauses import check_block
 from discreet.query._columns import Columns
 from discreet.query._domains import key_type
-from discreet.query._fields import field_of
+from discreet.query._field_of import field_of
 from discreet.query._keys import grouped_by_all, keys_by_name
 from discreet.query._lift import lift_aggregates
 from discreet.query._names import resolve_names

@@ -10,13 +10,13 @@ from discreet.errors import QueryError
 from discreet.policy import ColumnType
 from discreet.query._columns import PERSON, Columns
 from discreet.query._field import Field
-from discreet.query._fields import field_of
-from discreet.query._joins import Bound
+from discreet.query._field_of import field_of
+from discreet.query._owned import Owned
 from discreet.query._relations import Stacked, scans
 
 __all__ = ["stack"]
 
-Part = tuple[Bound, dict[str, exp.Expr]]
+Part = tuple[Owned, dict[str, exp.Expr]]
 
 
 def stack(left: Part, right: Part, columns: Columns) -> Part:
@@ -47,14 +47,14 @@ def stack(left: Part, right: Part, columns: Columns) -> Part:
     rows = above.rows if above.owner == "row" else above.rows + below.rows
     groups = above.groups if above.owner == "row" else above.groups + below.groups
     names = frozenset(column.name for column in outputs.values())
-    return Bound(relation, above.owner, names, rows, groups), outputs
+    return Owned(relation, above.owner, names, rows, groups), outputs
 
 
 def _within(node: exp.Expr, own: Field, whole: Field) -> exp.Expr:
     """A side's value, moved into its own bounds first where those of the column are wider."""
     if own.bounds is None or whole.bounds is None or own.bounds == whole.bounds:
         return node
-    low, high = (_number(bound) for bound in own.bounds)
+    low, high = (_number(owned) for owned in own.bounds)
     below = exp.If(this=exp.LT(this=node.copy(), expression=low.copy()), true=low)
     above = exp.If(this=exp.GT(this=node.copy(), expression=high.copy()), true=high)
     return exp.Case(ifs=[below, above], default=node.copy())
@@ -66,7 +66,7 @@ def _number(value: Fraction) -> exp.Expr:
     return literal if value >= 0 else exp.Neg(this=literal)
 
 
-def _check_apart(above: Bound, below: Bound) -> None:
+def _check_apart(above: Owned, below: Owned) -> None:
     """A row that is a person of its own has no cap that could hold back a second copy of it."""
     twice = sorted({scan.table for scan in scans(above.relation)} & {scan.table for scan in scans(below.relation)})
     if above.owner == "row" and twice:
