@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import sqlglot
-from sqlglot import Dialect, ErrorLevel, TokenType, exp
+from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 from discreet.query._functions_calls import arguments_read
 from discreet.query._refusals import because
+from discreet.query._unlogged import unlogged
 
 __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
@@ -24,6 +25,7 @@ _MAX_LENGTH = 100_000
 _MAX_NODES = 5_000
 _MAX_DEPTH = 100
 _DUCKDB = Dialect.get_or_raise("duckdb")
+_LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
 TOO_DEEP = f"the query is nested more than {_MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
@@ -56,10 +58,11 @@ def parse(text: str) -> exp.Select:
     try:
         text.encode()
         _check_statement(text)
-        statements = [s for s in sqlglot.parse(text, read=_DUCKDB) if s is not None]
-        for statement in statements:
-            statement.sql()
-            statement.sql(dialect=_DUCKDB, unsupported_level=ErrorLevel.IGNORE)
+        with unlogged():
+            statements = [s for s in sqlglot.parse(text, read=_DUCKDB) if s is not None]
+            for statement in statements:
+                statement.sql()
+                statement.sql(dialect=_DUCKDB)
     except QueryError:
         raise
     except SqlglotError as error:
@@ -71,6 +74,8 @@ def parse(text: str) -> exp.Select:
     except Exception as error:  # noqa: BLE001 (a function with arguments that the parser or the printer trips over)
         raise refuse(f"a function that cannot be read ({type(error).__name__} in the parser)") from None
     select = statements[0]
+    while isinstance(select, exp.Subquery) and not any(value for key, value in select.args.items() if key != "this"):
+        select = select.this
     if not isinstance(select, exp.Select):
         name = type(select).__name__.upper()
         raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
@@ -78,7 +83,7 @@ def parse(text: str) -> exp.Select:
         raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
     if _depth(select) > _MAX_DEPTH:
         raise QueryError(TOO_DEEP)
-    _check_parameters(select)
+    _check_leaves(select)
     return select
 
 
@@ -104,8 +109,10 @@ def _depth(tree: exp.Expr) -> int:
     return depth
 
 
-def _check_parameters(select: exp.Select) -> None:
+def _check_leaves(select: exp.Select) -> None:
     for node in select.walk():
+        if isinstance(node, _LITERALS):
+            raise refuse("a constant that is not a number, a date or a plain text in single quotes")
         if isinstance(node, exp.Placeholder | exp.Parameter):
             raise refuse(f"a parameter ({node.sql()})")
 
@@ -113,7 +120,7 @@ def _check_parameters(select: exp.Select) -> None:
 def _check_statement(text: str) -> None:
     """Raise `QueryError` unless the text is one statement that begins as a query does.
 
-    The parser guesses at other statements and logs their text, so it never meets them.
+    What the parser makes of other statements is a guess.
     """
     tokens = _DUCKDB.tokenize(text)
     ends = [i for i, token in enumerate(tokens) if token.token_type == TokenType.SEMICOLON]

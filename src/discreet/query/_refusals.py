@@ -122,6 +122,7 @@ REFUSED = (
         "released numbers are doubles or 64-bit integers already; use ROUND, or convert the release",
         ("CAST", "TRYCAST"),
     ),
+    Refused("a // b of aggregates", "write ROUND(a / b)", ("DIVIDE",)),
     Refused(
         "a comparison or a text made of aggregates: COUNT(*) > 10",
         "write CASE WHEN COUNT(*) > 10 THEN 1 ELSE 0 END, or HAVING",
