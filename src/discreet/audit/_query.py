@@ -88,8 +88,9 @@ class Query:
         several laws, each within the claim, varies no more than a binomial one (Hoeffding 1956, Theorem 4).
 
         `copies` above 1 lets one call of `draw` serve as many outputs, which is many times faster, by way of one more
-        public key. The law is the same for mechanisms that draw afresh for each number; a choice of keys is of one output at a time. For code under suspicion leave
-        it 1: noise that two numbers of one call share, or a seed anew in each call, would look otherwise.
+        public key. The law is the same for mechanisms that draw afresh for each number; where keys are chosen, each
+        output has a call of its own. For code under suspicion leave it 1: noise that two numbers of one call share, or
+        a seed anew in each call, would look otherwise.
 
         Raises `ParameterError` unless size is a whole number, 0 or more.
 

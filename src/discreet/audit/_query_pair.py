@@ -45,9 +45,7 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
         moved = [move for move in moves if move]
         top = plan.noise.top_keys
         if top is not None and moved:
-            if i == top.count:
-                choice = replace(top.mechanism, epsilon=top.mechanism.epsilon * max(moved) / top.mechanism.sensitivity)
-                losses.append(choice.loss())
+            losses += [top.loss(max(moved))] if i == top.count else []
             moved = sorted(moved)[-top.mechanism.k :]
         if len(moved) == 1:  # of one number the discrete Gaussian knows more
             losses.append(mechanism.loss(moved[0]))

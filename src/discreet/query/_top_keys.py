@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.mechanisms import TopK
+from discreet.privacy import Loss
 from discreet.query._bounded import Group
 from discreet.sensitivity import Norms
 
@@ -31,6 +32,12 @@ class TopKeys:
         """
         picked = self.mechanism.release([group.sums[self.count] for group in groups])
         return [groups[i] for i in sorted(picked)]
+
+    def loss(self, moved: int) -> Loss:
+        """What the choice loses where no group's count of two tables differs by more than `moved`, 1 at least."""
+        mechanism = self.mechanism
+        epsilon = mechanism.epsilon * moved / mechanism.sensitivity
+        return TopK(mechanism.k, epsilon, mechanism.sensitivity, monotone=mechanism.monotone).loss()
 
 
 def top_keys_to_json(top: TopKeys) -> dict[str, object]:
