@@ -211,6 +211,6 @@ MUTANTS = (
         true_epsilon=math.inf,
         unit="u",
         max_rows=3,
-        samples=800,
+        samples=400,
     ),
 )
