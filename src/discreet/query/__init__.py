@@ -23,6 +23,7 @@ from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
 from discreet.query._quantile_measures import Histogram
 from discreet.query._quantile_noise import quantile_to_json
+from discreet.query._refusals import REFUSED
 from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total, scans
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
@@ -34,6 +35,7 @@ __all__ = [
     "INTEGERS",
     "LONGEST_TEXT",
     "PAIRS",
+    "REFUSED",
     "STATISTICS",
     "BoundedAggregate",
     "Call",
