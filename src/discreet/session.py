@@ -15,7 +15,16 @@ from discreet.ledger import Ledger, open_ledger
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, to_json
-from discreet.query import Plan, Release, assume_rows, draw, make_plan, noise_to_json, quantile_to_json
+from discreet.query import (
+    Plan,
+    Release,
+    assume_rows,
+    draw,
+    make_plan,
+    noise_to_json,
+    quantile_to_json,
+    top_keys_to_json,
+)
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -201,7 +210,7 @@ class Session:
 
     def _certificate(self, plan: Plan, plan_hash: str) -> dict[str, Any]:
         assert plan.noise is not None
-        selection = plan.noise.selection
+        selection, top = plan.noise.selection, plan.noise.top_keys
         return {
             "query": plan.sql,
             "plan": plan_hash,
@@ -213,4 +222,5 @@ class Session:
             "mechanisms": [noise_to_json(mechanism) for mechanism in plan.noise.mechanisms],
             "quantiles": [quantile_to_json(each) for each in plan.noise.quantiles],
             "key_discovery": None if selection is None else str(selection),
+            "top_keys": None if top is None else top_keys_to_json(top),
         }

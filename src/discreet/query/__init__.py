@@ -28,6 +28,7 @@ from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, 
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
+from discreet.query._top_keys import TopKeys, top_keys_to_json
 
 __all__ = [
     "FUNCTIONS",
@@ -63,6 +64,7 @@ __all__ = [
     "Scan",
     "Stacked",
     "Sum",
+    "TopKeys",
     "Total",
     "assume_rows",
     "constant",
@@ -79,5 +81,6 @@ __all__ = [
     "release_note",
     "release_table",
     "scans",
+    "top_keys_to_json",
     "whole_literal",
 ]

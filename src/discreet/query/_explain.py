@@ -9,6 +9,7 @@ from discreet.privacy import in_words
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import NoiseMechanism
 from discreet.query._quantile_words import quantile_lines, rank_error
+from discreet.query._top_words import top_lines
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     if plan.noise is None:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
+    lines += [f"  {told}" for told in top_lines(plan)]
     if plan.noise.selection is not None:
         lines.append(f"  key discovery: {_discovery(plan.noise.selection)}")
     lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps):"]
@@ -68,10 +70,11 @@ def _discovery(selection: PartitionSelection) -> str:
 
 
 def _measure(plan: Plan, position: int, measure: Measure) -> str:
-    limits = plan.norms[position]
+    top = None if plan.noise is None else plan.noise.top_keys
+    limits = plan.norms[position] if top is None else top.norms[position]
+    steps, where = ("" if isinstance(measure, People | Distinct) else " steps"), " over the chosen keys" if top else ""
     noise = "" if plan.noise is None else f", {_noise(plan.noise.mechanisms[position])}"
-    steps = "" if isinstance(measure, People | Distinct) else " steps"
-    return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{noise}"
+    return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{where}{noise}"
 
 
 def _summed(measure: Measure) -> str:

@@ -18,6 +18,7 @@ from discreet.query._aggregates import Aggregate
 from discreet.query._answer import QUANTILE, Answer, answer
 from discreet.query._bounded import BoundedAggregate, Group
 from discreet.query._noise import Noise, NoiseMechanism
+from discreet.query._top_keys import top_keys_to_json
 from discreet.sensitivity import Norms
 
 __all__ = ["FORMAT", "Plan", "assume_rows"]
@@ -43,7 +44,10 @@ class Plan:
     rows: int | None = None
 
     def hash(self, policy: Policy) -> str:
-        """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format."""
+        """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
+
+        Where keys are chosen before noise, of the choice as well.
+        """
         content = {
             "format": FORMAT,
             "query": self.sql,
@@ -51,6 +55,8 @@ class Plan:
             "version": policy.version,
             "spend": None if self.noise is None else to_json(self.noise.loss),
         }
+        if self.noise is not None and self.noise.top_keys is not None:
+            content["top_keys"] = top_keys_to_json(self.noise.top_keys)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property

@@ -28,6 +28,7 @@ from discreet.query._references import expand_references
 from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope
+from discreet.query._top_k import top_rows
 from discreet.query._written import with_source
 
 __all__ = ["PASSES", "make_plan"]
@@ -95,7 +96,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         histograms=histograms,
     )
     norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
-    noise = None if spend is None else calibrate(spend, bounded, norms, unit)
+    first = top_rows(lifted, bounded, aggregates)
+    noise = None if spend is None else calibrate(spend, bounded, norms, unit, *([] if first is None else [first]))
     plan = Plan(canonical, keys_by_name(lifted, keys), bounded, aggregates, unit, spend, norms, noise)
     plan.check_result()
     check_understood(select)
