@@ -199,11 +199,15 @@ class TestRedraw:
     def test_at_next_to_no_noise_complete_and_redrawn_outputs_are_the_same(
         self, copies: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Every entry, whole outputs: at scale 0.001 or sigma 0.001 noise is other than 0 once in e^1000."""
+        """Whole outputs: at scale 0.001 or sigma 0.001 noise is other than 0 once in e^1000.
+
+        Of every entry but those of private keys and of a quantile by key, which is random in a group of no rows.
+        """
         monkeypatch.setattr("discreet.noise.secret", lambda _: SALT)
         huge = {"Pure": dp.pure(10**15), "Rho": dp.rho(10**24), "Mu": dp.mu(10**15), "Approx": dp.approx(10**9, "0.05")}
         entries = [entry for entry in sql_entries() if "private" not in entry.name]
-        for entry in entries[copies % 2 :: 2]:
+        entries = [entry for entry in entries if not entry.name.startswith("MEDIAN by public keys")]
+        for entry in entries[int(copies > 1) :: 2]:
             spend = huge[type(entry.spend).__name__]
             asked = query(entry.text, entry.policy, spend, salt=SALT, complete=1, copies=copies)
             run, *redrawn = map(repr, asked.draw(entry.pair[0], 7))
