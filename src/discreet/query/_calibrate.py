@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.errors import ParameterError
@@ -12,7 +13,7 @@ from discreet.query._noise import Noise
 from discreet.query._quantile_noise import QuantileNoise
 from discreet.sensitivity import Norms
 
-__all__ = ["calibrate"]
+__all__ = ["calibrate", "level_spends"]
 
 _KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian]] = {
     "rho": DiscreteGaussian,
@@ -47,6 +48,18 @@ def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], 
         selection = PartitionSelection.calibrate(_priced(name, share, delta), keys=touched)
     # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
     return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)), quantiles)
+
+
+def level_spends(spend: Loss, private: Sequence[bool]) -> list[Loss]:
+    """What each level may spend: an even share, and an even share of the δ for those whose keys are private.
+
+    Their composition is the spend, less a δ that no level needs. Source: ``proofs/levels.md``.
+    """
+    if len(private) == 1 or not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return [spend for _ in private]
+    name, (main, *rest) = budget_of(spend)
+    delta = sum(rest, Fraction(0)) / max(sum(private), 1)
+    return [_priced(name, main / len(private), delta if needed else Fraction(0)) for needed in private]
 
 
 def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:

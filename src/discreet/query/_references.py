@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query._grouping_sets import grouping_items
 
 __all__ = ["expand_references"]
 
@@ -26,7 +27,7 @@ def expand_references(select: exp.Select) -> exp.Select:
             aliases[whole.alias.casefold()] = item
     group, having, order = (select.args.get(key) for key in ("group", "having", "order"))
     if group is not None:
-        for node in list(group.expressions):
+        for node in grouping_items(group):
             node.replace(_expand(node, items, aliases).copy())
     if order is not None:
         for ordered in order.expressions:

@@ -11,7 +11,7 @@ __all__ = ["beyond", "touchable"]
 
 def touchable(plan: Plan) -> int:
     """The most groups that the caps let one person touch, in both databases together."""
-    bounded = plan.bounded
+    bounded = plan.levels[0].bounded
     most = min(bounded.max_rows, bounded.max_groups or bounded.max_rows) if bounded.keys else 1
     return most * (2 if plan.unit.relation == "substitute" else 1)
 
@@ -23,15 +23,15 @@ def beyond(plan: Plan, one: Sequence[Group], other: Sequence[Group]) -> str | No
     of groups in which anything moved.
     """
     before, after = ({group.key: group for group in groups} for groups in (one, other))
-    nothing = Group((), 0, (0,) * len(plan.bounded.measures))
+    nothing = Group((), 0, (0,) * len(plan.levels[0].bounded.measures))
     pairs = [(before.get(key, nothing), after.get(key, nothing)) for key in before.keys() | after.keys()]
-    for i, norms in enumerate(plan.norms):
+    for i, norms in enumerate(plan.levels[0].norms):
         moves = [abs(a.sums[i] - b.sums[i]) for a, b in pairs]
         found = (sum(moves), sum(move * move for move in moves), max(moves, default=0))
         for name, move, most in zip(("L1", "L2²", "L∞"), found, (norms.l1, norms.l2_squared, norms.linf), strict=True):
             if move > most:
-                return f"{plan.bounded.measures[i]} moved {move} in {name}, planned {most}"
-    if plan.bounded.count_units:
+                return f"{plan.levels[0].bounded.measures[i]} moved {move} in {name}, planned {most}"
+    if plan.levels[0].bounded.count_units:
         units = [abs(a.units - b.units) for a, b in pairs]
         if max(units, default=0) > 1 or sum(units) > touchable(plan):
             return f"people moved {units}, planned 1 in {touchable(plan)} groups"
