@@ -167,8 +167,8 @@ def test_half_widths_cover(text: str, count: int, total: int, spend: Loss) -> No
     bounded = plan.levels[0].bounded
     released = replace(bounded, keys=())
     noisy = [group for sums in exact for group in draw([Group((), 0, sums)], released, plan.levels[0].noise)]
-    answer = plan.finish(noisy)
-    truth = plan.finish([Group((), 0, exact[0])]).table.column("v").to_pylist()[0]
+    answer = plan.finish([noisy])
+    truth = plan.finish([[Group((), 0, exact[0])]]).table.column("v").to_pylist()[0]
     values = np.array(answer.table.column("v").to_pylist(), dtype=float)
     half = answer.error("v", 0.9)
     covered = float(np.mean(np.abs(values - truth) <= half))

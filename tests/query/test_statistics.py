@@ -273,7 +273,7 @@ def repeated(plan: Plan, group: Group, times: int) -> tuple[np.ndarray, np.ndarr
     assert plan.levels[0].noise is not None
     bounded = replace(plan.levels[0].bounded, keys=(GroupKey("copy", tuple(range(times)), exp.column("copy"), "int"),))
     noisy = draw([Group((i,), 0, group.sums) for i in range(times)], bounded, plan.levels[0].noise)
-    answer = plan.finish([Group((), 0, each.sums) for each in noisy])
+    answer = plan.finish([[Group((), 0, each.sums) for each in noisy]])
     return np.array(answer.table.column("a").to_pylist(), dtype=float), answer.error("a")
 
 
