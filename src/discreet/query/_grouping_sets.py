@@ -46,7 +46,7 @@ def spell_grouping_sets(select: exp.Select) -> exp.Select:
         named = frozenset(key.sql() for key in keys)
         if named in seen:
             raise QueryError(
-                f"GROUP BY makes the set {_tuple(keys).sql()} twice, which would be paid for twice; name each set once"
+                f"GROUP BY makes the set {_tuple(keys).sql()} twice, which would be paid for twice; write each set once"
             )
         seen.add(named)
     if len(sets) > 1:

@@ -69,9 +69,9 @@ def test_an_answer_is_the_bounded_truth(each: Case, session: Session, plain: duc
     assert found is None, found
 
 
-@pytest.mark.parametrize("each", WAITING, ids=_name)
-def test_what_has_not_landed_is_refused_in_words_that_help(each: Case, session: Session) -> None:
-    _assert_refused(session, each.query, ())
+def test_what_has_not_landed_is_refused_in_words_that_help(session: Session) -> None:
+    for each in WAITING:
+        _assert_refused(session, each.query, ())
 
 
 @pytest.mark.parametrize("each", REJECTIONS, ids=_name)
