@@ -100,7 +100,7 @@ def question(dice: random.Random, template: str, *, by_world: bool) -> str:
 def _grouped(dice: random.Random, keys: Sequence[str], *, by_world: bool) -> str:
     """A GROUP BY, now and then of several grouping sets; the world is in each of them."""
     world, free = keys[:by_world], keys[by_world:]
-    if free and landed(frozenset({"grouping sets"})) and dice.random() < 0.5:
+    if free and landed(frozenset({"grouping sets"})) and dice.random() < 0.25:
         sets = dice.choice(["ROLLUP ({})", "CUBE ({})", "GROUPING SETS ({})"]).format(", ".join(free))
         return f" GROUP BY {', '.join([*world, sets])}"
     return f" GROUP BY {', '.join(keys)}" if keys else ""
