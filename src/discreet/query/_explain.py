@@ -32,7 +32,8 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     if plan.loss is None:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
-    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps):"]
+    widest = "; of several sets the widest" if several else ""
+    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps{widest}):"]
     for name in plan.noisy:
         half = plan.error(name, level)
         unknown = rank_error(plan, name, level) or _DEPENDS[plan.rows is None]
