@@ -15,7 +15,18 @@ from discreet.ledger import Ledger, open_ledger
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, to_json
-from discreet.query import Group, Level, Plan, Release, assume_rows, draw, make_plan, noise_to_json, quantile_to_json
+from discreet.query import (
+    Group,
+    Level,
+    Plan,
+    Release,
+    assume_rows,
+    draw,
+    make_plan,
+    noise_to_json,
+    quantile_to_json,
+    top_keys_to_json,
+)
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -207,6 +218,7 @@ class Session:
         assert plan.loss is not None
         noises = [level.noise for level in plan.levels if level.noise is not None]
         selections = [str(noise.selection) for noise in noises if noise.selection is not None]
+        chosen = [noise.top_keys for noise in noises if noise.top_keys is not None]
         return {
             "query": plan.sql,
             "plan": plan_hash,
@@ -219,4 +231,5 @@ class Session:
             "mechanisms": [noise_to_json(mechanism) for noise in noises for mechanism in noise.mechanisms],
             "quantiles": [quantile_to_json(each) for noise in noises for each in noise.quantiles],
             "key_discovery": "; ".join(selections) or None,
+            "top_keys": top_keys_to_json(*chosen) if chosen else None,
         }

@@ -228,7 +228,8 @@ OTHER += (
     "NULL + 1|i = NULL|CAST(NULL AS DATE)|GREATEST(NULL, 2)|e + INTERVAL 1 DAY|DATE_TRUNC('month', e)|YEAR(e)|NOT NULL|"
 )
 OTHER += (
-    "SQRT(g)|LN(h)|1 / h|1 / g|h / (j + 4)|LN(j + 4)|SQRT(j * j)|POWER(h, j)|g % h|j % j|AVG_FREE|CAST(h AS TINYINT)"
+    "SQRT(g)|LN(h)|1 / h|1 / g|h / (j + 4)|LN(j + 4)|SQRT(j * j)|POWER(h, j)|g % h|j % j|AVG_FREE|CAST(h AS TINYINT)|"
+    "DIVIDE(i, 7)|DIVIDE(i, -3)|DIVIDE(i, 0)|DIVIDE(j, j)|DIVIDE(i, j)|DIVIDE(1000, i)|DIVIDE(ROUND(f), 2)"
 )
 
 

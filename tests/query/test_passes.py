@@ -199,3 +199,23 @@ def test_passes_refuse_with_the_names_that_exist(policy: Policy) -> None:
         make_plan("SELECT COUNT(*) FROM clinics", policy)
     with pytest.raises(QueryError, match="2 is not a column of the result; it has 1"):
         make_plan("SELECT COUNT(*) FROM clinic ORDER BY 2", policy)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("SELECT COUNT(*) FROM", "Expected table name but got the end of the query"),
+        ("SELECT COUNT(*) FROM clinic WHERE", "WHERE is incomplete"),
+        ("WITH x AS (EXPLAIN SELECT 1) SELECT COUNT(*) FROM x", "not valid SQL"),
+        ("SHOW TABLES", "the policy says which tables"),
+        ("SELECT E'\\\\x41' AS x, COUNT(*) FROM clinic", "plain text"),
+    ],
+)
+def test_what_is_no_query_is_refused_in_words_and_not_logged(
+    query: str, words: str, policy: Policy, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(QueryError, match=words) as refused:
+        make_plan(query, policy)
+    assert "sqlglot" not in str(refused.value)
+    assert "Token" not in str(refused.value)
+    assert not caplog.records

@@ -88,8 +88,9 @@ class Query:
         several laws, each within the claim, varies no more than a binomial one (Hoeffding 1956, Theorem 4).
 
         `copies` above 1 lets one call of `draw` serve as many outputs, which is many times faster, by way of one more
-        public key. The law is the same for mechanisms that draw afresh for each number. For code under suspicion leave
-        it 1: noise that two numbers of one call share, or a seed anew in each call, would look otherwise.
+        public key. The law is the same for mechanisms that draw afresh for each number; where keys are chosen, each
+        output has a call of its own. For code under suspicion leave it 1: noise that two numbers of one call share, or
+        a seed anew in each call, would look otherwise.
 
         Raises `ParameterError` unless size is a whole number, 0 or more.
 
@@ -204,7 +205,7 @@ def _noisy(plan: Plan, groups: Sequence[Sequence[Group]], copies: int) -> list[l
 
 def _drawn(level: Level, groups: Sequence[Group], copies: int) -> list[list[Group]]:
     assert level.noise is not None
-    if copies == 1:
+    if copies == 1 or level.noise.top_keys is not None:  # keys are chosen among those of one output
         return [front.draw(groups, level.bounded, level.noise)]
     copy = GroupKey("copy", tuple(range(copies)), exp.column("copy"), "int")
     bounded = replace(level.bounded, keys=(copy, *level.bounded.keys))

@@ -18,7 +18,8 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
 
     Every measure's own mechanism states it for the distance between the two databases' exact sums, under the salt of
     the query. It is what the pair truly loses if the output tells the noisy sums, else at least that. Quantiles
-    state theirs for as many rows as the two databases differ by in the group, which bounds it. None where keys
+    state theirs for as many rows as the two databases differ by in the group, which bounds it; so does a choice of
+    keys, for its count's largest move, beside the noise of those keys that differ most. None where keys
     are private, whose discovery has no closed form beside the noise. Costs no privacy. Raises as `Query.aggregate`.
 
     >>> import pyarrow as pa
@@ -54,6 +55,10 @@ def _losses(noise: Noise, groups: list[Group], others: list[Group]) -> list[Loss
     for i, mechanism in enumerate(noise.mechanisms):
         moves = [abs(sums.get(k, nothing)[i] - other_sums.get(k, nothing)[i]) for k in {**sums, **other_sums}]
         moved = [move for move in moves if move]
+        top = noise.top_keys
+        if top is not None and moved:
+            losses += [top.loss(max(moved))] if i == top.count else []
+            moved = sorted(moved)[-top.mechanism.k :]
         if len(moved) == 1:  # of one number the discrete Gaussian knows more
             losses.append(mechanism.loss(moved[0]))
         elif moved:

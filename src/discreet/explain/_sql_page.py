@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from discreet.query import FUNCTIONS, PAIRS, STATISTICS
+from discreet.query import FUNCTIONS, PAIRS, REFUSED, STATISTICS
 
 __all__ = ["sql_page"]
 
@@ -20,14 +20,14 @@ _QUANTILES = (
 
 
 def sql_page(page: str) -> str:
-    """The page with its tables of statistics and of functions made anew; a page without them stays as it is.
+    """The page with its tables of statistics, functions and refusals made anew; a page without them stays as it is.
 
     >>> "| `ABS(x)` |" in sql_page("<!-- functions --><!-- end -->")
     True
     """
-    tables = {"statistics": _statistics(), "functions": _functions()}
+    tables = {"statistics": _statistics(), "functions": _functions(), "refused": _refused()}
     return re.sub(
-        r"<!-- (statistics|functions) -->.*?<!-- end -->",
+        r"<!-- (statistics|functions|refused) -->.*?<!-- end -->",
         lambda found: f"<!-- {found[1]} -->\n{tables[found[1]]}\n<!-- end -->",
         page,
         flags=re.DOTALL,
@@ -65,6 +65,11 @@ def _functions() -> str:
         (each.signature, each.does + _also(each.names, each.signature), each.bounds, each.nulls) for each in FUNCTIONS
     ]
     return _table(("function", "is", "bounds", "null"), rows)
+
+
+def _refused() -> str:
+    lines = ["| refused | because, and what to ask instead |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {each.written} | {each.why} |".replace("*", "\\*") for each in REFUSED)])
 
 
 def _also(names: tuple[str, ...], signature: str) -> str:

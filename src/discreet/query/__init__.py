@@ -24,16 +24,19 @@ from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
 from discreet.query._quantile_measures import Histogram
 from discreet.query._quantile_noise import quantile_to_json
+from discreet.query._refusals import REFUSED
 from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total, scans
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
+from discreet.query._top_keys import TopKeys, top_keys_to_json
 
 __all__ = [
     "FUNCTIONS",
     "INTEGERS",
     "LONGEST_TEXT",
     "PAIRS",
+    "REFUSED",
     "STATISTICS",
     "BoundedAggregate",
     "Call",
@@ -63,6 +66,7 @@ __all__ = [
     "Scan",
     "Stacked",
     "Sum",
+    "TopKeys",
     "Total",
     "assume_rows",
     "constant",
@@ -79,5 +83,6 @@ __all__ = [
     "release_note",
     "release_table",
     "scans",
+    "top_keys_to_json",
     "whole_literal",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from discreet.query._dual import Dual, Floats
 from discreet.query._levels import Level, keys_of
 from discreet.query._moments import read, whole
 from discreet.query._noise import NoiseMechanism
+from discreet.query._scalars import check_scalar, is_moment
 
 if TYPE_CHECKING:
     from discreet.query._conditions import Leaf, Values
@@ -124,10 +125,8 @@ def answer(
         numbers = exact.get(inner.name) if isinstance(inner, exp.Placeholder) else None
         if numbers is not None:
             return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())
-        if isinstance(inner, exp.Literal) and inner.is_string:
-            return pa.array([inner.name] * rows, pa.string())
-        if isinstance(inner, exp.Boolean):
-            return pa.array([bool(inner.this)] * rows, pa.bool_())
+        if (same := _constant(inner)) is not None:
+            return pa.array([same.as_py()] * rows, same.type)
         of, digits = rounding(inner)
         value = dual(of).value
         with np.errstate(all="ignore"):
@@ -147,7 +146,7 @@ def answer(
         if item.alias in columns:
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = leaf(item.this)
-        if not isinstance(item.this.unnest(), exp.Column):
+        if not isinstance(item.this.unnest(), exp.Column) and _constant(item.this.unnest()) is None:
             of, digits = rounding(item.this)
             made = dual(of)
             slack = 0.0 if digits is None else 0.5 * 10.0**-digits
@@ -162,6 +161,18 @@ def answer(
     }
     noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     return Answer(table, taken, tuple(noises))
+
+
+def _constant(node: exp.Expr) -> pa.Scalar[Any] | None:
+    """A text, a truth value, a date or a timestamp that the query spells out; None for anything else."""
+    if isinstance(node, exp.Literal) and node.is_string:
+        return pa.scalar(node.name, pa.string())
+    if isinstance(node, exp.Boolean):
+        return pa.scalar(bool(node.this))
+    if is_moment(node):
+        kind = check_scalar(node, {})
+        return pc.cast(pa.scalar(node.this.name), _ARROW[kind])
+    return None
 
 
 def _arrange(select: exp.Select, leaf: Leaf, rows: int) -> Values:

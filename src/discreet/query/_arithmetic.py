@@ -32,9 +32,9 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
     """Evaluate an expression over the leaves (aggregates ``a0``, ``a1``, … and numeric keys by name).
 
     Division by zero and the root of less than zero give NaN, which the release shows as null. Raises `QueryError` for
-    anything but + - * /, ABS, SQRT, COALESCE, GREATEST, LEAST and CASE. Errors follow the derivative. That of GREATEST
-    and LEAST is that of the value taken, or of the other where that is a constant. CASE and COALESCE have the error of
-    the branch taken, and where that is a constant chosen by noisy numbers it is not known: NaN.
+    anything but + - * /, ABS, SQRT, COALESCE, NULLIF, GREATEST, LEAST and CASE. Errors follow the derivative. That of
+    GREATEST and LEAST is that of the value taken, or of the other where that is a constant. CASE and COALESCE have the
+    error of the branch taken, and where that is a constant chosen by noisy numbers it is not known: NaN.
     """
 
     def of(inner: exp.Expr) -> Dual:
@@ -69,10 +69,13 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
                 return reduce(lambda a, b: _extreme(a, b, larger=larger), map(of, [node.this, *node.expressions]))
             case exp.Coalesce():
                 return reduce(_first_known, map(of, [node.this, *node.expressions]))
+            case exp.Nullif():
+                left, right = of(node.this), of(node.expression)
+                return choose(left.value != right.value, left, constant(np.nan, rows))
             case exp.Case() if node.this is None:
                 return _case(node, branch, holds)
             case _:
-                raise refuse(f"{node.sql()} in the result")
+                raise refuse(f"{node.sql()} in the result", node)
 
 
 def rounding(node: exp.Expr) -> tuple[exp.Expr, int | None]:

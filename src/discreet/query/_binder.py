@@ -71,7 +71,7 @@ class Binder:
         if clause is None:
             return known
         if clause.args.get("recursive"):
-            raise refuse("WITH RECURSIVE")
+            raise refuse("WITH RECURSIVE", "RECURSIVE")
         inside = dict(known)
         for each in clause.expressions:
             refuse_clauses(each, ("this", "alias", "materialized"), "a common table expression")
@@ -87,9 +87,9 @@ class Binder:
             owned, columns = self.query(node.this, known)
             return owned, _source_of(node.alias or "the sub-query", "the sub-query", columns, names)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            raise refuse("a FROM that is not a table's name or a sub-query")
+            raise refuse("a FROM that is not a table's name or a sub-query", "TABLE")
         if node.args.get("db") or node.args.get("catalog"):
-            raise refuse("a table name with a schema")
+            raise refuse("a table name with a schema", "TABLE")
         refuse_clauses(node, ("this", "alias", "joins"), "a table")
         if (named := known.get(node.name.casefold())) is not None:
             self._read.add(id(named))
@@ -112,7 +112,7 @@ class Binder:
         refuse_clauses(item, ("this", "on", "using", "side", "kind"), "JOIN")
         side, kind = item.side.upper(), item.kind.upper()
         if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
-            raise refuse(" ".join(word for word in (side, kind, "JOIN") if word))
+            raise refuse(" ".join(word for word in (side, kind, "JOIN") if word), kind or side)
         right, source = self._source(item.this, known)
         if item.this.args.get("joins"):
             raise refuse("a join inside the parentheses of another")
@@ -173,7 +173,7 @@ class Binder:
         if isinstance(node, exp.SetOperation):
             if not isinstance(node, exp.Union) or node.args.get("distinct"):
                 word = "UNION, which drops repeats," if isinstance(node, exp.Union) else type(node).__name__.upper()
-                raise refuse(f"{word} (UNION ALL is)")
+                raise refuse(word, "UNION")
             refuse_clauses(node, ("this", "expression", "distinct", "with_"), "UNION ALL")
             inside = self._named(node, known)
             return stack(self.query(node.left, inside), self.query(node.right, inside), self.columns)

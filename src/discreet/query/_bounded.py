@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,7 +17,7 @@ from discreet.query._measures import Measure
 from discreet.query._quantile_measures import Histogram
 from discreet.query._relations import Relation, scans
 
-__all__ = ["BoundedAggregate", "Cells", "Group", "GroupKey", "complete"]
+__all__ = ["BoundedAggregate", "Cells", "Group", "GroupKey", "complete", "public_groups"]
 
 Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The cells of a histogram that hold rows, in rising order, and how many each of them holds."""
@@ -88,6 +89,12 @@ def complete(groups: Iterable[Group], request: BoundedAggregate) -> list[Group]:
     nothing = (0,) * len(request.measures)
     every = itertools.product(*(key.values or () for key in request.keys))
     return [found.get(key) or Group(key, 0, nothing) for key in every]
+
+
+def public_groups(keys: Sequence[GroupKey]) -> int | None:
+    """How many groups there are by the policy alone; None if a key is private."""
+    sizes = [None if key.values is None else len(key.values) for key in keys]
+    return None if None in sizes else math.prod(size for size in sizes if size is not None)
 
 
 def _order(value: Key | None) -> tuple[bool, object]:

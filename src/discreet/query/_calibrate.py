@@ -11,6 +11,8 @@ from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
 from discreet.query._bounded import BoundedAggregate
 from discreet.query._noise import Noise
 from discreet.query._quantile_noise import QuantileNoise
+from discreet.query._top_k import TopRows, buy_top_k
+from discreet.query._top_keys import TopKeys
 from discreet.sensitivity import Norms
 
 __all__ = ["calibrate", "level_spends"]
@@ -22,8 +24,14 @@ _KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian
 """The noise of each currency; discrete Laplace for both in ε."""
 
 
-def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Unit) -> Noise:
-    """Split the spend evenly over the measures, the histograms and, if keys are private, their discovery."""
+def calibrate(
+    spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Unit, top: TopRows | None = None
+) -> Noise:
+    """Split the spend evenly over the measures, the histograms and, if keys are private, their discovery.
+
+    Where the query asks for the first keys by a count and choosing them first pays, the choice has half the share of
+    that count, and the measures have the noise of as many keys.
+    """
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
     shares = len(bounded.measures) + len(bounded.histograms) + bounded.count_units
@@ -33,7 +41,13 @@ def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], 
         raise ParameterError("spend must be greater than 0")
     share, kind = main / shares, _KINDS.get(name, DiscreteLaplace)
     each = _priced(name, share, Fraction(0))
-    mechanisms = tuple(kind.calibrate(each, limits if limits.l1 else Norms(1, 1)) for limits in norms)
+    half = _priced(name, share / 2, Fraction(0))
+    bought = None if top is None else buy_top_k(top, half, bounded, norms, unit.relation)
+    chosen = bought if isinstance(bought, TopKeys) else None
+    mechanisms = tuple(
+        kind.calibrate(half if chosen and chosen.count == i else each, limits if limits.l1 else Norms(1, 1))
+        for i, limits in enumerate(chosen.norms if chosen else norms)
+    )
     moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
     quantiles = tuple(QuantileNoise.calibrate(each, histogram, moves) for histogram in bounded.histograms)
     selection = None
@@ -47,7 +61,9 @@ def calibrate(spend: Loss, bounded: BoundedAggregate, norms: tuple[Norms, ...], 
         touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)
         selection = PartitionSelection.calibrate(_priced(name, share, delta), keys=touched)
     # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
-    return Noise(mechanisms, selection, _priced(name, main, delta if selection else Fraction(0)), quantiles)
+    loss = _priced(name, main, delta if selection else Fraction(0))
+    ranked = bought if isinstance(bought, str) else None
+    return Noise(mechanisms, selection, loss, quantiles, chosen, ranked)
 
 
 def level_spends(spend: Loss, private: Sequence[bool]) -> list[Loss]:

@@ -10,7 +10,8 @@ _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 
 def canonicalize(select: exp.Select) -> exp.Select:
-    """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of nothing or 1 as COUNT(*).
+    """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of nothing or 1 as COUNT(*),
+    FETCH as LIMIT, and a // b as DIVIDE(a, b).
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -63,10 +64,19 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
         return exp.And(this=low, expression=high)
+    if isinstance(node, exp.Fetch) and not _is_special(node.args.get("limit_options")):
+        return exp.Limit(expression=node.args["count"])
+    if isinstance(node, exp.IntDiv):  # which other dialects write as a cast, and that rounds
+        return exp.Anonymous(this="DIVIDE", expressions=[node.this, node.expression])
     alone = isinstance(node, exp.Count) and not node.args.get("expressions")
     if alone and (node.this is None or isinstance(node.this, exp.Literal | exp.Boolean)):
         return exp.Count(this=exp.Star())
     return node
+
+
+def _is_special(options: exp.Expr | None) -> bool:
+    """Whether FETCH asks for a share of the rows, or for ties."""
+    return options is not None and bool(options.args.get("percent") or options.args.get("with_ties"))
 
 
 def _free_name(item: exp.Expr, taken: set[str]) -> str:

@@ -33,7 +33,7 @@ def refuse_clauses(node: exp.Expr, known: Iterable[str], where: str) -> None:
     """Raise `QueryError` if a node has a part that is not among the known ones."""
     for name, value in node.args.items():
         if value and name not in known:
-            raise refuse(f"{_NAMES.get(name, name.rstrip('_').upper())} in {where}")
+            raise refuse(f"{_NAMES.get(name, name.rstrip('_').upper())} in {where}", name)
 
 
 def check_block(select: exp.Select, *, nested: bool) -> None:
@@ -48,8 +48,9 @@ def check_block(select: exp.Select, *, nested: bool) -> None:
         raise refuse("DISTINCT ON")
     group = select.args.get("group")
     if group is not None:
-        if any(value for name, value in group.args.items() if name != "expressions"):
-            raise refuse("GROUP BY with ALL, or WITH ROLLUP or CUBE (GROUP BY ROLLUP (a, b) is)")
+        known = ("all",) if not group.expressions else ("expressions",)
+        if any(value for name, value in group.args.items() if name not in known):
+            raise refuse("GROUP BY WITH ROLLUP or CUBE (GROUP BY ROLLUP (a, b) is)")
         if nested and any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions):
             raise refuse("GROUPING SETS, ROLLUP or CUBE in a sub-query (in the outermost SELECT they are)")
     if nested and any(select.find(exp.Grouping, exp.GroupingId) for select in select.expressions):
@@ -59,4 +60,4 @@ def check_block(select: exp.Select, *, nested: bool) -> None:
 def _refuse_queries(clause: object) -> None:
     for node in clause if isinstance(clause, list) else [clause]:
         if isinstance(node, exp.Expr) and node.find(exp.Query) is not None:
-            raise refuse("a sub-query outside FROM")
+            raise refuse("a sub-query outside FROM", "SUBQUERY")

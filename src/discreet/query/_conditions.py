@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -77,14 +78,33 @@ def _condition(node: exp.Expr, leaf: Leaf) -> Values:
         case exp.In() if node.expressions:
             alternatives = (_compare(pc.equal, leaf(node.this), leaf(item)) for item in node.expressions)
             return reduce(pc.or_kleene, alternatives)
+        case exp.Like() | exp.ILike():
+            return _like(node, leaf)
         case exp.Binary() if type(node) in _COMPARE:
             return _compare(_COMPARE[type(node)], leaf(node.left), leaf(node.right))
         case _:
-            raise refuse(f"{node.sql()} in HAVING")
+            raise refuse(f"{node.sql()} in HAVING", node)
+
+
+def _like(node: exp.Like | exp.ILike, leaf: Leaf) -> Values:
+    pattern = node.expression.unnest()
+    if not isinstance(pattern, exp.Literal) or not pattern.is_string:
+        raise QueryError(f"{node.sql()} needs a constant pattern, such as 'a%'")
+    signs = {"%": ".*", "_": "."}
+    regex = "".join(signs.get(sign) or re.escape(sign) for sign in pattern.name)
+    case = "i" if isinstance(node, exp.ILike) else ""
+    return pc.match_substring_regex(leaf(node.this), f"(?s{case})\\A{regex}\\z")
 
 
 def _compare(comparison: Callable[[Any, Any], Any], left: Values, right: Values) -> Values:
-    """Compare two columns; whole numbers beside doubles as the nearest doubles, since Arrow refuses large ones."""
+    """Compare two columns; whole numbers beside doubles as the nearest doubles, since Arrow refuses large ones.
+
+    A text beside a date or a timestamp is read as one.
+    """
+    if pa.types.is_string(left.type) and pa.types.is_temporal(right.type):
+        left = pc.cast(left, right.type)
+    if pa.types.is_string(right.type) and pa.types.is_temporal(left.type):
+        right = pc.cast(right, left.type)
     if left.type != right.type and pa.types.is_integer(left.type) and pa.types.is_floating(right.type):
         left = pc.cast(left, pa.float64(), safe=False)
     if left.type != right.type and pa.types.is_integer(right.type) and pa.types.is_floating(left.type):

@@ -11,7 +11,7 @@ __all__ = ["draw"]
 
 
 def draw(groups: Sequence[Group], bounded: BoundedAggregate, noise: Noise) -> list[Group]:
-    """Noisy groups in the order in which they are released: every public key, or the private keys that are discovered.
+    """Noisy groups in the order in which they are released: every public key, or those that are discovered or chosen.
 
     Absent public keys are sums and quantiles of nothing and get noise like the rest. Costs what `noise` says.
     """
@@ -19,6 +19,8 @@ def draw(groups: Sequence[Group], bounded: BoundedAggregate, noise: Noise) -> li
     if noise.selection is not None:
         kept = noise.selection.release([group.units for group in exact])
         exact = [group for group, keep in zip(exact, kept, strict=True) if keep]
+    if noise.top_keys is not None:
+        exact = noise.top_keys.choose(exact)
     drawn = [
         tuple(noise_of.draw(group.cells[i] if group.cells else None) for i, noise_of in enumerate(noise.quantiles))
         for group in exact

@@ -9,6 +9,7 @@ from discreet.privacy import in_words
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import NoiseMechanism
 from discreet.query._quantile_words import quantile_lines, rank_error
+from discreet.query._top_words import top_lines
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def _level(plan: Plan, level: Level) -> list[str]:
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  {_measure(level, i, measure)}" for i, measure in enumerate(bounded.measures)]
     lines += [f"  {told}" for told in quantile_lines(plan, level)]
+    lines += [f"  {told}" for told in top_lines(plan, level)]
     if level.noise is not None and level.noise.selection is not None:
         lines.append(f"  key discovery: {_discovery(level.noise.selection)}")
     return lines
@@ -86,10 +88,11 @@ def _discovery(selection: PartitionSelection) -> str:
 
 
 def _measure(level: Level, position: int, measure: Measure) -> str:
-    limits = level.norms[position]
+    top = None if level.noise is None else level.noise.top_keys
+    limits = level.norms[position] if top is None else top.norms[position]
     noise = "" if level.noise is None else f", {_noise(level.noise.mechanisms[position])}"
-    steps = "" if isinstance(measure, People | Distinct) else " steps"
-    return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{noise}"
+    steps, where = ("" if isinstance(measure, People | Distinct) else " steps"), " over the chosen keys" if top else ""
+    return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{where}{noise}"
 
 
 def _summed(measure: Measure) -> str:

@@ -38,7 +38,6 @@ _INSTEAD: Mapping[str, str] = {
     "SIMILARTO": "use LIKE or ILIKE",
     "GLOB": "use LIKE or ILIKE",
     "ESCAPE": "use CONTAINS or STARTS_WITH for a text that holds % or _",
-    "INTDIV": "write FLOOR(a / b)",
     "PAD": "it makes texts of any length; use CONCAT",
     "REPEAT": "it makes texts of any length; use CONCAT",
     "PI": "write 3.141592653589793",

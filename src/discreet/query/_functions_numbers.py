@@ -112,6 +112,22 @@ def _over(call: Call, scope: Scope) -> Range:
     return left / right
 
 
+def _whole_kind(call: Call, scope: Scope) -> Kind:
+    kind = _NUMBERS(call, scope)
+    if not all(scope.range(node).whole for node in call.args):
+        raise QueryError(f"{' // '.join(_sql(call))} divides whole numbers only; write FLOOR(a / b), or TRUNC")
+    return kind
+
+
+def _cut(call: Call, scope: Scope) -> Range:
+    quotient = _over(call, scope)
+    return Range(_whole(math.trunc)(quotient.lower), _whole(math.trunc)(quotient.upper), whole=True)
+
+
+def _cut_quotient(a: float, b: float) -> int | None:
+    return None if b == 0 else math.trunc(float(a) / float(b))
+
+
 def _modulo(call: Call, scope: Scope) -> Range:
     left, right = map(scope.range, call.args)
     return left.modulo(right)
@@ -317,6 +333,11 @@ NUMBERS = (
         ("/",), "a / b", "the quotient, never cut to a whole number",
         "of the quotients of the bounds, if those of b exclude zero", "null where a or b is, or b is zero",
         _NUMBERS, _TWO, _over, _null_division, _divide,
+    ),
+    Function(
+        ("//", "DIVIDE"), "a // b", "the quotient of whole numbers without its fraction, as doubles have it",
+        "of the quotients of the bounds, cut", "null where a or b is, or b is zero",
+        _whole_kind, _TWO, _cut, _null_division, _cut_quotient,
     ),
     Function(
         ("%", "MOD"), "a % b", "the remainder of a / b, with the sign of a",

@@ -145,7 +145,7 @@ def _total(node: exp.AggFunc, rows: int, columns: Columns) -> tuple[Total, Field
     argument = node.this
     distinct = isinstance(argument, exp.Distinct)
     if kind is None or node.args.get("expressions") or (distinct and kind != "COUNT"):
-        raise refuse(f"the aggregate {node.sql()} in a sub-query")
+        raise refuse(f"the aggregate {node.sql()} in a sub-query", node)
     if isinstance(argument, exp.Star) and kind == "COUNT":
         return Total("COUNT", None, "int", upper=rows), _whole(1, rows)
     if distinct:

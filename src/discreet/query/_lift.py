@@ -38,7 +38,7 @@ def lift_aggregates(
     found: dict[str, list[exp.Expr]] = {}
     for node in list(select.find_all(exp.AggFunc, exp.Filter, exp.Window, exp.Anonymous)):
         if isinstance(node, exp.Window) or (isinstance(node, exp.Anonymous) and find(node) is None):
-            raise refuse(node.sql())
+            raise refuse(node.sql(dialect="duckdb"), node)
         if isinstance(node, exp.Anonymous):
             continue
         if not isinstance(node.parent, exp.Filter | exp.Window):
@@ -173,7 +173,7 @@ def _call(
 ) -> _Call:
     kind = KINDS.get(type(node))
     if kind is None or node.args.get("expressions"):
-        raise refuse(f"the aggregate {sql}")
+        raise refuse(f"the aggregate {sql}", node)
     x, y = node.this, node.args.get("expression")
     if kind in PAIRS:
         if not isinstance(y, exp.Expr):
@@ -202,7 +202,7 @@ def _distinct(  # noqa: PLR0913, PLR0917
     people: AbstractSet[str],
 ) -> _Call:
     if kind != "COUNT" or len(distinct.expressions) != 1 or distinct.args.get("on"):
-        raise refuse(f"DISTINCT in {sql}, other than COUNT(DISTINCT x) of one x,")
+        raise refuse(f"DISTINCT in {sql}", distinct)
     argument = distinct.expressions[0].unnest()
     if isinstance(argument, exp.Column) and argument.name in people:
         return _Call(kind, sql, argument, when=when, people=True)

@@ -10,6 +10,7 @@ from discreet.errors import LedgerError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import Loss
 from discreet.query._quantile_noise import QuantileNoise
+from discreet.query._top_keys import TopKeys
 
 __all__ = ["Noise", "NoiseMechanism", "noise_from_json", "noise_to_json"]
 
@@ -18,12 +19,18 @@ NoiseMechanism = DiscreteLaplace | DiscreteGaussian | Gaussian
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """One mechanism for each measure and each histogram, the discovery of private keys if any, and what all costs."""
+    """One mechanism for each measure and each histogram, the discovery of private keys if any, and what all costs.
+
+    `top_keys` is the choice of the keys that are measured, if they are not all; where a query asks for the first keys
+    and gets none, `ranked` says why noisy counts of all keys are ranked instead.
+    """
 
     mechanisms: tuple[NoiseMechanism, ...]
     selection: PartitionSelection | None
     loss: Loss
     quantiles: tuple[QuantileNoise, ...] = ()
+    top_keys: TopKeys | None = None
+    ranked: str | None = None
 
 
 def noise_to_json(mechanism: NoiseMechanism) -> dict[str, str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 from discreet.query._functions_calls import arguments_read
+from discreet.query._refusals import because
+from discreet.query._unlogged import unlogged
 
 __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
@@ -20,6 +24,9 @@ SUPPORTED = (
 _MAX_LENGTH = 100_000
 _MAX_NODES = 5_000
 _MAX_DEPTH = 100
+_DUCKDB = Dialect.get_or_raise("duckdb")
+_LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
+_BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
 TOO_DEEP = f"the query is nested more than {_MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _UNDERSTOOD = {
@@ -30,9 +37,10 @@ _UNDERSTOOD = {
 }
 
 
-def refuse(what: str) -> QueryError:
-    """A `QueryError` for something unsupported, with the list of what is supported."""
-    return QueryError(f"{what} is not supported. {SUPPORTED}")
+def refuse(what: str, asked: exp.Expr | str | None = None) -> QueryError:
+    """A `QueryError` for something unsupported: why, if the list of refusals knows `asked`, else what is supported."""
+    why = None if asked is None else because(asked)
+    return QueryError(f"{what} is not supported. {SUPPORTED}" if why is None else f"{what} is not supported: {why}")
 
 
 def parse(text: str) -> exp.Select:
@@ -49,28 +57,33 @@ def parse(text: str) -> exp.Select:
         raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters")
     try:
         text.encode()
-        statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
-        for statement in statements:
-            statement.sql()
-            statement.sql(dialect="duckdb")
+        _check_statement(text)
+        with unlogged():
+            statements = [s for s in sqlglot.parse(text, read=_DUCKDB) if s is not None]
+            for statement in statements:
+                statement.sql()
+                statement.sql(dialect=_DUCKDB)
+    except QueryError:
+        raise
     except SqlglotError as error:
-        raise QueryError(f"the query is not valid SQL: {_first_line(error)}. {SUPPORTED}") from None
+        raise QueryError(f"the query is not valid SQL: {_problem(error)}. {SUPPORTED}") from None
     except UnicodeEncodeError:
         raise QueryError("the query is not Unicode text: it holds half of a surrogate pair") from None
     except RecursionError:
         raise QueryError(TOO_DEEP) from None
     except Exception as error:  # noqa: BLE001 (a function with arguments that the parser or the printer trips over)
         raise refuse(f"a function that cannot be read ({type(error).__name__} in the parser)") from None
-    if len(statements) != 1:
-        raise QueryError(f"give exactly one statement, got {len(statements)}. {SUPPORTED}")
     select = statements[0]
+    while isinstance(select, exp.Subquery) and not any(value for key, value in select.args.items() if key != "this"):
+        select = select.this
     if not isinstance(select, exp.Select):
-        raise refuse(_statement_name(select))
+        name = type(select).__name__.upper()
+        raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
     if sum(1 for _ in select.walk()) > _MAX_NODES:
         raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
     if _depth(select) > _MAX_DEPTH:
         raise QueryError(TOO_DEEP)
-    _check_parameters(select)
+    _check_leaves(select)
     return select
 
 
@@ -85,7 +98,7 @@ def check_understood(select: exp.Select, *, distinct: bool = False) -> None:
             if distinct and node is select and name == "distinct":
                 continue
             if value and name not in _UNDERSTOOD and name not in _CLAUSES and name not in known:
-                raise refuse(f"{name.rstrip('_').upper()} in {node.sql()}")
+                raise refuse(f"{name.rstrip('_').upper()} in {node.sql()}", name)
 
 
 def _depth(tree: exp.Expr) -> int:
@@ -96,17 +109,34 @@ def _depth(tree: exp.Expr) -> int:
     return depth
 
 
-def _check_parameters(select: exp.Select) -> None:
+def _check_leaves(select: exp.Select) -> None:
     for node in select.walk():
+        if isinstance(node, _LITERALS):
+            raise refuse("a constant that is not a number, a date or a plain text in single quotes")
         if isinstance(node, exp.Placeholder | exp.Parameter):
             raise refuse(f"a parameter ({node.sql()})")
 
 
-def _first_line(error: SqlglotError) -> str:
-    return str(error).splitlines()[0].replace("\x1b[4m", "").replace("\x1b[0m", "").rstrip(".")
+def _check_statement(text: str) -> None:
+    """Raise `QueryError` unless the text is one statement that begins as a query does.
+
+    What the parser makes of other statements is a guess.
+    """
+    tokens = _DUCKDB.tokenize(text)
+    ends = [i for i, token in enumerate(tokens) if token.token_type == TokenType.SEMICOLON]
+    begins = [i for i in (0, *(end + 1 for end in ends)) if i < len(tokens) and i not in ends]
+    if len(begins) != 1:
+        raise QueryError(f"give exactly one statement, got {len(begins)}. {SUPPORTED}")
+    word = tokens[begins[0]].text.upper()
+    if word not in _BEGINNINGS:
+        raise refuse(word if word.isalpha() else f"a statement that begins with {word}", word)
 
 
-def _statement_name(statement: exp.Expr) -> str:
-    if isinstance(statement, exp.SetOperation):
-        return type(statement).__name__.upper()
-    return f"a {type(statement).__name__.upper()} statement"
+def _problem(error: SqlglotError) -> str:
+    """The parser's complaint in words for people."""
+    line = str(error).splitlines()[0].replace("\x1b[4m", "").replace("\x1b[0m", "").rstrip(".")
+    line = re.sub(r"<Token token_type: TokenType.SENTINEL.*?>", "the end of the query", line)
+    line = re.sub(r"<Token token_type: \S+, text: (.*?), line: .*?>", r"\1", line)
+    return re.sub(
+        r"Required keyword: '(\w+)' missing for <class '[\w.]*?(\w+)'>", lambda m: f"{m[2].upper()} is incomplete", line
+    )

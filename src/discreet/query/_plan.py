@@ -18,6 +18,7 @@ from discreet.query._aggregates import Aggregate
 from discreet.query._answer import QUANTILE, Answer, answer
 from discreet.query._bounded import Group
 from discreet.query._levels import Level, keys_of, level_loss
+from discreet.query._top_keys import top_keys_to_json
 
 __all__ = ["FORMAT", "Plan", "assume_rows"]
 
@@ -43,7 +44,10 @@ class Plan:
     rows: int | None = None
 
     def hash(self, policy: Policy) -> str:
-        """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format."""
+        """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
+
+        Where keys are chosen before noise, of the choice as well.
+        """
         content = {
             "format": FORMAT,
             "query": self.sql,
@@ -51,6 +55,9 @@ class Plan:
             "version": policy.version,
             "spend": None if self.loss is None else to_json(self.loss),
         }
+        chosen = [each.noise.top_keys for each in self.levels if each.noise and each.noise.top_keys is not None]
+        if chosen:
+            content["top_keys"] = top_keys_to_json(*chosen)
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property

@@ -30,6 +30,7 @@ from discreet.query._references import expand_references
 from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope
+from discreet.query._top_k import top_rows
 from discreet.query._written import with_source
 
 __all__ = ["PASSES", "make_plan"]
@@ -104,7 +105,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
             histograms=histograms,
         )
         norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
-        noise = None if share is None else calibrate(share, bounded, norms, unit)
+        first = top_rows(lifted, bounded, aggregates) if len(sets) == 1 else None
+        noise = None if share is None else calibrate(share, bounded, norms, unit, *([] if first is None else [first]))
         levels.append(Level(bounded, norms, noise, values))
     named_keys = keys_by_name(lifted, keys_of(levels))
     plan = Plan(canonical, named_keys, tuple(levels), aggregates, unit, spend)

@@ -13,7 +13,7 @@ from discreet.engines.duckdb import _bounding as bounding
 from discreet.engines.duckdb import _engine as engine
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import approx
-from discreet.query import BoundedAggregate, Group
+from discreet.query import BoundedAggregate, Group, TopKeys
 from discreet.query import _calibrate as calibrating
 from discreet.query import _draw as drawing
 from mutants._databases import hidden, kept, of_bits, sql_mutant
@@ -43,6 +43,11 @@ def _rest_as_zeros(groups: list[Group], bounded: BoundedAggregate, noise: Any) -
 def _complete_and_more(groups: list[Group], request: BoundedAggregate) -> list[Group]:
     whole = _complete(groups, request)
     return whole + sorted((each for each in groups if each.key not in {g.key for g in whole}), key=lambda g: g.key)
+
+
+def _largest(top: TopKeys, groups: list[Group]) -> list[Group]:
+    ranked = sorted(groups, key=lambda group: -group.sums[top.count])
+    return ranked[: top.mechanism.k]
 
 
 def _until_found(groups: list[Group], bounded: BoundedAggregate, noise: Any) -> list[Group]:
@@ -196,5 +201,16 @@ MUTANTS = (
         relation="substitute",
         true_epsilon=_halved_epsilon,
         samples=20_000,
+    ),
+    sql_mutant(
+        "SQL: the first key by its exact count",
+        "The counts have noise, and which keys they are of is told exactly.",
+        (TopKeys, "choose", _largest),
+        text="SELECT k, COUNT(DISTINCT u) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 1",
+        pair=tuple([*[{"u": i, "k": "ab"[i % 2]} for i in range(4)], *more] for more in ([{"u": 9, "k": "b"}], [])),
+        true_epsilon=math.inf,
+        unit="u",
+        max_rows=3,
+        samples=400,
     ),
 )

@@ -12,6 +12,17 @@ _VIP = "[[ WHERE vip IS NOT NULL]]"
 _DEVICE = "[[ WHERE device IN ('desk', 'phone')]]"
 
 BASICS = (
+    case(f"SELECT city, COUNT(*), AVG({{age}}) FROM customers {_CITY} GROUP BY ALL"),
+    case(f"SELECT city, COUNT(*) AS n FROM customers {_CITY} GROUP BY ALL ORDER BY ALL DESC"),
+    case("SELECT COUNT(*) AS n, SUM({price}) FROM orders GROUP BY ALL"),
+    case(f"SELECT city, 'x' AS kind, DATE '2023-01-01' AS d, TRUE AS y, COUNT(*) FROM customers {_CITY} GROUP BY city"),
+    case(f"SELECT city, COUNT(*) FROM customers {_CITY} GROUP BY city HAVING city LIKE '%n' OR city NOT ILIKE '_e%'"),
+    case(f"SELECT city, COUNT(*) FROM customers {_CITY} GROUP BY city HAVING city LIKE 'Gr.z' OR city LIKE 'Li_z'"),
+    case(f"SELECT city, COUNT(*) AS n FROM customers {_CITY} GROUP BY city ORDER BY city FETCH FIRST 2 ROWS ONLY"),
+    case(f"SELECT city, SUM({{age}}) / NULLIF(COUNT(*) - COUNT(*), 0) FROM customers {_CITY} GROUP BY city"),
+    case("SELECT SUM({price}) / NULLIF(COUNT(*), 0) FROM orders"),
+    case("SELECT SUM({age} // 10), SUM(-{age} // 7) FROM customers"),
+    case("SELECT COUNT(*) FROM customers WHERE age // 10 = 3 OR -age // 25 < -1"),
     case("SELECT COUNT(*) FROM customers"),
     case("SELECT COUNT(*) AS n FROM orders"),
     case("SELECT COUNT(1), COUNT(*), COUNT() FROM visits"),

@@ -29,6 +29,7 @@ Feature = Literal[
     "self joins",
     "string functions",
     "sub-queries",
+    "top-k",  # the first keys by a count, chosen before noise
     "union all",
     "using",
     "variance",

@@ -8,6 +8,7 @@ __all__ = ["STATISTICS"]
 
 _CITY = "[[ WHERE city IN ('Bern', 'Graz', 'Linz', 'Wien')]]"
 _VIP = "[[ WHERE vip IS NOT NULL]]"
+_STATUS = "[[ WHERE status IN (SELECT status FROM statuses)]]"
 
 STATISTICS = (
     case("SELECT COUNT(*) FILTER (WHERE price > 100) AS n, COUNT(*) FROM orders", "filter"),
@@ -52,6 +53,39 @@ STATISTICS = (
     case(f"SELECT city, MEDIAN({{age}}) FROM customers{_CITY} GROUP BY city", "quantiles", within=2.0),
     case("SELECT MIN({age}), MAX({age}) FROM customers", "quantiles", within=2.0),
     case("SELECT MEDIAN({seconds}), AVG({seconds}) FROM visits", "quantiles", within=4.0),
+    case(
+        f"SELECT status, COUNT(DISTINCT customer_id) AS n FROM orders{_STATUS} GROUP BY status ORDER BY n DESC LIMIT 1",
+        "count distinct people",
+        "top-k",
+        ordered=True,
+    ),
+    case(
+        "SELECT MONTH(placed) AS m, COUNT(DISTINCT customer_id) AS n, SUM({price}), AVG({discount}) FROM orders "
+        "GROUP BY m ORDER BY 2 DESC, m LIMIT 2",
+        "date functions",
+        "count distinct people",
+        "top-k",
+        ordered=True,
+    ),
+    case(
+        f"SELECT COUNT(DISTINCT customer_id) FROM orders{_STATUS} GROUP BY status, price > 100 "
+        "ORDER BY COUNT(DISTINCT customer_id) DESC LIMIT 3",
+        "group expressions",
+        "count distinct people",
+        "top-k",
+        ordered=True,
+    ),
+    case(
+        "SELECT category, COUNT(DISTINCT o.customer_id) FILTER (WHERE i.quantity > 1) AS n FROM items i JOIN orders o "
+        "ON o.id = i.order_id JOIN products p ON p.id = i.product[[ WHERE category IN ('book', 'food', 'toy')]] "
+        "GROUP BY category ORDER BY n DESC LIMIT 1",
+        "paths",
+        "public tables",
+        "joins",
+        "count distinct people",
+        "top-k",
+        ordered=True,
+    ),
     case("SELECT ROUND(AVG({price}), 1) FROM orders", "output functions"),
     case("SELECT SQRT(COUNT(*)), ABS(SUM({price}) - 1000) FROM orders", "output functions"),
     case("SELECT COALESCE(AVG({age}), 0) FROM customers", "output functions"),

@@ -46,6 +46,10 @@ def _divide(call: Call, writer: Writer, _: Write) -> str:
     return _unless_nan(f"({left} / NULLIF({right}, {_ZERO}))", call, writer)
 
 
+def _cut(call: Call, writer: Writer, write: Write) -> str:
+    return f"trunc({_divide(call, writer, write)})"
+
+
 def _modulo(call: Call, writer: Writer, _: Write) -> str:
     left, right = map(writer.number, call.args)
     return _unless_nan(f"({left} % NULLIF({right}, {_ZERO}))", call, writer)
@@ -105,6 +109,7 @@ NUMBERS: Mapping[str, Rendering] = {
     "-": _minus,
     "*": _arithmetic("*"),
     "/": _divide,
+    "//": _cut,
     "%": _modulo,
     "NEGATE": lambda call, writer, _: f"(- {writer.number(call.args[0])})",
     "ABS": function("abs"),

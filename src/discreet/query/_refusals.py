@@ -1,0 +1,155 @@
+"""What is refused though people ask for it, and what to ask instead: the only list of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+__all__ = ["REFUSED", "Refused", "because"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Something that is refused, as people write it, and why or what to ask instead.
+
+    `names` are those of the parser's nodes and of its clauses, or first words of a statement.
+    """
+
+    written: str
+    why: str
+    names: tuple[str, ...] = ()
+
+
+REFUSED = (
+    Refused(
+        "SELECT *, a column outside GROUP BY",
+        "rows about people are never released; ask for a COUNT, a SUM or an AVG",
+        ("STAR",),
+    ),
+    Refused(
+        "STRING_AGG, LIST, ARRAY_AGG, HISTOGRAM(x)",
+        "it would release the values of single people; write SELECT x, COUNT(*) … GROUP BY x",
+        ("GROUPCONCAT", "ARRAYAGG", "HISTOGRAM", "JSONGROUPARRAY"),
+    ),
+    Refused(
+        "FIRST, LAST, ANY_VALUE, ARG_MIN, ARG_MAX",
+        "it would release the value of one person; ask for a MEDIAN, or for COUNT(*) by the value",
+        ("FIRST", "LAST", "FIRSTVALUE", "LASTVALUE", "ANYVALUE", "IGNORENULLS", "ARGMIN", "ARGMAX", "ARBITRARY"),
+    ),
+    Refused("MODE(x)", "write SELECT x, COUNT(*) … GROUP BY x ORDER BY COUNT(*) DESC LIMIT 1", ("MODE",)),
+    Refused(
+        "BOOL_AND, BOOL_OR",
+        "one person can decide it; write COUNT_IF(a) beside COUNT(*)",
+        ("LOGICALAND", "LOGICALOR", "BOOLAND", "BOOLOR", "EVERY"),
+    ),
+    Refused(
+        "KURTOSIS, SKEWNESS, ENTROPY, MAD, PRODUCT and other aggregates",
+        "ask for VARIANCE, STDDEV or quantiles, which say how values are spread",
+        ("KURTOSIS", "SKEWNESS", "ENTROPY", "MAD", "PRODUCT", "GEOMEAN", "BITWISEANDAGG", "BITWISEORAGG"),
+    ),
+    Refused(
+        "APPROX_COUNT_DISTINCT(x), APPROX_TOP_K(x, k)",
+        "write COUNT(DISTINCT x), or GROUP BY x ORDER BY COUNT(*) DESC LIMIT k: both are approximate anyway",
+        ("APPROXDISTINCT", "APPROXTOPK", "APPROXTOPSUM"),
+    ),
+    Refused(
+        "SUM(DISTINCT x), AVG(DISTINCT x), COUNT(DISTINCT x, y)",
+        "write COUNT(DISTINCT x) of one x, or leave DISTINCT out",
+        ("DISTINCT",),
+    ),
+    Refused(
+        "SUM, AVG or a quantile of a column without `bounds`", "one person could move it without limit; declare bounds"
+    ),
+    Refused("grouping by numbers that are not whole", "they have no groups; write FLOOR(x) or WIDTH_BUCKET"),
+    Refused("private keys without a δ", "discovering a key needs one: spend dp.approx or dp.rho with a δ"),
+    Refused(
+        "OVER, QUALIFY, WINDOW",
+        "compute shares, ranks and running sums from the released numbers: that is free",
+        ("WINDOW", "QUALIFY", "WINDOWS"),
+    ),
+    Refused(
+        "sub-queries outside FROM, EXISTS, IN (SELECT …)",
+        "join the sub-query in FROM: JOIN (SELECT …) AS s ON …",
+        ("SUBQUERY", "EXISTS"),
+    ),
+    Refused(
+        "CROSS JOIN, a comma between tables",
+        "one person could touch any number of rows; write JOIN … ON a.person = b.person",
+        ("CROSS",),
+    ),
+    Refused("NATURAL and POSITIONAL JOIN", "name the columns: JOIN … USING (person)", ("METHOD",)),
+    Refused("FULL JOIN", "write LEFT JOIN, which keeps what is on the private side", ("FULL",)),
+    Refused("SEMI and ANTI JOIN", "write JOIN (SELECT DISTINCT person …) or LEFT JOIN … IS NULL", ("SEMI", "ANTI")),
+    Refused("ASOF and LATERAL JOIN", "rows of different people could meet; join on the person", ("ASOF", "LATERALS")),
+    Refused("joins of different people's rows", "one person could touch any number of rows; join on the person"),
+    Refused("a public table on the left of LEFT JOIN", "it would show which of its rows have nobody; turn it round"),
+    Refused(
+        "a sub-query that groups by anything but the person",
+        "its rows would depend on several people; add the person to its GROUP BY",
+    ),
+    Refused(
+        "ORDER BY and LIMIT in a sub-query",
+        "which rows are left would depend on other people; use WHERE",
+        ("ORDER", "LIMIT"),
+    ),
+    Refused("UNION, INTERSECT, EXCEPT", "rows of different people would meet; write UNION ALL", ("UNION",)),
+    Refused("UNION ALL of two answers", "ask the queries one by one: each is charged on its own", ("ANSWERS",)),
+    Refused("WITH RECURSIVE", "its size has no bound; write the steps out as joins", ("RECURSIVE",)),
+    Refused(
+        "OFFSET",
+        "it is free to ask for more rows with LIMIT and to drop the first ones of the release",
+        ("OFFSET",),
+    ),
+    Refused(
+        "TABLESAMPLE, USING SAMPLE",
+        "a sample of the caller's making would be charged as the whole; leave it out",
+        ("SAMPLE",),
+    ),
+    Refused("PIVOT, UNPIVOT", "GROUP BY the column and turn the release round", ("PIVOTS", "PIVOT")),
+    Refused(
+        "files, table functions, schemas: read_csv('…'), information_schema",
+        "only the tables of the policy can be read; name one of them",
+        ("TABLE",),
+    ),
+    Refused(
+        "regular expressions, random and time-dependent functions",
+        "an expression must be total, and the same each time; use LIKE, CONTAINS and constants",
+    ),
+    Refused(
+        "CAST of an aggregate",
+        "released numbers are doubles or 64-bit integers already; use ROUND, or convert the release",
+        ("CAST", "TRYCAST"),
+    ),
+    Refused("a // b of aggregates", "write ROUND(a / b)", ("DIVIDE",)),
+    Refused(
+        "a comparison or a text made of aggregates: COUNT(*) > 10",
+        "write CASE WHEN COUNT(*) > 10 THEN 1 ELSE 0 END, or HAVING",
+        ("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "AND", "OR", "NOT", "CONCAT", "DPIPE", "LITERAL"),
+    ),
+    Refused("EXPLAIN", "Session.plan(query).explain() says what a query would do, and costs nothing", ("EXPLAIN",)),
+    Refused(
+        "SHOW, DESCRIBE, SUMMARIZE, PRAGMA",
+        "the policy says which tables and columns there are",
+        ("SHOW", "DESCRIBE", "DESC", "SUMMARIZE", "PRAGMA"),
+    ),
+    Refused(
+        "INSERT, UPDATE, DELETE, CREATE, DROP, ATTACH, COPY, SET and all other statements",
+        "a source is only read, by one SELECT",
+    ),
+)
+
+_BY_NAME: Mapping[str, str] = {name: each.why for each in REFUSED for name in each.names}
+
+
+def because(asked: exp.Expr | str) -> str | None:
+    """Why a node, or a clause by its name, is refused, and what to ask instead; None if the list does not say.
+
+    >>> because("offset")
+    'it is free to ask for more rows with LIMIT and to drop the first ones of the release'
+    """
+    if isinstance(asked, str):
+        return _BY_NAME.get(asked.upper().replace("_", ""))
+    name = asked.name if isinstance(asked, exp.Anonymous | exp.AnonymousAggFunc) else type(asked).__name__
+    return because(name)
