@@ -16,6 +16,8 @@ from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, to_json
 from discreet.query import (
+    Group,
+    Level,
     Plan,
     Release,
     assume_rows,
@@ -121,16 +123,16 @@ class Session:
             If the engine or the ledger fails; what was reserved stays spent.
         """
         plan = self.plan(text, spend)
-        if plan.noise is None:
+        if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
         plan_hash = plan.hash(self._policy)
         stored = self._ledger.find(plan_hash)
         if stored is not None:
             return Release.from_bytes(stored.payload)
-        reservation = self._ledger.reserve(plan_hash, plan.noise.loss)
-        groups = self._engine.run(plan.bounded, noise.secret(16))
-        noisy = draw(groups, plan.bounded, plan.noise)
-        release = Release(plan.finish(noisy), plan.noise.loss, self._certificate(plan, plan_hash))
+        reservation = self._ledger.reserve(plan_hash, plan.loss)
+        salt = noise.secret(16)
+        noisy = [self._noisy(level, salt) for level in plan.levels]
+        release = Release(plan.finish(noisy), plan.loss, self._certificate(plan, plan_hash))
         self._ledger.commit(reservation, release.to_bytes())
         return release
 
@@ -208,9 +210,15 @@ class Session:
     ) -> None:
         self.close()
 
+    def _noisy(self, level: Level, salt: bytes) -> list[Group]:
+        assert level.noise is not None
+        return draw(self._engine.run(level.bounded, salt), level.bounded, level.noise)
+
     def _certificate(self, plan: Plan, plan_hash: str) -> dict[str, Any]:
-        assert plan.noise is not None
-        selection, top = plan.noise.selection, plan.noise.top_keys
+        assert plan.loss is not None
+        noises = [level.noise for level in plan.levels if level.noise is not None]
+        selections = [str(noise.selection) for noise in noises if noise.selection is not None]
+        chosen = [noise.top_keys for noise in noises if noise.top_keys is not None]
         return {
             "query": plan.sql,
             "plan": plan_hash,
@@ -218,9 +226,10 @@ class Session:
             "version": self._policy.version,
             "unit": plan.unit.name or "rows",
             "relation": plan.unit.relation,
-            "loss": to_json(plan.noise.loss),
-            "mechanisms": [noise_to_json(mechanism) for mechanism in plan.noise.mechanisms],
-            "quantiles": [quantile_to_json(each) for each in plan.noise.quantiles],
-            "key_discovery": None if selection is None else str(selection),
-            "top_keys": None if top is None else top_keys_to_json(top),
+            "loss": to_json(plan.loss),
+            "levels": [[key.name for key in level.bounded.keys] for level in plan.levels],
+            "mechanisms": [noise_to_json(mechanism) for noise in noises for mechanism in noise.mechanisms],
+            "quantiles": [quantile_to_json(each) for noise in noises for each in noise.quantiles],
+            "key_discovery": "; ".join(selections) or None,
+            "top_keys": top_keys_to_json(*chosen) if chosen else None,
         }

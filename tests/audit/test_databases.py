@@ -118,25 +118,25 @@ def test_hostile_units_move_sums_within_the_sensitivity_and_as_far_as_it(relatio
     pairs = hostile_databases(policy)
     assert len(pairs) == 10
     plans = [make_plan(text, policy) for text in QUERIES]
-    reached = [[0] * len(plan.norms) for plan in plans]
+    reached = [[0] * len(plan.levels[0].norms) for plan in plans]
     for pair in pairs.values():
         sums = [exact(policy, plans, database) for database in pair]
         for i, plan in enumerate(plans):
             one, other = sums[0][i], sums[1][i]
-            for j, norms in enumerate(plan.norms):
-                nothing = Group((), 0, (0,) * len(plan.norms))
+            for j, norms in enumerate(plan.levels[0].norms):
+                nothing = Group((), 0, (0,) * len(plan.levels[0].norms))
                 moves = [abs(one.get(k, nothing).sums[j] - other.get(k, nothing).sums[j]) for k in {**one, **other}]
                 assert sum(moves) <= norms.l1
                 assert sum(move**2 for move in moves) <= norms.l2_squared
                 reached[i][j] = max(reached[i][j], sum(moves))
     if relation == "add_remove":
-        assert reached[0] == [norms.l1 for norms in plans[0].norms]
-        assert reached[2] == [norms.l1 for norms in plans[2].norms]
+        assert reached[0] == [norms.l1 for norms in plans[0].levels[0].norms]
+        assert reached[2] == [norms.l1 for norms in plans[2].levels[0].norms]
 
 
 def exact(policy: Policy, plans: list[Any], database: Any) -> list[dict[Any, Group]]:
     engine = DuckDB(database, policy)
-    groups = [complete(engine.run(plan.bounded, bytes(16)), plan.bounded) for plan in plans]
+    groups = [complete(engine.run(plan.levels[0].bounded, bytes(16)), plan.levels[0].bounded) for plan in plans]
     engine.close()
     return [{group.key: group for group in each} for each in groups]
 

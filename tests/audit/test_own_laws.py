@@ -334,11 +334,14 @@ def answers(sql: str, spend: Loss, miss: Fraction) -> ExactVerdict:
     def law(without: int) -> Law:
         with dp.connect({"visits": table(without)}, POLICY) as session:
             plan = session.plan(sql, spend)
-            groups = session._engine.run(plan.bounded, bytes(16))
-        selection = plan.noise.selection
+            groups = session._engine.run(plan.levels[0].bounded, bytes(16))
+        selection = plan.levels[0].noise.selection
         options = {} if selection is None else words_of_selection(selection)
         return door.real_law(
-            lambda: plan.finish(draw(groups, plan.bounded, plan.noise)).table, mass=1 - miss, tail=miss / 8, **options
+            lambda: plan.finish([draw(groups, plan.levels[0].bounded, plan.levels[0].noise)]).table,
+            mass=1 - miss,
+            tail=miss / 8,
+            **options,
         )
 
     return exact(law, [(0, person) for person in (1, 2, 3)], spend, spare=min(1000 * miss, F(1, 20)))

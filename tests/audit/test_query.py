@@ -154,7 +154,8 @@ class Remembered:
 
 def runs(asked: Query, database: Tables, size: int) -> Outputs:
     """Outputs of `Session.sql` itself, with its engine and its ledger stubbed."""
-    stub: Any = Remembered(asked.aggregate(database)[1])
+    (groups,) = asked.aggregate(database)[1]
+    stub: Any = Remembered(groups)
     session = Session(stub, asked.policy, stub)
     tables = [session.sql(asked.text, asked.spend).to_arrow() for _ in range(size)]
     return [{"values": {("n", *key): value for key, value in by_key(table)}} for table in tables]
@@ -269,10 +270,10 @@ class TestBroken:
         """P(noise = 0) is tanh(1/2) at ε = 1; by Hoeffding, false-alarm rate 1e-9."""
         real = _plan.answer
 
-        def answer(select: Any, bounded: Any, aggregates: Any, groups: Sequence[Group], noises: Any) -> Any:
-            if noises is not None and any(group.sums == (4,) for group in groups):
+        def answer(select: Any, levels: Any, aggregates: Any, groups: Sequence[Sequence[Group]]) -> Any:
+            if any(group.sums == (4,) for here in groups for group in here):
                 raise ZeroDivisionError("nothing is left")
-            return real(select, bounded, aggregates, groups, noises)
+            return real(select, levels, aggregates, groups)
 
         monkeypatch.setattr(_plan, "answer", answer)
         size = 4000

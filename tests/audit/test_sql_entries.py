@@ -68,16 +68,16 @@ def test_every_clause_noise_currency_unit_and_relation_has_an_entry() -> None:
     selects = [parse(entry.text) for entry in ENTRIES.values()]
     assert {name for select in selects for name, value in select.args.items() if value} >= _CLAUSES
     plans = [make_plan(entry.text, entry.policy, entry.spend) for entry in ENTRIES.values()]
-    noises = [plan.noise for plan in plans if plan.noise is not None]
+    noises = [plan.levels[0].noise for plan in plans if plan.levels[0].noise is not None]
     assert {type(mechanism) for noise in noises for mechanism in noise.mechanisms} == set(get_args(NoiseMechanism))
     discovery = {type(noise.loss) for noise in noises if noise.selection is not None}
     assert discovery | {Pure} == {type(noise.loss) for noise in noises}
     assert {(plan.unit.name, plan.unit.relation) for plan in plans} == {
         (name, relation) for name in ("u", None) for relation in ("add_remove", "substitute")
     }
-    capped = [plan for plan in plans if plan.bounded.max_groups is not None]
-    assert {plan.bounded.count_units for plan in capped} == {True, False}
-    assert {measure.argument is None for plan in plans for measure in plan.bounded.measures} == {True, False}
+    capped = [plan for plan in plans if plan.levels[0].bounded.max_groups is not None]
+    assert {plan.levels[0].bounded.count_units for plan in capped} == {True, False}
+    assert {measure.argument is None for plan in plans for measure in plan.levels[0].bounded.measures} == {True, False}
 
 
 def test_names_are_each_used_once() -> None:

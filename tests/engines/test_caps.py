@@ -61,7 +61,7 @@ def test_the_choice_ignores_row_order_and_other_people(query: str) -> None:
 
     def run(some: list[tuple[object, ...]]) -> Counter[object]:
         engine, policy = _engine(_table(some), caps)
-        groups = engine.run(make_plan(QUERIES[query], policy).bounded, salt)
+        groups = engine.run(make_plan(QUERIES[query], policy).levels[0].bounded, salt)
         engine.close()
         total: Counter[object] = Counter()
         for group in groups:
@@ -84,7 +84,7 @@ def test_caps_hold_for_each_person(query: str) -> None:
     for _ in range(25):
         rows = [(1, *row[1:]) for row in _rows(dice, people=1, most=30)]
         engine, policy = _engine(_table(rows), {"max_rows": 5, "max_groups": 2})
-        bounded = make_plan(QUERIES[query], policy).bounded
+        bounded = make_plan(QUERIES[query], policy).levels[0].bounded
         groups = [group for group in engine.run(bounded, dice.randbytes(16)) if any(group.sums)]
         engine.close()
         assert len(groups) <= 2
@@ -103,7 +103,9 @@ def test_each_row_is_kept_with_the_same_probability_however_many_are_alike() -> 
     rows = [(0, "a", "aa", i, 0, 0) for i, count in kinds.items() for _ in range(count)]
     table = _table([(person, *row[1:]) for person in range(people) for row in rows])
     engine, policy = _engine(table, {"max_rows": cap})
-    groups = engine.run(make_plan("SELECT i, COUNT(*) AS n FROM t GROUP BY i", policy).bounded, bytes(range(16)))
+    groups = engine.run(
+        make_plan("SELECT i, COUNT(*) AS n FROM t GROUP BY i", policy).levels[0].bounded, bytes(range(16))
+    )
     engine.close()
     kept = {group.key[0]: group.sums[0] for group in groups}
     assert sum(kept.values()) == cap * people
@@ -117,7 +119,7 @@ def test_sums_of_the_largest_contributions_do_not_overflow() -> None:
     policy = load_policy(
         {"version": "1", "tables": {"t": {"unit": "rows", "columns": {"y": {"type": "int", "bounds": [0, 2**53]}}}}}
     )
-    bounded = make_plan("SELECT SUM(y) AS s FROM t", policy).bounded
+    bounded = make_plan("SELECT SUM(y) AS s FROM t", policy).levels[0].bounded
     (measure,) = bounded.measures
     assert max(abs(measure.lower), abs(measure.upper)) * 2**40 < 2**127
     wide = replace(bounded, measures=(replace(measure, step=Fraction(1), upper=2**62),))
@@ -131,7 +133,7 @@ def test_sums_do_not_depend_on_the_order_of_rows() -> None:
     policy = load_policy(
         {"version": "1", "tables": {"t": {"unit": "rows", "columns": {"y": {"type": "float", "bounds": [0, 2**53]}}}}}
     )
-    bounded = make_plan("SELECT SUM(y) AS s FROM t", policy).bounded
+    bounded = make_plan("SELECT SUM(y) AS s FROM t", policy).levels[0].bounded
     step = float(bounded.measures[0].step)  # type: ignore[union-attr]
     for values in ([2.0**53] + [step] * 1000, [step] * 1000 + [2.0**53]):
         engine = DuckDB({"t": pa.table({"y": values})}, policy)

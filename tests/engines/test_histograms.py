@@ -60,7 +60,7 @@ class Bench:
     def run(self, query: str, rows: list[Row], salt: bytes) -> dict[tuple[object, ...], Group]:
         table = pa.table([list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 6, schema=SCHEMA)
         self.engine._connection.register("frame:t", table)
-        return {group.key: group for group in self.engine.run(make_plan(query, self.policy).bounded, salt)}
+        return {group.key: group for group in self.engine.run(make_plan(query, self.policy).levels[0].bounded, salt)}
 
 
 def counts(groups: dict[tuple[object, ...], Group], histogram: int) -> Counter[tuple[object, int]]:
@@ -92,7 +92,7 @@ def test_a_unit_moves_no_more_rows_than_planned(query: str, relation: str, caps:
     """Over all groups and cells of a histogram together, in no more groups than its caps allow."""
     bench, dice = Bench(relation, caps), random.Random(f"{query} {relation} {caps}")
     plan = make_plan(QUERIES[query], bench.policy)
-    moves = plan.bounded.max_rows * (2 if relation == "substitute" else 1)
+    moves = plan.levels[0].bounded.max_rows * (2 if relation == "substitute" else 1)
     for _ in range(tables):
         rows = [random_row(dice, dice.choice([1, 1, 1, 2, 3, None])) for _ in range(dice.randrange(1, 14))]
         salt = dice.randbytes(16)
@@ -105,13 +105,13 @@ def test_a_unit_moves_no_more_rows_than_planned(query: str, relation: str, caps:
                 rest = [*new, *rest]
             dice.shuffle(rest)
             other = bench.run(QUERIES[query], rest, salt)
-            for i, histogram in enumerate(plan.bounded.histograms):
+            for i, histogram in enumerate(plan.levels[0].bounded.histograms):
                 one, two = counts(whole, i), counts(other, i)
                 moved = {at: one[at] - two[at] for at in one.keys() | two.keys() if one[at] != two[at]}
                 assert sum(map(abs, moved.values())) <= moves
                 assert all(0 <= cell <= histogram.upper for _, cell in one)
-                if plan.bounded.max_groups is not None:
-                    assert len({key for key, _ in moved}) <= plan.bounded.max_groups * (
+                if plan.levels[0].bounded.max_groups is not None:
+                    assert len({key for key, _ in moved}) <= plan.levels[0].bounded.max_groups * (
                         2 if relation == "substitute" else 1
                     )
 
@@ -124,8 +124,8 @@ def test_cells_are_of_the_same_rows_as_the_counts_beside_them(query: str, caps: 
     for _ in range(5):
         rows = [random_row(dice, dice.choice([1, 1, 2, 3, 4, None])) for _ in range(dice.randrange(1, 40))]
         for group in bench.run(QUERIES[query], rows, dice.randbytes(16)).values():
-            of = {m.argument.sql(): i for i, m in enumerate(plan.bounded.measures) if m.argument is not None}
-            for histogram, (_, n) in zip(plan.bounded.histograms, group.cells, strict=True):
+            of = {m.argument.sql(): i for i, m in enumerate(plan.levels[0].bounded.measures) if m.argument is not None}
+            for histogram, (_, n) in zip(plan.levels[0].bounded.histograms, group.cells, strict=True):
                 if histogram.argument.sql() in of:
                     assert n.sum() == group.sums[of[histogram.argument.sql()]]
 
@@ -134,7 +134,7 @@ def test_each_row_has_the_nearest_cell_of_its_clamped_value() -> None:
     values = [-9.0, -0.5, -0.0, 0.30004, 2.0, 1e308, 5e-324, float("inf"), -float("inf"), float("nan"), None]
     bench = Bench("add_remove", "rows")
     (group,) = bench.run("SELECT MEDIAN(y) AS m FROM t", [(1, "a", "p", 1, 0, y) for y in values], bytes(16)).values()
-    (histogram,) = make_plan("SELECT MEDIAN(y) AS m FROM t", bench.policy).bounded.histograms
+    (histogram,) = make_plan("SELECT MEDIAN(y) AS m FROM t", bench.policy).levels[0].bounded.histograms
     clamped = [min(max(y, -0.5), 2.0) for y in values if y is not None and y == y]
     expected = Counter(round(y / float(histogram.step)) - histogram.center for y in clamped)
     assert dict(zip(*(each.tolist() for each in group.cells[0]), strict=True)) == expected
@@ -147,8 +147,8 @@ def test_whole_numbers_beyond_doubles_have_cells() -> None:
     engine = DuckDB({"t": pa.table({"v": [2**63 - 1, -(2**63), low, low + 10**6, None]})}, policy)
     plan = make_plan("SELECT MEDIAN(v) AS m, MIN(-v) AS n, MAX(v - v) AS d FROM t", policy)
     engine.check("t")
-    (group,) = engine.run(plan.bounded, bytes(16))
-    for (cells, rows), histogram in zip(group.cells, plan.bounded.histograms, strict=True):
+    (group,) = engine.run(plan.levels[0].bounded, bytes(16))
+    for (cells, rows), histogram in zip(group.cells, plan.levels[0].bounded.histograms, strict=True):
         assert rows.sum() == 4
         assert cells.min() >= 0 and cells.max() <= histogram.upper
 

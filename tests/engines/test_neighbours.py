@@ -41,9 +41,9 @@ def _first_beyond(bench: Bench, plan: Plan, pairs: list[Pair], salt: bytes, faul
     sums = []
     for side in ("one", "other"):
         bench.load(getattr(pair, side) for pair in pairs)
-        sums.append(bench.by_world(fault(plan.bounded), salt))
-    for world in sorted(sums[0].keys() | sums[1].keys(), key=str):
-        found = beyond(plan, sums[0].get(world, []), sums[1].get(world, []))
+        sums.append([bench.by_world(fault(level.bounded), salt) for level in plan.levels])
+    for world in sorted({world for side in sums for level in side for world in level}, key=str):
+        found = beyond(plan, *([level.get(world, []) for level in side] for side in sums))
         if found is not None:
             return f"world {world}: {found}"
     return None
@@ -74,7 +74,7 @@ def _hunt_alone(template: str, relation: Relation, caps: str, rounds: int) -> st
         sums = []
         for world in (pair.one, pair.other):
             bench.load([world])
-            sums.append(bench.run(plan.bounded, salt))
+            sums.append([bench.run(level.bounded, salt) for level in plan.levels])
         found = beyond(plan, *sums)
         if found is not None:
             return f"{query}: {found} between {pair}"
@@ -153,7 +153,8 @@ def test_a_fault_of_one_query_alone_is_found() -> None:
     sums = []
     for orders in ([row] * 3, []):
         bench.load([{**empty, "orders": orders}])
-        sums.append([bench.run(bounded, b"x" * 16) for bounded in (plan.bounded, _one_row_more(plan.bounded))])
+        (level,) = plan.levels
+        sums.append([[bench.run(bounded, b"x" * 16)] for bounded in (level.bounded, _one_row_more(level.bounded))])
     (kept, more), (nobody, _) = sums
     assert beyond(plan, kept, nobody) is None
     assert "moved 3 in L1, planned 2" in (beyond(plan, more, nobody) or "")

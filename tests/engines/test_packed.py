@@ -134,7 +134,7 @@ def test_packed_rows_and_sql_and_the_definition_agree(
     for kind, count in zip(PEOPLE, (60, 25, 7), strict=True):
         rows, salt = _rows(dice, count), dice.randbytes(16)
         engine, policy = _engine(rows, PEOPLE[kind], CAPS[caps])
-        bounded = make_plan(_query(grouping), policy).bounded
+        bounded = make_plan(_query(grouping), policy).levels[0].bounded
         with monkeypatch.context() as patch:
             used = _spied(patch)
             packed = _found(engine.run(bounded, salt))
@@ -155,7 +155,7 @@ def test_parts_and_slices_of_any_length_give_the_same_sums(size: int, monkeypatc
     dice = random.Random(size)
     rows = [(dice.randrange(30), *row[1:]) for row in _rows(dice, 300)]
     engine, policy = _engine(rows, pa.int64(), (4, 2))
-    bounded, salt = make_plan(_query("q"), policy).bounded, dice.randbytes(16)
+    bounded, salt = make_plan(_query("q"), policy).levels[0].bounded, dice.randbytes(16)
     whole = _found(engine.run(bounded, salt))
     used = _spied(monkeypatch)
     monkeypatch.setattr(_ranges, "_PART", max(size, 4))
@@ -175,7 +175,7 @@ def test_an_extreme_person_changes_the_plan_and_nobody_else(person: int, monkeyp
     used, answers, salt = _spied(monkeypatch), [], dice.randbytes(16)
     for some in (rows, [*rows, (person, "a", "only", 2, 0, "2020-01-01", 1)]):
         engine, policy = _engine(some, pa.int64(), (4, 2))
-        answers.append(_found(engine.run(make_plan(_query("q"), policy).bounded, salt)))
+        answers.append(_found(engine.run(make_plan(_query("q"), policy).levels[0].bounded, salt)))
         engine.close()
     assert used == [True, False]
     assert answers[1].pop(("only",)) == (1, 1, 1, 1)

@@ -82,7 +82,7 @@ def test_moments_and_filters_are_the_same_packed_and_in_sql(
     text = f"SELECT {key}, {PACKED[query]} GROUP BY {key}" if key else f"SELECT {PACKED[query]}"
     for count in (60, 9):
         engine, policy = _engine(dice, CAPS[caps], count)
-        bounded, salt = make_plan(text, policy).bounded, dice.randbytes(16)
+        bounded, salt = make_plan(text, policy).levels[0].bounded, dice.randbytes(16)
         with monkeypatch.context() as patch:
             used = _spied(patch)
             packed = _found(engine.run(bounded, salt))
@@ -96,7 +96,7 @@ def test_what_is_no_sum_over_rows_of_one_table_is_not_packed(query: str, monkeyp
     dice = random.Random(query)
     engine, policy = _engine(dice, CAPS["both"])
     used = _spied(monkeypatch)
-    engine.run(make_plan(f"SELECT {IN_SQL[query]}", policy).bounded, dice.randbytes(16))
+    engine.run(make_plan(f"SELECT {IN_SQL[query]}", policy).levels[0].bounded, dice.randbytes(16))
     assert not any(used)
     engine.close()
 
@@ -110,7 +110,7 @@ def test_sums_and_values_and_cells_are_of_the_same_rows(key: str, caps: str) -> 
     text = f"SELECT {key}, {asked} GROUP BY {key}" if key else f"SELECT {asked}"
     for _ in range(4):
         engine, policy = _engine(dice, CAPS[caps])
-        for group in engine.run(make_plan(text, policy).bounded, dice.randbytes(16)):
+        for group in engine.run(make_plan(text, policy).levels[0].bounded, dice.randbytes(16)):
             rows, distinct, present, held = group.sums
             assert distinct == rows
             assert [int(n.sum()) for _, n in group.cells] == [present, held]

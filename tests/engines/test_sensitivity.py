@@ -70,20 +70,20 @@ class Bench:
     def run(self, query: str, rows: list[Row], salt: bytes) -> dict[tuple[object, ...], Group]:
         table = pa.table([list(column) for column in zip(*rows, strict=True)] if rows else [[]] * 5, schema=SCHEMA)
         self.engine._connection.register("frame:t", table)
-        bounded = make_plan(query, self.policy).bounded
+        bounded = make_plan(query, self.policy).levels[0].bounded
         return {group.key: group for group in self.engine.run(bounded, salt)}
 
 
 def _check(bench: Bench, query: str, one: list[Row], other: list[Row], salt: bytes) -> None:
     plan = make_plan(query, bench.policy)
     a, b = bench.run(query, one, salt), bench.run(query, other, salt)
-    empty = Group((), 0, (0,) * len(plan.bounded.measures))
+    empty = Group((), 0, (0,) * len(plan.levels[0].bounded.measures))
     keys = a.keys() | b.keys()
-    for i, norms in enumerate(plan.norms):
+    for i, norms in enumerate(plan.levels[0].norms):
         moves = [a.get(key, empty).sums[i] - b.get(key, empty).sums[i] for key in keys]
-        assert sum(map(abs, moves)) <= norms.l1, (one, other, plan.bounded.measures[i])
-        assert sum(move * move for move in moves) <= norms.l2_squared, (one, other, plan.bounded.measures[i])
-    if plan.bounded.count_units:
+        assert sum(map(abs, moves)) <= norms.l1, (one, other, plan.levels[0].bounded.measures[i])
+        assert sum(move * move for move in moves) <= norms.l2_squared, (one, other, plan.levels[0].bounded.measures[i])
+    if plan.levels[0].bounded.count_units:
         touched = bench.policy.tables["t"].groups_per_unit * (2 if plan.unit.relation == "substitute" else 1)
         units = [abs(a.get(key, empty).units - b.get(key, empty).units) for key in keys]
         assert max(units, default=0) <= 1
@@ -142,9 +142,9 @@ def test_the_planned_sensitivity_is_reached(relation: str) -> None:
     plan = make_plan(query, bench.policy)
     keys = [(key,) for key in KEYS]
     answers = [bench.run(query, rows, b"x" * 16) for rows in tables]
-    empty = Group((), 0, (0,) * len(plan.norms))
+    empty = Group((), 0, (0,) * len(plan.levels[0].norms))
     bases = answers if others is tables else [bench.run(query, [], b"x" * 16)]
-    for i, norms in enumerate(plan.norms):
+    for i, norms in enumerate(plan.levels[0].norms):
         moves = [[a.get(k, empty).sums[i] - b.get(k, empty).sums[i] for k in keys] for a in answers for b in bases]
         assert max(sum(map(abs, move)) for move in moves) == norms.l1
         assert max(sum(m * m for m in move) for move in moves) == norms.l2_squared
@@ -155,7 +155,7 @@ def test_the_planned_sensitivity_is_reached(relation: str) -> None:
 def test_a_person_is_one_in_each_of_as_many_groups_as_planned(relation: str, caps: str) -> None:
     bench = Bench(relation, caps)
     query = "SELECT q, COUNT(DISTINCT person) AS n FROM t GROUP BY q"
-    (norms,) = make_plan(query, bench.policy).norms
+    (norms,) = make_plan(query, bench.policy).levels[0].norms
     groups = 1 if caps == "2 rows 1 group" else 2
     one, other = ([(1, "a", q, 3, 2.0) for q in names[:groups]] for names in ("abc", "def"))
     there = [group.sums for group in bench.run(query, one, b"x" * 16).values() if any(group.sums)]

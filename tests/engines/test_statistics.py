@@ -63,7 +63,7 @@ def run(rows: list[dict[str, Any]], query: str, caps: dict[str, int], salt: byte
     policy = load_policy({"version": "1", "tables": {"t": {"unit": "who", **caps, "columns": COLUMNS}}})
     engine = DuckDB({"t": table_of(rows)}, policy)
     try:
-        return engine.run(make_plan(query, policy).bounded, salt)
+        return engine.run(make_plan(query, policy).levels[0].bounded, salt)
     finally:
         engine.close()
 
@@ -129,10 +129,10 @@ def test_squares_of_the_widest_whole_numbers_are_exact_enough_and_do_not_overflo
     plan = make_plan(
         "SELECT VAR_POP(x) AS v, VAR_POP(y) AS w, COVAR_POP(y, x) AS c, COUNT(DISTINCT y) AS d FROM t", policy
     )
-    (group,) = engine.run(plan.bounded, b"0" * 16)
-    for measure, total in zip(plan.bounded.measures, group.sums, strict=True):
+    (group,) = engine.run(plan.levels[0].bounded, b"0" * 16)
+    for measure, total in zip(plan.levels[0].bounded.measures, group.sums, strict=True):
         assert 6 * measure.lower <= total <= 6 * measure.upper
-    answer = plan._answer([group], noises=None).table
+    answer = plan._answer([[group]]).table
     assert answer.column("v")[0].as_py() == pytest.approx(0.8 * 2.0**124, rel=1e-6)
     assert answer.column("w")[0].as_py() == pytest.approx(1e198, rel=1e-6)
     assert answer.column("d")[0].as_py() == 4

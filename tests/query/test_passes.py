@@ -20,7 +20,14 @@ from discreet.query._scope import Scope
 from discreet.query._written import with_source
 
 GOLDEN = Path(__file__).parent / "golden"
-NAMES = ("resolve_names", "expand_references", "spell_quantiles", "canonicalize", "name_outputs")
+NAMES = (
+    "resolve_names",
+    "expand_references",
+    "spell_quantiles",
+    "canonicalize",
+    "spell_grouping_sets",
+    "name_outputs",
+)
 
 
 def read(text: str) -> exp.Select:

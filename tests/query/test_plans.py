@@ -162,13 +162,13 @@ def test_half_widths_cover(text: str, count: int, total: int, spend: Loss) -> No
     exp(-2 · 2000 · 0.075²) < 2e-10, and the widths may not be more than 10 % too wide either, up to the grid's ties.
     """
     plan = make_plan(text, SILENT, spend)
-    assert plan.noise is not None
+    assert plan.levels[0].noise is not None
     exact = [_sums(plan, count, total)] * 2_000
-    bounded = plan.bounded
+    bounded = plan.levels[0].bounded
     released = replace(bounded, keys=())
-    noisy = [group for sums in exact for group in draw([Group((), 0, sums)], released, plan.noise)]
-    answer = plan.finish(noisy)
-    truth = plan.finish([Group((), 0, exact[0])]).table.column("v").to_pylist()[0]
+    noisy = [group for sums in exact for group in draw([Group((), 0, sums)], released, plan.levels[0].noise)]
+    answer = plan.finish([noisy])
+    truth = plan.finish([[Group((), 0, exact[0])]]).table.column("v").to_pylist()[0]
     values = np.array(answer.table.column("v").to_pylist(), dtype=float)
     half = answer.error("v", 0.9)
     covered = float(np.mean(np.abs(values - truth) <= half))
@@ -178,7 +178,7 @@ def test_half_widths_cover(text: str, count: int, total: int, spend: Loss) -> No
 
 def _sums(plan: Any, count: int, total: int) -> tuple[int, ...]:
     sums: list[int] = []
-    for measure in plan.bounded.measures:
+    for measure in plan.levels[0].bounded.measures:
         center = getattr(measure, "center", None)
         sums.append(count if center is None else total - center * count)
     return tuple(sums)

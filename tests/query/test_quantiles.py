@@ -73,7 +73,7 @@ GRIDS = [
 
 @pytest.mark.parametrize(("argument", "step", "first", "last"), GRIDS)
 def test_the_grid_is_public_and_fine(argument: str, step: Fraction, first: int, last: int) -> None:
-    (histogram,) = plan_of(f"SELECT MEDIAN({argument}) AS m FROM t").bounded.histograms
+    (histogram,) = plan_of(f"SELECT MEDIAN({argument}) AS m FROM t").levels[0].bounded.histograms
     assert (histogram.step, histogram.center, histogram.upper) == (step, first, last)
 
 
@@ -88,7 +88,7 @@ def test_every_grid_is_small_and_within_the_bounds(kind: str, base: int, width: 
         with pytest.raises(QueryError, match="too close together"):
             plan_of(query, policy=policy)
         return
-    (histogram,) = plan_of(query, policy=policy).bounded.histograms
+    (histogram,) = plan_of(query, policy=policy).levels[0].bounded.histograms
     low, high = histogram.bounds
     assert base <= low < high <= base + width
     assert 1 <= histogram.upper < 2**16
@@ -110,13 +110,13 @@ def test_one_question_in_many_words(text: str) -> None:
 def test_quantiles_of_one_argument_share_a_budget() -> None:
     query = "SELECT MIN(y), MEDIAN(y) AS m, QUANTILE_CONT(y, [0.25, 0.75]) AS q, MEDIAN(x), AVG(x), COUNT(*) FROM t"
     plan = plan_of(query, dp.pure(1))
-    assert plan.noise is not None
-    assert [h.probabilities for h in plan.bounded.histograms] == [
+    assert plan.levels[0].noise is not None
+    assert [h.probabilities for h in plan.levels[0].bounded.histograms] == [
         (Fraction(1, 100), Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)),
         (Fraction(1, 2),),
     ]
-    shares = 2 + len(plan.bounded.measures)
-    four, one = plan.noise.quantiles
+    shares = 2 + len(plan.levels[0].bounded.measures)
+    four, one = plan.levels[0].noise.quantiles
     assert (four.mechanism.epsilon, four.mechanism.levels) == (Fraction(1, shares * 3 * 10), 3)
     assert one.mechanism.epsilon == Fraction(1, shares * 10)
     assert plan.noisy == ("min", "m", "q_25", "q_75", "median", "avg", "count")
@@ -130,10 +130,10 @@ def test_quantiles_of_one_argument_share_a_budget() -> None:
 def test_the_spend_pays_for_all_rows_of_a_unit(asked: str, currency: str, relation: str) -> None:
     """What all rows of a unit lose together is at most the spend, and next to all of it, in its own currency."""
     plan = plan_of(f"SELECT k, {asked} AS m FROM t GROUP BY k", SPENDS[currency], load_policy(policy_of(relation)))
-    assert plan.noise is not None
-    (noise,) = plan.noise.quantiles
+    assert plan.levels[0].noise is not None
+    (noise,) = plan.levels[0].noise.quantiles
     assert noise.moves == (10 if relation == "add_remove" else 20)
-    lost, paid = noise.loss(noise.moves), plan.noise.loss
+    lost, paid = noise.loss(noise.moves), plan.loss
     if currency == "rho":
         assert 0.999 * paid.rho() <= lost.rho() <= paid.rho()
     elif currency == "mu":
@@ -186,12 +186,12 @@ def test_the_draw_of_a_group_has_the_stated_law() -> None:
         {"version": "1", "tables": {"t": {"unit": "rows", "columns": {"v": {"type": "int", "bounds": [5, 8]}}}}}
     )
     plan = plan_of("SELECT QUANTILE_CONT(v, 0.25) AS m FROM t", dp.pure(1), policy)
-    assert plan.noise is not None
+    assert plan.levels[0].noise is not None
     cells = {0: 2, 2: 5, 3: 1}
     group = Group((), 0, (), ((np.array(list(cells)), np.array(list(cells.values()))),))
-    drawn = [draw([group], plan.bounded, plan.noise)[0].quantiles[0][0] for _ in range(3_000)]
+    drawn = [draw([group], plan.levels[0].bounded, plan.levels[0].noise)[0].quantiles[0][0] for _ in range(3_000)]
     allowed = math.sqrt(math.log(2 * 4 / 1e-9) / (2 * 3_000))
-    for i, exact in enumerate(grid_law(plan.noise.quantiles[0], cells, 4)):
+    for i, exact in enumerate(grid_law(plan.levels[0].noise.quantiles[0], cells, 4)):
         assert abs(np.mean(np.array(drawn) == 5.0 + i) - exact) <= allowed
 
 
@@ -215,7 +215,7 @@ def test_next_to_no_noise_gives_the_quantiles_of_the_clamped_values(argument: st
     with dp.connect({"t": table}, policy) as session:
         plan = session.plan(query, dp.pure(10**6))
         answers = session.sql(query, dp.pure(10**6)).to_arrow().to_pylist()
-    step = float(plan.bounded.histograms[0].step)
+    step = float(plan.levels[0].bounded.histograms[0].step)
     for row in answers:
         mine = values[(keys == row["k"]) & ~np.isnan(values)]
         for share in shares:
@@ -263,7 +263,7 @@ def test_errors_are_in_ranks_and_told_in_words_and_in_the_certificate() -> None:
     assert "nan" not in repr(release) and "nan" not in release._repr_html_()
     assert release.approximate("m")
     told = plan.explain()
-    rank = plan.noise.quantiles[0].rank_error(None) if plan.noise else None
+    rank = plan.levels[0].noise.quantiles[0].rank_error(None) if plan.levels[0].noise else None
     assert rank is not None and f"m: rank within ± {rank:,.4g} rows" in told
     assert 'MAX("x") is the 99 % quantile' in told
     assert "to the nearest 0.02 in [0, 1000]" in told

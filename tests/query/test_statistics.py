@@ -187,7 +187,7 @@ def test_functions_of_aggregates(items: str, session: Session, plain: Any) -> No
 
 def test_measures_are_shared() -> None:
     def measures(items: str) -> int:
-        return len(make_plan(f"SELECT {items} FROM t", load_policy(POLICY)).bounded.measures)
+        return len(make_plan(f"SELECT {items} FROM t", load_policy(POLICY)).levels[0].bounded.measures)
 
     assert measures("VAR_POP(x), VAR_SAMP(x), STDDEV(x), AVG(x), SUM(x), COUNT(x)") == 3
     assert measures("CORR(y, x), COVAR_POP(x, y), REGR_SLOPE(y, x), REGR_SLOPE(x, y), REGR_COUNT(x, y)") == 6
@@ -235,7 +235,7 @@ def test_the_person_may_be_named_in_a_count_of_people_alone() -> None:
     )
     plan = make_plan("SELECT COUNT(DISTINCT who) AS n FROM t", policy, dp.pure(1))
     assert plan.sql == 'SELECT COUNT(DISTINCT "Who") AS "n" FROM "t"'
-    assert [norms.l1 for norms in plan.norms] == [1]
+    assert [norms.l1 for norms in plan.levels[0].norms] == [1]
     assert "number of people; L1 sensitivity 1, discrete Laplace noise of scale 1 steps" in plan.explain()
     for item in ("COUNT(who)", "COUNT(DISTINCT who + 1)", "SUM(who)", "COUNT(*) FILTER (WHERE who = 3)"):
         with pytest.raises(dp.QueryError, match="Who says whose a row is"):
@@ -270,10 +270,10 @@ def sample(rows: int) -> tuple[Policy, pa.Table, dict[str, float]]:
 
 def repeated(plan: Plan, group: Group, times: int) -> tuple[np.ndarray, np.ndarray]:
     """Independent answers to one query, and their 95 % half-widths."""
-    assert plan.noise is not None
-    bounded = replace(plan.bounded, keys=(GroupKey("copy", tuple(range(times)), exp.column("copy"), "int"),))
-    noisy = draw([Group((i,), 0, group.sums) for i in range(times)], bounded, plan.noise)
-    answer = plan.finish([Group((), 0, each.sums) for each in noisy])
+    assert plan.levels[0].noise is not None
+    bounded = replace(plan.levels[0].bounded, keys=(GroupKey("copy", tuple(range(times)), exp.column("copy"), "int"),))
+    noisy = draw([Group((i,), 0, group.sums) for i in range(times)], bounded, plan.levels[0].noise)
+    answer = plan.finish([[Group((), 0, each.sums) for each in noisy]])
     return np.array(answer.table.column("a").to_pylist(), dtype=float), answer.error("a")
 
 
@@ -288,7 +288,7 @@ def test_error_bars_cover(statistic: str, spend: dp.Loss) -> None:
     policy, table, truth = sample(2_000)
     engine = DuckDB({"t": table}, policy)
     plan = make_plan(f"SELECT {statistic} AS a FROM t", policy, spend)
-    (group,) = engine.run(plan.bounded, b"0" * 16)
+    (group,) = engine.run(plan.levels[0].bounded, b"0" * 16)
     values, halves = repeated(plan, group, 2_000)
     assert np.mean(np.abs(values - truth[statistic]) <= halves) >= 0.91
     assert np.median(halves) <= 4 * values.std() + 0.01, "no wider than they need to be"
@@ -303,7 +303,7 @@ def test_the_mean_of_many_answers_is_the_truth(statistic: str) -> None:
     policy, table, truth = sample(20_000)
     engine = DuckDB({"t": table}, policy)
     plan = make_plan(f"SELECT {statistic} AS a FROM t", policy, dp.pure(3))
-    (group,) = engine.run(plan.bounded, b"0" * 16)
+    (group,) = engine.run(plan.levels[0].bounded, b"0" * 16)
     values, _ = repeated(plan, group, 1_000)
     assert abs(values.mean() - truth[statistic]) <= 6.5 * values.std() / math.sqrt(1_000) + 1e-4
 
@@ -342,4 +342,4 @@ def test_an_error_that_is_not_known_is_nan(session: Session) -> None:
 def test_a_variance_is_half_as_uncertain_as_its_squares_are_wide() -> None:
     """Squares are summed less half of the largest: as far from zero to either side, and half as far."""
     plan = make_plan("SELECT VAR_POP(z) AS v FROM t", load_policy(POLICY), dp.pure(1))
-    assert [norms.l1 for norms in plan.norms] == [3, 1, 5]
+    assert [norms.l1 for norms in plan.levels[0].norms] == [3, 1, 5]

@@ -52,8 +52,8 @@ def plan_of(text: str = TOP, spend: Loss | None = SPENDS["pure"], **policy: Any)
 
 def bought(plan: Plan) -> int | None:
     """The k of the choice, or None where noisy counts are ranked."""
-    assert plan.noise is not None
-    return None if plan.noise.top_keys is None else plan.noise.top_keys.mechanism.k
+    assert plan.levels[0].noise is not None
+    return None if plan.levels[0].noise.top_keys is None else plan.levels[0].noise.top_keys.mechanism.k
 
 
 ASKED = {
@@ -153,9 +153,11 @@ def test_counts_have_less_noise_by_the_promised_factor(relation: str, currency: 
     """20 groups against 3 on half the spend: 20/6 in ε, and its root in ρ; 40 groups where a unit is replaced."""
     policy = policy_of(relation=relation, max_rows=40, max_groups=20)
     few, every = (make_plan(text, policy, SPENDS[currency]) for text in (TOP, TOP.replace("LIMIT 3", "")))
-    assert few.noise is not None and every.noise is not None
+    assert few.levels[0].noise is not None and every.levels[0].noise is not None
     gain = (20 if relation == "add_remove" else 40) / 6
-    assert every.noise.mechanisms[0].std / few.noise.mechanisms[0].std == pytest.approx(gain**factor, rel=0.02)
+    assert every.levels[0].noise.mechanisms[0].std / few.levels[0].noise.mechanisms[0].std == pytest.approx(
+        gain**factor, rel=0.02
+    )
     half = (plan.error("n") for plan in (few, every))
     assert next(half) < next(half) / gain**factor * 1.3
     assert few.loss == every.loss
@@ -166,10 +168,10 @@ def test_counts_have_less_noise_by_the_promised_factor(relation: str, currency: 
 def test_the_choice_and_the_counts_cost_the_spend(relation: str, currency: str) -> None:
     text = TOP.replace("n FROM", "n, SUM(x) AS s FROM").replace("LIMIT 3", "LIMIT 1")
     plan = plan_of(text, SPENDS[currency], relation=relation)
-    assert plan.noise is not None
-    top = plan.noise.top_keys
+    assert plan.levels[0].noise is not None
+    top = plan.levels[0].noise.top_keys
     assert top is not None
-    losses = [m.loss(norms) for m, norms in zip(plan.noise.mechanisms, top.norms, strict=True)]
+    losses = [m.loss(norms) for m, norms in zip(plan.levels[0].noise.mechanisms, top.levels[0].norms, strict=True)]
     choice = top.mechanism.loss()
     assert choice == top.loss(1)
     match SPENDS[currency]:
@@ -213,7 +215,7 @@ MEASURES: dict[str, Measure] = {
 def test_norms_on_some_groups_are_attained(name: str, relation: Relation, rows: int, most: int, keys: int) -> None:
     """By enumeration of all that a unit can add, and of all choices of k groups."""
     measure = MEASURES[name]
-    bounded = plan_of(keys=keys, relation=relation, max_rows=rows, max_groups=most).bounded
+    bounded = plan_of(keys=keys, relation=relation, max_rows=rows, max_groups=most).levels[0].bounded
     own = vectors(measure, rows, most, keys)
     moves = own if relation == "add_remove" else (own[:, None] - own[None, :]).reshape(-1, keys)
     moves = np.sort(np.unique(np.abs(moves), axis=0), axis=1)[:, ::-1]  # the k groups that move most come first
@@ -229,7 +231,7 @@ def test_the_engine_moves_no_k_groups_further(relation: Relation) -> None:
     policy = policy_of(9, relation, max_rows=6, max_groups=5)
     text = TOP.replace("n FROM", "n, SUM(x), COUNT(*) FROM").replace("LIMIT 3", "LIMIT 1")
     plan = make_plan(text, policy, dp.pure(1))
-    assert plan.noise is not None and plan.noise.top_keys is not None
+    assert plan.levels[0].noise is not None and plan.levels[0].noise.top_keys is not None
     dice, salt = random.Random(f"top-k {relation}"), b"0123456789abcdef"
     schema = pa.schema({"u": pa.int64(), "k": pa.int64(), "j": pa.string(), "q": pa.string(), "x": pa.int64()})
     schema = schema.append(pa.field("yes", pa.bool_()))
@@ -240,7 +242,7 @@ def test_the_engine_moves_no_k_groups_further(relation: Relation) -> None:
     def run(people: list[list[dict[str, Any]]]) -> dict[Any, Group]:
         engine = DuckDB({"t": pa.Table.from_pylist([row for each in people for row in each], schema)}, policy)
         try:
-            return {group.key: group for group in engine.run(plan.bounded, salt)}
+            return {group.key: group for group in engine.run(plan.levels[0].bounded, salt)}
         finally:
             engine.close()
 
@@ -248,7 +250,7 @@ def test_the_engine_moves_no_k_groups_further(relation: Relation) -> None:
     for _ in range(6):
         crowd, victim = [rows(i) for i in range(4)], rows(9)
         one, other = run([*crowd, victim]), run([*crowd, rows(9)] if relation == "substitute" else crowd)
-        for i, norms in enumerate(plan.noise.top_keys.norms):
+        for i, norms in enumerate(plan.levels[0].noise.top_keys.norms):
             blank = Group((), 0, (0,) * 3)
             signed = [one.get(key, blank).sums[i] - other.get(key, blank).sums[i] for key in {**one, **other}]
             moved = max(map(abs, signed), default=0)
@@ -269,11 +271,14 @@ def test_keys_are_chosen_with_the_chances_of_the_mechanism() -> None:
     """Hoeffding's bound on each of the ten pairs: a false alarm in all has probability 1e-9 at most."""
     counts = [5, 4, 3, 2, 2]
     plan = plan_of(TOP.replace("3", "2"), dp.pure(4), keys=LAW_KEYS)
-    assert plan.noise is not None and plan.noise.top_keys is not None
-    mechanism = plan.noise.top_keys.mechanism
+    assert plan.levels[0].noise is not None and plan.levels[0].noise.top_keys is not None
+    mechanism = plan.levels[0].noise.top_keys.mechanism
     assert (mechanism.epsilon, mechanism.monotone) == (1, True)
     groups = [Group((key,), 0, (count,)) for key, count in enumerate(counts)]
-    seen = Counter(tuple(group.key[0] for group in draw(groups, plan.bounded, plan.noise)) for _ in range(LAW_RUNS))
+    seen = Counter(
+        tuple(group.key[0] for group in draw(groups, plan.levels[0].bounded, plan.levels[0].noise))
+        for _ in range(LAW_RUNS)
+    )
     weights = [math.exp(count) for count in counts]
     whole, law = sum(weights), Counter[tuple[int, int]]()
     for i, j in itertools.permutations(range(LAW_KEYS), 2):
@@ -397,5 +402,5 @@ def test_the_plan_says_which_way_and_why() -> None:
 
 def test_a_choice_that_no_epsilon_in_range_buys_is_not_made() -> None:
     tiny = plan_of(spend=dp.pure(Fraction(1, 10**12)))
-    assert tiny.noise is not None
+    assert tiny.levels[0].noise is not None
     assert tiny.loss == dp.pure(Fraction(1, 10**12))

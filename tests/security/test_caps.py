@@ -73,7 +73,7 @@ def table(*parts: Columns) -> pa.Table:
 
 def before_noise(policy: Policy, query: str, *parts: Columns) -> dict[tuple[Any, ...], Group]:
     engine = DuckDB({"t": table(*parts)}, policy)
-    groups = engine.run(make_plan(query, policy).bounded, b"a salt of 16 byt")
+    groups = engine.run(make_plan(query, policy).levels[0].bounded, b"a salt of 16 byt")
     engine.close()
     return {group.key: group for group in groups}
 
@@ -85,13 +85,13 @@ def test_integers_before_noise_move_within_the_caps(hoarder: str, query: str) ->
     plan = make_plan(QUERIES[query], policy)
     whole = before_noise(policy, QUERIES[query], CROWD, HOARDERS[hoarder])
     rest = before_noise(policy, QUERIES[query], CROWD)
-    nothing = Group((), 0, (0,) * len(plan.norms))
+    nothing = Group((), 0, (0,) * len(plan.levels[0].norms))
     pairs = [(whole.get(key, nothing), rest.get(key, nothing)) for key in whole.keys() | rest.keys()]
     changed = [(one, other) for one, other in pairs if (one.units, one.sums) != (other.units, other.sums)]
     assert len(changed) <= (MOST_GROUPS if "keys" in query or query == "both" else 1)
     assert sum(one.units - other.units for one, other in pairs) <= MOST_GROUPS
     assert max(one.units - other.units for one, other in pairs) <= 1
-    for i, (most, norms) in enumerate(zip((1, UPPER, UPPER**2), plan.norms, strict=True)):
+    for i, (most, norms) in enumerate(zip((1, UPPER, UPPER**2), plan.levels[0].norms, strict=True)):
         moves = [abs(one.sums[i] - other.sums[i]) for one, other in pairs]
         assert sum(moves) <= MOST_ROWS * most == norms.l1
         assert sum(move * move for move in moves) <= norms.l2_squared

@@ -76,7 +76,7 @@ def test_each_of_them_in_a_row_moves_sums_within_their_sensitivity() -> None:
     def sums(rows: list[tuple[float | None, float | None]]) -> tuple[int, ...]:
         x, d = zip(*rows, strict=True)
         engine = DuckDB({"t": pa.table({"x": pa.array(x, pa.float64()), "d": pa.array(d, pa.float64())})}, policy)
-        (group,) = engine.run(plan.bounded, bytes(16))
+        (group,) = engine.run(plan.levels[0].bounded, bytes(16))
         engine.close()
         return group.sums
 
@@ -85,7 +85,7 @@ def test_each_of_them_in_a_row_moves_sums_within_their_sensitivity() -> None:
     for x in ODD:
         for d in (NAN, INF, None, 0.5):
             moved = [a - b for a, b in zip(sums([(x, d), *rest]), base, strict=True)]
-            assert all(abs(move) <= norms.l1 for move, norms in zip(moved, plan.norms, strict=True)), (x, d)
+            assert all(abs(move) <= norms.l1 for move, norms in zip(moved, plan.levels[0].norms, strict=True)), (x, d)
 
 
 @pytest.mark.parametrize("spend", [dp.pure(1), dp.pure(10**9)], ids=["noisy", "exact"])

@@ -66,10 +66,17 @@ def told(name: str, unit: str, currency: str, query: str) -> dict[str, Any]:
     with open_session(name, unit, budget) as session:
         plan = session.plan(QUERIES[query], spend)
         release = session.sql(QUERIES[query], spend)
-        assert plan.noise is not None
+        assert plan.levels[0].noise is not None
         steps = [(a.x, a.y, a.xx, a.xy, a.yy) for a in plan.aggregates]
         return {
-            "plan": (plan.hash(session._policy), plan.sql, plan.norms, plan.noise, steps, plan.explain()),
+            "plan": (
+                plan.hash(session._policy),
+                plan.sql,
+                plan.levels[0].norms,
+                plan.levels[0].noise,
+                steps,
+                plan.explain(),
+            ),
             "certificate": json.dumps(release.certificate),
             "loss": (release.loss, session.spent, session.remaining),
             "columns": [release.to_arrow().schema, *((each, release.approximate(each)) for each in release.noisy)],

@@ -71,7 +71,7 @@ def test_sums_in_sql_do_not_see_the_order(kind: str, bounds: tuple[float, float]
     columns = {"x": {"type": kind, "bounds": [int(each) for each in bounds]}, "k": {"type": "int", "keys": [0, 1]}}
     policy = load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": columns}}})
     for query in ("SELECT SUM(x) AS s, AVG(x) AS a FROM t", "SELECT k, SUM(x) AS s FROM t GROUP BY k"):
-        bounded = make_plan(query, policy).bounded
+        bounded = make_plan(query, policy).levels[0].bounded
         found = set()
         for order in ORDERS.values():
             table = pa.table({"x": order, "k": [int(x == BIG) for x in order]})
@@ -87,7 +87,7 @@ def test_the_grid_decides_what_a_small_row_adds() -> None:
     """Bounds so wide that a row of 1 is less than half a step: it adds nothing, in every order, and alone as well."""
     columns = {"x": {"type": "float", "bounds": [0, 2**53]}}
     policy = load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": columns}}})
-    bounded = make_plan("SELECT SUM(x) AS s FROM t", policy).bounded
+    bounded = make_plan("SELECT SUM(x) AS s FROM t", policy).levels[0].bounded
     assert bounded.measures[0].step == Fraction(2**23)
     for order in ([1.0] * 1000, [1.0]):
         engine = DuckDB({"t": pa.table({"x": order})}, policy)

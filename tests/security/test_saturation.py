@@ -44,7 +44,7 @@ def policy_of(kind: str, bounds: tuple[int, int]) -> Policy:
 
 def sums(source: Any, policy: Policy, query: str) -> tuple[int, ...]:
     engine = DuckDB(source, policy)
-    (group,) = engine.run(make_plan(query, policy).bounded, bytes(16))
+    (group,) = engine.run(make_plan(query, policy).levels[0].bounded, bytes(16))
     engine.close()
     return group.sums
 
@@ -61,14 +61,14 @@ def test_no_row_moves_a_sum_further_than_planned(extreme: str, bounds: str) -> N
     for gone in range(len(values)):
         rest = pa.concat_arrays([values[:gone], values[gone + 1 :]])
         moved = [a - b for a, b in zip(whole, sums({"t": pa.table({"x": rest})}, policy, query), strict=True)]
-        assert all(abs(move) <= norms.l1 for move, norms in zip(moved, plan.norms, strict=True))
+        assert all(abs(move) <= norms.l1 for move, norms in zip(moved, plan.levels[0].norms, strict=True))
 
 
 @pytest.mark.parametrize("bounds", ["narrow", "int64"])
 def test_contributions_saturate_at_the_bounds(bounds: str) -> None:
     lower, upper = BOUNDS[bounds]
     policy = policy_of("int", (lower, upper))
-    step = make_plan("SELECT SUM(x) AS s FROM t", policy).bounded.measures[0].step
+    step = make_plan("SELECT SUM(x) AS s FROM t", policy).levels[0].bounded.measures[0].step
     low, high = (sums({"t": pa.table({"x": [x]})}, policy, "SELECT SUM(x) AS s FROM t")[0] * step for x in INT64[::6])
     assert lower - step <= low <= lower
     assert upper <= high <= upper + step
@@ -78,7 +78,7 @@ def test_a_sum_of_many_extremes_does_not_wrap() -> None:
     """A hundred thousand rows at the ends of 64 bits: 16 bits beyond what 64 hold, and exact."""
     rows = 100_000
     policy = policy_of("int", BOUNDS["int64"])
-    step = make_plan("SELECT SUM(x) AS s FROM t", policy).bounded.measures[0].step
+    step = make_plan("SELECT SUM(x) AS s FROM t", policy).levels[0].bounded.measures[0].step
     for value in (2**63 - 1, -(2**63)):
         (found,) = sums({"t": pa.table({"x": np.full(rows, value)})}, policy, "SELECT SUM(x) AS s FROM t")
         assert found == round(Fraction(value) / step) * rows

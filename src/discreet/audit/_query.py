@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.ledger import open_ledger
 from discreet.policy import Budget, Policy, load_policy
 from discreet.privacy import Loss, budget_of
-from discreet.query import Group, GroupKey, Plan, Release, make_plan
+from discreet.query import Group, GroupKey, Level, Plan, Release, make_plan
 
 __all__ = ["Query", "Tables", "query"]
 
@@ -54,8 +54,8 @@ class Query:
         Pure(eps=Fraction(1, 1))
         """
         plan = make_plan(self.text, self.policy, self.spend)
-        assert plan.noise is not None
-        return plan.noise.loss
+        assert plan.loss is not None
+        return plan.loss
 
     def __call__(self, tables: Tables) -> Output:
         """One complete run: connect, plan, reserve, aggregate under a fresh salt, noise, finish, store.
@@ -77,9 +77,9 @@ class Query:
         A redrawn output goes through the real session up to its aggregate, once for all: the checks of the source, the
         plan, the reservation and the engine, under the salt of this object. Then for each output the real
         `discreet.session.draw` runs, discovery of keys and every mechanism included, and the plan's own `finish`. It is
-        called on the rows of many outputs together, unless the query has HAVING, ORDER BY or LIMIT; the first eight
-        outputs are finished alone as well, and if one differs all of them are. So what is broken in a planner, bounds,
-        caps, noise, discovery or finish shows here as it does in a complete run.
+        called on the rows of many outputs together, unless the query has HAVING, ORDER BY, LIMIT or grouping sets; the
+        first eight outputs are finished alone as well, and if one differs all of them are. So what is broken in a
+        planner, bounds, caps, noise, discovery or finish shows here as it does in a complete run.
 
         What a redraw does not cover, and complete runs do: how the chosen rows vary with the salt, the search for a
         stored answer, and the storing of this one. One salt serves both databases of a pair. That is fair: a person's
@@ -113,13 +113,13 @@ class Query:
             plan, groups = self.aggregate(tables)
         except Exception as error:  # noqa: BLE001 - what it says is the output
             return [refusal(error)] * size
-        noisy: list[list[Group] | Output] = []
+        noisy: list[list[list[Group]] | Output] = []
         while len(noisy) < size:
             noisy += _noisy(plan, groups, min(self.copies, size - len(noisy)))
         return _finished(plan, noisy)
 
-    def aggregate(self, tables: Tables) -> tuple[Plan, list[Group]]:
-        """The plan and the exact sums under this object's salt: as far as a run goes before noise, step by step.
+    def aggregate(self, tables: Tables) -> tuple[Plan, list[list[Group]]]:
+        """The plan and the exact sums of each level under this object's salt: as far as a run goes before noise.
 
         Raises what the run would raise.
         """
@@ -133,9 +133,9 @@ class Query:
             ledger = open_ledger(None, self.policy.budget.loss())
             with ledger:
                 plan = front.Session(engine, self.policy, ledger).plan(self.text, self.spend)
-                assert plan.noise is not None
-                ledger.reserve(plan.hash(self.policy), plan.noise.loss)
-                return plan, engine.run(plan.bounded, self.salt)
+                assert plan.loss is not None
+                ledger.reserve(plan.hash(self.policy), plan.loss)
+                return plan, [engine.run(level.bounded, self.salt) for level in plan.levels]
         finally:
             engine.close()
 
@@ -194,29 +194,35 @@ def query(  # noqa: PLR0913
     return Query(text, checked, spend, salt, complete, copies)
 
 
-def _noisy(plan: Plan, groups: Sequence[Group], copies: int) -> list[list[Group] | Output]:
-    """The groups of so many outputs after noise, by one call of `draw`; a refusal where it raises."""
-    assert plan.noise is not None
+def _noisy(plan: Plan, groups: Sequence[Sequence[Group]], copies: int) -> list[list[list[Group]] | Output]:
+    """The groups of each level of so many outputs after noise, by one call of `draw` each; refusals if it raises."""
     try:
-        if copies == 1 or plan.noise.top_keys is not None:  # keys are chosen among those of one output
-            return [front.draw(groups, plan.bounded, plan.noise)]
-        copy = GroupKey("copy", tuple(range(copies)), exp.column("copy"), "int")
-        bounded = replace(plan.bounded, keys=(copy, *plan.bounded.keys))
-        many = [replace(group, key=(i, *group.key)) for i in range(copies) for group in groups]
-        apart: list[list[Group]] = [[] for _ in range(copies)]
-        for group in front.draw(many, bounded, plan.noise):
-            which, *key = group.key
-            assert isinstance(which, int)
-            apart[which].append(replace(group, key=tuple(key)))
-        return list(apart)
+        drawn = [_drawn(level, here, copies) for level, here in zip(plan.levels, groups, strict=True)]
+        return [list(levels) for levels in zip(*drawn, strict=True)]
     except Exception as error:  # noqa: BLE001 - what it says is the output
         return [refusal(error)] * copies
 
 
-def _finished(plan: Plan, noisy: Sequence[list[Group] | Output]) -> list[Output]:
+def _drawn(level: Level, groups: Sequence[Group], copies: int) -> list[list[Group]]:
+    assert level.noise is not None
+    if copies == 1 or level.noise.top_keys is not None:  # keys are chosen among those of one output
+        return [front.draw(groups, level.bounded, level.noise)]
+    copy = GroupKey("copy", tuple(range(copies)), exp.column("copy"), "int")
+    bounded = replace(level.bounded, keys=(copy, *level.bounded.keys))
+    many = [replace(group, key=(i, *group.key)) for i in range(copies) for group in groups]
+    apart: list[list[Group]] = [[] for _ in range(copies)]
+    for group in front.draw(many, bounded, level.noise):
+        which, *key = group.key
+        assert isinstance(which, int)
+        apart[which].append(replace(group, key=tuple(key)))
+    return apart
+
+
+def _finished(plan: Plan, noisy: Sequence[list[list[Group]] | Output]) -> list[Output]:
     """Every output, by one call of `finish` where rows are finished one by one."""
     drawn = [groups for groups in noisy if isinstance(groups, list)]
-    together = None if any(plan.select.args.get(part) for part in _ACROSS) else _together(plan, drawn)
+    across = len(plan.levels) > 1 or any(plan.select.args.get(part) for part in _ACROSS)
+    together = None if across else _together(plan, [groups for (groups,) in drawn])
     if together is None or list(map(repr, together[:_HELD])) != [repr(_alone(plan, each)) for each in drawn[:_HELD]]:
         together = [_alone(plan, groups) for groups in drawn]
     answers = iter(together)
@@ -224,27 +230,27 @@ def _finished(plan: Plan, noisy: Sequence[list[Group] | Output]) -> list[Output]
 
 
 _ACROSS = ("having", "order", "limit")
-"""The clauses that choose among the rows of one output."""
+"""The clauses that choose among the rows of one output, as several levels put them in an order."""
 
 
 def _together(plan: Plan, drawn: Sequence[Sequence[Group]]) -> list[Output] | None:
     """One call of `finish` for all; None where it raises or does not give a row for each group."""
     sizes = list(map(len, drawn))
     try:
-        release = _release(plan, [group for groups in drawn for group in groups])
+        release = _release(plan, [[group for groups in drawn for group in groups]])
         return outputs_of(release, sizes) if release.answer.table.num_rows == sum(sizes) else None
     except Exception:  # noqa: BLE001 - each alone will tell whose it was
         return None
 
 
-def _alone(plan: Plan, groups: Sequence[Group]) -> Output:
+def _alone(plan: Plan, groups: Sequence[Sequence[Group]]) -> Output:
     try:
         return _shown(_release(plan, groups))
     except Exception as error:  # noqa: BLE001 - what it says is the output
         return refusal(error)
 
 
-def _release(plan: Plan, noisy: Sequence[Group]) -> Release:
+def _release(plan: Plan, noisy: Sequence[Sequence[Group]]) -> Release:
     assert plan.loss is not None
     return Release(plan.finish(noisy), plan.loss, {})
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.audit._query import Query, Tables
 from discreet.privacy import Loss, Pure
-from discreet.query import Group
+from discreet.query import Group, Noise
 from discreet.sensitivity import Norms
 
 __all__ = ["loss_between"]
@@ -34,16 +34,28 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
     """
     plan, groups = query.aggregate(first)
     _, others = query.aggregate(second)
-    assert plan.noise is not None
-    if plan.noise.selection is not None:
-        return None
-    sums, other_sums = _by_key(groups), _by_key(others)
-    nothing = (0,) * len(plan.bounded.measures)
     losses: list[Loss] = []
-    for i, mechanism in enumerate(plan.noise.mechanisms):
+    for level, here, there in zip(plan.levels, groups, others, strict=True):
+        assert level.noise is not None
+        if level.noise.selection is not None:
+            return None
+        losses += _losses(level.noise, here, there)
+    if not losses:
+        return Pure(Fraction(0))
+    total = losses[0]
+    for loss in losses[1:]:
+        total = total + loss
+    return total
+
+
+def _losses(noise: Noise, groups: list[Group], others: list[Group]) -> list[Loss]:
+    sums, other_sums = _by_key(groups), _by_key(others)
+    nothing = (0,) * len(noise.mechanisms)
+    losses: list[Loss] = []
+    for i, mechanism in enumerate(noise.mechanisms):
         moves = [abs(sums.get(k, nothing)[i] - other_sums.get(k, nothing)[i]) for k in {**sums, **other_sums}]
         moved = [move for move in moves if move]
-        top = plan.noise.top_keys
+        top = noise.top_keys
         if top is not None and moved:
             losses += [top.loss(max(moved))] if i == top.count else []
             moved = sorted(moved)[-top.mechanism.k :]
@@ -52,17 +64,12 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
         elif moved:
             losses.append(mechanism.loss(Norms(sum(moved), sum(move * move for move in moved), max(moved))))
     cells, other_cells = _cells(groups), _cells(others)
-    for i, noise in enumerate(plan.noise.quantiles):
+    for i, quantile in enumerate(noise.quantiles):
         at = {key for key in cells.keys() | other_cells.keys() if key[1] == i}
         rows = sum(abs(cells.get(key, 0) - other_cells.get(key, 0)) for key in at)
         if rows:
-            losses.append(noise.loss(rows))
-    if not losses:
-        return Pure(Fraction(0))
-    total = losses[0]
-    for loss in losses[1:]:
-        total = total + loss
-    return total
+            losses.append(quantile.loss(rows))
+    return losses
 
 
 def _by_key(groups: list[Group]) -> Mapping[object, tuple[int, ...]]:

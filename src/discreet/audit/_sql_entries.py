@@ -242,6 +242,9 @@ def _public_keys() -> Iterator[SqlEntry]:
     yield entry("a key as a factor", "SELECT i, i * COUNT(*) AS n FROM t GROUP BY i", note="the factor is public")
     yield entry("two public keys", "SELECT k, i, COUNT(*) AS n FROM t GROUP BY k, i", note="nine groups")
     yield entry(
+        "ROLLUP of public keys", "SELECT k, SUM(x) AS s FROM t GROUP BY ROLLUP (k)", note="half of epsilon for each set"
+    )
+    yield entry(
         "HAVING", "SELECT k, COUNT(*) AS n FROM t GROUP BY k HAVING COUNT(*) > 0", pair=alone, note="on noisy counts"
     )
     yield entry(
@@ -273,6 +276,9 @@ def _private_keys() -> Iterator[SqlEntry]:
     yield entry("private keys without aggregates", "SELECT q FROM t GROUP BY q", pair=_few(3), note="discovery alone")
     yield entry("AVG by private keys", "SELECT q, AVG(x) AS a FROM t GROUP BY q", pair=_few(5), note="at the bound")
     yield entry("public and private keys", "SELECT k, q, COUNT(*) AS n FROM t GROUP BY k, q", note="every key is found")
+    yield entry(
+        "ROLLUP of private keys", "SELECT q, COUNT(*) AS n FROM t GROUP BY ROLLUP (q)", note="one set has all of delta"
+    )
     yield entry("private keys of many rows", count, policy=people, pair=_removed(*mine), note="two keys count, 3 rows")
 
 

@@ -17,6 +17,7 @@ from discreet.query._functions_entry import Function, Kind
 from discreet.query._functions_numbers import constant
 from discreet.query._functions_text import LONGEST_TEXT
 from discreet.query._intervals import divides_safely
+from discreet.query._levels import Level
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import Noise, noise_to_json
 from discreet.query._plan import Plan, assume_rows
@@ -52,6 +53,7 @@ __all__ = [
     "Histogram",
     "Joined",
     "Kind",
+    "Level",
     "Measure",
     "Noise",
     "Own",

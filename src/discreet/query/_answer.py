@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.policy import ColumnType
+from discreet.policy import ColumnType, Key
 from discreet.query._aggregates import Aggregate
 from discreet.query._arithmetic import evaluate, rounding
-from discreet.query._bounded import BoundedAggregate, Group
+from discreet.query._bounded import Group
 from discreet.query._conditions import keep_rows, row_limit, sort_rows
 from discreet.query._confidence import check_level, linear_half_width, ratio_half_widths
 from discreet.query._dual import Dual, Floats
+from discreet.query._levels import Level, keys_of
 from discreet.query._moments import read, whole
 from discreet.query._noise import NoiseMechanism
 from discreet.query._scalars import check_scalar, is_moment
@@ -44,7 +45,7 @@ QUANTILE = -1
 
 @dataclass(frozen=True, slots=True)
 class ErrorShape:
-    """How one column hangs on the noises: its slope by each measure, row by row.
+    """How one column hangs on the noises, one for each measure of each level: its slope by each, row by row.
 
     No error exceeds `cap`, where one is known, but for what rounding adds: at most `slack`.
     """
@@ -96,20 +97,21 @@ class Answer:
 
 
 def answer(
-    select: exp.Select,
-    bounded: BoundedAggregate,
-    aggregates: Sequence[Aggregate],
-    groups: Sequence[Group],
-    noises: Sequence[NoiseMechanism] | None,
+    select: exp.Select, levels: Sequence[Level], aggregates: Sequence[Aggregate], groups: Sequence[Sequence[Group]]
 ) -> Answer:
     """Read the aggregates off the noisy sums, compute the result's columns, then HAVING, ORDER BY and LIMIT.
 
+    `groups` has those of each level; their rows follow one another, with null for a key that their level does not have.
     Raises `QueryError` for an expression that is not one of aggregates and keys; see `evaluate`.
     """
-    rows = len(groups)
-    keys = {key.name: _key_column(i, groups, key.type) for i, key in enumerate(bounded.keys)}
-    sums = [[group.sums[i] for group in groups] for i in range(len(bounded.measures))]
-    leaves = {f"a{i}": _leaf(aggregate, sums, groups) for i, aggregate in enumerate(aggregates)}
+    every = [group for here in groups for group in here]
+    rows, measures = len(every), len(levels[0].bounded.measures)
+    level_of = np.repeat(np.arange(len(levels)), [len(here) for here in groups])
+    keys = {key.name: _key_column(key.name, key.type, levels, groups) for key in keys_of(levels)}
+    for name in levels[0].groupings:
+        keys[name] = pa.array(np.array([level.groupings[name] for level in levels])[level_of], pa.int64())
+    sums = [[group.sums[i] for group in every] for i in range(measures)]
+    leaves = {f"a{i}": _leaf(aggregate, sums, every) for i, aggregate in enumerate(aggregates)}
     exact = {f"a{i}": whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
     for name, column in keys.items():
         if pa.types.is_integer(column.type):
@@ -148,7 +150,8 @@ def answer(
             of, digits = rounding(item.this)
             made = dual(of)
             slack = 0.0 if digits is None else 0.5 * 10.0**-digits
-            shapes[item.alias] = ErrorShape(made.slopes, made.linear, made.cap, slack)
+            slopes = _by_level(made.slopes, level_of, len(levels), measures)
+            shapes[item.alias] = ErrorShape(slopes, made.linear, made.cap, slack)
     kept = _arrange(select, leaf, rows)
     table = pa.table({name: pc.take(column, kept) for name, column in columns.items()})
     order = kept.to_numpy()
@@ -156,7 +159,8 @@ def answer(
         name: replace(shape, slopes={i: np.broadcast_to(s, rows)[order] for i, s in shape.slopes.items()})
         for name, shape in shapes.items()
     }
-    return Answer(table, taken, tuple(noises or ()))
+    noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
+    return Answer(table, taken, tuple(noises))
 
 
 def _constant(node: exp.Expr) -> pa.Scalar[Any] | None:
@@ -205,8 +209,25 @@ def _leaf(aggregate: Aggregate, sums: Sequence[Sequence[int]], groups: Sequence[
     return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
 
 
-def _key_column(position: int, groups: Sequence[Group], kind: ColumnType) -> Values:
-    values = [group.key[position] for group in groups]
+def _by_level(
+    slopes: Mapping[int, Floats], level_of: NDArray[np.int64], levels: int, measures: int
+) -> Mapping[int, Floats]:
+    """Slopes by each measure as slopes by its noise in each level: a row meets the noises of its own level alone."""
+    if levels == 1:
+        return slopes
+    apart = {QUANTILE: slopes[QUANTILE]} if QUANTILE in slopes else dict[int, Floats]()
+    for i, slope in slopes.items():
+        if i != QUANTILE:
+            for level in range(levels):
+                apart[level * measures + i] = np.where(level_of == level, slope, 0.0)
+    return apart
+
+
+def _key_column(name: str, kind: ColumnType, levels: Sequence[Level], groups: Sequence[Sequence[Group]]) -> Values:
+    values: list[Key | None] = []
+    for level, here in zip(levels, groups, strict=True):
+        at = next((i for i, key in enumerate(level.bounded.keys) if key.name == name), None)
+        values += [None if at is None else group.key[at] for group in here]
     if kind == "timestamp":
         values = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in values]
     return pa.array(values, _ARROW[kind])

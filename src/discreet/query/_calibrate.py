@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.errors import ParameterError
@@ -14,7 +15,7 @@ from discreet.query._top_k import TopRows, buy_top_k
 from discreet.query._top_keys import TopKeys
 from discreet.sensitivity import Norms
 
-__all__ = ["calibrate"]
+__all__ = ["calibrate", "level_spends"]
 
 _KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian]] = {
     "rho": DiscreteGaussian,
@@ -63,6 +64,18 @@ def calibrate(
     loss = _priced(name, main, delta if selection else Fraction(0))
     ranked = bought if isinstance(bought, str) else None
     return Noise(mechanisms, selection, loss, quantiles, chosen, ranked)
+
+
+def level_spends(spend: Loss, private: Sequence[bool]) -> list[Loss]:
+    """What each level may spend: an even share, and an even share of the δ for those whose keys are private.
+
+    Their composition is the spend, less a δ that no level needs. Source: ``proofs/levels.md``.
+    """
+    if len(private) == 1 or not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return [spend for _ in private]
+    name, (main, *rest) = budget_of(spend)
+    delta = sum(rest, Fraction(0)) / max(sum(private), 1)
+    return [_priced(name, main / len(private), delta if needed else Fraction(0)) for needed in private]
 
 
 def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:

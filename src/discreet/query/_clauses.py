@@ -50,10 +50,11 @@ def check_block(select: exp.Select, *, nested: bool) -> None:
     if group is not None:
         known = ("all",) if not group.expressions else ("expressions",)
         if any(value for name, value in group.args.items() if name not in known):
-            raise refuse("GROUP BY with ROLLUP, CUBE or GROUPING SETS")
-        for item in group.expressions:
-            if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets):
-                raise refuse("GROUP BY with ROLLUP, CUBE or GROUPING SETS")
+            raise refuse("GROUP BY WITH ROLLUP or CUBE (GROUP BY ROLLUP (a, b) is)")
+        if nested and any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions):
+            raise refuse("GROUPING SETS, ROLLUP or CUBE in a sub-query (in the outermost SELECT they are)")
+    if nested and any(select.find(exp.Grouping, exp.GroupingId) for select in select.expressions):
+        raise refuse("GROUPING in a sub-query (in the outermost SELECT it is)")
 
 
 def _refuse_queries(clause: object) -> None:

@@ -13,6 +13,7 @@ from discreet.query._top_words import top_lines
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
+    from discreet.query._levels import Level
     from discreet.query._plan import Plan
 
 __all__ = ["explain"]
@@ -20,10 +21,37 @@ __all__ = ["explain"]
 
 def explain(plan: Plan, level: float = 0.95) -> str:
     """What the plan does and how far off its answers may be, for people; see `Plan.explain`."""
-    bounded = plan.bounded
     lines = [plan.sql, ""]
     who = "every row is another person" if plan.unit.name is None else f"a person is a value of {plan.unit.name}"
     lines.append(f"Protected: {who}; neighbours differ by {_RELATIONS[plan.unit.relation]} one person.")
+    several = len(plan.levels) > 1
+    if several:
+        lines.append(f"{len(plan.levels)} grouping sets, one after the other, each with an even share of the spend.")
+    for each in plan.levels:
+        lines += ["", _title(each)] if several else []
+        lines += _level(plan, each)
+    if plan.loss is None:
+        lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
+        return "\n".join(lines)
+    widest = "; of several sets the widest" if several else ""
+    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps{widest}):"]
+    for name in plan.noisy:
+        half = plan.error(name, level)
+        unknown = rank_error(plan, name, level) or _DEPENDS[plan.rows is None]
+        text = unknown if half is None else f"± {half:.4g}"
+        lines.append(f"  {name}: {text}")
+    lines += ["", f"Cost: {in_words(plan.loss)}."]
+    return "\n".join(lines)
+
+
+def _title(level: Level) -> str:
+    keys = ", ".join(key.name for key in level.bounded.keys) or "all rows together"
+    return f"By {keys}:" if level.noise is None else f"By {keys}, for {in_words(level.noise.loss)}:"
+
+
+def _level(plan: Plan, level: Level) -> list[str]:
+    """The caps, keys and measures of a level, with their noise if there is a spend."""
+    bounded, lines = level.bounded, list[str]()
     if plan.unit.name is not None:
         groups = "" if bounded.max_groups is None else f" and {_count(bounded.max_groups, 'group')}"
         lines.append(f"Caps: at most {_count(bounded.max_rows, 'row')}{groups} of one person count.")
@@ -31,22 +59,12 @@ def explain(plan: Plan, level: float = 0.95) -> str:
         public = f"{_count(len(key.values), 'public key')}" if key.values is not None else "private keys, discovered"
         lines.append(f"Key {key.name}: {public}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
-    lines += [f"  {_measure(plan, i, measure)}" for i, measure in enumerate(bounded.measures)]
-    lines += [f"  {told}" for told in quantile_lines(plan)]
-    if plan.noise is None:
-        lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
-        return "\n".join(lines)
-    lines += [f"  {told}" for told in top_lines(plan)]
-    if plan.noise.selection is not None:
-        lines.append(f"  key discovery: {_discovery(plan.noise.selection)}")
-    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps):"]
-    for name in plan.noisy:
-        half = plan.error(name, level)
-        unknown = rank_error(plan, name, level) or _DEPENDS[plan.rows is None]
-        text = unknown if half is None else f"± {half:.4g}"
-        lines.append(f"  {name}: {text}")
-    lines += ["", f"Cost: {in_words(plan.noise.loss)}."]
-    return "\n".join(lines)
+    lines += [f"  {_measure(level, i, measure)}" for i, measure in enumerate(bounded.measures)]
+    lines += [f"  {told}" for told in quantile_lines(plan, level)]
+    lines += [f"  {told}" for told in top_lines(plan, level)]
+    if level.noise is not None and level.noise.selection is not None:
+        lines.append(f"  key discovery: {_discovery(level.noise.selection)}")
+    return lines
 
 
 _DEPENDS = {True: 'depends on the data; plan with assume={"rows": n}', False: "depends on the data"}
@@ -69,11 +87,11 @@ def _discovery(selection: PartitionSelection) -> str:
     return f"optimal partition selection, epsilon {epsilon} and delta {delta} for each key of a person"
 
 
-def _measure(plan: Plan, position: int, measure: Measure) -> str:
-    top = None if plan.noise is None else plan.noise.top_keys
-    limits = plan.norms[position] if top is None else top.norms[position]
+def _measure(level: Level, position: int, measure: Measure) -> str:
+    top = None if level.noise is None else level.noise.top_keys
+    limits = level.norms[position] if top is None else top.norms[position]
+    noise = "" if level.noise is None else f", {_noise(level.noise.mechanisms[position])}"
     steps, where = ("" if isinstance(measure, People | Distinct) else " steps"), " over the chosen keys" if top else ""
-    noise = "" if plan.noise is None else f", {_noise(plan.noise.mechanisms[position])}"
     return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{where}{noise}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -11,13 +11,15 @@ from discreet.policy import Policy
 from discreet.privacy import Loss
 from discreet.query._binder import Binder
 from discreet.query._bounded import BoundedAggregate, GroupKey
-from discreet.query._calibrate import calibrate
+from discreet.query._calibrate import calibrate, level_spends
 from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._clauses import check_block
 from discreet.query._columns import Columns
 from discreet.query._domains import key_type
 from discreet.query._field_of import field_of
+from discreet.query._grouping_sets import grouping_sets, lift_groupings, spell_grouping_sets
 from discreet.query._keys import grouped_by_all, keys_by_name
+from discreet.query._levels import Level, keys_of
 from discreet.query._lift import lift_aggregates
 from discreet.query._names import resolve_names
 from discreet.query._norms import measure_norms
@@ -40,6 +42,7 @@ PASSES: tuple[Pass, ...] = (
     lambda select, _: expand_references(select),
     lambda select, _: spell_quantiles(select),
     lambda select, _: canonicalize(select),
+    lambda select, _: spell_grouping_sets(select),
     lambda select, _: name_outputs(select),
 )
 """Tree → tree. After them, two queries that ask the same thing in other words are the same tree."""
@@ -70,35 +73,43 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     select = grouped_by_all(select)
     columns = binder.columns
     _check_people(select, columns)
-    keys = _keys(select, columns)
+    sets = [_keys(nodes, columns) for nodes in grouping_sets(select)]
     where = select.args.get("where")
     if where is not None:
         check_predicate(where.this, columns.fields)
-    used = frozenset(column.name for column in select.find_all(exp.Column)) | frozenset(named(bound.relation))
+    read = frozenset(named(bound.relation))
+    used = read | {column.name for column in select.find_all(exp.Column)}
     canonical = with_source(select, bound.relation, used).sql()
     table = columns.table_of(select)
-    lifted, measures, histograms, aggregates = lift_aggregates(select, columns.fields, table, columns.people)
-    private = any(key.values is None for key in keys)
-    if not aggregates and not private:
+    spoken, groupings = lift_groupings(select, sets, columns.fields)
+    lifted, measures, histograms, aggregates = lift_aggregates(spoken, columns.fields, table, columns.people)
+    private = [any(key.values is None for key in keys) for keys in sets]
+    if not aggregates and not all(private):
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
-    bounded = BoundedAggregate(
-        relation=bound.relation,
-        unit=unit.name,
-        max_rows=bound.rows,
-        max_groups=bound.groups if keys and bound.groups < bound.rows else None,
-        where=None if where is None else where.this,
-        keys=keys,
-        measures=measures,
-        columns=columns.fields,
-        used=used,
-        count_units=private,
-        histograms=histograms,
-    )
-    norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
-    first = top_rows(lifted, bounded, aggregates)
-    noise = None if spend is None else calibrate(spend, bounded, norms, unit, *([] if first is None else [first]))
-    plan = Plan(canonical, keys_by_name(lifted, keys), bounded, aggregates, unit, spend, norms, noise)
+    shared = read | (used - _of_keys_alone(spoken, sets))
+    spends = [None] * len(sets) if spend is None else level_spends(spend, private)
+    levels: list[Level] = []
+    for keys, discovered, values, share in zip(sets, private, groupings, spends, strict=True):
+        bounded = BoundedAggregate(
+            relation=bound.relation,
+            unit=unit.name,
+            max_rows=bound.rows,
+            max_groups=bound.groups if keys and bound.groups < bound.rows else None,
+            where=None if where is None else where.this,
+            keys=keys,
+            measures=measures,
+            columns=columns.fields,
+            used=shared | {column.name for key in keys for column in key.expression.find_all(exp.Column)},
+            count_units=discovered,
+            histograms=histograms,
+        )
+        norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
+        first = top_rows(lifted, bounded, aggregates) if len(sets) == 1 else None
+        noise = None if share is None else calibrate(share, bounded, norms, unit, *([] if first is None else [first]))
+        levels.append(Level(bounded, norms, noise, values))
+    named_keys = keys_by_name(lifted, keys_of(levels))
+    plan = Plan(canonical, named_keys, tuple(levels), aggregates, unit, spend)
     plan.check_result()
     check_understood(select)
     return plan
@@ -112,10 +123,16 @@ def _check_people(select: exp.Select, columns: Columns) -> None:
         columns.check(item)
 
 
-def _keys(select: exp.Select, columns: Columns) -> tuple[GroupKey, ...]:
-    group = select.args.get("group")
+def _of_keys_alone(select: exp.Select, sets: Sequence[Sequence[GroupKey]]) -> frozenset[str]:
+    """The columns of keys that nothing but keys reads: a level without the key does not read them."""
+    keys = {column.name for each in sets for key in each for column in key.expression.find_all(exp.Column)}
+    reads = (exp.AggFunc, exp.Filter, exp.Where)
+    return frozenset(keys - {column.name for node in select.find_all(*reads) for column in node.find_all(exp.Column)})
+
+
+def _keys(nodes: Sequence[exp.Expr], columns: Columns) -> tuple[GroupKey, ...]:
     keys: dict[str, GroupKey] = {}
-    for node in [] if group is None else group.expressions:
+    for node in nodes:
         inner = node.unnest()
         if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
             raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")

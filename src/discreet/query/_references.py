@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query._grouping_sets import grouping_items
 
 __all__ = ["expand_references"]
 
@@ -30,7 +31,7 @@ def expand_references(select: exp.Select) -> exp.Select:
         group = exp.Group(expressions=keys) if keys else None
         select.set("group", group)
     if group is not None:
-        for node in list(group.expressions):
+        for node in grouping_items(group):
             node.replace(_expand(node, items, aliases).copy())
     if order is not None:
         order.set("expressions", [each for ordered in order.expressions for each in _all(ordered, items)])

@@ -94,4 +94,13 @@ def question(dice: random.Random, template: str, *, by_world: bool) -> str:
     items = [f"{text.format('t.')} AS a{i}" for i, text in enumerate(chosen)]
     select = f"SELECT {', '.join([*grouped, *items])} FROM {source.format('t')}"
     where = f" WHERE {dice.choice(_CONDITIONS).format('t.')}"
-    return select + where + (f" GROUP BY {', '.join(grouped)}" if grouped else "")
+    return select + where + _grouped(dice, grouped, by_world=by_world)
+
+
+def _grouped(dice: random.Random, keys: Sequence[str], *, by_world: bool) -> str:
+    """A GROUP BY, now and then of several grouping sets; the world is in each of them."""
+    world, free = keys[:by_world], keys[by_world:]
+    if free and landed(frozenset({"grouping sets"})) and dice.random() < 0.25:
+        sets = dice.choice(["ROLLUP ({})", "CUBE ({})", "GROUPING SETS ({})"]).format(", ".join(free))
+        return f" GROUP BY {', '.join([*world, sets])}"
+    return f" GROUP BY {', '.join(keys)}" if keys else ""

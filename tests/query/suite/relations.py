@@ -9,6 +9,8 @@ __all__ = ["RELATIONS"]
 _KEYS = "('Bern', 'Graz', 'Linz', 'Wien')"
 _CITY = f"[[ WHERE city IN {_KEYS}]]"
 _C_CITY = f"[[ WHERE c.city IN {_KEYS}]]"
+_LISTED_CITY = f"[[ HAVING (GROUPING(city) = 1 OR city IN {_KEYS})]]"
+_LISTED = f"[[ HAVING (GROUPING(city) = 1 OR city IN {_KEYS}) AND (GROUPING(vip) = 1 OR vip IS NOT NULL)]]"
 _ON = "orders o JOIN customers c ON o.customer_id = c.id"
 _CHAIN = "items i JOIN orders o ON i.order_id = o.id"
 _REGION = "[[ WHERE region IN ('east', 'south', 'west')]]"
@@ -186,17 +188,57 @@ _PEOPLE = (
 )
 
 _SETS = (
+    case(f"SELECT city, vip, COUNT(*) FROM customers GROUP BY ROLLUP (city, vip){_LISTED}", "grouping sets"),
+    case(f"SELECT city, vip, COUNT(*) FROM customers GROUP BY GROUPING SETS ((city), (vip)){_LISTED}", "grouping sets"),
+    case(f"SELECT city, SUM({{age}}) FROM customers GROUP BY ROLLUP (city){_LISTED_CITY}", "grouping sets"),
     case(
-        f"SELECT city, vip, COUNT(*) FROM customers{_CITY}[[ AND vip IS NOT NULL]] GROUP BY ROLLUP (city, vip)",
+        f"SELECT city, SUM({{age}}) FROM customers GROUP BY GROUPING SETS ((city), ()){_LISTED_CITY}", "grouping sets"
+    ),
+    case(
+        "SELECT city, vip, COUNT(*), AVG({age}), GROUPING(city, vip) FROM customers "
+        f"GROUP BY CUBE (city, vip){_LISTED}",
         "grouping sets",
     ),
     case(
-        f"SELECT city, vip, COUNT(*) FROM customers{_CITY}[[ AND vip IS NOT NULL]] GROUP BY GROUPING SETS "
-        "((city), (vip))",
+        f"SELECT c.city, o.channel, COUNT(*), GROUPING_ID(o.channel) AS g FROM orders o JOIN customers c "
+        f"ON o.customer_id = c.id GROUP BY c.city, ROLLUP (o.channel)[[ HAVING c.city IN {_KEYS}]]",
+        "grouping sets",
+        "joins",
+    ),
+    case(
+        "SELECT channel, status, COUNT(*) FROM orders GROUP BY CUBE (channel, status) "
+        "HAVING [[(GROUPING(status) = 1 OR status IN ('open', 'paid', 'void')) AND ]]COUNT(*) > 20",
         "grouping sets",
     ),
-    case(f"SELECT city, SUM({{age}}) FROM customers{_CITY} GROUP BY ROLLUP (city)", "grouping sets"),
-    case(f"SELECT city, SUM({{age}}) FROM customers{_CITY} GROUP BY GROUPING SETS ((city), ())", "grouping sets"),
+    case(
+        "SELECT channel, COUNT(*) AS n FROM orders GROUP BY ROLLUP (channel) HAVING GROUPING(channel) = 1 OR n > 90 "
+        "ORDER BY GROUPING(channel) DESC, n DESC LIMIT 3",
+        "grouping sets",
+        ordered=True,
+    ),
+    case("SELECT 2 * GROUPING(channel) AS g, COUNT(*) FROM orders GROUP BY ROLLUP (channel)", "grouping sets"),
+    case(
+        "SELECT CASE WHEN GROUPING(page) = 1 THEN SUM({seconds}) / 4 ELSE SUM({seconds}) END AS s "
+        "FROM visits GROUP BY ROLLUP (page)",
+        "grouping sets",
+        "case",
+    ),
+    case(
+        "SELECT YEAR(placed) AS y, channel, COUNT(*) FROM orders GROUP BY GROUPING SETS ((1), (2), (1, 2), ())",
+        "grouping sets",
+        "group expressions",
+    ),
+    case(
+        "SELECT YEAR(day) AS y, page, COUNT(*) FROM visits GROUP BY GROUPING SETS ((y, page), ROLLUP (y))",
+        "grouping sets",
+        "group expressions",
+    ),
+    case("SELECT page, COUNT(*), GROUPING(page) FROM visits GROUP BY page", "grouping sets"),
+    case("SELECT COUNT(*), SUM({age}) FROM customers GROUP BY ()", "grouping sets"),
+    case(
+        "SELECT page, device, COUNT(*) FROM visits GROUP BY (page, device)[[ HAVING device IN ('desk', 'phone')]]",
+        "grouping sets",
+    ),
 )
 
 RELATIONS = (*_JOINS, *_PATHS, *_PUBLIC, *_NESTED, *_PEOPLE, *_SETS)

@@ -60,7 +60,7 @@ def _moments(each: Case, nudge: Fraction, session: Session, truth: Rows) -> tupl
 
     None if no column is linear in the noise, no key tells the rows apart, or keys come and go by their discovery.
     """
-    if session.plan(each.query).bounded.count_units:
+    if any(level.bounded.count_units for level in session.plan(each.query).levels):
         return None
     errors: list[float] = []
     scale, column = 0.0, None
