@@ -171,7 +171,7 @@ def test_the_choice_and_the_counts_cost_the_spend(relation: str, currency: str) 
     assert plan.levels[0].noise is not None
     top = plan.levels[0].noise.top_keys
     assert top is not None
-    losses = [m.loss(norms) for m, norms in zip(plan.levels[0].noise.mechanisms, top.levels[0].norms, strict=True)]
+    losses = [m.loss(norms) for m, norms in zip(plan.levels[0].noise.mechanisms, top.norms, strict=True)]
     choice = top.mechanism.loss()
     assert choice == top.loss(1)
     match SPENDS[currency]:

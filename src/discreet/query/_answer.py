@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -21,23 +21,16 @@ from discreet.query._bounded import Group
 from discreet.query._conditions import keep_rows, row_limit, sort_rows
 from discreet.query._confidence import check_level, linear_half_width, ratio_half_widths
 from discreet.query._dual import Dual, Floats
+from discreet.query._labels import ARROW, is_label, label
 from discreet.query._levels import Level, keys_of
 from discreet.query._moments import read, whole
 from discreet.query._noise import NoiseMechanism
-from discreet.query._scalars import check_scalar, is_moment
 
 if TYPE_CHECKING:
     from discreet.query._conditions import Leaf, Values
 
 __all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
 
-_ARROW: Mapping[str, pa.DataType] = {
-    "bool": pa.bool_(),
-    "int": pa.int64(),
-    "string": pa.string(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-}
 _INT64 = 2**63
 QUANTILE = -1
 """In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
@@ -125,8 +118,8 @@ def answer(
         numbers = exact.get(inner.name) if isinstance(inner, exp.Placeholder) else None
         if numbers is not None:
             return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())
-        if (same := _constant(inner)) is not None:
-            return pa.array([same.as_py()] * rows, same.type)
+        if is_label(inner, keys):
+            return label(inner, leaf, holds, rows)
         of, digits = rounding(inner)
         value = dual(of).value
         with np.errstate(all="ignore"):
@@ -146,7 +139,7 @@ def answer(
         if item.alias in columns:
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = leaf(item.this)
-        if not isinstance(item.this.unnest(), exp.Column) and _constant(item.this.unnest()) is None:
+        if not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
             of, digits = rounding(item.this)
             made = dual(of)
             slack = 0.0 if digits is None else 0.5 * 10.0**-digits
@@ -161,18 +154,6 @@ def answer(
     }
     noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     return Answer(table, taken, tuple(noises))
-
-
-def _constant(node: exp.Expr) -> pa.Scalar[Any] | None:
-    """A text, a truth value, a date or a timestamp that the query spells out; None for anything else."""
-    if isinstance(node, exp.Literal) and node.is_string:
-        return pa.scalar(node.name, pa.string())
-    if isinstance(node, exp.Boolean):
-        return pa.scalar(bool(node.this))
-    if is_moment(node):
-        kind = check_scalar(node, {})
-        return pc.cast(pa.scalar(node.this.name), _ARROW[kind])
-    return None
 
 
 def _arrange(select: exp.Select, leaf: Leaf, rows: int) -> Values:
@@ -230,4 +211,4 @@ def _key_column(name: str, kind: ColumnType, levels: Sequence[Level], groups: Se
         values += [None if at is None else group.key[at] for group in here]
     if kind == "timestamp":
         values = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in values]
-    return pa.array(values, _ARROW[kind])
+    return pa.array(values, ARROW[kind])

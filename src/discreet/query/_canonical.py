@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from discreet.query._functions_calls import OPERAND_NODES
+
 __all__ = ["canonicalize", "name_outputs"]
 
 _OPERATORS = (exp.Binary, exp.Unary, exp.In)
@@ -11,7 +13,7 @@ _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 def canonicalize(select: exp.Select) -> exp.Select:
     """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of nothing or 1 as COUNT(*),
-    FETCH as LIMIT, and a // b as DIVIDE(a, b).
+    FETCH as LIMIT, a // b as DIVIDE(a, b), and CASE x WHEN 1 as CASE WHEN x = 1.
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -66,12 +68,22 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         return exp.And(this=low, expression=high)
     if isinstance(node, exp.Fetch) and not _is_special(node.args.get("limit_options")):
         return exp.Limit(expression=node.args["count"])
+    if isinstance(node, exp.Case) and node.this is not None and _size(node.this) <= OPERAND_NODES:
+        plain = node.copy()
+        for branch in plain.args["ifs"]:
+            branch.set("this", exp.EQ(this=node.this.copy(), expression=branch.this.copy()))
+        plain.set("this", None)
+        return plain
     if isinstance(node, exp.IntDiv):  # which other dialects write as a cast, and that rounds
         return exp.Anonymous(this="DIVIDE", expressions=[node.this, node.expression])
     alone = isinstance(node, exp.Count) and not node.args.get("expressions")
     if alone and (node.this is None or isinstance(node.this, exp.Literal | exp.Boolean)):
         return exp.Count(this=exp.Star())
     return node
+
+
+def _size(tree: exp.Expr) -> int:
+    return sum(1 for _ in tree.walk())
 
 
 def _is_special(options: exp.Expr | None) -> bool:

@@ -50,11 +50,11 @@ def check_block(select: exp.Select, *, nested: bool) -> None:
     if group is not None:
         known = ("all",) if not group.expressions else ("expressions",)
         if any(value for name, value in group.args.items() if name not in known):
-            raise refuse("GROUP BY WITH ROLLUP or CUBE (GROUP BY ROLLUP (a, b) is)")
+            raise refuse("GROUP BY … WITH ROLLUP or WITH CUBE (GROUP BY ROLLUP (a, b) is)")
         if nested and any(isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets) for item in group.expressions):
-            raise refuse("GROUPING SETS, ROLLUP or CUBE in a sub-query (in the outermost SELECT they are)")
+            raise refuse("GROUPING SETS, ROLLUP or CUBE in a sub-query", "ROLLUP")
     if nested and any(select.find(exp.Grouping, exp.GroupingId) for select in select.expressions):
-        raise refuse("GROUPING in a sub-query (in the outermost SELECT it is)")
+        raise refuse("GROUPING in a sub-query", "GROUPING")
 
 
 def _refuse_queries(clause: object) -> None:

@@ -18,7 +18,8 @@ __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 SUPPORTED = (
     "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, MEDIAN, MIN, MAX, QUANTILE_CONT, VARIANCE, "
     "STDDEV, COVAR, CORR and REGR functions, each with FILTER, arithmetic between them and ROUND, ABS, SQRT, COALESCE, "
-    "GREATEST, LEAST and CASE of them, FROM tables and sub-queries, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT."
+    "GREATEST, LEAST and CASE of them, FROM tables and sub-queries, WHERE, GROUP BY with ROLLUP, "
+    "CUBE and GROUPING SETS, HAVING, ORDER BY, LIMIT."
 )
 
 _MAX_LENGTH = 100_000

@@ -96,6 +96,11 @@ REFUSED = (
     ),
     Refused("UNION, INTERSECT, EXCEPT", "rows of different people would meet; write UNION ALL", ("UNION",)),
     Refused("UNION ALL of two answers", "ask the queries one by one: each is charged on its own", ("ANSWERS",)),
+    Refused(
+        "GROUPING SETS, ROLLUP and CUBE in a sub-query; more than 64 sets, or one of them twice",
+        "each set has a share of the spend; group in the outermost SELECT, by the sets that you need",
+        ("ROLLUP", "CUBE", "GROUPINGSETS", "GROUPING"),
+    ),
     Refused("WITH RECURSIVE", "its size has no bound; write the steps out as joins", ("RECURSIVE",)),
     Refused(
         "OFFSET",

@@ -20,7 +20,11 @@ BASICS = (
     case(f"SELECT city, COUNT(*) FROM customers {_CITY} GROUP BY city HAVING city LIKE 'Gr.z' OR city LIKE 'Li_z'"),
     case(f"SELECT city, COUNT(*) AS n FROM customers {_CITY} GROUP BY city ORDER BY city FETCH FIRST 2 ROWS ONLY"),
     case(f"SELECT city, SUM({{age}}) / NULLIF(COUNT(*) - COUNT(*), 0) FROM customers {_CITY} GROUP BY city"),
-    case("SELECT SUM({price}) / NULLIF(COUNT(*), 0) FROM orders"),
+    case("SELECT SUM({price}) / NULLIF(COUNT(*), 0), CASE COUNT(*) - COUNT(*) WHEN 0 THEN 1 ELSE 2 END FROM orders"),
+    case(
+        "SELECT CASE city WHEN 'Bern' THEN DATE '2020-01-01' WHEN 'Graz' THEN NULL ELSE DATE '2021-01-01' END AS d, "
+        f"COALESCE(CASE WHEN city LIKE '%n' THEN city END, 'other') AS c, COUNT(*) FROM customers {_CITY} GROUP BY city"
+    ),
     case("SELECT SUM({age} // 10), SUM(-{age} // 7) FROM customers"),
     case("SELECT COUNT(*) FROM customers WHERE age // 10 = 3 OR -age // 25 < -1"),
     case("SELECT COUNT(*) FROM customers"),

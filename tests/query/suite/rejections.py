@@ -72,6 +72,8 @@ REJECTIONS = (
     ),
     rejection("SELECT STRING_AGG(city, ',') FROM customers", "GROUP BY"),
     rejection("SELECT MODE(city) FROM customers", "LIMIT 1"),
+    rejection("SELECT CASE WHEN city = 'Bern' THEN 'x' ELSE 3 END, COUNT(*) FROM customers GROUP BY city", "one kind"),
+    rejection("SELECT CASE WHEN COUNT(*) > 3 THEN 'many' ELSE 'few' END FROM customers", "HAVING"),
     rejection("SELECT BOOL_OR(vip) FROM customers", "COUNT_IF"),
     rejection("SELECT COUNT(*) > 10 FROM customers", "HAVING"),
     rejection("SELECT CAST(AVG(age) AS INT) FROM customers", "ROUND"),

@@ -188,6 +188,15 @@ _PEOPLE = (
 )
 
 _SETS = (
+    case(
+        f"SELECT COALESCE(city, 'all') AS place, COUNT(*) FROM customers GROUP BY ROLLUP (city){_LISTED_CITY}",
+        "grouping sets",
+    ),
+    case(
+        "SELECT CASE WHEN GROUPING(city) = 1 THEN 'all' WHEN city < 'C' THEN 'B' ELSE city END AS place, SUM({age}) "
+        f"FROM customers GROUP BY ROLLUP (city){_LISTED_CITY}",
+        "grouping sets",
+    ),
     case(f"SELECT city, vip, COUNT(*) FROM customers GROUP BY ROLLUP (city, vip){_LISTED}", "grouping sets"),
     case(f"SELECT city, vip, COUNT(*) FROM customers GROUP BY GROUPING SETS ((city), (vip)){_LISTED}", "grouping sets"),
     case(f"SELECT city, SUM({{age}}) FROM customers GROUP BY ROLLUP (city){_LISTED_CITY}", "grouping sets"),
