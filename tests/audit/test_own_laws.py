@@ -270,7 +270,11 @@ OWN: dict[str, Own] = {
 """By name of the class, and after a space the variant."""
 
 
-@pytest.mark.parametrize("name", OWN)
+SLOW = {"Quantiles recursive"}
+"""Those of which another variant is enumerated every time."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.soak] * (n in SLOW)) for n in OWN])
 def test_the_true_loss_is_within_the_claim(name: str) -> None:
     case = OWN[name]
     stands = {target: value for target, value in case.constants.items() if isinstance(value, door.Stand)}
