@@ -20,7 +20,6 @@ from discreet.privacy import (
     rho,
 )
 
-
 LIMITS = [  # very many releases, what they are like, and at which δ they are quick
     (10**8 * laplace(10**4), mu(1), ("1e-6", "1e-100")),
     (10**9 * pure(Fraction(1, 31_622)), mu(1), ("1e-6", "1e-100")),

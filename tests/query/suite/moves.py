@@ -66,4 +66,6 @@ def _rows_by_cell(group: Group, histogram: int) -> dict[int, int]:
 
 def _differ(one: Group, other: Group) -> bool:
     several = max(len(one.cells), len(other.cells))
-    return (one.sums, one.units) != (other.sums, other.units) or any(_cells_apart(one, other, i) for i in range(several))
+    return (one.sums, one.units) != (other.sums, other.units) or any(
+        _cells_apart(one, other, i) for i in range(several)
+    )

@@ -26,24 +26,13 @@ from discreet.query import draw
 from discreet.session import Session
 from suite.case import Case
 from suite.cases import CASES
-from suite.databases import plain_database, shop_policy, shop_tables, sources
+from suite.databases import shop_policy, sources
 from suite.features import landed
 from suite.truth import Rows, rows_of
 
 RUNS = 24
 LEVEL = math.erf(1 / math.sqrt(2))  # the half-width at one σ
 SPEND = dp.rho("0.25")
-
-
-@pytest.fixture(scope="module")
-def tables() -> dict[str, pa.Table]:
-    return shop_tables()
-
-
-@pytest.fixture(scope="module")
-def plain(tables: dict[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    with plain_database(tables) as connection:
-        yield connection
 
 
 @pytest.fixture(scope="module")
