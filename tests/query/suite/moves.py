@@ -65,7 +65,6 @@ def _rows_by_cell(group: Group, histogram: int) -> dict[int, int]:
 
 
 def _differ(one: Group, other: Group) -> bool:
-    several = max(len(one.cells), len(other.cells))
-    return (one.sums, one.units) != (other.sums, other.units) or any(
-        _cells_apart(one, other, i) for i in range(several)
-    )
+    if (one.sums, one.units) != (other.sums, other.units):
+        return True
+    return any(_cells_apart(one, other, i) for i in range(max(len(one.cells), len(other.cells))))
