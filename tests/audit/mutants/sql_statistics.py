@@ -34,8 +34,8 @@ _TABLES: dict[str, dict[str, Any]] = {
 _COLUMNS = {"people": ("u", "age"), "t": ("u", "o", "x"), "items": ("o", "z")}
 _CROWD = [{"u": 100 + i, "x": 5, "z": 5} for i in range(6)]
 
-_EVEN = [{"u": 100 + i, "z": 5 if i % 2 else -5} for i in range(60)]
-"""So many that a variance is seldom cut off at its ends, and none of its noise comes from the mean."""
+_EVEN = [{"u": 100 + i, "z": 7 if i % 2 else -7} for i in range(60)]
+"""Squares in the middle of what they can be, and a mean of 0: the noise of a variance is that of the squares."""
 
 
 def _norms_of(kind: type, change: Callable[[Any, BoundedAggregate, Any], Norms]) -> tuple[Any, str, Any]:
