@@ -164,3 +164,42 @@ def test_hostile_databases_are_answered() -> None:
     pairs = hostile_databases(policy, crowd=0)
     for name in ("null", "not a number", "beyond both bounds", "in many groups"):
         assert ["refused" in asked(database) for database in pairs[name]] == [False, False]
+
+
+LINKED: dict[str, dict[str, Any]] = {
+    "people": {"unit": "u", "max_rows": 1, "columns": {"x": KINDS["x"], "k": KINDS["k"]}},
+    "orders": {"unit": "u", "max_rows": 3, "max_groups": 2, "columns": {"o": {"type": "int"}, "y": KINDS["y"]}},
+    "items": {"unit": "o -> orders.o", "max_rows": 4, "columns": {"d": KINDS["d"], "k": KINDS["k"]}},
+    "tags": {"public": True, "columns": {"k": {"type": "string"}, "w": {"type": "int", "bounds": [0, 2]}}},
+}
+OVER_TABLES = [
+    "SELECT COUNT(*) AS n, SUM(o.y) AS s, AVG(p.x) AS a FROM orders AS o JOIN people AS p ON o.u = p.u",
+    "SELECT COUNT(*) AS n, COUNT(o.y) AS c FROM people AS p LEFT JOIN orders AS o ON o.u = p.u",
+    "SELECT k, COUNT(*) AS n, SUM(d) AS s FROM items GROUP BY k",
+    "SELECT COUNT(*) AS n, SUM(i.d * o.y) AS s FROM items AS i JOIN orders AS o ON i.o = o.o",
+    "SELECT COUNT(*) AS n, SUM(g.w) AS s FROM items AS i JOIN tags AS g ON g.k = i.k",
+    "SELECT COUNT(*) AS n FROM (SELECT y FROM orders UNION ALL SELECT d FROM items) AS b",
+    "SELECT SUM(v) AS s, COUNT(*) AS n FROM (SELECT u, SUM(y) AS v FROM orders GROUP BY u) AS b",
+]
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "substitute"])
+def test_hostile_people_in_linked_tables_move_sums_within_the_sensitivity(relation: str) -> None:
+    """A person's rows of every table come and go together; of a public table none does."""
+    policy = policy_of(relation, **LINKED)
+    plans = [make_plan(text, policy) for text in OVER_TABLES]
+    reached = [[0] * len(plan.levels[0].norms) for plan in plans]
+    for pair in hostile_databases(policy).values():
+        assert pair[0]["tags"] == pair[1]["tags"]
+        sums = [exact(policy, plans, database) for database in pair]
+        for i, plan in enumerate(plans):
+            one, other = sums[0][i], sums[1][i]
+            for j, norms in enumerate(plan.levels[0].norms):
+                nothing = Group((), 0, (0,) * len(plan.levels[0].norms))
+                moves = [abs(one.get(k, nothing).sums[j] - other.get(k, nothing).sums[j]) for k in {**one, **other}]
+                assert sum(moves) <= norms.l1
+                assert sum(move**2 for move in moves) <= norms.l2_squared
+                reached[i][j] = max(reached[i][j], sum(moves))
+    if relation == "add_remove":  # the claim is as far as a person can go, in every count at least
+        assert [each[0] for each in reached[:4]] == [plan.levels[0].norms[0].l1 for plan in plans[:4]]
+        assert reached[6][0] == plans[6].levels[0].norms[0].l1

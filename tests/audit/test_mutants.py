@@ -18,12 +18,15 @@ from discreet.audit import check
 CONFIDENCE = 1 - 1e-9
 
 
-def chosen(seen_by: str) -> list:
-    """Those that are seen so, the slow ones for the soak alone."""
+def chosen(seen_by: str, *, twins: bool = False) -> list:
+    """Those that are seen so, the slow ones for the soak alone, and of sound twins every other one.
+
+    What is sound is held to its claim by `test_entries.py` every time.
+    """
+    seen = [each for each in MUTANTS if each.seen_by == seen_by]
     return [
-        pytest.param(each, id=each.name, marks=[pytest.mark.soak] * each.slow)
-        for each in MUTANTS
-        if each.seen_by == seen_by
+        pytest.param(each, id=each.name, marks=[pytest.mark.soak] * (each.slow or (twins and place % 2 == 1)))
+        for place, each in enumerate(seen)
     ]
 
 
@@ -38,11 +41,15 @@ def enumerated(mutant: Mutant, release):
 
 
 @pytest.mark.parametrize("mutant", chosen("sampling"))
-def test_sampling_refutes_the_mutant_and_not_its_sound_twin(mutant):
+def test_sampling_refutes_the_mutant(mutant):
     with mutant.broken() as mechanism:
         broken = sampled(mutant, mechanism)
     assert broken.violated, broken.sentence
     assert broken.epsilon_lower <= mutant.epsilon + 1e-6
+
+
+@pytest.mark.parametrize("mutant", chosen("sampling", twins=True))
+def test_sampling_does_not_refute_its_sound_twin(mutant):
     with mutant.sound() as mechanism:
         sound = sampled(mutant, mechanism)
     assert not sound.violated, sound.sentence
@@ -62,12 +69,13 @@ def test_exact_mode_refutes_the_mutant_and_not_its_sound_twin(mutant):
 
 
 def test_there_are_many_mutants_each_with_its_own_name():
-    names = [name for name, *_ in rows()]
+    names = [each.name for each in MUTANTS]
     assert len(names) == len(set(names)) >= 36
 
 
-@pytest.mark.parametrize(("name", "claimed", "true", "seen_by"), rows(), ids=[name for name, *_ in rows()])
-def test_every_mutant_breaks_its_claim(name, claimed, true, seen_by):
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.name)
+def test_every_mutant_breaks_its_claim(mutant):
+    [(_, claimed, true, seen_by)] = rows((mutant,))
     assert not math.isnan(true)
     assert true > claimed * (1.2 if seen_by == "sampling" else 1.0)
     assert seen_by in {"sampling", "exact"}

@@ -270,7 +270,11 @@ OWN: dict[str, Own] = {
 """By name of the class, and after a space the variant."""
 
 
-@pytest.mark.parametrize("name", OWN)
+SLOW = {"Quantiles recursive"}
+"""Those of which another variant is enumerated every time."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.soak] * (n in SLOW)) for n in OWN])
 def test_the_true_loss_is_within_the_claim(name: str) -> None:
     case = OWN[name]
     stands = {target: value for target, value in case.constants.items() if isinstance(value, door.Stand)}
@@ -354,8 +358,35 @@ def answers(sql: str, spend: Loss, miss: Fraction) -> ExactVerdict:
         ("SELECT SUM(days) AS d FROM visits", dp.rho(1), F(1, 10**12), 0.0),
         ("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", dp.pure(6), F(1, 10**6), 0.999),
         ("SELECT town, COUNT(*) AS n FROM visits GROUP BY town", dp.approx(6, "0.2"), F(1, 100), 0.0),
+        ("SELECT COUNT(DISTINCT days) AS d FROM visits", dp.pure(2), F(1, 10**12), 0.0),
+        ("SELECT COUNT(DISTINCT person) AS p FROM visits", dp.pure(2), F(1, 10**12), 0.999999),
+        ("SELECT COUNT(*) FILTER (WHERE days > 1) AS n FROM visits", dp.pure(2), F(1, 10**12), 0.0),
+        pytest.param(*("SELECT VAR_POP(days) AS v FROM visits", dp.pure(9), F(1, 10**6), 0.0), marks=pytest.mark.soak),
+        (
+            "SELECT SUM(v) AS s FROM (SELECT person, SUM(days) AS v FROM visits GROUP BY person)",
+            dp.pure(2),
+            F(1, 10**12),
+            0.0,
+        ),
+        (
+            "SELECT COUNT(*) AS n FROM visits AS a JOIN visits AS b ON a.person = b.person",
+            dp.pure(2),
+            F(1, 10**12),
+            0.99,
+        ),
     ],
-    ids=["count", "sum in rho", "public keys", "discovered keys"],
+    ids=[
+        "count",
+        "sum in rho",
+        "public keys",
+        "discovered keys",
+        "distinct values",
+        "people",
+        "filter",
+        "variance",
+        "totals of people",
+        "join",
+    ],
 )
 def test_the_true_loss_of_a_query_is_within_its_spend(sql: str, spend: Loss, miss: Fraction, tight: float) -> None:
     verdict = answers(sql, spend, miss)

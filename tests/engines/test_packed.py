@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -27,6 +28,7 @@ COLUMNS = {
 }
 SUMS = "COUNT(*) AS n, SUM(x) AS s, COUNT(x) AS c"
 GROUPINGS = ["", "k", "q", "i", "j", "d", "k, q", "q, j", "i, k"]
+Spy = Callable[[pytest.MonkeyPatch], list[bool]]
 CAPS = {"loose": (50, 50), "rows": (3, 50), "groups": (50, 2), "both": (4, 2), "one": (1, 1)}
 PEOPLE = {"int8": pa.int8(), "int64": pa.int64(), "uint32": pa.uint32()}
 NAMES = ["u", *COLUMNS]
@@ -66,21 +68,6 @@ def _query(grouping: str) -> str:
 
 def _found(groups: list[Group]) -> dict[Row, Row]:
     return {tuple(map(str, group.key)): (group.units, *group.sums) for group in groups if any(group.sums)}
-
-
-def _spied(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each run from now on is packed; however few the rows are."""
-    used: list[bool] = []
-    real = _packed.packed_sums
-
-    def spy(*arguments: Any) -> Any:
-        result = real(*arguments)
-        used.append(result is not None)
-        return result
-
-    monkeypatch.setattr("discreet.engines.duckdb._engine.packed_sums", spy)
-    monkeypatch.setattr(_packed, "_FEW", -1)
-    return used
 
 
 def _even(items: list[Any], limit: int, hashed: int) -> list[Any]:
@@ -128,7 +115,7 @@ def _defined(rows: list[Row], grouping: str, kind: str, caps: tuple[int, int], s
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("grouping", GROUPINGS, ids=lambda grouping: grouping or "whole")
 def test_packed_rows_and_sql_and_the_definition_agree(
-    grouping: str, caps: str, monkeypatch: pytest.MonkeyPatch
+    grouping: str, caps: str, spied: Spy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(f"{grouping} {caps}")
     for kind, count in zip(PEOPLE, (60, 25, 7), strict=True):
@@ -136,7 +123,7 @@ def test_packed_rows_and_sql_and_the_definition_agree(
         engine, policy = _engine(rows, PEOPLE[kind], CAPS[caps])
         bounded = make_plan(_query(grouping), policy).levels[0].bounded
         with monkeypatch.context() as patch:
-            used = _spied(patch)
+            used = spied(patch)
             packed = _found(engine.run(bounded, salt))
             assert used == [True]
         with monkeypatch.context() as patch:
@@ -151,13 +138,15 @@ def test_packed_rows_and_sql_and_the_definition_agree(
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
-def test_parts_and_slices_of_any_length_give_the_same_sums(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_and_slices_of_any_length_give_the_same_sums(
+    size: int, spied: Spy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dice = random.Random(size)
     rows = [(dice.randrange(30), *row[1:]) for row in _rows(dice, 300)]
     engine, policy = _engine(rows, pa.int64(), (4, 2))
     bounded, salt = make_plan(_query("q"), policy).levels[0].bounded, dice.randbytes(16)
     whole = _found(engine.run(bounded, salt))
-    used = _spied(monkeypatch)
+    used = spied(monkeypatch)
     monkeypatch.setattr(_ranges, "_PART", max(size, 4))
     monkeypatch.setattr(_ranges, "_SAMPLES", min(size, 4))
     real = _ranges.slices
@@ -169,10 +158,12 @@ def test_parts_and_slices_of_any_length_give_the_same_sums(size: int, monkeypatc
 
 
 @pytest.mark.parametrize("person", [-(2**63), 2**63 - 1])
-def test_an_extreme_person_changes_the_plan_and_nobody_else(person: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extreme_person_changes_the_plan_and_nobody_else(
+    person: int, spied: Spy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dice = random.Random(person)
     rows = [(dice.randrange(9), *row[1:]) for row in _rows(dice, 80)]
-    used, answers, salt = _spied(monkeypatch), [], dice.randbytes(16)
+    used, answers, salt = spied(monkeypatch), [], dice.randbytes(16)
     for some in (rows, [*rows, (person, "a", "only", 2, 0, "2020-01-01", 1)]):
         engine, policy = _engine(some, pa.int64(), (4, 2))
         answers.append(_found(engine.run(make_plan(_query("q"), policy).levels[0].bounded, salt)))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from discreet.engines.duckdb import DuckDB, _packed
+from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 
@@ -20,6 +21,7 @@ COLUMNS: dict[str, Any] = {
     "y": {"type": "float", "bounds": [0, 1]},
     "b": {"type": "bool"},
 }
+Spy = Callable[[pytest.MonkeyPatch], list[bool]]
 CAPS = {"loose": (50, 50), "rows": (3, 50), "groups": (50, 1), "both": (4, 2)}
 PACKED = {
     "moments": "VAR_POP(x) AS v, AVG(x) AS a, COUNT(*) AS n FROM t",
@@ -53,21 +55,6 @@ def _engine(dice: random.Random, caps: tuple[int, int], count: int = 60) -> tupl
     return DuckDB({"t": pa.table({**columns, "id": list(range(count))})}, policy), policy
 
 
-def _spied(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether each run from now on is packed; however few the rows are."""
-    used: list[bool] = []
-    real = _packed.packed_sums
-
-    def spy(*arguments: Any) -> Any:
-        result = real(*arguments)
-        used.append(result is not None)
-        return result
-
-    monkeypatch.setattr("discreet.engines.duckdb._engine.packed_sums", spy)
-    monkeypatch.setattr(_packed, "_FEW", -1)
-    return used
-
-
 def _found(groups: list[Group]) -> dict[Any, Any]:
     return {group.key: (group.units, group.sums) for group in groups if any(group.sums)}
 
@@ -76,7 +63,7 @@ def _found(groups: list[Group]) -> dict[Any, Any]:
 @pytest.mark.parametrize("query", PACKED)
 @pytest.mark.parametrize("key", ["", "t.k", "t.q"])
 def test_moments_and_filters_are_the_same_packed_and_in_sql(
-    key: str, query: str, caps: str, monkeypatch: pytest.MonkeyPatch
+    key: str, query: str, caps: str, spied: Spy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(f"{key} {query} {caps}")
     text = f"SELECT {key}, {PACKED[query]} GROUP BY {key}" if key else f"SELECT {PACKED[query]}"
@@ -84,7 +71,7 @@ def test_moments_and_filters_are_the_same_packed_and_in_sql(
         engine, policy = _engine(dice, CAPS[caps], count)
         bounded, salt = make_plan(text, policy).levels[0].bounded, dice.randbytes(16)
         with monkeypatch.context() as patch:
-            used = _spied(patch)
+            used = spied(patch)
             packed = _found(engine.run(bounded, salt))
             assert used == [True]
         assert _found(engine.run(bounded, salt)) == packed
@@ -92,10 +79,12 @@ def test_moments_and_filters_are_the_same_packed_and_in_sql(
 
 
 @pytest.mark.parametrize("query", IN_SQL)
-def test_what_is_no_sum_over_rows_of_one_table_is_not_packed(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_sum_over_rows_of_one_table_is_not_packed(
+    query: str, spied: Spy, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dice = random.Random(query)
     engine, policy = _engine(dice, CAPS["both"])
-    used = _spied(monkeypatch)
+    used = spied(monkeypatch)
     engine.run(make_plan(f"SELECT {IN_SQL[query]}", policy).levels[0].bounded, dice.randbytes(16))
     assert not any(used)
     engine.close()

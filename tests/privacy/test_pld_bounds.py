@@ -165,9 +165,25 @@ def test_margins_cover_round_off_on_a_lattice(count: int, epsilon: float, share:
     assert upper - lower <= 1e-6 * upper + 1e-250
 
 
-@QUICK
-@given(st.floats(0.5, 20), st.floats(1e-3, 1), st.integers(1, 2000), st.sampled_from([0.1, 1e-3, 1e-6, 1e-12, 1e-40]))
+SAMPLED = given(
+    st.floats(0.5, 20), st.floats(1e-3, 1), st.integers(1, 2000), st.sampled_from([0.1, 1e-3, 1e-6, 1e-12, 1e-40])
+)
+
+
+@settings(max_examples=6, deadline=None)
+@SAMPLED
 def test_brackets_are_ordered_and_monotone(noise: float, rate: float, count: int, delta: float) -> None:
+    _assert_ordered_and_monotone(noise, rate, count, delta)
+
+
+@pytest.mark.soak
+@settings(max_examples=100, deadline=None)
+@SAMPLED
+def test_many_brackets_are_ordered_and_monotone(noise: float, rate: float, count: int, delta: float) -> None:
+    _assert_ordered_and_monotone(noise, rate, count, delta)
+
+
+def _assert_ordered_and_monotone(noise: float, rate: float, count: int, delta: float) -> None:
     lower, upper = epsilon_bounds([(GaussianPair(noise, rate), count)], delta, gap=1e-2)
     assert 0 <= lower <= upper
     assert isfinite(upper)

@@ -35,9 +35,25 @@ def test_a_profile_is_above_the_truth_and_near_it() -> None:
         assert epsilon * (1 - 1e-9) <= profile.epsilon(float(truth)) <= 1.0001 * epsilon
 
 
-@given(st.floats(0.8, 4), st.floats(1e-3, 0.2), st.integers(1, 3000), st.sampled_from([0.1, 1e-5, 1e-12, 1e-30]))
-@settings(max_examples=30, deadline=None)
+SAMPLED = given(
+    st.floats(0.8, 4), st.floats(1e-3, 0.2), st.integers(1, 3000), st.sampled_from([0.1, 1e-5, 1e-12, 1e-30])
+)
+
+
+@SAMPLED
+@settings(max_examples=8, deadline=None)
 def test_upper_bounds_alone_agree_with_two_sided_ones(noise: float, rate: float, count: int, delta: float) -> None:
+    _assert_they_agree(noise, rate, count, delta)
+
+
+@pytest.mark.soak
+@SAMPLED
+@settings(max_examples=100, deadline=None)
+def test_many_upper_bounds_agree_with_two_sided_ones(noise: float, rate: float, count: int, delta: float) -> None:
+    _assert_they_agree(noise, rate, count, delta)
+
+
+def _assert_they_agree(noise: float, rate: float, count: int, delta: float) -> None:
     parts = [(GaussianPair(noise, rate), count)]
     lower, upper = epsilon_bounds(parts, delta, gap=1e-3)
     assert lower <= Profile(parts).epsilon(delta) <= 1.1 * upper + 1e-6

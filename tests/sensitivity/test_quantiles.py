@@ -50,16 +50,24 @@ def check(brute_force, q: Fraction, data: tuple, beta: float, relation: str) -> 
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@settings(max_examples=600)
+@settings(max_examples=150)
 @given(data=small(), beta=betas)
 def test_the_median_is_brute_force(brute_force, relation, data, beta) -> None:
     check(brute_force, Fraction(1, 2), data, beta, relation)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@settings(max_examples=500)
+@settings(max_examples=150)
 @given(q=st.sampled_from(RANKS), data=small(), beta=betas)
 def test_every_quantile_is_brute_force(brute_force, relation, q, data, beta) -> None:
+    check(brute_force, q, data, beta, relation)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("relation", RELATIONS)
+@settings(max_examples=2_000)
+@given(q=st.sampled_from([Fraction(1, 2), *RANKS]), data=small(), beta=betas)
+def test_many_quantiles_are_brute_force(brute_force, relation, q, data, beta) -> None:
     check(brute_force, q, data, beta, relation)
 
 

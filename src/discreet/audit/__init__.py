@@ -16,7 +16,8 @@ from discreet.audit._patterns import answer_patterns, record_patterns
 from discreet.audit._probe import PROBES, probe
 from discreet.audit._query import Query, query
 from discreet.audit._query_pair import loss_between
-from discreet.audit._sql_entries import SqlEntry, sql_entries
+from discreet.audit._sql_entries import sql_entries
+from discreet.audit._sql_entry import SqlEntry
 from discreet.audit._subject import Batched, Draws, batched
 from discreet.audit._verdict import Trial, Verdict, Witness
 

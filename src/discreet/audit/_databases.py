@@ -21,9 +21,10 @@ ArrowTables = Mapping[str, pa.Table]
 def without_person(tables: ArrowTables, policy: Policy, person: object) -> dict[str, pa.Table]:
     """The database without the rows of one person, in every table whose unit is a person.
 
-    `person` is a value of the unit columns. A table whose unit is ``"rows"`` stays as it is: see `without_row`. Costs
-    no privacy. Raises `ParameterError` if a table is not an Arrow table or lacks its unit, and for None, which is
-    nobody.
+    `person` is a value of the unit columns. A table whose unit is ``"rows"`` stays as it is: see `without_row`. So
+    does one whose unit is a path: its rows that belong to nobody once the person's rows are gone are still there, and
+    no query reads them. Costs no privacy. Raises `ParameterError` if a table is not an Arrow table or lacks its unit,
+    and for None, which is nobody.
 
     >>> policy = Policy.model_validate({"version": "1", "tables": {"t": {"unit": "u", "max_rows": 2, "columns": {}}}})
     >>> without_person({"t": pa.table({"u": [1, 2, 1], "x": [7, 8, 9]})}, policy, 1)["t"].to_pylist()

@@ -3,64 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from discreet.audit._entry import Entry
-from discreet.audit._query import Query, query
+from discreet.audit._sql_entries_tables import over_tables
+from discreet.audit._sql_entry import Pair, SqlEntry
 from discreet.policy import Policy, load_policy
-from discreet.privacy import Loss, approx, mu, pure, rho
+from discreet.privacy import approx, mu, pure, rho
 
-__all__ = ["SqlEntry", "sql_entries"]
+__all__ = ["sql_entries"]
 
 Rows = Sequence[tuple[Any, ...]]
-_COPIES = 256
-_Pair = tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]]
-
-
-@dataclass(frozen=True, slots=True)
-class SqlEntry:
-    """A query, a policy, a spend and two neighbouring databases of at most 20 rows, chosen to lose what is claimed.
-
-    `tight` says that the sums of the two databases are as far apart as the claim allows; `note` says why this pair;
-    `samples` is how many outputs an audit draws.
-    """
-
-    name: str
-    text: str
-    policy: Policy
-    spend: Loss
-    pair: _Pair
-    note: str
-    tight: bool = True
-    samples: int = 40_000
-
-    @property
-    def claim(self) -> Loss:
-        """The loss that the plan of the query states, which an audit holds it to."""
-        return self.query().loss
-
-    @property
-    def entry(self) -> Entry:
-        """The audit of it as one of those of the library, with the noise of many outputs drawn by one call."""
-        return Entry(
-            name=f"SQL {self.name}",
-            group="SQL",
-            shown=self.text,
-            mechanism=self.query(complete=1, copies=_COPIES),
-            pairs=(self.pair,),
-            claim=self.claim,
-            samples=self.samples,
-            note=self.note,
-        )
-
-    def query(self, *, complete: int = 4, copies: int = 1) -> Query:
-        """The query as a mechanism over databases; the arguments are those of `discreet.audit.query`."""
-        return query(self.text, self.policy, self.spend, complete=complete, copies=copies)
 
 
 def sql_entries() -> tuple[SqlEntry, ...]:
@@ -80,6 +36,7 @@ def sql_entries() -> tuple[SqlEntry, ...]:
         *_substitutes(),
         *_quantiles(),
         *_first_keys(),
+        *over_tables(),
     )
 
 
@@ -118,12 +75,12 @@ def _policy(relation: str = "add_remove", **table: Any) -> Policy:
     return load_policy({"version": "1", "relation": relation, "tables": {"t": about}})
 
 
-def _removed(*unit: tuple[Any, ...]) -> _Pair:
+def _removed(*unit: tuple[Any, ...]) -> Pair:
     """The crowd with one more unit, and without."""
     return _tables(_CROWD, unit), _tables(_CROWD)
 
 
-def _replaced(unit: Rows, other: Rows) -> _Pair:
+def _replaced(unit: Rows, other: Rows) -> Pair:
     """The crowd with one more unit, and with another in its place."""
     return _tables(_CROWD, unit), _tables(_CROWD, other)
 
@@ -282,7 +239,7 @@ def _private_keys() -> Iterator[SqlEntry]:
     yield entry("private keys of many rows", count, policy=people, pair=_removed(*mine), note="two keys count, 3 rows")
 
 
-def _few(others: int) -> _Pair:
+def _few(others: int) -> Pair:
     """So many people with a key of their own beside the crowd, and one of them at every upper bound."""
     rest = [(200 + i, 5, 2.0, 1.0, "a", 1, "few") for i in range(others)]
     return _tables(_CROWD, rest, [(1, 10, 10.0, 2.5, "a", 1, "few")]), _tables(_CROWD, rest)
@@ -323,6 +280,28 @@ def _quantiles() -> Iterator[SqlEntry]:
     median = "SELECT MEDIAN(x) AS m FROM t"
     yield entry("MEDIAN", median, note="one row more, above the others")
     yield entry("MEDIAN, rho", median, spend=_RHO, note="bounded range, at its price in rho")
+    dear = "bounded range, at its price in mu, which is that of all bounded ranges: this one tells less"
+    yield entry("MEDIAN, mu", median, spend=_MU, note=dear, tight=False)
+    for name in ("QUANTILE", "QUANTILE_CONT", "QUANTILE_DISC", "APPROX_QUANTILE"):
+        yield entry(name, f"SELECT {name}(y, 0.75) AS m FROM t", note="one row more, above the others")  # noqa: S608
+    within = "SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY d) AS m FROM t"
+    yield entry("PERCENTILE_CONT", within, note="one row more, above the others")
+    only = "SELECT MEDIAN(x) FILTER (WHERE x > 5) AS m FROM t"
+    yield entry("MEDIAN with FILTER", only, note="only the row that is removed satisfies the condition")
+    yield entry(
+        "MEDIAN of a person with many rows",
+        median,
+        policy=_policy(unit="u", max_rows=3),
+        pair=_removed(*[_TOP] * 8),
+        note="8 rows, 3 count: three moves",
+    )
+    yield entry(
+        "MEDIAN by private keys",
+        "SELECT q, MEDIAN(x) AS m FROM t GROUP BY q",
+        spend=approx(1, "0.05"),
+        pair=_few(5),
+        note="one row more, above the others",
+    )
     yield entry("MIN, MEDIAN and MAX", "SELECT MIN(x) AS a, MEDIAN(x) AS m, MAX(x) AS b FROM t", note="drawn jointly")
     yield entry(
         "MEDIAN by public keys, a person in all groups",

@@ -182,6 +182,7 @@ MUTANTS = (
         approx(1, "0.014"),
         _published_epsilon,
         samples=26_000,
+        slow=True,
     ),
     Mutant(
         "test without noise",
@@ -209,6 +210,7 @@ MUTANTS = (
         approx(1, "1e-6"),
         lambda: 1 + (math.floor(2**18 / 141 + 0.5) - math.floor(2**17 / 140 + 0.5)) / 1025,
         samples=20_000,
+        slow=True,
     ),
     Mutant(
         "smooth bound with twice the beta",
@@ -225,6 +227,7 @@ MUTANTS = (
         pure(1),
         1.8,
         samples=40_000,
+        slow=True,
     ),
     Mutant(
         "smooth bound from one step on",
@@ -235,6 +238,7 @@ MUTANTS = (
         pure(1),
         lambda: _moved_cauchy(_cauchy_rate() * math.exp(0.7)),
         samples=40_000,
+        slow=True,
     ),
     Mutant(
         "noise scaled to local sensitivity",

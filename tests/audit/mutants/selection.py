@@ -91,6 +91,7 @@ MUTANTS = (
         pure(1),
         lambda: epsilon_between(softmax([1] + [0] * _MANY, 1.0), softmax([0] + [1] * _MANY, 1.0)),
         samples=20_000,
+        slow=True,
     ),
     Mutant(
         "weights of floats underflow",
@@ -101,6 +102,7 @@ MUTANTS = (
         BoundedRange(1),
         math.inf,
         samples=4_000,
+        slow=True,
     ),
     Mutant(
         "weights of floats overflow",
@@ -131,6 +133,7 @@ MUTANTS = (
         pure(1),
         _one_flip_epsilon,
         samples=10_000,
+        slow=True,
     ),
     Mutant(
         "noisy max with its value",
@@ -169,6 +172,7 @@ MUTANTS = (
         pure(1),
         _voted_epsilon,
         samples=10_000,
+        slow=True,
     ),
     Mutant(
         "gaps between records all alike",

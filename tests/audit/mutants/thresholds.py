@@ -75,6 +75,7 @@ MUTANTS = (
         approx(1, "0.02"),
         math.inf,
         samples=20_000,
+        slow=True,
     ),
     Mutant(
         "selection one unit early",

@@ -35,6 +35,9 @@ _LATER: tuple[tuple[str, Feature], ...] = (
     ("REGR_SLOPE({0}y, {0}x)", "covariance"),
     ("SUM(CASE WHEN {0}x > 0 THEN {0}y ELSE -{0}x END)", "case"),
     ("SUM(COALESCE({0}y, {0}x))", "case"),
+    ("MEDIAN({0}x)", "quantiles"),
+    ("MIN({0}y)", "quantiles"),
+    ("QUANTILE_CONT({0}y, 0.9) FILTER (WHERE {0}x > 0)", "quantiles"),
     ("SUM(ABS({0}x))", "number functions"),
     ("SUM(SQRT({0}y + 1))", "number functions"),
 )

@@ -17,7 +17,7 @@ import discreet as dp
 from discreet.session import Session
 from suite.case import Case, Rejection
 from suite.cases import CASES
-from suite.databases import plain_database, shop_policy, shop_tables, sources
+from suite.databases import shop_policy, sources
 from suite.features import landed
 from suite.rejections import REJECTIONS
 from suite.truth import difference, rows_of
@@ -31,17 +31,6 @@ ADVICE = re.compile(
     re.IGNORECASE,
 )
 """A word that says what is allowed or what to do next stands in every message."""
-
-
-@pytest.fixture(scope="module")
-def tables() -> dict[str, pa.Table]:
-    return shop_tables()
-
-
-@pytest.fixture(scope="module")
-def plain(tables: dict[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    with plain_database(tables) as connection:
-        yield connection
 
 
 @pytest.fixture(scope="module")
