@@ -107,7 +107,7 @@ class Uncapped:
 
 def uncapped(request: BoundedAggregate, source: str) -> Uncapped:
     """The first steps, for a plan that applies the caps elsewhere."""
-    values = parts_of(request.measures, request.columns)
+    values = parts_of(request.measures, request.columns, request.histograms)
     steps = [_step("source", source, keep=False), _step("rows", _rows(request, values), keep=False)]
     return Uncapped(
         "WITH " + ",\n".join(steps) + "\n",
