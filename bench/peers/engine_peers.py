@@ -1,8 +1,8 @@
 """One job of bench/engine.py by a peer, in the peer's own environment: `python engine_peers.py PEER JOB`, JSON in, out.
 
 In: the path of the table, how many rows it has, its regions, and a small table that is asked first. Out: CPU and wall
-seconds, the peak of memory in MB, and what was released by key. Each peer is asked as its manual says, at ε = 1 and δ = 1e-6, with at most 10 rows of a person, or
-where it takes only these, 5 groups and 2 rows in each.
+seconds, the peak of memory in MB, and what was released by key. Each peer is asked as its manual says, at ε = 1 and
+δ = 1e-6, with at most 10 rows of a person, or where it takes only these, 5 groups and 2 rows in each.
 """
 
 from __future__ import annotations

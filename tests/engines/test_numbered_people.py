@@ -1,4 +1,4 @@
-"""People who are text, or numbers far apart, are told from each other exactly, and keep the rows that they keep in SQL."""
+"""People who are text, or numbers far apart, are told apart exactly, and keep the rows that they keep in SQL."""
 
 from __future__ import annotations
 
@@ -41,7 +41,12 @@ def _engine(dice: random.Random, folder: Path, kind: str, caps: tuple[int, int])
         connection.execute(f"CREATE TABLE t (u {kind}, k VARCHAR, q VARCHAR, x BIGINT)")
         people = PEOPLE[kind]
         rows = [
-            (dice.choice(people), dice.choice(["a", "b", "c", "d"]), dice.choice(["", "é", None]), dice.randrange(-4, 9))
+            (
+                dice.choice(people),
+                dice.choice(["a", "b", "c", "d"]),
+                dice.choice(["", "é", None]),
+                dice.randrange(-4, 9),
+            )
             for _ in range(15 * len(people))
         ]
         connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)

@@ -121,7 +121,7 @@ class NumberedPeople:
             sql = f'SELECT rowid AS i, hash({salt}, who) AS h FROM "people" WHERE rowid BETWEEN {low} AND {high}'
             found = self._connection.execute(sql).fetchnumpy()
             result = np.zeros(high - low + 1, np.uint64)
-            result[found["i"] - low] = found["h"]
+            result[np.asarray(found["i"]) - low] = found["h"]
             return result[people - (low + 1)]
 
         return hashes
