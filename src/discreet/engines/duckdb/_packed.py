@@ -105,8 +105,9 @@ class _Run:
         width = len(self.rows.keys)
         for part in parts(self.connection, packed, count, self.layout.below_person):
             kept = list(self._capped(part))
+            every = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in kept)]) if cells else part
             for counts in cells:
-                counts.add(np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in kept)]))
+                counts.add(every)
             if not self.request.measures and not self.request.count_units:
                 continue
             for row in self._summed(kept):
