@@ -30,6 +30,18 @@ def purchases(rows: int, people: int) -> Path:
     return path
 
 
+def texted(rows: int, people: int) -> Path:
+    """The same with a text of 36 characters for each person."""
+    import duckdb
+
+    path = _FOLDER / f"purchases-{rows}-text.parquet"
+    if not path.exists():
+        person = "CAST(CAST(md5(CAST(person_id AS VARCHAR)) AS UUID) AS VARCHAR) AS person_id"
+        select = f"SELECT * REPLACE ({person}) FROM '{purchases(rows, people)}'"
+        duckdb.connect().execute(f"COPY ({select}) TO '{path}' (ROW_GROUP_SIZE 500000)")
+    return path
+
+
 def _table(rows: int, people: int, chunk: int, chunks: int) -> pa.Table:
     """One of some chunks; the people of each have numbers between those of the others."""
     dice = np.random.default_rng(1 + chunk)

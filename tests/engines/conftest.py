@@ -16,14 +16,14 @@ def spied() -> Callable[[pytest.MonkeyPatch], list[bool]]:
 
     def spy_on(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         used: list[bool] = []
-        real = _packed.packed_sums
+        real = _packed.packed_groups
 
         def spy(*arguments: Any) -> Any:
             result = real(*arguments)
             used.append(result is not None)
             return result
 
-        monkeypatch.setattr("discreet.engines.duckdb._engine.packed_sums", spy)
+        monkeypatch.setattr("discreet.engines.duckdb._engine.packed_groups", spy)
         monkeypatch.setattr(_packed, "_FEW", -1)
         return used
 

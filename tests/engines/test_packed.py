@@ -158,7 +158,7 @@ def test_parts_and_slices_of_any_length_give_the_same_sums(
 
 
 @pytest.mark.parametrize("person", [-(2**63), 2**63 - 1])
-def test_an_extreme_person_changes_the_plan_and_nobody_else(
+def test_an_extreme_person_changes_the_numbers_and_nobody_else(
     person: int, spied: Spy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(person)
@@ -168,7 +168,7 @@ def test_an_extreme_person_changes_the_plan_and_nobody_else(
         engine, policy = _engine(some, pa.int64(), (4, 2))
         answers.append(_found(engine.run(make_plan(_query("q"), policy).levels[0].bounded, salt)))
         engine.close()
-    assert used == [True, False]
+    assert used == [True, True]
     assert answers[1].pop(("only",)) == (1, 1, 1, 1)
     assert answers[1] == answers[0]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb import DuckDB, _ranges
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 
@@ -29,11 +29,16 @@ PACKED = {
     "filters": "SUM(x) FILTER (WHERE b) AS s, COUNT(*) FILTER (WHERE NOT b) AS n, COUNT(y) FILTER (WHERE b) FROM t",
     "where": "CORR(x, CASE WHEN b THEN x ELSE 1 END) AS c FROM t WHERE y IS NOT NULL",
     "sub-query": "SUM(x) AS s, COUNT(*) AS n FROM (SELECT * FROM t WHERE x > -1) AS t",
+    "people": "COUNT(DISTINCT u) AS p FROM t",
+    "some people": "COUNT(DISTINCT u) FILTER (WHERE b) AS p, COUNT(DISTINCT u) FILTER (WHERE x > 0) AS q FROM t",
+    "people and rows": "COUNT(DISTINCT u) FILTER (WHERE NOT b) AS p, COUNT(DISTINCT u) AS q, SUM(x) AS s FROM t",
+    "cells": "MEDIAN(x) AS m FROM t",
+    "some cells": "MAX(y) FILTER (WHERE b) AS m, MIN(x) AS n FROM t",
+    "everything": "MEDIAN(x) AS m, QUANTILE_CONT(x, 0.9) FILTER (WHERE b) AS q, COUNT(*) AS n, AVG(x) AS a, "
+    "COUNT(DISTINCT u) FILTER (WHERE b) AS p FROM t WHERE y < 2",
 }
 IN_SQL = {
-    "people": "COUNT(DISTINCT u) AS p FROM t",
     "values": "COUNT(DISTINCT id) AS d FROM t",
-    "cells": "MEDIAN(x) AS m FROM t",
     "joins": "COUNT(*) AS n FROM t JOIN t AS s ON t.u = s.u",
     "union": "COUNT(*) AS n FROM (SELECT x, k FROM t UNION ALL SELECT x, k FROM t) AS t",
     "totals": "SUM(s) AS s FROM (SELECT u, k, SUM(x) AS s FROM t GROUP BY u, k) AS t",
@@ -56,13 +61,15 @@ def _engine(dice: random.Random, caps: tuple[int, int], count: int = 60) -> tupl
 
 
 def _found(groups: list[Group]) -> dict[Any, Any]:
-    return {group.key: (group.units, group.sums) for group in groups if any(group.sums)}
+    """What is not 0."""
+    cells = {g.key: [[each.tolist() for each in both] for both in g.cells] for g in groups}
+    return {g.key: (g.units, g.sums, cells[g.key]) for g in groups if any(g.sums) or any(c for c, _ in cells[g.key])}
 
 
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("query", PACKED)
 @pytest.mark.parametrize("key", ["", "t.k", "t.q"])
-def test_moments_and_filters_are_the_same_packed_and_in_sql(
+def test_every_measure_is_the_same_packed_and_in_sql(
     key: str, query: str, caps: str, spied: Spy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(f"{key} {query} {caps}")
@@ -76,6 +83,20 @@ def test_moments_and_filters_are_the_same_packed_and_in_sql(
             assert used == [True]
         assert _found(engine.run(bounded, salt)) == packed
         engine.close()
+
+
+@pytest.mark.parametrize("query", ["cells", "everything", "people and rows"])
+def test_people_and_cells_add_up_over_parts(query: str, spied: Spy, monkeypatch: pytest.MonkeyPatch) -> None:
+    dice = random.Random(query)
+    engine, policy = _engine(dice, CAPS["both"], 300)
+    bounded, salt = make_plan(f"SELECT q, {PACKED[query]} GROUP BY q", policy).levels[0].bounded, dice.randbytes(16)
+    whole = _found(engine.run(bounded, salt))
+    used = spied(monkeypatch)
+    monkeypatch.setattr(_ranges, "_PART", 20)
+    monkeypatch.setattr(_ranges, "_SAMPLES", 4)
+    assert _found(engine.run(bounded, salt)) == whole
+    assert used == [True]
+    engine.close()
 
 
 @pytest.mark.parametrize("query", IN_SQL)

@@ -57,6 +57,8 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
         units = f"{'count(*)' if request.count_units else '0'} AS units"
         summed = [f"{s} AS t{i}" for i, s in enumerate(_wide(sums))]
         final = f"SELECT {_list(names.keys, units, *summed)} FROM rows{_group_by(names.keys)}"
+        if _is_filtered_last(request):
+            final += _having(request)
         return _chain(steps, _with_cells(request, names, final, "rows"))
     parts = [f"{s} AS p{i}" for i, s in enumerate(sums)]
     grouped = f"SELECT {_list(['u'], *names.keys, 'count(*) AS size', *parts)} FROM %s"
@@ -107,7 +109,7 @@ class Uncapped:
 
 def uncapped(request: BoundedAggregate, source: str) -> Uncapped:
     """The first steps, for a plan that applies the caps elsewhere."""
-    values = parts_of(request.measures, request.columns)
+    values = parts_of(request.measures, request.columns, request.histograms)
     steps = [_step("source", source, keep=False), _step("rows", _rows(request, values), keep=False)]
     return Uncapped(
         "WITH " + ",\n".join(steps) + "\n",
@@ -154,7 +156,8 @@ def _rows(request: BoundedAggregate, values: Sequence[Part]) -> str:
         value = _key(key, request)
         items.append(f"{value} AS k{i}")
         if _is_enum(key):
-            conditions.append(f"{value} IS NOT NULL")
+            if not _is_filtered_last(request):
+                conditions.append(f"{value} IS NOT NULL")
         elif key.values is not None:
             known = [key_literal(each) for each in key.values if each is not None]
             also = f" OR {value} IS NULL" if None in key.values else ""
@@ -162,6 +165,16 @@ def _rows(request: BoundedAggregate, values: Sequence[Part]) -> str:
     items += [f"{part.sql} AS {part.name}" for part in values]
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     return f"SELECT {_list(items) or '1 AS one'} FROM source{where}"
+
+
+def _is_filtered_last(request: BoundedAggregate) -> bool:
+    """Whether rows of no public string are dropped as a group, which is cheaper than one by one."""
+    return request.unit is None and not request.histograms
+
+
+def _having(request: BoundedAggregate) -> str:
+    conditions = [f"k{i} IS NOT NULL" for i, key in enumerate(request.keys) if _is_enum(key)]
+    return f" HAVING {' AND '.join(conditions)}" if conditions else ""
 
 
 def _key(key: GroupKey, request: BoundedAggregate) -> str:

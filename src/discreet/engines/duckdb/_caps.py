@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Caps", "Integers", "capped"]
+__all__ = ["Caps", "Integers", "capped", "firsts"]
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
@@ -53,6 +53,14 @@ def capped(rows: Integers, person: int, group: int, caps: Caps) -> tuple[Integer
     first = np.zeros(rows.size, np.bool_)
     first[starts] = True
     return rows, first
+
+
+def firsts(rows: Integers, group: int, mask: int) -> Booleans:
+    """Of rows in order, which are the first of their person in their group with a bit of `mask` set."""
+    first = np.zeros(rows.size, np.bool_)
+    some = np.flatnonzero(rows & mask)
+    first[some[_runs(rows[some] >> group)[0]]] = True
+    return first
 
 
 def _runs(labels: Integers) -> tuple[Integers, Integers]:

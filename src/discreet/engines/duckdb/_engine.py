@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from discreet.engines.duckdb._bounding import bounded_sql
 from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._histograms import read_groups
-from discreet.engines.duckdb._packed import packed_sums
+from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._relation import Relation, StoredColumn
 from discreet.engines.duckdb._rendering import link_family, rows_sql
 from discreet.engines.duckdb._sources import relation_sql
@@ -94,17 +93,14 @@ class DuckDB:
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
-        width = len(request.keys)
         with self._lock:
-            rows = self._sums(request, rows_sql(request, self._policy, self._relation), salt)
-        if rows is None:  # raised here, so that what the engine said is not even its context
+            groups = self._groups(request, rows_sql(request, self._policy, self._relation), salt)
+        if groups is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
                 f"DuckDB could not finish reading {', '.join(request.tables)}: "
                 "the file may be damaged, or memory or disk ran out. What was reserved for this query stays spent."
             )
-        if isinstance(rows, pa.Table):
-            return read_groups(rows, request)
-        return [Group(tuple(row[:width]), int(row[width]), tuple(int(v) for v in row[width + 1 :])) for row in rows]
+        return groups
 
     def close(self) -> None:
         """Close the connection and remove what it spilled to disk."""
@@ -112,17 +108,18 @@ class DuckDB:
             self._connection.close()
             shutil.rmtree(self._scratch, ignore_errors=True)
 
-    def _sums(self, request: BoundedAggregate, source: str, salt: bytes) -> list[tuple[Any, ...]] | pa.Table | None:
-        """The rows, as tuples or as arrays, or None if the engine failed: whatever a row made it say stays here."""
+    def _groups(self, request: BoundedAggregate, source: str, salt: bytes) -> list[Group] | None:
+        """The groups, or None if the engine failed: whatever a row made it say stays here."""
         interrupted = False
         try:
-            packed = packed_sums(self._connection, request, source, salt) if self._is_one_table(request) else None
+            packed = packed_groups(self._connection, request, source, salt) if self._is_one_table(request) else None
             if packed is not None:
                 return packed
             sql = bounded_sql(request, source, salt)
             if request.histograms:
-                return self._connection.sql(sql).to_arrow_table()
-            return self._connection.execute(sql).fetchall()
+                return read_groups(self._connection.sql(sql).to_arrow_table(), request)
+            rows, width = self._connection.execute(sql).fetchall(), len(request.keys)
+            return [Group(tuple(row[:width]), int(row[width]), tuple(map(int, row[width + 1 :]))) for row in rows]
         except Exception as error:  # noqa: BLE001
             interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
         if interrupted:

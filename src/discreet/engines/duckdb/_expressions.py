@@ -145,9 +145,18 @@ def contribution(measure: Sum | Histogram, columns: Mapping[str, Field]) -> str:
         scaled = _Writer(row, fast=_is_strict(argument, columns)).number(argument)
         if measure.step != 1:
             scaled = f"{scaled} * {double(1 / measure.step)}"
+        if isinstance(argument, exp.Column):
+            return _clamped(f"round({scaled})", double(low), double(high), measure.center)
         whole = f"CAST(greatest(least(round({scaled}), {double(high)}), {double(low)}) AS BIGINT)"
     shifted = f"{whole} - {measure.center}" if measure.center else whole
     return f"CASE WHEN {present(argument, columns)} THEN {shifted} END"
+
+
+def _clamped(value: str, low: str, high: str, center: int) -> str:
+    """A double without NaN, clamped and centred, null where it is: faster than `least` and `greatest`, if short."""
+    inside = f"TRY_CAST({value} AS BIGINT) - {center}"
+    below, above = (f"CAST({limit} AS BIGINT) - {center}" for limit in (low, high))
+    return f"CASE WHEN {value} > {high} THEN {above} WHEN {value} < {low} THEN {below} ELSE {inside} END"
 
 
 def present(argument: exp.Expr, columns: Mapping[str, Field]) -> str:

@@ -73,6 +73,15 @@ class Layout:
         ]
         return contents[:count], values
 
+    def mask(self, value: int) -> int:
+        """The bits of a value in a packed row, by its place among the values."""
+        bits = [field.bits for field in self.values[value:]]
+        return (1 << bits[0]) - 1 << sum(bits[1:])
+
+    def places(self, group: int) -> tuple[int, ...]:
+        """The keys, as places from 1, 0 for null, from a packed row without what is above and beneath them."""
+        return tuple((group >> s) & (2**f.bits - 1) for f, s in zip(self.keys, self._shifts(self.keys), strict=True))
+
     @staticmethod
     def _shifts(fields: Sequence[Field]) -> list[int]:
         return [sum(field.bits for field in fields[i + 1 :]) for i in range(len(fields))]

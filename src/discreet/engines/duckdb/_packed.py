@@ -1,13 +1,14 @@
 """A bounded aggregate over people whose rows fit one whole number each: sorted as an array, many times faster.
 
-DuckDB reads the rows and packs each, the packed rows are sorted and capped as arrays, and DuckDB sums what is left.
-The rows that are kept are those that the plan in SQL keeps, so that the sums are the same to the last unit. So whether
-rows fit, which depends on the range of the people and on the number of private keys, shows in nothing but the time.
+DuckDB reads the rows and packs each, the packed rows are sorted and capped as arrays, and DuckDB sums what is left;
+people and cells are counted as arrays. The rows that are kept are those that the plan in SQL keeps, so that the sums
+are the same to the last unit. So whether rows fit, which depends on the people and on the number of private keys, shows
+in nothing but the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,99 +18,70 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.duckdb._bounding import Uncapped, salts, uncapped
-from discreet.engines.duckdb._caps import Caps, Integers, capped
+from discreet.engines.duckdb._caps import Caps, Integers, capped, firsts
+from discreet.engines.duckdb._cells import CellCounts
 from discreet.engines.duckdb._layout import Field, Layout, value_field
+from discreet.engines.duckdb._numbering import NumberedKeys, NumberedPeople, StoredPeople
+from discreet.engines.duckdb._parts import cell_names, when_name
 from discreet.engines.duckdb._ranges import parts, slices
-from discreet.query import BoundedAggregate, Count, Product, Sum
+from discreet.query import BoundedAggregate, Cells, Distinct, Group, People
 
-__all__ = ["packed_sums"]
+__all__ = ["packed_groups"]
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
+_NUMBERED = {*_INTEGERS, "UBIGINT", "HUGEINT", "UHUGEINT", "VARCHAR", "UUID"}
+"""Types of which equal values are one person and have one hash."""
 _FEW = 2**16
 """Up to this many rows the plan in SQL is as fast."""
-_KEYS = 2**16
-"""Up to this many keys of a column are given numbers."""
 
 Row = tuple[Any, ...]
+Flags = NDArray[np.bool_]
 
 
-def packed_sums(
+def packed_groups(
     connection: duckdb.DuckDBPyConnection, request: BoundedAggregate, source: str, salt: bytes
-) -> list[Row] | None:
-    """What `bounded_sql` returns, the keys, units and sums of each group; None if they are few or do not fit.
+) -> list[Group] | None:
+    """What `bounded_sql` finds, as groups; None if rows are few or do not fit.
 
-    `source` is read several times. People and distinct values are not sums over rows, and cells are not summed.
+    `source` is read several times. Distinct values of a column have no field.
     """
-    summed = all(type(measure) in (Count, Sum, Product) for measure in request.measures)
-    if request.unit is None or not summed or request.histograms:
+    if request.unit is None or any(isinstance(measure, Distinct) for measure in request.measures):
         return None
     rows = uncapped(request, source)
-    values = [field for part in rows.values if (field := value_field(part)) is not None]
-    if len(values) != len(rows.values):
+    values = tuple(field for part in rows.values if (field := value_field(part)) is not None)
+    ((count,),) = connection.execute(f"{rows.chain}SELECT count(*) FROM source").fetchall()
+    if count <= _FEW:
         return None
-    kind, low, high, count = connection.execute(
-        f"{rows.chain}SELECT typeof(min(u)), min(u), max(u), count(*) FROM source"
-    ).fetchall()[0]
-    if kind not in _INTEGERS or count <= _FEW:
-        return None
-    person = Field("u", low or 0, high or 0)
-    numbered = _Keys(connection, request, rows)
+    ((kind,),) = connection.execute(f"{rows.chain}SELECT typeof(u) FROM source LIMIT 1").fetchall()
+    keys = NumberedKeys(connection, request, rows)
+    people = None
     try:
-        keys = numbered.fields()
-        if keys is None:
+        fields = keys.fields()
+        if fields is None or not Layout(Field("u", 0, 0), fields, values).fits:
             return None
-        layout = Layout(person, keys, tuple(values))
+        people = _people(connection, rows, kind, Layout(Field("u", 0, 0), fields, values))
+        if people is None:
+            return None
+        layout = Layout(people.field, fields, values)
         if not layout.fits:
             return None
-        run = _Run(connection, request, rows, layout, kind, salts(salt))
-        totals = run.totals(f"{rows.chain}SELECT {layout.pack()} AS r FROM {numbered.joined()}", count)
-        return [(*numbered.of(places), *sums) for places, sums in totals.items()]
+        run = _Run(connection, request, rows, layout, people, salts(salt))
+        return run.groups(f"{rows.chain}SELECT {layout.pack()} AS r FROM rows{keys.joined}{people.joined}", count, keys)
     finally:
-        numbered.drop()
+        keys.drop()
+        if people is not None:
+            people.drop()
 
 
-class _Keys:
-    """Every key as a number from 0, in the order of the keys: the place in an enumeration, or in a table made here."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, request: BoundedAggregate, rows: Uncapped) -> None:
-        self._connection = connection
-        self._request = request
-        self._rows = rows
-        self._values: list[list[Any]] = []
-
-    def fields(self) -> tuple[Field, ...] | None:
-        """A field for each key; None if one has too many values."""
-        fields: list[Field] = []
-        for i, key in enumerate(self._request.keys):
-            if self._rows.enums[i]:
-                self._values.append(list(key.values or ()))
-                fields.append(Field(f"enum_code(k{i})", 0, len(self._values[i]) - 1))
-                continue
-            distinct = f"SELECT DISTINCT k{i} AS k FROM rows WHERE k{i} IS NOT NULL LIMIT {_KEYS + 1}"
-            self._connection.execute(
-                f'CREATE OR REPLACE TEMP TABLE "keys {i}" AS {self._rows.chain}'
-                f"SELECT k, row_number() OVER (ORDER BY k) - 1 AS place FROM ({distinct})"
-            )
-            found = self._connection.execute(f'SELECT k FROM "keys {i}" ORDER BY place').fetchall()
-            if len(found) > _KEYS:
-                return None
-            self._values.append([value for (value,) in found])
-            fields.append(Field(f'"keys {i}".place', 0, max(len(found) - 1, 0)))
-        return tuple(fields)
-
-    def joined(self) -> str:
-        """The rows beside the tables of their keys."""
-        tables = [i for i, enum in enumerate(self._rows.enums) if not enum]
-        return "rows" + "".join(f' LEFT JOIN "keys {i}" ON k{i} = "keys {i}".k' for i in tables)
-
-    def of(self, places: Row) -> list[Any]:
-        """The keys at places counted from 1, 0 for null."""
-        return [values[place - 1] if place else None for values, place in zip(self._values, places, strict=True)]
-
-    def drop(self) -> None:
-        for i, enum in enumerate(self._rows.enums):
-            if not enum:
-                self._connection.execute(f'DROP TABLE IF EXISTS "keys {i}"')
+def _people(
+    connection: duckdb.DuckDBPyConnection, rows: Uncapped, kind: str, layout: Layout
+) -> StoredPeople | NumberedPeople | None:
+    """People as they are stored if that fits, else numbered; None if their type has no numbers."""
+    if kind in _INTEGERS:
+        ((low, high),) = connection.execute(f"{rows.chain}SELECT min(u), max(u) FROM source").fetchall()
+        if Layout(Field("u", low, high), layout.keys, layout.values).fits:
+            return StoredPeople(connection, kind, low, high)
+    return NumberedPeople(connection, rows) if kind in _NUMBERED else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,60 +92,82 @@ class _Run:
     request: BoundedAggregate
     rows: Uncapped
     layout: Layout
-    unit_type: str
+    people: StoredPeople | NumberedPeople
     salts: tuple[int, int]
 
-    def totals(self, packed: str, count: int) -> dict[Row, list[int]]:
-        """The units and sums by the places of the keys, added up over the parts."""
+    def groups(self, packed: str, count: int, keys: NumberedKeys) -> list[Group]:
+        """The groups, added up over the parts of the rows."""
         totals: dict[Row, list[int]] = {}
+        names = [part.name for part in self.rows.values]
+        cells = [
+            CellCounts(self.layout, names.index(name)) for name in cell_names(self.request.histograms, self.rows.values)
+        ]
         width = len(self.rows.keys)
         for part in parts(self.connection, packed, count, self.layout.below_person):
-            for row in self._summed(part):
+            kept = list(self._capped(part))
+            every = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in kept)]) if cells else part
+            for counts in cells:
+                counts.add(every)
+            if not self.request.measures and not self.request.count_units:
+                continue
+            for row in self._summed(kept):
                 so_far = totals.setdefault(row[:width], [0] * (len(row) - width))
                 for i, value in enumerate(row[width:]):
                     so_far[i] += int(value)
-        return totals
+        found = [self._by_places(counts) for counts in cells]
+        nothing, empty = [0] * (1 + len(self.request.measures)), (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return [
+            Group(
+                keys.of(places),
+                totals.get(places, nothing)[0],
+                tuple(totals.get(places, nothing)[1:]),
+                tuple(each.get(places, empty) for each in found),
+            )
+            for places in dict.fromkeys([*totals, *(places for each in found for places in each)])
+        ]
 
-    def _summed(self, part: Integers) -> list[Row]:
-        kept = list(self._capped(part))
-        packed = pa.chunked_array([rows for rows, _ in kept], pa.int64())
-        first = pa.chunked_array([first for _, first in kept], pa.bool_())
-        table = pa.Table.from_arrays([packed, first], names=["r", "first"])
+    def _by_places(self, counts: CellCounts) -> dict[Row, Cells]:
+        return {self.layout.places(group): cells for group, cells in counts.by_group().items()}
+
+    def _summed(self, kept: list[tuple[Integers, list[Flags]]]) -> list[Row]:
+        """The places of the keys, units and sums of each group. Rows that nothing but their people count are left out.
+
+        `first` says of a row whether it is the first of its person in its group, `f_i` whether it is the first that
+        measure i, which counts people, counts.
+        """
+        if all(isinstance(measure, People) for measure in self.request.measures):
+            kept = [(rows[some := np.logical_or.reduce(f)], [each[some] for each in f]) for rows, f in kept]
+        counting = [i for i, measure in enumerate(self.request.measures) if isinstance(measure, People)]
+        flags = ["first", *(f"f{i}" for i in counting)]
+        columns = [pa.chunked_array([rows for rows, _ in kept], pa.int64())]
+        columns += [pa.chunked_array([f[j] for _, f in kept], pa.bool_()) for j in range(len(flags))]
         places, values = self.layout.unpack("r")
         names = [*self.rows.keys, *(part.name for part in self.rows.values)]
-        columns = ", ".join(["first", *(f"{c} AS {n}" for c, n in zip([*places, *values], names, strict=True))])
+        unpacked = ", ".join([*flags, *(f"{c} AS {n}" for c, n in zip([*places, *values], names, strict=True))])
         units = "count(*) FILTER (first)" if self.request.count_units else "0"
+        sums = [f"count(*) FILTER (f{i})" if i in counting else s for i, s in enumerate(self.rows.sums)]
         groups = f" GROUP BY {', '.join(self.rows.keys)}" if self.rows.keys else ""
-        items = ", ".join([*self.rows.keys, units, *self.rows.sums])
-        return self._over("kept rows", table, f'SELECT {items} FROM (SELECT {columns} FROM "kept rows"){groups}')
-
-    def _capped(self, part: Integers) -> Iterator[tuple[Integers, NDArray[np.bool_]]]:
-        below, group = self.layout.below_person, self.layout.below_group
-        by_groups, by_rows = map(self._hash, self.salts)
-        for rows in slices(part, below):
-            yield capped(rows, below, group, Caps(self.request.max_rows, self.request.max_groups, by_rows, by_groups))
-
-    def _hash(self, salt: int) -> Callable[[Integers], NDArray[np.uint64]]:
-        """DuckDB's hash of a person as stored, as in the plan in SQL."""
-        shift = self.layout.person.low - 1
-
-        def hashes(people: Integers) -> NDArray[np.uint64]:
-            table = pa.Table.from_arrays([pa.array(np.arange(people.size)), pa.array(people + shift)], names=["i", "u"])
-            sql = f'SELECT i, hash({salt}, TRY_CAST(u AS {self.unit_type})) AS h FROM "some people"'
-            self.connection.register("some people", table)
-            try:
-                found = self.connection.execute(sql).fetchnumpy()
-            finally:
-                self.connection.unregister("some people")
-            result = np.zeros(people.size, np.uint64)
-            result[found["i"]] = found["h"]
-            return result
-
-        return hashes
-
-    def _over(self, name: str, table: pa.Table, sql: str) -> list[Row]:
-        self.connection.register(name, table)
+        items = ", ".join([*self.rows.keys, units, *sums])
+        sql = f'SELECT {items} FROM (SELECT {unpacked} FROM "kept rows"){groups}'
+        self.connection.register("kept rows", pa.Table.from_arrays(columns, names=["r", *flags]))
         try:
             return self.connection.execute(sql).fetchall()
         finally:
-            self.connection.unregister(name)
+            self.connection.unregister("kept rows")
+
+    def _capped(self, part: Integers) -> Iterator[tuple[Integers, list[Flags]]]:
+        """Slices of the rows that count, with what `_summed` is told of them."""
+        below, group = self.layout.below_person, self.layout.below_group
+        by_groups, by_rows = map(self.people.hashes, self.salts)
+        caps = Caps(self.request.max_rows, self.request.max_groups, by_rows, by_groups)
+        held = [self._held(measure) for measure in self.request.measures if isinstance(measure, People)]
+        for every in slices(part, below):
+            rows, first = capped(every, below, group, caps)
+            yield rows, [first, *(first if mask is None else firsts(rows, group, mask) for mask in held)]
+
+    def _held(self, measure: People) -> int | None:
+        """The bits of a row that are not all 0 where a condition holds; None if there is none."""
+        if measure.when is None:
+            return None
+        names = [part.name for part in self.rows.values]
+        return self.layout.mask(names.index(when_name(measure.when, self.rows.values)))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.engines.duckdb._expressions import condition, contribution, distinct_value, present
 from discreet.query import Count, Distinct, Field, Histogram, Measure, People, Product, Sum
 
-__all__ = ["Part", "cell_names", "distinct_sql", "parts_of", "sum_sql"]
+__all__ = ["Part", "cell_names", "distinct_sql", "parts_of", "sum_sql", "when_name"]
 
 _INT32 = 2**31
 
@@ -86,6 +86,11 @@ def cell_names(histograms: Sequence[Histogram], parts: Sequence[Part]) -> list[s
     return [_named(_cell(histogram), parts) for histogram in histograms]
 
 
+def when_name(when: exp.Expr, parts: Sequence[Part]) -> str:
+    """The part that is not null where a condition holds."""
+    return _named(("when", when), parts)
+
+
 def _numbers(measure: Measure) -> tuple[Sum, ...]:
     match measure:
         case Sum():
@@ -133,7 +138,7 @@ def _filter(measure: Measure, parts: Sequence[Part]) -> str:
     if isinstance(measure, Count | Sum | Product) and measure.beside is not None:
         conditions.append(f"{_presence(measure.beside, parts)} IS NOT NULL")
     if measure.when is not None:
-        conditions.append(f"{_named(('when', measure.when), parts)} IS NOT NULL")
+        conditions.append(f"{when_name(measure.when, parts)} IS NOT NULL")
     return f" FILTER (WHERE {' AND '.join(conditions)})" if conditions else ""
 
 
