@@ -14,6 +14,7 @@ from discreet.errors import ParameterError, QueryError
 from discreet.query._functions_calls import Call, whole_literal
 from discreet.query._functions_entry import Function, Kind, Scope, takes
 from discreet.query._functions_ranges import NOTHING, End, Range, exponential, grown, span
+from discreet.query._functions_values import cut_quotient, divide, doubles, remainder, signum, truncated
 from discreet.rational import rational
 
 __all__ = ["NUMBERS", "constant"]
@@ -122,10 +123,6 @@ def _whole_kind(call: Call, scope: Scope) -> Kind:
 def _cut(call: Call, scope: Scope) -> Range:
     quotient = _over(call, scope)
     return Range(_whole(math.trunc)(quotient.lower), _whole(math.trunc)(quotient.upper), whole=True)
-
-
-def _cut_quotient(a: float, b: float) -> int | None:
-    return None if b == 0 else math.trunc(float(a) / float(b))
 
 
 def _modulo(call: Call, scope: Scope) -> Range:
@@ -261,34 +258,6 @@ def _buckets(call: Call, _: Scope) -> Range:
     return span(0, (whole_literal(call.args[3]) or 0) + 1)
 
 
-def _divide(a: float, b: float) -> float | None:
-    return None if b == 0 else float(a) / float(b)
-
-
-def _remainder(a: float, b: float) -> float | None:
-    return None if b == 0 else math.fmod(a, b)
-
-
-def _doubles(function: Callable[..., float]) -> Callable[..., float]:
-    """A function of doubles; raises `ValueError` for a result that is not finite."""
-
-    def evaluate(*values: float) -> float:
-        value = float(function(*map(float, values)))
-        if not math.isfinite(value):
-            raise ValueError
-        return value
-
-    return evaluate
-
-
-def _truncated(x: float) -> int:
-    return math.trunc(x)
-
-
-def _signum(x: float) -> int:
-    return (x > 0) - (x < 0)
-
-
 def _sign(end: End) -> End:
     return Fraction((end > 0) - (end < 0))
 
@@ -318,7 +287,7 @@ _NULL = "null where x is"
 NUMBERS = (
     Function(
         ("+",), "a + b", "the sum", "the sum of the bounds", "null where a or b is, and for opposite infinities",
-        _plus_kind, _TWO, _plus, _null_arithmetic, _doubles(operator.add),
+        _plus_kind, _TWO, _plus, _null_arithmetic, doubles(operator.add),
     ),
     Function(
         ("-",), "a - b", "the difference; of two dates, in days", "the difference of the bounds",
@@ -327,22 +296,22 @@ NUMBERS = (
     Function(
         ("*",), "a * b", "the product", "of the products of the bounds; x * x is a square",
         "null where a or b is, and for zero times infinity", _NUMBERS, _TWO, _times, _null_arithmetic,
-        _doubles(operator.mul),
+        doubles(operator.mul),
     ),
     Function(
         ("/",), "a / b", "the quotient, never cut to a whole number",
         "of the quotients of the bounds, if those of b exclude zero", "null where a or b is, or b is zero",
-        _NUMBERS, _TWO, _over, _null_division, _divide,
+        _NUMBERS, _TWO, _over, _null_division, divide,
     ),
     Function(
         ("//", "DIVIDE"), "a // b", "the quotient of whole numbers without its fraction, as doubles have it",
         "of the quotients of the bounds, cut", "null where a or b is, or b is zero",
-        _whole_kind, _TWO, _cut, _null_division, _cut_quotient,
+        _whole_kind, _TWO, _cut, _null_division, cut_quotient,
     ),
     Function(
         ("%", "MOD"), "a % b", "the remainder of a / b, with the sign of a",
         "within a's, and smaller than the largest b",
-        "null where a or b is, b is zero or a is infinite", _NUMBERS, _TWO, _modulo, _null_division, _remainder,
+        "null where a or b is, b is zero or a is infinite", _NUMBERS, _TWO, _modulo, _null_division, remainder,
     ),
     Function(
         ("NEGATE",), "-x", "the number with the other sign", "those of x, turned round", _NULL, _NUMBERS, _ONE,
@@ -350,11 +319,11 @@ NUMBERS = (
     ),
     Function(
         ("ABS",), "ABS(x)", "the magnitude", "those of the magnitudes", _NULL, _NUMBERS, _ONE, _absolute,
-        evaluate=_doubles(math.fabs),
+        evaluate=doubles(math.fabs),
     ),
     Function(
         ("SIGN",), "SIGN(x)", "-1, 0 or 1", "-1 to 1", _NULL, _NUMBERS, _ONE, _monotone(_sign, whole=True),
-        evaluate=_signum,
+        evaluate=signum,
     ),
     Function(
         ("ROUND",), "ROUND(x, n)", "x to n digits after the point, or to 10^-n; halves go away from zero",
@@ -362,15 +331,15 @@ NUMBERS = (
     ),
     Function(
         ("FLOOR",), "FLOOR(x)", "the next whole number below", "those of x, rounded down", _NULL, _NUMBERS, _ONE,
-        _monotone(_whole(math.floor), whole=True), evaluate=_doubles(math.floor),
+        _monotone(_whole(math.floor), whole=True), evaluate=doubles(math.floor),
     ),
     Function(
         ("CEIL", "CEILING"), "CEIL(x)", "the next whole number above", "those of x, rounded up", _NULL, _NUMBERS, _ONE,
-        _monotone(_whole(math.ceil), whole=True), evaluate=_doubles(math.ceil),
+        _monotone(_whole(math.ceil), whole=True), evaluate=doubles(math.ceil),
     ),
     Function(
         ("TRUNC",), "TRUNC(x)", "x without its fraction", "those of x, cut", _NULL, _NUMBERS, _ONE,
-        _monotone(_whole(math.trunc), whole=True), evaluate=_doubles(_truncated),
+        _monotone(_whole(math.trunc), whole=True), evaluate=doubles(truncated),
     ),
     Function(
         ("SQRT",), "SQRT(x)", "the square root", "of the roots", "null where x is, or is below zero", _NUMBERS, _ONE,

@@ -28,6 +28,24 @@ _MAX_DEPTH = 100
 _DUCKDB = Dialect.get_or_raise("duckdb")
 _LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
+_STATEMENTS = {
+    *("INSERT", "UPDATE", "DELETE", "MERGE", "TRUNCATE", "CREATE", "ALTER", "DROP", "ATTACH", "DETACH", "USE", "COPY"),
+    *(
+        "EXPORT",
+        "IMPORT",
+        "INSTALL",
+        "LOAD",
+        "SET",
+        "RESET",
+        "CALL",
+        "PREPARE",
+        "EXECUTE",
+        "BEGIN",
+        "COMMIT",
+        "ROLLBACK",
+    ),
+    *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "PIVOT", "UNPIVOT"),
+}
 TOO_DEEP = f"the query is nested more than {_MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _UNDERSTOOD = {
@@ -129,8 +147,12 @@ def _check_statement(text: str) -> None:
     if len(begins) != 1:
         raise QueryError(f"give exactly one statement, got {len(begins)}. {SUPPORTED}")
     word = tokens[begins[0]].text.upper()
+    if word in _STATEMENTS or because(word) is not None:
+        raise refuse(word, word if because(word) is not None else "INSERT")
     if word not in _BEGINNINGS:
-        raise refuse(word if word.isalpha() else f"a statement that begins with {word}", word)
+        raise QueryError(
+            f"the query is not valid SQL: it begins with {word[:20]}, not with SELECT or WITH. {SUPPORTED}"
+        )
 
 
 def _problem(error: SqlglotError) -> str:

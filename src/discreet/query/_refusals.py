@@ -108,7 +108,7 @@ REFUSED = (
         ("OFFSET",),
     ),
     Refused(
-        "TABLESAMPLE, USING SAMPLE",
+        "samples of rows",
         "a sample of the caller's making would be charged as the whole; leave it out",
         ("SAMPLE",),
     ),
@@ -119,7 +119,7 @@ REFUSED = (
         ("TABLE",),
     ),
     Refused(
-        "regular expressions, random and time-dependent functions",
+        "regular expressions, functions of chance or of the time of day",
         "an expression must be total, and the same each time; use LIKE, CONTAINS and constants",
     ),
     Refused(
@@ -142,6 +142,7 @@ REFUSED = (
     Refused(
         "INSERT, UPDATE, DELETE, CREATE, DROP, ATTACH, COPY, SET and all other statements",
         "a source is only read, by one SELECT",
+        ("INSERT",),
     ),
 )
 
