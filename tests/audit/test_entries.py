@@ -88,9 +88,17 @@ def test_entries_say_what_they_are(entry: Entry) -> None:
 SLOW = {"TopK", "Quantiles recursive", "Quantiles joint three"}
 
 
+def _is_long(place: int, entry: Entry) -> bool:
+    """Three queries of four are for the soak: `test_sql_entries.py` tells of each, exactly, what its pair loses."""
+    return entry.name in SLOW or (entry.kind is None and place % 4 > 0)
+
+
 @pytest.mark.parametrize(
     "entry",
-    [pytest.param(each, id=each.name, marks=[pytest.mark.soak] * (each.name in SLOW)) for each in entries()],
+    [
+        pytest.param(each, id=each.name, marks=[pytest.mark.soak] * _is_long(place, each))
+        for place, each in enumerate(entries())
+    ],
 )
 def test_no_claim_is_refuted(entry: Entry) -> None:
     """All together raise a false alarm with probability 1e-9. Few outputs of what is slow: gross faults alone show."""

@@ -196,9 +196,10 @@ class TestRedraw:
             exact = 1 - q ** (noise + 1) / (1 + q) if noise >= 0 else q**-noise / (1 + q)
             assert abs(np.mean(drawn <= 4 + noise) - exact) <= allowed([size])
 
+    @pytest.mark.parametrize("part", [0, *(pytest.param(i, marks=pytest.mark.soak) for i in (1, 2, 3))])
     @pytest.mark.parametrize("copies", [1, 5])
     def test_at_next_to_no_noise_complete_and_redrawn_outputs_are_the_same(
-        self, copies: int, monkeypatch: pytest.MonkeyPatch
+        self, copies: int, part: int, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Whole outputs: at scale 0.001 or sigma 0.001 noise is other than 0 once in e^1000.
 
@@ -208,7 +209,7 @@ class TestRedraw:
         huge = {"Pure": dp.pure(10**15), "Rho": dp.rho(10**24), "Mu": dp.mu(10**15), "Approx": dp.approx(10**9, "0.05")}
         entries = [entry for entry in sql_entries() if "private" not in entry.name]
         entries = [entry for entry in entries if not entry.name.startswith("MEDIAN by public keys")]
-        for entry in entries[int(copies > 1) :: 2]:
+        for entry in entries[part + 4 * (copies > 1) :: 8]:
             spend = huge[type(entry.spend).__name__]
             asked = query(entry.text, entry.policy, spend, salt=SALT, complete=1, copies=copies)
             run, *redrawn = map(repr, asked.draw(entry.pair[0], 7))
