@@ -273,6 +273,14 @@ REFUSED = [
     ("SELECT COUNT(*) FROM people LIMIT 10 PERCENT", "LIMIT takes a whole number"),
     ("SELECT COUNT(*) FROM people LIMIT NULL", "LIMIT takes a whole number"),
     ("SELECT COUNT(*) FROM people FETCH FIRST 1 ROWS WITH TIES", "LIMIT takes a whole number"),
+    # what no function takes
+    ("SELECT MIN() FROM people", "not supported"),
+    ("SELECT QUANTILE_CONT() WITHIN GROUP (ORDER BY age) FROM people", "not supported"),
+    ("SELECT QUANTILE_CONT(, [0.1]) FROM people", "not supported|not valid"),
+    ("SELECT GROUPING_ID() FROM people", "GROUPING"),
+    ("SELECT COUNT(*) FROM people WHERE age // 2.0 = 1", "whole numbers only"),
+    ("SELECT plan, COUNT(*) FROM people GROUP BY plan HAVING plan > DATE '2020-01-01'", "different kinds"),
+    ("SELECT plan, COUNT(*) FROM people GROUP BY plan HAVING plan IN (DATE '2020-01-01')", "different kinds"),
     # size
     ("SELECT COUNT(*) FROM people WHERE age IN (" + ", ".join(["1"] * 9_000) + ")", "too large"),
     ("SELECT COUNT(*) FROM people -- " + "x" * 100_000, "longer than 100,000"),

@@ -184,3 +184,18 @@ def test_every_rank_is_kept_by_as_many_starts(n: int, limit: int) -> None:
         assert rows.size == min(n, limit)
         kept.update((rows & 15).tolist())
     assert kept == dict.fromkeys(range(n), min(n, limit))
+
+
+@pytest.mark.parametrize("people", [[-(2**63) + i % 9 for i in range(60)], [2**63 - 1 - i % 9 for i in range(60)]])
+def test_people_at_the_ends_of_64_bits_are_people(
+    people: list[int], spied: Spy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(people[0])
+    rows = [(person, *row[1:]) for person, row in zip(people, _rows(dice, 60), strict=True)]
+    engine, policy = _engine(rows, pa.int64(), (2, 1))
+    bounded, salt = make_plan(_query("q"), policy).levels[0].bounded, dice.randbytes(16)
+    in_sql = _found(engine.run(bounded, salt))
+    used = spied(monkeypatch)
+    assert _found(engine.run(bounded, salt)) == in_sql
+    assert used == [True]
+    engine.close()

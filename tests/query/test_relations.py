@@ -102,3 +102,27 @@ def test_texts_and_numbers_name_the_same_people(query: str, answer: list[tuple[o
 def test_people_that_could_never_meet_are_refused_at_the_door() -> None:
     with pytest.raises(dp.DataError, match="store them alike"):
         dp.connect({**DATA, "people": pa.table({"id": [1.0, 2.0], "city": ["a", "b"]})}, POLICY)
+
+
+HELD = {
+    "text": ("string", ["Ann", "12", "", "ſ", None, "Ann"], 4),
+    "number": ("float", [1.5, 2.25, 1e308, float("nan"), None, 1.5], 3),
+    "whole": ("int", [2**63 - 1, 2**63 - 2, 0, -1, None, 0], 4),
+    "day": ("date", ["2020-01-01", "0001-01-01", "9999-12-31", None, None, "2020-01-01"], 3),
+    "moment": ("timestamp", ["2020-01-01 00:00:00", "2020-01-01 00:00:00.000001", None, None, None, None], 2),
+    "flag": ("bool", [True, False, None, True, True, False], 2),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+@pytest.mark.parametrize("spelled", ["{0}", "CASE WHEN {0} IS NOT NULL THEN {0} END"])
+def test_distinct_values_of_a_person_are_counted_whatever_they_are(name: str, spelled: str) -> None:
+    """No value stops the query, and no two are one: a cast that fails would tell of a row."""
+    kind, values, distinct = HELD[name]
+    table = {"unit": "person", "max_rows": 9, "columns": {name: {"type": kind}}}
+    policy = {"version": "1", "budget": {"rho": 10**13, "delta": "0.1"}, "tables": {"t": table}}
+    source = pa.table({"person": [7] * len(values), name: values})
+    totals = f"SELECT person, COUNT(DISTINCT {spelled.format(name)}) AS d FROM t GROUP BY person"
+    with dp.connect({"t": source}, policy) as session:
+        release = session.sql(f"SELECT SUM(d) AS d FROM ({totals})", dp.rho(10**12))
+    assert release.to_arrow().column("d").to_pylist() == [distinct]

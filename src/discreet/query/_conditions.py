@@ -76,35 +76,51 @@ def _condition(node: exp.Expr, leaf: Leaf) -> Values:
         case exp.Is() if isinstance(node.expression, exp.Null):
             return pc.is_null(leaf(node.this))
         case exp.In() if node.expressions:
-            alternatives = (_compare(pc.equal, leaf(node.this), leaf(item)) for item in node.expressions)
-            return reduce(pc.or_kleene, alternatives)
+            pairs = (_read_as(node.this, item, leaf) for item in node.expressions)
+            return reduce(pc.or_kleene, (_compare(pc.equal, left, right) for left, right in pairs))
         case exp.Like() | exp.ILike():
             return _like(node, leaf)
         case exp.Binary() if type(node) in _COMPARE:
-            return _compare(_COMPARE[type(node)], leaf(node.left), leaf(node.right))
+            left, right = _read_as(node.left, node.right, leaf)
+            return _compare(_COMPARE[type(node)], left, right)
         case _:
             raise refuse(f"{node.sql()} in HAVING", node)
+
+
+def _read_as(one: exp.Expr, other: exp.Expr, leaf: Leaf) -> tuple[Values, Values]:
+    """Two sides of a comparison; a text that the query spells out beside a date or a timestamp is read as one."""
+    left, right = leaf(one), leaf(other)
+    if _is_text(one) and pa.types.is_temporal(right.type):
+        left = pc.cast(left, right.type)
+    if _is_text(other) and pa.types.is_temporal(left.type):
+        right = pc.cast(right, left.type)
+    return left, right
+
+
+def _is_text(node: exp.Expr) -> bool:
+    return isinstance(node.unnest(), exp.Literal) and node.unnest().is_string
 
 
 def _like(node: exp.Like | exp.ILike, leaf: Leaf) -> Values:
     pattern = node.expression.unnest()
     if not isinstance(pattern, exp.Literal) or not pattern.is_string:
         raise QueryError(f"{node.sql()} needs a constant pattern, such as 'a%'")
+    texts, wanted = leaf(node.this), pattern.name
+    if isinstance(node, exp.ILike):
+        texts, wanted = pc.utf8_lower(texts), pc.utf8_lower(pa.scalar(wanted)).as_py()
     signs = {"%": ".*", "_": "."}
-    regex = "".join(signs.get(sign) or re.escape(sign) for sign in pattern.name)
-    case = "i" if isinstance(node, exp.ILike) else ""
-    return pc.match_substring_regex(leaf(node.this), f"(?s{case})\\A{regex}\\z")
+    regex = "".join(signs.get(sign) or re.escape(sign) for sign in wanted)
+    return pc.match_substring_regex(texts, f"(?s)\\A{regex}\\z")
 
 
 def _compare(comparison: Callable[[Any, Any], Any], left: Values, right: Values) -> Values:
     """Compare two columns; whole numbers beside doubles as the nearest doubles, since Arrow refuses large ones.
 
-    A text beside a date or a timestamp is read as one.
+    Texts beside dates are refused whatever they hold.
     """
-    if pa.types.is_string(left.type) and pa.types.is_temporal(right.type):
-        left = pc.cast(left, right.type)
-    if pa.types.is_string(right.type) and pa.types.is_temporal(left.type):
-        right = pc.cast(right, left.type)
+    texts = pa.types.is_string(left.type), pa.types.is_string(right.type)
+    if texts[0] != texts[1]:
+        raise pa.ArrowInvalid
     if left.type != right.type and pa.types.is_integer(left.type) and pa.types.is_floating(right.type):
         left = pc.cast(left, pa.float64(), safe=False)
     if left.type != right.type and pa.types.is_integer(right.type) and pa.types.is_floating(left.type):

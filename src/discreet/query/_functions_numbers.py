@@ -115,7 +115,8 @@ def _over(call: Call, scope: Scope) -> Range:
 
 def _whole_kind(call: Call, scope: Scope) -> Kind:
     kind = _NUMBERS(call, scope)
-    if not all(scope.range(node).whole for node in call.args):
+    decimals = [node for node in call.args if constant(node) is not None and whole_literal(node) is None]
+    if decimals or not all(scope.range(node).whole for node in call.args):
         raise QueryError(f"{' // '.join(_sql(call))} divides whole numbers only; write FLOOR(a / b), or TRUNC")
     return kind
 

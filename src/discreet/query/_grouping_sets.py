@@ -92,8 +92,8 @@ def lift_groupings(
         for argument in arguments:
             if argument not in known:
                 raise QueryError(f"{text} needs keys of GROUP BY, and {argument} is none: it has {_all(known)}")
-        if len(arguments) > _MOST_ARGUMENTS:
-            raise QueryError(f"GROUPING takes at most {_MOST_ARGUMENTS} arguments")
+        if not 0 < len(arguments) <= _MOST_ARGUMENTS:
+            raise QueryError(f"GROUPING takes 1 to {_MOST_ARGUMENTS} keys of GROUP BY")
         if text not in names:
             names[text] = text
             while names[text] in taken:

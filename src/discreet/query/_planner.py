@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from discreet.errors import QueryError
+from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss
 from discreet.query._binder import Binder
@@ -23,7 +23,7 @@ from discreet.query._levels import Level, keys_of
 from discreet.query._lift import lift_aggregates
 from discreet.query._names import resolve_names
 from discreet.query._norms import measure_norms
-from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse
+from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
 from discreet.query._plan import Plan
 from discreet.query._quantile_spelling import spell_quantiles
 from discreet.query._references import expand_references
@@ -31,6 +31,7 @@ from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope
 from discreet.query._top_k import top_rows
+from discreet.query._unlogged import unlogged
 from discreet.query._written import with_source
 
 __all__ = ["PASSES", "make_plan"]
@@ -55,9 +56,14 @@ def make_plan(text: str, policy: Policy, spend: Loss | None = None) -> Plan:
     buy the query.
     """
     try:
-        return _make_plan(parse(text), policy, spend)
+        with unlogged():
+            return _make_plan(parse(text), policy, spend)
+    except DiscreetError:
+        raise
     except RecursionError:
         raise QueryError(TOO_DEEP) from None
+    except Exception as error:  # noqa: BLE001 (arguments that a function cannot have, and nobody thought of)
+        raise refuse(f"something in the query that no pass reads ({type(error).__name__})") from None
 
 
 def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:

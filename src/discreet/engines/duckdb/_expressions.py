@@ -260,7 +260,8 @@ class _Writer:
                 return RENDERINGS[call.name](call, self._for(node), lambda part: self.raw.value(part, kind))
 
     def _column(self, node: exp.Column) -> str:
-        value = f"CAST({reference(node.name)} AS DOUBLE)"
+        cast = "CAST" if self.row.kind(node) == "number" else "TRY_CAST"  # what is no number must not stop a query
+        value = f"{cast}({reference(node.name)} AS DOUBLE)"
         bounds = self.row.columns[node.name].bounds
         if not self.row.clamped or bounds is None:
             return value

@@ -31,6 +31,8 @@ __all__ = ["packed_groups"]
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _NUMBERED = {*_INTEGERS, "UBIGINT", "HUGEINT", "UHUGEINT", "VARCHAR", "UUID"}
 """Types of which equal values are one person and have one hash."""
+_LEAST = -(2**63)
+"""Less by one is no 64-bit number, and as a constant it is none to DuckDB."""
 _FEW = 2**16
 """Up to this many rows the plan in SQL is as fast."""
 
@@ -79,7 +81,7 @@ def _people(
     """People as they are stored if that fits, else numbered; None if their type has no numbers."""
     if kind in _INTEGERS:
         ((low, high),) = connection.execute(f"{rows.chain}SELECT min(u), max(u) FROM source").fetchall()
-        if Layout(Field("u", low, high), layout.keys, layout.values).fits:
+        if low > _LEAST and Layout(Field("u", low, high), layout.keys, layout.values).fits:
             return StoredPeople(connection, kind, low, high)
     return NumberedPeople(connection, rows) if kind in _NUMBERED else None
 

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from discreet.engines.duckdb._expressions import clean, condition, contribution, person, present, reference, value_of
+from discreet.engines.duckdb._expressions import (
+    clean,
+    condition,
+    contribution,
+    distinct_value,
+    person,
+    present,
+    reference,
+    value_of,
+)
 from discreet.engines.duckdb._relation import Relation as Stored
 from discreet.engines.duckdb._relation import StoredColumn, identifier
 from discreet.policy import Policy
@@ -224,6 +233,8 @@ class _Rendering:
             return contribution(Sum(total.argument, total.step, 0, *total.row), columns)
         if total.kind == "COUNT":
             return f"CASE WHEN {present(total.argument, columns)} THEN 1 END"
+        if total.kind == "COUNT DISTINCT":
+            return distinct_value(total.argument, columns)
         return value_of(total.argument, columns, total.type)
 
     def _name(self) -> str:
