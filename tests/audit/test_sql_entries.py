@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
 from typing import get_args, get_type_hints
 
 import pyarrow as pa
@@ -18,14 +17,11 @@ from discreet.errors import QueryError
 from discreet.policy import load_policy
 from discreet.privacy import Pure, Rho
 from discreet.query import (
-    Computed,
-    Filtered,
     Grouped,
     Joined,
     Measure,
     Relation,
     Scan,
-    Stacked,
     Total,
     make_plan,
     scans,
@@ -33,6 +29,7 @@ from discreet.query import (
 from discreet.query._aggregates import KINDS
 from discreet.query._noise import NoiseMechanism
 from discreet.query._parse import _CLAUSES, parse
+from discreet.query._relations import walked
 
 ENTRIES = {entry.name: entry for entry in sql_entries()}
 BOUNDED = load_policy(
@@ -120,20 +117,6 @@ def test_every_kind_of_statistic_has_an_entry() -> None:
 
 def tables_of(entry: SqlEntry) -> list[Scan]:
     return list(scans(make_plan(entry.text, entry.policy).levels[0].bounded.relation))
-
-
-def walked(relation: Relation) -> Iterator[Relation]:
-    """Every node of a tree of relations."""
-    yield relation
-    match relation:
-        case Filtered() | Computed() | Grouped():
-            yield from walked(relation.input)
-        case Joined():
-            yield from walked(relation.left)
-            yield from walked(relation.right)
-        case Stacked():
-            for part, _ in relation.parts:
-                yield from walked(part)
 
 
 def test_names_are_each_used_once() -> None:

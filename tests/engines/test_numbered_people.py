@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from discreet.engines.duckdb import DuckDB, _packed, _ranges
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
+
+Spy = Callable[[pytest.MonkeyPatch], list[bool]]
 
 PEOPLE: dict[str, list[Any]] = {
     "VARCHAR": ["", " ", "  ", "a", "A", "a ", "ä", "a\u0308", "\0", "\0x", "a\0", "😀", "0", "00", "x" * 300, None],
@@ -63,29 +66,22 @@ def _found(groups: list[Group]) -> dict[Any, Any]:
 @pytest.mark.parametrize("caps", [(5, 2), (50, 3)], ids=["tight", "loose"])
 @pytest.mark.parametrize("kind", PEOPLE, ids=lambda kind: kind.replace('"', ""))
 def test_numbered_people_are_those_of_sql(
-    kind: str, caps: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, caps: tuple[int, int], tmp_path: Path, spied: Spy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dice = random.Random(f"{kind} {caps}")
     engine, policy = _engine(dice, tmp_path, kind, caps)
     engine.check("t")
     used: list[bool] = []
-    real = _packed.packed_groups
-
-    def spy(*arguments: Any) -> Any:
-        result = real(*arguments)
-        used.append(result is not None)
-        return result
-
     for query in QUERIES.values():
         bounded, salt = make_plan(query, policy).levels[0].bounded, dice.randbytes(16)
         plain = _found(engine.run(bounded, salt))
         for part in (2**24, 16):
             with monkeypatch.context() as patch:
-                patch.setattr("discreet.engines.duckdb._engine.packed_groups", spy)
-                patch.setattr(_packed, "_FEW", -1)
+                ran = spied(patch)
                 patch.setattr(_ranges, "_PART", part)
                 patch.setattr(_ranges, "_SAMPLES", 4)
                 assert _found(engine.run(bounded, salt)) == plain
+                used += ran
     assert used == [True] * 2 * len(QUERIES)
     assert engine._connection.execute("SELECT count(*) FROM duckdb_tables() WHERE temporary").fetchall() == [(0,)]
     engine.close()

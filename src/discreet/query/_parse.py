@@ -11,7 +11,6 @@ from sqlglot.errors import SqlglotError
 from discreet.errors import QueryError
 from discreet.query._functions_calls import arguments_read
 from discreet.query._refusals import because
-from discreet.query._unlogged import unlogged
 
 __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
@@ -77,11 +76,10 @@ def parse(text: str) -> exp.Select:
     try:
         text.encode()
         _check_statement(text)
-        with unlogged():
-            statements = [s for s in sqlglot.parse(text, read=_DUCKDB) if s is not None]
-            for statement in statements:
-                statement.sql()
-                statement.sql(dialect=_DUCKDB)
+        statements = [s for s in sqlglot.parse(text, read=_DUCKDB) if s is not None]
+        for statement in statements:
+            statement.sql()
+            statement.sql(dialect=_DUCKDB)
     except QueryError:
         raise
     except SqlglotError as error:

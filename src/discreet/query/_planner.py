@@ -112,7 +112,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         )
         norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
         first = top_rows(lifted, bounded, aggregates) if len(sets) == 1 else None
-        noise = None if share is None else calibrate(share, bounded, norms, unit, *([] if first is None else [first]))
+        noise = None if share is None else calibrate(share, bounded, norms, unit, first)
         levels.append(Level(bounded, norms, noise, values))
     named_keys = keys_by_name(lifted, keys_of(levels))
     plan = Plan(canonical, named_keys, tuple(levels), aggregates, unit, spend)

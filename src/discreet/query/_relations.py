@@ -19,7 +19,20 @@ from sqlglot import exp
 
 from discreet.policy import ColumnType
 
-__all__ = ["Computed", "Filtered", "Grouped", "Joined", "Own", "Relation", "Scan", "Stacked", "Total", "named", "scans"]
+__all__ = [
+    "Computed",
+    "Filtered",
+    "Grouped",
+    "Joined",
+    "Own",
+    "Relation",
+    "Scan",
+    "Stacked",
+    "Total",
+    "named",
+    "scans",
+    "walked",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +127,25 @@ class Grouped:
 Relation = Scan | Filtered | Computed | Joined | Stacked | Grouped
 
 
-def scans(relation: Relation) -> Iterator[Scan]:
-    """The tables that a relation reads, from left to right."""
+def walked(relation: Relation) -> Iterator[Relation]:
+    """Every node of a relation, itself first, and then from left to right."""
+    yield relation
     match relation:
         case Scan():
-            yield relation
+            return
         case Filtered() | Computed() | Grouped():
-            yield from scans(relation.input)
+            yield from walked(relation.input)
         case Joined():
-            yield from scans(relation.left)
-            yield from scans(relation.right)
+            yield from walked(relation.left)
+            yield from walked(relation.right)
         case Stacked():
             for part, _ in relation.parts:
-                yield from scans(part)
+                yield from walked(part)
+
+
+def scans(relation: Relation) -> Iterator[Scan]:
+    """The tables that a relation reads, from left to right."""
+    return (node for node in walked(relation) if isinstance(node, Scan))
 
 
 def named(relation: Relation) -> Iterator[str]:

@@ -25,7 +25,9 @@ _UNIT = 2**27
 """How many steps of the grid of y make 1: 10, its larger bound, has 30 bits and a part of one."""
 
 
-def _each_with_all(spend: Any, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Any) -> Noise:
+def _each_with_all(
+    spend: Any, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Any, _: object = None
+) -> Noise:
     """Every measure as if it were the only one."""
     alone = [
         _calibrate(spend, replace(bounded, measures=(measure,)), (moves,), unit)
