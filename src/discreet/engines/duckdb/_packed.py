@@ -105,12 +105,15 @@ class _Run:
             CellCounts(self.layout, names.index(name)) for name in cell_names(self.request.histograms, self.rows.values)
         ]
         width = len(self.rows.keys)
+        sums = bool(self.request.measures) or self.request.count_units
         for part in parts(self.connection, packed, count, self.layout.below_person):
-            kept = list(self._capped(part))
-            every = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in kept)]) if cells else part
-            for counts in cells:
-                counts.add(every)
-            if not self.request.measures and not self.request.count_units:
+            kept: list[tuple[Integers, list[Flags]]] = []
+            for rows, flags in self._capped(part):
+                for counts in cells:
+                    counts.add(rows)
+                if sums:
+                    kept.append((rows, flags))
+            if not sums:
                 continue
             for row in self._summed(kept):
                 so_far = totals.setdefault(row[:width], [0] * (len(row) - width))
