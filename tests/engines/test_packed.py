@@ -180,7 +180,7 @@ def test_every_rank_is_kept_by_as_many_starts(n: int, limit: int) -> None:
     for start in range(n):
         hashes = lambda people, start=start: np.full(people.size, start, np.uint64)  # noqa: E731
         caps = Caps(limit, None, hashes, hashes)
-        rows, _ = capped((5 << 4) + np.arange(n), 4, 4, caps)
+        (rows,), _ = capped(((5 << 4) + np.arange(n),), 4, 4, caps)
         assert rows.size == min(n, limit)
         kept.update((rows & 15).tolist())
     assert kept == dict.fromkeys(range(n), min(n, limit))

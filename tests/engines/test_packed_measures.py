@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from discreet.engines.duckdb import DuckDB, _ranges
+from discreet.engines.duckdb import DuckDB, _layout, _ranges
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 
@@ -20,6 +20,8 @@ COLUMNS: dict[str, Any] = {
     "x": {"type": "int", "bounds": [-2, 4]},
     "y": {"type": "float", "bounds": [0, 1]},
     "b": {"type": "bool"},
+    "w": {"type": "int", "bounds": [-(2**61), 2**61]},
+    "z": {"type": "int", "bounds": [0, 2**40]},
 }
 Spy = Callable[[pytest.MonkeyPatch], list[bool]]
 CAPS = {"loose": (50, 50), "rows": (3, 50), "groups": (50, 1), "both": (4, 2)}
@@ -34,6 +36,7 @@ PACKED = {
     "people and rows": "COUNT(DISTINCT u) FILTER (WHERE NOT b) AS p, COUNT(DISTINCT u) AS q, SUM(x) AS s FROM t",
     "cells": "MEDIAN(x) AS m FROM t",
     "some cells": "MAX(y) FILTER (WHERE b) AS m, MIN(x) AS n FROM t",
+    "wide": "SUM(x) AS s, SUM(w) AS t, SUM(z) AS r, COUNT(DISTINCT u) FILTER (WHERE b) AS p, MEDIAN(y) AS m FROM t",
     "everything": "MEDIAN(x) AS m, QUANTILE_CONT(x, 0.9) FILTER (WHERE b) AS q, COUNT(*) AS n, AVG(x) AS a, "
     "COUNT(DISTINCT u) FILTER (WHERE b) AS p FROM t WHERE y < 2",
 }
@@ -55,6 +58,8 @@ def _engine(dice: random.Random, caps: tuple[int, int], count: int = 60) -> tupl
         "x": ([-(2**63), -2, 0, 1, 4, 2**63 - 1, None], pa.int64()),
         "y": ([0.0, -0.0, 0.25, 1.0, 5e-324, float("inf"), float("nan"), None], pa.float64()),
         "b": ([True, False, None], pa.bool_()),
+        "w": ([-(2**63), -(2**61), -(2**61) + 1, 0, 1, 2**61 - 1, 2**63 - 1, None], pa.int64()),
+        "z": ([-1, 0, 1, 2**39, 2**40 - 1, 2**40, None], pa.int64()),
     }
     columns = {name: pa.array(dice.choices(each, k=count), kind) for name, (each, kind) in choices.items()}
     return DuckDB({"t": pa.table({**columns, "id": list(range(count))})}, policy), policy
@@ -85,7 +90,26 @@ def test_every_measure_is_the_same_packed_and_in_sql(
         engine.close()
 
 
-@pytest.mark.parametrize("query", ["cells", "everything", "people and rows"])
+@pytest.mark.parametrize("bits", [17, 40])
+@pytest.mark.parametrize("query", ["people and rows", "wide", "everything"])
+def test_values_in_words_of_any_length_are_the_same(
+    query: str, bits: int, spied: Spy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(f"{query} {bits}")
+    engine, policy = _engine(dice, CAPS["both"], 300)
+    bounded, salt = make_plan(f"SELECT q, {PACKED[query]} GROUP BY q", policy).levels[0].bounded, dice.randbytes(16)
+    whole = _found(engine.run(bounded, salt))
+    monkeypatch.setattr(_ranges, "_PART", 20)
+    monkeypatch.setattr(_ranges, "_SAMPLES", 4)
+    used = spied(monkeypatch)
+    assert _found(engine.run(bounded, salt)) == whole
+    monkeypatch.setattr(_layout, "_BITS", bits)
+    assert _found(engine.run(bounded, salt)) == whole
+    assert used == [True, query != "wide" or bits > 17]
+    engine.close()
+
+
+@pytest.mark.parametrize("query", ["cells", "wide", "everything", "people and rows"])
 def test_people_and_cells_add_up_over_parts(query: str, spied: Spy, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(query)
     engine, policy = _engine(dice, CAPS["both"], 300)

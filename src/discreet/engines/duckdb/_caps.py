@@ -1,9 +1,9 @@
 """Which rows of each person count: the caps on rows and groups, over packed rows in order.
 
-A packed row is a whole number: the person above the keys above the values. So in order the rows of a person lie
-together, and among them the rows of a group. Of n items of a person, in order, at most `limit` are kept: those at the
-ranks floor((j·n + start) / limit) for j = 0, 1, …, limit − 1, with start a salted hash of the person modulo n. As start
-runs over 0, …, n − 1, each rank is met `limit` times: see proofs/bounding.md.
+A packed row is one or more whole numbers, the first with the person above the keys. So in order the rows of a person
+lie together, and among them the rows of a group. Of n items of a person, in order, at most `limit` are kept: those at
+the ranks floor((j·n + start) / limit) for j = 0, 1, …, limit − 1, with start a salted hash of the person modulo n. As
+start runs over 0, …, n − 1, each rank is met `limit` times: see proofs/bounding.md.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Caps", "Integers", "capped", "firsts"]
+__all__ = ["Caps", "Integers", "Words", "capped", "firsts"]
 
 Integers = NDArray[np.int64]
+Words = tuple[Integers, ...]
 Booleans = NDArray[np.bool_]
 Hashes = Callable[[Integers], "NDArray[np.uint64]"]
 
@@ -31,35 +32,36 @@ class Caps:
     groups_hash: Hashes
 
 
-def capped(rows: Integers, person: int, group: int, caps: Caps) -> tuple[Integers, Booleans]:
+def capped(rows: Words, person: int, group: int, caps: Caps) -> tuple[Words, Booleans]:
     """The rows that count, in order, and of each whether it is the first of its person in its group.
 
-    `rows` are in order and hold whole people. `person` and `group` are the number of bits beneath a row's person and
-    group.
+    `rows` are in order and hold whole people. `person` and `group` are the number of bits of a first word beneath the
+    person and the group.
     """
-    starts, sizes = _runs(rows >> person)
-    keep = _chosen(starts, sizes, rows[starts] >> person, caps.max_rows, caps.rows_hash)
+    starts, sizes = _runs(rows[0] >> person)
+    keep = _chosen(starts, sizes, rows[0][starts] >> person, caps.max_rows, caps.rows_hash)
     if keep is not None:
-        rows = rows[keep]
-    starts, sizes = _runs(rows >> group)
+        rows = tuple(word[keep] for word in rows)
+    starts, sizes = _runs(rows[0] >> group)
     if caps.max_groups is not None:
-        people = rows[starts] >> person
+        people = rows[0][starts] >> person
         firsts, counts = _runs(people)
         keep = _chosen(firsts, counts, people[firsts], caps.max_groups, caps.groups_hash)
         if keep is not None:
-            rows = rows[_within(starts[keep], sizes[keep], rows.size)]
+            within = _within(starts[keep], sizes[keep], rows[0].size)
+            rows = tuple(word[within] for word in rows)
             sizes = sizes[keep]
             starts = np.cumsum(sizes) - sizes
-    first = np.zeros(rows.size, np.bool_)
+    first = np.zeros(rows[0].size, np.bool_)
     first[starts] = True
     return rows, first
 
 
-def firsts(rows: Integers, group: int, mask: int) -> Booleans:
-    """Of rows in order, which are the first of their person in their group with a bit of `mask` set."""
-    first = np.zeros(rows.size, np.bool_)
-    some = np.flatnonzero(rows & mask)
-    first[some[_runs(rows[some] >> group)[0]]] = True
+def firsts(groups: Integers, held: Integers) -> Booleans:
+    """Of rows in order of their groups, which are the first in theirs of those that hold something."""
+    first = np.zeros(groups.size, np.bool_)
+    some = np.flatnonzero(held)
+    first[some[_runs(groups[some])[0]]] = True
     return first
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.duckdb._caps import Integers
+from discreet.engines.duckdb._caps import Integers, Words
 from discreet.engines.duckdb._layout import Layout
 from discreet.query import Cells
 
@@ -18,22 +18,23 @@ _PENDING = 2**22
 
 
 class CellCounts:
-    """Counts by group and cell, added up over slices of the rows; `value` is the place of the cells among the values.
+    """Counts by group and cell, added up over slices of the rows.
 
-    Memory is bounded by the number of different cells, and by the rows that are added at once.
+    `value` is the position of the cells among the values. Memory is bounded by the number of different cells, and by
+    the rows that are added at once.
     """
 
     def __init__(self, layout: Layout, value: int) -> None:
         self._layout = layout
-        self._bits = layout.values[value].bits
-        self._shift = sum(field.bits for field in layout.values[value + 1 :])
+        self._place = layout.place(value)
+        self._bits = self._place.bits
         bits = self._bits + layout.below_person - layout.below_group
         self._counts: _Dense | _Sparse = _Dense(bits) if bits <= _DENSE_BITS else _Sparse()
 
-    def add(self, rows: Integers) -> None:
+    def add(self, rows: Words) -> None:
         """Count the cells of rows; where the field is 0 there is none."""
-        contents = (rows >> self._shift) & ((1 << self._bits) - 1)
-        groups = (rows & ((1 << self._layout.below_person) - 1)) >> self._layout.below_group
+        contents = (rows[self._place.word] >> self._place.shift) & ((1 << self._bits) - 1)
+        groups = (rows[0] & ((1 << self._layout.below_person) - 1)) >> self._layout.below_group
         self._counts.add((groups << self._bits | contents)[contents > 0])
 
     def by_group(self) -> dict[int, Cells]:

@@ -1,4 +1,4 @@
-"""A bounded aggregate over people whose rows fit one whole number each: sorted as an array, many times faster.
+"""A bounded aggregate over people whose rows fit a few whole numbers each: sorted as arrays, many times faster.
 
 DuckDB reads the rows and packs each, the packed rows are sorted and capped as arrays, and DuckDB sums what is left;
 people and cells are counted as arrays. The rows that are kept are those that the plan in SQL keeps, so that the sums
@@ -18,9 +18,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.duckdb._bounding import Uncapped, salts, uncapped
-from discreet.engines.duckdb._caps import Caps, Integers, capped, firsts
+from discreet.engines.duckdb._caps import Caps, Words, capped, firsts
 from discreet.engines.duckdb._cells import CellCounts
-from discreet.engines.duckdb._layout import Field, Layout, value_field
+from discreet.engines.duckdb._layout import Field, Layout, Place, value_field
 from discreet.engines.duckdb._numbering import NumberedKeys, NumberedPeople, StoredPeople
 from discreet.engines.duckdb._parts import cell_names, when_name
 from discreet.engines.duckdb._ranges import parts, slices
@@ -31,8 +31,6 @@ __all__ = ["packed_groups"]
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _NUMBERED = {*_INTEGERS, "UBIGINT", "HUGEINT", "UHUGEINT", "VARCHAR", "UUID"}
 """Types of which equal values are one person and have one hash."""
-_LEAST = -(2**63)
-"""Less by one is no 64-bit number, and as a constant it is none to DuckDB."""
 _FEW = 2**16
 """Up to this many rows the plan in SQL is as fast."""
 
@@ -68,7 +66,7 @@ def packed_groups(
         if not layout.fits:
             return None
         run = _Run(connection, request, rows, layout, people, salts(salt))
-        return run.groups(f"{rows.chain}SELECT {layout.pack()} AS r FROM rows{keys.joined}{people.joined}", count, keys)
+        return run.groups(f"{rows.chain}SELECT {layout.pack()} FROM rows{keys.joined}{people.joined}", count, keys)
     finally:
         keys.drop()
         if people is not None:
@@ -81,7 +79,7 @@ def _people(
     """People as they are stored if that fits, else numbered; None if their type has no numbers."""
     if kind in _INTEGERS:
         ((low, high),) = connection.execute(f"{rows.chain}SELECT min(u), max(u) FROM source").fetchall()
-        if low > _LEAST and Layout(Field("u", low, high), layout.keys, layout.values).fits:
+        if Layout(Field("u", low, high), layout.keys, layout.values).fits:
             return StoredPeople(connection, kind, low, high)
     return NumberedPeople(connection, rows) if kind in _NUMBERED else None
 
@@ -107,7 +105,7 @@ class _Run:
         width = len(self.rows.keys)
         sums = bool(self.request.measures) or self.request.count_units
         for part in parts(self.connection, packed, count, self.layout.below_person):
-            kept: list[tuple[Integers, list[Flags]]] = []
+            kept: list[tuple[Words, list[Flags]]] = []
             for rows, flags in self._capped(part):
                 for counts in cells:
                     counts.add(rows)
@@ -134,19 +132,20 @@ class _Run:
     def _by_places(self, counts: CellCounts) -> dict[Row, Cells]:
         return {self.layout.places(group): cells for group, cells in counts.by_group().items()}
 
-    def _summed(self, kept: list[tuple[Integers, list[Flags]]]) -> list[Row]:
+    def _summed(self, kept: list[tuple[Words, list[Flags]]]) -> list[Row]:
         """The places of the keys, units and sums of each group. Rows that nothing but their people count are left out.
 
         `first` says of a row whether it is the first of its person in its group, `f_i` whether it is the first that
         measure i, which counts people, counts.
         """
         if all(isinstance(measure, People) for measure in self.request.measures):
-            kept = [(rows[some := np.logical_or.reduce(f)], [each[some] for each in f]) for rows, f in kept]
+            kept = [_where(np.logical_or.reduce(flags), rows, flags) for rows, flags in kept]
         counting = [i for i, measure in enumerate(self.request.measures) if isinstance(measure, People)]
         flags = ["first", *(f"f{i}" for i in counting)]
-        columns = [pa.chunked_array([rows for rows, _ in kept], pa.int64())]
+        words = [f"r{i}" for i in range(len(self.layout.words))]
+        columns = [pa.chunked_array([rows[i] for rows, _ in kept], pa.int64()) for i in range(len(words))]
         columns += [pa.chunked_array([f[j] for _, f in kept], pa.bool_()) for j in range(len(flags))]
-        places, values = self.layout.unpack("r")
+        places, values = self.layout.unpack(words)
         names = [*self.rows.keys, *(part.name for part in self.rows.values)]
         unpacked = ", ".join([*flags, *(f"{c} AS {n}" for c, n in zip([*places, *values], names, strict=True))])
         units = "count(*) FILTER (first)" if self.request.count_units else "0"
@@ -154,13 +153,13 @@ class _Run:
         groups = f" GROUP BY {', '.join(self.rows.keys)}" if self.rows.keys else ""
         items = ", ".join([*self.rows.keys, units, *sums])
         sql = f'SELECT {items} FROM (SELECT {unpacked} FROM "kept rows"){groups}'
-        self.connection.register("kept rows", pa.Table.from_arrays(columns, names=["r", *flags]))
+        self.connection.register("kept rows", pa.Table.from_arrays(columns, names=[*words, *flags]))
         try:
             return self.connection.execute(sql).fetchall()
         finally:
             self.connection.unregister("kept rows")
 
-    def _capped(self, part: Integers) -> Iterator[tuple[Integers, list[Flags]]]:
+    def _capped(self, part: Words) -> Iterator[tuple[Words, list[Flags]]]:
         """Slices of the rows that count, with what `_summed` is told of them."""
         below, group = self.layout.below_person, self.layout.below_group
         by_groups, by_rows = map(self.people.hashes, self.salts)
@@ -168,11 +167,17 @@ class _Run:
         held = [self._held(measure) for measure in self.request.measures if isinstance(measure, People)]
         for every in slices(part, below):
             rows, first = capped(every, below, group, caps)
-            yield rows, [first, *(first if mask is None else firsts(rows, group, mask) for mask in held)]
+            groups = rows[0] >> group
+            some = (first if place is None else firsts(groups, rows[place.word] & place.mask) for place in held)
+            yield rows, [first, *some]
 
-    def _held(self, measure: People) -> int | None:
-        """The bits of a row that are not all 0 where a condition holds; None if there is none."""
+    def _held(self, measure: People) -> Place | None:
+        """Where a row says whether a condition holds; None if there is none."""
         if measure.when is None:
             return None
         names = [part.name for part in self.rows.values]
-        return self.layout.mask(names.index(when_name(measure.when, self.rows.values)))
+        return self.layout.place(names.index(when_name(measure.when, self.rows.values)))
+
+
+def _where(some: Flags, rows: Words, flags: list[Flags]) -> tuple[Words, list[Flags]]:
+    return tuple(word[some] for word in rows), [each[some] for each in flags]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import duckdb
 import numpy as np
 
-from discreet.engines.duckdb._caps import Integers
+from discreet.engines.duckdb._caps import Words
 
 __all__ = ["parts", "slices"]
 
@@ -17,40 +17,55 @@ _SAMPLES = 64
 """How many rows of a part's length help to choose where to cut."""
 
 
-def parts(connection: duckdb.DuckDBPyConnection, sql: str, count: int, person: int) -> Iterator[Integers]:
-    """All rows of a query of one column `r`, in order within a part and from part to part; no person is in two parts.
+def parts(connection: duckdb.DuckDBPyConnection, sql: str, count: int, person: int) -> Iterator[Words]:
+    """All rows of a query of the words `r0`, `r1`, …, in order within a part and from part to part.
 
-    `count` is about the number of rows, `person` the number of bits beneath the person in a row. More than a part is
-    held by DuckDB, in memory or on disk.
+    No person is in two parts. `count` is about the number of rows, `person` the number of bits of a first word beneath
+    the person. More than a part is held by DuckDB, in memory or on disk.
     """
     if count <= _PART:
         yield _fetched(connection, sql)
         return
     connection.execute(f'CREATE OR REPLACE TEMP TABLE "packed rows" AS {sql}')
     try:
-        sample = f'SELECT r FROM "packed rows" WHERE rowid % {_PART // _SAMPLES} = 0'
-        people = np.unique(_fetched(connection, sample)[_SAMPLES::_SAMPLES] >> person)
-        cuts = [int(who) << person for who in people]
-        for low, high in zip([0, *cuts], [*cuts, 2**63 - 1], strict=True):
-            yield _fetched(connection, f'SELECT r FROM "packed rows" WHERE r >= {low} AND r < {high}')
+        (sample,) = _fetched(connection, f'SELECT r0 FROM "packed rows" WHERE rowid % {_PART // _SAMPLES} = 0')
+        cuts = [int(who) << person for who in np.unique(sample[_SAMPLES::_SAMPLES] >> person)]
+        for low, end in zip([0, *cuts], [*cuts, 2**63], strict=True):
+            yield _fetched(connection, f'SELECT * FROM "packed rows" WHERE r0 BETWEEN {low} AND {end - 1}')
     finally:
         connection.execute('DROP TABLE "packed rows"')
 
 
-def slices(rows: Integers, person: int, size: int = 2**19) -> Iterator[Integers]:
+def slices(rows: Words, person: int, size: int = 2**19) -> Iterator[Words]:
     """Rows in order, cut between people into slices of about `size` rows."""
-    begin = 0
-    while begin < rows.size:
+    begin, first = 0, rows[0]
+    while begin < first.size:
         end = begin + size
-        if end < rows.size:
-            after = ((int(rows[end]) >> person) + 1) << person
-            end = int(np.searchsorted(rows, after))
-        yield rows[begin:end]
+        if end < first.size:
+            last_of_person = (((int(first[end]) >> person) + 1) << person) - 1
+            end = int(np.searchsorted(first, last_of_person, side="right"))
+        yield tuple(word[begin:end] for word in rows)
         begin = end
 
 
-def _fetched(connection: duckdb.DuckDBPyConnection, sql: str) -> Integers:
-    """The column `r` of whole numbers without nulls, in order."""
-    rows: Integers = connection.sql(sql).fetchnumpy()["r"]
-    rows.sort()
-    return rows
+def _fetched(connection: duckdb.DuckDBPyConnection, sql: str) -> Words:
+    """Columns of whole numbers without nulls or signs, in order of their rows."""
+    return _ordered(tuple(connection.sql(sql).fetchnumpy().values()))
+
+
+def _ordered(words: Words) -> Words:
+    """Rows in order: one digit after another from the lowest, each as long as fits beside the place of a row."""
+    if len(words) == 1:
+        words[0].sort()
+        return words
+    count = words[0].size
+    places, rank = np.arange(count), max(count - 1, 0).bit_length()
+    digit = 63 - rank
+    order = places
+    for word in reversed(words):
+        for shift in range(0, int(word.max(initial=0)).bit_length(), digit):
+            beside = (word[order] >> shift & (1 << digit) - 1) << rank | places
+            beside.sort()
+            beside &= (1 << rank) - 1
+            order = order[beside]
+    return tuple(word[order] for word in words)
