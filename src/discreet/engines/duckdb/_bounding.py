@@ -153,11 +153,13 @@ def _rows(request: BoundedAggregate, values: Sequence[Part]) -> str:
     if request.where is not None:
         conditions.append(condition(request.where, request.columns))
     for i, key in enumerate(request.keys):
+        if _is_enum(key) and _is_filtered_last(request):
+            items.append(f"{value_of(key.expression, request.columns, key.type)} AS k{i}")
+            continue
         value = _key(key, request)
         items.append(f"{value} AS k{i}")
         if _is_enum(key):
-            if not _is_filtered_last(request):
-                conditions.append(f"{value} IS NOT NULL")
+            conditions.append(f"{value} IS NOT NULL")
         elif key.values is not None:
             known = [key_literal(each) for each in key.values if each is not None]
             also = f" OR {value} IS NULL" if None in key.values else ""
@@ -168,13 +170,15 @@ def _rows(request: BoundedAggregate, values: Sequence[Part]) -> str:
 
 
 def _is_filtered_last(request: BoundedAggregate) -> bool:
-    """Whether rows of no public string are dropped as a group, which is cheaper than one by one."""
+    """Whether rows of no public string are dropped as a group: groups of the texts as they are stored are cheaper."""
     return request.unit is None and not request.histograms
 
 
 def _having(request: BoundedAggregate) -> str:
-    conditions = [f"k{i} IS NOT NULL" for i, key in enumerate(request.keys) if _is_enum(key)]
-    return f" HAVING {' AND '.join(conditions)}" if conditions else ""
+    """Which groups are of public strings; with an aggregate beside them, or each row would be asked instead."""
+    enums = [(i, key) for i, key in enumerate(request.keys) if _is_enum(key)]
+    known = [f"k{i} IN ({_list(text(str(value)) for value in key.values or ())})" for i, key in enums]
+    return f" HAVING count(*) = 0 OR ({' AND '.join(known)})" if known else ""
 
 
 def _key(key: GroupKey, request: BoundedAggregate) -> str:

@@ -12,8 +12,6 @@ from discreet.query import Count, Distinct, Field, Histogram, Measure, People, P
 
 __all__ = ["Part", "cell_names", "distinct_sql", "parts_of", "sum_sql", "when_name"]
 
-_INT32 = 2**31
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -42,7 +40,7 @@ def parts_of(
         found.setdefault(meaning, Part(meaning, f"v{len(found)}", sql, limits))
 
     for number in [number for measure in measures for number in _numbers(measure)]:
-        put(_number(number), _contribution(number, columns), (number.lower, number.upper))
+        put(_number(number), contribution(number, columns), (number.lower, number.upper))
     for argument in [argument for measure in measures for argument in _arguments(measure)]:
         if _presence(argument, found.values()) is None:
             put(("present", argument), f"CASE WHEN {present(argument, columns)} THEN 1 END", (0, 1))
@@ -52,7 +50,7 @@ def parts_of(
         if isinstance(measure, Distinct):
             put(("value", measure.argument), distinct_value(measure.argument, columns), None)
     for histogram in histograms:
-        cell = _contribution(histogram, columns)
+        cell = contribution(histogram, columns)
         if histogram.when is not None:
             cell = f"CASE WHEN {condition(histogram.when, columns)} THEN {cell} END"
         put(_cell(histogram), cell, (histogram.lower, histogram.upper))
@@ -115,12 +113,6 @@ def _number(measure: Sum) -> tuple[object, ...]:
 
 def _cell(histogram: Histogram) -> tuple[object, ...]:
     return "cell", histogram.argument, histogram.when
-
-
-def _contribution(number: Sum | Histogram, columns: Mapping[str, Field]) -> str:
-    value = contribution(number, columns)
-    small = number.lower >= -_INT32 and number.upper < _INT32
-    return f"CAST({value} AS INTEGER)" if small else value
 
 
 def _product(measure: Product, parts: Sequence[Part]) -> str:
