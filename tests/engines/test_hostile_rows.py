@@ -117,3 +117,42 @@ def test_count_of_a_condition_counts_where_it_is_not_null() -> None:
     table = pa.table({"x": [1, None, 3, None], "y": [5, 5, 0, 0]})
     counts = "COUNT(x IS NULL) AS a, COUNT(x > 1 OR y > 1) AS b, COUNT(x > 1 AND y > 1) AS c, COUNT(1 / y) AS d"
     assert _ask(table, policy, f"SELECT {counts} FROM t") == [{"a": 4, "b": 3, "c": 3, "d": 2}]
+
+
+def _raw_time(unit: str, zone: str | None, value: int) -> pa.Array:
+    return pa.array([0, value], pa.int64()).view(pa.timestamp(unit, zone))
+
+
+@pytest.mark.parametrize("kind", ["string", "timestamp", "date"])
+@pytest.mark.parametrize("value", [-(2**63), -(2**63) + 2, 2**63 - 2])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_stored_time_stops_a_query(unit: str, value: int, kind: str) -> None:
+    table = pa.table({"u": [1, 2], "k": _raw_time(unit, None, value)})
+    (row,) = _ask(table, _policy(kind), "SELECT COUNT(DISTINCT k) AS k, COUNT(*) AS n FROM t")
+    assert row["n"] == 2
+
+
+@pytest.mark.parametrize("value", [-(2**63), -(2**63) + 2])
+def test_nor_does_one_in_parquet(tmp_path: Path, value: int) -> None:
+    pq.write_table(pa.table({"u": [1, 2], "k": _raw_time("us", None, value)}), tmp_path / "t.parquet")
+    (row,) = _ask(tmp_path / "t.parquet", _policy("string"), "SELECT COUNT(DISTINCT k) AS k, COUNT(*) AS n FROM t")
+    assert row["n"] == 2
+
+
+def test_what_a_frame_holds_as_arrow_stops_nothing() -> None:
+    pd = pytest.importorskip("pandas")
+    for column in (NOT_UTF8, _raw_time("ms", None, 2**63 - 2)):
+        frame = pd.DataFrame({"u": [1, 2], "k": pd.Series(pd.arrays.ArrowExtensionArray(column))})
+        rows = _ask(frame, _policy("string"), "SELECT k, COUNT(*) AS n FROM t GROUP BY k")
+        assert sum(row["n"] for row in rows) <= 2
+
+
+def test_the_two_zeros_are_one_person_whatever_tables_are_read() -> None:
+    """One person of two rows in each table, of which one counts: two in all."""
+    table = {"unit": "u", "max_rows": 1, "columns": {}}
+    policy = {"version": "1", "budget": {"epsilon": 10**9}, "tables": {"a": table, "b": table}}
+    kinds = {"a": pa.float64(), "b": pa.float32()}
+    zeros = {name: pa.table({"u": pa.array([0.0, -0.0], kind)}) for name, kind in kinds.items()}
+    with dp.connect(zeros, policy) as session:
+        query = "SELECT COUNT(*) AS n FROM (SELECT u FROM a UNION ALL SELECT u FROM b) AS s"
+        assert session.sql(query, dp.pure(10**6)).to_arrow().to_pylist() == [{"n": 2}]
