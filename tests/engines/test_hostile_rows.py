@@ -156,3 +156,16 @@ def test_the_two_zeros_are_one_person_whatever_tables_are_read() -> None:
     with dp.connect(zeros, policy) as session:
         query = "SELECT COUNT(*) AS n FROM (SELECT u FROM a UNION ALL SELECT u FROM b) AS s"
         assert session.sql(query, dp.pure(10**6)).to_arrow().to_pylist() == [{"n": 2}]
+
+
+@pytest.mark.parametrize("written", ["1", "abc", "9" * 30])
+def test_columns_whose_names_differ_in_case_are_different_columns(written: str) -> None:
+    columns = {"a": {"X": {"type": "string"}}, "b": {"x": {"type": "int", "bounds": [0, 100]}}}
+    tables = {name: {"unit": "u", "max_rows": 3, "columns": each} for name, each in columns.items()}
+    sources = {"a": pa.table({"u": [1, 2], "X": ["1", written]}), "b": pa.table({"u": [1, 2], "x": [10, 20]})}
+    with dp.connect(sources, {"version": "1", "budget": {"epsilon": 10**9}, "tables": tables}) as session:
+        for query in (
+            "SELECT SUM(b.x + 0) AS s FROM a JOIN b ON a.u = b.u WHERE a.X IS NOT NULL",
+            "SELECT SUM(b.x) AS s FROM b JOIN a ON a.u = b.u AND b.x < LENGTH(a.X) + 100",
+        ):
+            assert session.sql(query, dp.pure(10**6)).to_arrow().to_pylist() == [{"s": 30}]
