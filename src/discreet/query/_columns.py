@@ -29,6 +29,7 @@ class Columns:
     fields: dict[str, Field] = field(default_factory=dict)
     links: dict[str, frozenset[str]] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
+    _taken: set[str] = field(default_factory=set)
 
     def table_of(self, node: exp.Expr) -> str:
         """The table of the first column of an expression that has no bounds, to say where to add them."""
@@ -42,11 +43,15 @@ class Columns:
         return frozenset(name for name, links in self.links.items() if PERSON in links)
 
     def add(self, wanted: str, about: Field | None, links: frozenset[str] = frozenset()) -> str:
-        """A name for a new column, as near to the wanted one as is free."""
+        """A name for a new column, as near to the wanted one as is free.
+
+        No two names differ in case alone: to an engine they would be one.
+        """
         name, n = wanted, 1
-        while name in self.fields or name in self.links:
+        while name.casefold() in self._taken:
             n += 1
             name = f"{wanted}_{n}"
+        self._taken.add(name.casefold())
         if about is not None:
             self.fields[name] = about
         self.links[name] = links

@@ -17,11 +17,26 @@ End = Fraction | float
 _DIGITS = 30
 _CONTEXT = Context(prec=_DIGITS + 10, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _SLACK = Fraction(1, 10**_DIGITS)
+_BITS = 256
+_SMALLEST = 1 / LARGEST**2
+
+
+def _above(value: End) -> End:
+    """The end itself, or one of some 77 digits that is not below it."""
+    if isinstance(value, float) or value.denominator.bit_length() <= _BITS:
+        return value
+    if abs(value) <= _SMALLEST:
+        return _SMALLEST if value > 0 else Fraction(0)
+    scale = 1 << max(_BITS - value.numerator.bit_length() + value.denominator.bit_length(), 0)
+    return Fraction(math.ceil(value * scale), scale)
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """All numbers from `lower` to `upper`, or only the whole ones. Ends beyond 1e200 are infinite."""
+    """All numbers from `lower` to `upper`, or only the whole ones.
+
+    Ends beyond 1e200 are infinite, and those of very many digits are rounded outward.
+    """
 
     lower: End
     upper: End
@@ -36,6 +51,8 @@ class Range:
             object.__setattr__(self, "lower", LARGEST)
         if self.upper < -LARGEST:
             object.__setattr__(self, "upper", -LARGEST)
+        object.__setattr__(self, "lower", -_above(-self.lower))
+        object.__setattr__(self, "upper", _above(self.upper))
 
     @property
     def finite(self) -> bool:

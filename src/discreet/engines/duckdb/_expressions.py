@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ __all__ = [
     "key",
     "key_literal",
     "person",
+    "person_text",
     "present",
     "reference",
     "text",
@@ -46,7 +48,10 @@ _KINDS: Mapping[Kind, str] = {
     "timestamp": "TIMESTAMP",
     "null": "BOOLEAN",
 }
+_TIMES = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS")
+_FIRST_TIME = "CAST('290309-12-22 (BC) 00:00:00' AS TIMESTAMP)"
 _INT32 = 2**31
+_INT64 = 2**63 - 1
 _EXACT = 2**53
 _ARITHMETIC = (exp.Column, exp.Identifier, exp.Literal, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div)
 
@@ -70,6 +75,8 @@ def clean(stored: StoredColumn, kind: ColumnType) -> str:
     name = stored.sql
     if stored.type == "TIMESTAMPTZ_NS":  # which casts to nothing else
         name = f"TRY_CAST({name} AS TIMESTAMPTZ)"
+    if wanted == "VARCHAR":
+        return name if stored.type == wanted else _text_of(name, stored)
     value = name if stored.type == wanted else f"TRY_CAST({name} AS {wanted})"
     if wanted == "DOUBLE":
         return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
@@ -80,9 +87,26 @@ def clean(stored: StoredColumn, kind: ColumnType) -> str:
 
 
 def person(stored: StoredColumn) -> str:
-    """The column that names the person, in its own type; NaN is nobody."""
-    name = stored.sql
-    return f"NULLIF({name}, CAST('NaN' AS DOUBLE))" if stored.type in ("FLOAT", "DOUBLE") else name
+    """The column that names the person, in its own type; NaN is nobody, and the two zeros are one person."""
+    if stored.type not in ("FLOAT", "DOUBLE"):
+        return stored.sql
+    return f"NULLIF({stored.sql} + CAST(0 AS {stored.type}), CAST('NaN' AS {stored.type}))"
+
+
+def person_text(stored: StoredColumn) -> str:
+    """The column that names the person as text, equal where persons are."""
+    return _text_of(person(stored), stored)
+
+
+def _text_of(value: str, stored: StoredColumn) -> str:
+    """A stored value as text; null for a time before DuckDB's calendar, of which the text stops a query.
+
+    Such a time is null before the cast: DuckDB may cast all of a dictionary, whichever of it a CASE asks for.
+    """
+    if stored.type not in _TIMES:
+        return f"TRY_CAST({value} AS VARCHAR)"
+    time = value if stored.type == "TIMESTAMP" else f"TRY_CAST({value} AS TIMESTAMP)"
+    return f"CAST(CASE WHEN {time} >= {_FIRST_TIME} THEN {time} END AS VARCHAR)"
 
 
 def key_literal(value: Key) -> str:
@@ -110,15 +134,15 @@ def key(node: exp.Expr, columns: Mapping[str, Field]) -> str:
     return value_of(node, columns, key_type(node, columns))
 
 
-def value_of(node: exp.Expr, columns: Mapping[str, Field], kind: ColumnType) -> str:
-    """An expression as a value of a policy's type, as it is on the row: no column is clamped.
+def value_of(node: exp.Expr, columns: Mapping[str, Field], kind: ColumnType, *, clamped: bool = False) -> str:
+    """An expression as a value of a policy's type. Whole numbers beyond 64 bits are null.
 
-    Whole numbers beyond 64 bits are null.
+    A column alone is as it is on the row; with `clamped`, a number is computed from clamped columns, as in a sum.
     """
     node = node.unnest()
     if isinstance(node, exp.Column) and columns[node.name].type == kind:
         return reference(node.name)
-    writer = _Writer(Row(columns, clamped=False))
+    writer = _Writer(Row(columns, clamped=clamped and not isinstance(node, exp.Column)))
     if kind == "int":
         return writer.integer(node) if writer.row.exact(node) else f"TRY_CAST({writer.number(node)} AS BIGINT)"
     return writer.value(node, "number" if kind in ("float", "decimal") else kind)
@@ -232,7 +256,7 @@ class _Writer:
         node = node.unnest()
         match node:
             case exp.Column():
-                return reference(node.name)
+                return self._whole_column(node)
             case exp.Literal():
                 return f"CAST({node.name} AS BIGINT)"
             case exp.Null():
@@ -280,6 +304,15 @@ class _Writer:
         if not self.row.clamped or bounds is None:
             return value
         low, high = map(double, bounds)
-        if self.fast:
-            return f"greatest(least({value}, {high}), {low})"
-        return f"(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"
+        return f"greatest(least({value}, {high}), {low})" if self.fast else _between(value, low, high)
+
+    def _whole_column(self, node: exp.Column) -> str:
+        value, bounds = reference(node.name), self.row.columns[node.name].bounds
+        if not self.row.clamped or bounds is None:
+            return value
+        low, high = max(math.ceil(bounds[0]), -_INT64), min(math.floor(bounds[1]), _INT64)
+        return _between(value, f"CAST({low} AS BIGINT)", f"CAST({high} AS BIGINT)")
+
+
+def _between(value: str, low: str, high: str) -> str:
+    return f"(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
 from discreet.engines.duckdb._expressions import (
     clean,
     condition,
     contribution,
     distinct_value,
     person,
+    person_text,
     present,
     reference,
     value_of,
 )
 from discreet.engines.duckdb._relation import Relation as Stored
 from discreet.engines.duckdb._relation import StoredColumn, identifier
-from discreet.policy import Policy
+from discreet.policy import ColumnType, Policy
 from discreet.query import (
     BoundedAggregate,
     Computed,
@@ -100,9 +103,7 @@ class _Rendering:
             case Computed():
                 rows = self.rows(relation.input)
                 columns = relation.columns.items()
-                added = [
-                    f"{value_of(node, self.request.columns, kind)} AS {reference(n)}" for n, (node, kind) in columns
-                ]
+                added = [f"{self._computed(node, kind)} AS {reference(n)}" for n, (node, kind) in columns]
                 return Rows(f"SELECT *, {', '.join(added)} FROM ({rows.sql})", rows.owner)
             case Joined():
                 return self._joined(relation)
@@ -183,7 +184,7 @@ class _Rendering:
 
     def _link(self, column: StoredColumn) -> str:
         """A column that links rows, in a form that can be compared with that of another table."""
-        return f"TRY_CAST({column.sql} AS HUGEINT)" if self._whole else f"CAST({person(column)} AS VARCHAR)"
+        return f"TRY_CAST({column.sql} AS HUGEINT)" if self._whole else person_text(column)
 
     def _joined(self, join: Joined) -> Rows:
         left, right = self.rows(join.left), self.rows(join.right)
@@ -197,10 +198,10 @@ class _Rendering:
         return Rows(sql, left.owner or right.owner)
 
     def _stacked(self, stacked: Stacked) -> Rows:
-        columns, parts, owner = self.request.columns, list[str](), None
+        parts, owner = list[str](), None
         for part, outputs in stacked.parts:
             rows = self.rows(part)
-            items = [f"{value_of(n, columns, stacked.types[name])} AS {reference(name)}" for name, n in outputs.items()]
+            items = [f"{self._computed(n, stacked.types[name])} AS {reference(name)}" for name, n in outputs.items()]
             if rows.owner is not None:
                 owner = owner or self._name()
                 items.append(f"{rows.owner} AS {owner}")
@@ -235,7 +236,10 @@ class _Rendering:
             return f"CASE WHEN {present(total.argument, columns)} THEN 1 END"
         if total.kind == "COUNT DISTINCT":
             return distinct_value(total.argument, columns)
-        return value_of(total.argument, columns, total.type)
+        return self._computed(total.argument, total.type)
+
+    def _computed(self, node: exp.Expr, kind: ColumnType) -> str:
+        return value_of(node, self.request.columns, kind, clamped=True)
 
     def _name(self) -> str:
         self._made += 1

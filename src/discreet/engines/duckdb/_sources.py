@@ -136,15 +136,17 @@ def _column(series: nw.Series[Any]) -> Values:
         except Exception:  # noqa: BLE001 - a value that Arrow cannot hold must not speak
             array = None
         if array is not None and not isinstance(array.type, pa.BaseExtensionType):
-            return array
+            return _total(array)
     return pa.array([_text(value) for value in series.to_list()], pa.string())
 
 
-def _total(column: pa.ChunkedArray[Any]) -> Values:
+def _total(column: Values) -> Values:
     """An Arrow column that DuckDB reads whatever its values: text is Unicode, times fit microseconds, else null."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _total(column.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return _total(pc.run_end_decode(column))  # pyright: ignore[reportAttributeAccessIssue]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         try:
             column.validate(full=True)
@@ -153,7 +155,8 @@ def _total(column: pa.ChunkedArray[Any]) -> Values:
             return pa.array([None if item is None else item.decode("utf-8", "replace") for item in raw], pa.string())
     if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
         most = 2**62 // (10**6 if kind.unit == "s" else 10**3)
-        inside = pc.less_equal(pc.abs(column.cast(pa.int64())), pa.scalar(most))
+        count = column.cast(pa.int64())
+        inside = pc.and_(pc.greater_equal(count, pa.scalar(-most)), pc.less_equal(count, pa.scalar(most)))
         return pc.if_else(inside, column, pa.scalar(None, kind)).cast(pa.timestamp("us", kind.tz))
     return column
 
