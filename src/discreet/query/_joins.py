@@ -14,6 +14,9 @@ from discreet.query._scalars import check_predicate, exact_integer
 
 __all__ = ["join"]
 
+_MOST_ROWS = 1000
+"""So many rows of one person meet others in a join, or `max_rows` if it is more: what they make is their product."""
+
 
 def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
     """The join of two relations; with `outer`, rows of the left stay without a partner.
@@ -49,9 +52,11 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
     condition = exp.and_(*rest, copy=True) if rest else None
     if condition is not None:
         check_predicate(condition, columns.fields)
-    owned = (left.owner != "nobody", right.owner != "nobody")
-    relation = Joined(left.relation, right.relation, tuple(links), condition, outer, owned, on)
-    owner = left.owner if owned[0] else right.owner
+    most = None
+    if left.owner != "nobody" and right.owner != "nobody":
+        most = max(left.rows, _MOST_ROWS), max(right.rows, _MOST_ROWS)
+    relation = Joined(left.relation, right.relation, tuple(links), condition, outer, most, on)
+    owner = left.owner if left.owner != "nobody" else right.owner
     names = left.names | right.names
     return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
 

@@ -69,7 +69,8 @@ class Joined:
     """Pairs of rows of one owner, or of a private row and public ones, that satisfy `on`; None asks for nothing more.
 
     `links` are pairs of columns that say whose a row is, compared as they are stored. With `outer`, rows on the left
-    that find no partner stay, with nulls for it.
+    that find no partner stay, with nulls for it. Where both sides have owners, at most so many rows of one, `most`,
+    are taken from each, so that no owner has more pairs than their product.
     """
 
     left: Relation
@@ -77,7 +78,7 @@ class Joined:
     links: tuple[tuple[str, str], ...]
     on: exp.Expr | None
     outer: bool
-    owned: tuple[bool, bool]
+    most: tuple[int, int] | None
     written: exp.Expr
 
 

@@ -188,6 +188,8 @@ class _Rendering:
 
     def _joined(self, join: Joined) -> Rows:
         left, right = self.rows(join.left), self.rows(join.right)
+        if join.most is not None:
+            left, right = (self._at_most(*side) for side in zip((left, right), join.most, strict=True))
         on = [f"{_wire(a)} = {_wire(b)}" for a, b in join.links]
         if left.owner is not None and right.owner is not None:
             on.insert(0, f"{left.owner} = {right.owner}")
@@ -196,6 +198,16 @@ class _Rendering:
         word = "LEFT JOIN" if join.outer else "JOIN"
         sql = f"SELECT * FROM ({left.sql}) {word} ({right.sql}) ON {' AND '.join(on)}"
         return Rows(sql, left.owner or right.owner)
+
+    def _at_most(self, rows: Rows, most: int) -> Rows:
+        """So many rows of each owner, chosen by hashes of their content; only owners of more need any care."""
+        side, many, who, owner = self._name(), self._name(), self._name(), rows.owner
+        counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {most}"
+        steps = f"{side} AS MATERIALIZED ({rows.sql}), {many} AS MATERIALIZED ({counted})"
+        few = f"SELECT {side}.* FROM {side} ANTI JOIN {many} ON {owner} = {who}"
+        place = f"row_number() OVER (PARTITION BY {owner} ORDER BY hash({side}), {side})"
+        chosen = f"SELECT {side}.* FROM {side} SEMI JOIN {many} ON {owner} = {who} QUALIFY {place} <= {most}"
+        return Rows(f"WITH {steps} {few} UNION ALL {chosen}", owner)
 
     def _stacked(self, stacked: Stacked) -> Rows:
         parts, owner = list[str](), None
