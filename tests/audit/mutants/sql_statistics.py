@@ -67,7 +67,7 @@ class _OneMove(QuantileNoise):
 def _unowned(self: Any, join: Any) -> Any:
     """A join of everybody's rows with everybody's."""
     rows = _joined(self, join)
-    sql, changed = re.subn(r" ON u\d+ = u\d+", " ON TRUE", rows.sql)
+    sql, changed = re.subn(r" ON u\d+ = u\d+(?!.* ON u)", " ON TRUE", rows.sql, flags=re.DOTALL)
     assert changed == 1
     return replace(rows, sql=sql)
 
