@@ -169,3 +169,31 @@ def test_columns_whose_names_differ_in_case_are_different_columns(written: str) 
             "SELECT SUM(b.x) AS s FROM b JOIN a ON a.u = b.u AND b.x < LENGTH(a.X) + 100",
         ):
             assert session.sql(query, dp.pure(10**6)).to_arrow().to_pylist() == [{"s": 30}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "nullable", "query"),
+    [
+        ("string", True, "SELECT COUNT(DISTINCT k) AS k, COUNT(*) AS n FROM t WHERE k IS NOT NULL"),
+        ("string", False, "SELECT k, COUNT(*) AS n FROM t GROUP BY k"),
+        ("timestamp", True, "SELECT COUNT(CAST(k AS VARCHAR)) AS n FROM t WHERE k IS NOT NULL"),
+        ("timestamp", False, "SELECT COUNT(DISTINCT CAST(k AS VARCHAR)) AS n FROM t"),
+    ],
+)
+def test_nor_does_one_in_a_dictionary_of_which_no_row_is_left(
+    tmp_path: Path, kind: str, nullable: bool, query: str
+) -> None:
+    """A CASE that is true of all rows hands on their dictionary as it is, and a cast reads all of that."""
+    times = pa.array([-9223372022400000001, *[0] * 20], pa.int64()).view(pa.timestamp("us"))
+    pq.write_table(pa.table({"u": range(21), "k": times}), tmp_path / "t.parquet")
+    policy = _policy(kind)
+    policy["tables"]["t"]["columns"]["k"]["nullable"] = nullable
+    (row,) = _ask(tmp_path / "t.parquet", policy, query)
+    assert row["n"] == 20
+
+
+@pytest.mark.parametrize("values", [[], [None, None], [float("nan"), None]])
+def test_a_frame_of_objects_is_read_whether_or_not_anybody_has_a_value(values: list[object]) -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"u": pd.Series(range(len(values)), dtype="int64"), "k": pd.Series(values, dtype=object)})
+    assert _ask(frame, _policy("string"), "SELECT COUNT(k) AS k, COUNT(*) AS n FROM t") == [{"k": 0, "n": len(values)}]

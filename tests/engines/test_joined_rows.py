@@ -82,3 +82,17 @@ def test_a_chain_of_joins_ends_whatever_one_person_has(rows: int) -> None:
     table = _table([(1, 0, "x")] * rows + [(2, 1, "x")])
     with dp.connect({"a": table, "b": table}, POLICY) as session:
         assert session.sql(chain, dp.pure(10**6)).to_arrow().to_pylist() == [{"n": 3}]
+
+
+def test_rows_that_differ_in_the_sign_of_zero_alone_are_chosen_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two zeros compare and hash alike, but have different texts."""
+    monkeypatch.setattr(_joins, "_MOST_ROWS", 2)
+    about = {"unit": "u", "max_rows": 2, "columns": {"z": {"type": "float", "bounds": [0, 9]}}}
+    policy = load_policy({"version": "1", "budget": {"epsilon": 10**9}, "tables": {"a": about, "b": ABOUT}})
+    query = "SELECT SUM(b.x) AS s FROM a JOIN b ON a.u = b.u WHERE CAST(a.z AS VARCHAR) LIKE '-%'"
+    bounded = make_plan(query, policy).levels[0].bounded
+    found: list[object] = []
+    for zeros in ([0.0, 0.0, -0.0, -0.0], [-0.0, -0.0, 0.0, 0.0]):
+        engine = DuckDB({"a": pa.table({"u": [1] * 4, "z": zeros}), "b": _table([(1, 5, "")])}, policy)
+        found.append([(group.key, group.sums) for group in engine.run(bounded, bytes(16))])
+    assert found[0] == found[1]
