@@ -177,7 +177,7 @@ def test_columns_whose_names_differ_in_case_are_different_columns(written: str) 
         ("string", True, "SELECT COUNT(DISTINCT k) AS k, COUNT(*) AS n FROM t WHERE k IS NOT NULL"),
         ("string", False, "SELECT k, COUNT(*) AS n FROM t GROUP BY k"),
         ("timestamp", True, "SELECT COUNT(CAST(k AS VARCHAR)) AS n FROM t WHERE k IS NOT NULL"),
-        ("timestamp", False, "SELECT COUNT(DISTINCT CAST(k AS VARCHAR)) AS n FROM t"),
+        ("timestamp", False, "SELECT COUNT(DISTINCT CAST(k AS VARCHAR)) AS k, COUNT(*) AS n FROM t"),
     ],
 )
 def test_nor_does_one_in_a_dictionary_of_which_no_row_is_left(

@@ -151,18 +151,24 @@ def test_sums_and_values_and_cells_are_of_the_same_rows(key: str, caps: str) -> 
         engine.close()
 
 
-def test_many_keys_beside_many_cells_are_the_same_packed(spied: Spy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys of 48 bits, and cells of 17: more than a whole number of 64 bits holds."""
+@pytest.mark.parametrize(("few", "packed"), [(0, False), (1, False), (2, True)])
+def test_keys_and_a_cell_are_packed_where_they_fit_63_bits(
+    few: int, packed: bool, spied: Spy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells have 17 bits here, keys of 40 values 6, and those of few 5."""
     names, count = [f"k{i}" for i in range(8)], 40
     columns: dict[str, Any] = {name: {"type": "int"} for name in names}
     columns["x"] = {"type": "int", "bounds": [0, 65535]}
     about = {"unit": "u", "max_rows": count, "max_groups": count, "columns": columns}
     policy = load_policy({"version": "1", "tables": {"t": about}})
-    table = pa.table({"u": [1] * count, **dict.fromkeys(names, range(count)), "x": [1600 * i for i in range(count)]})
+    values = {name: [i % 31 if n < few else i for i in range(count)] for n, name in enumerate(names)}
+    table = pa.table({"u": [1] * count, **values, "x": [1600 * i for i in range(count)]})
     keys = ", ".join(names)
     bounded = make_plan(f"SELECT {keys}, MEDIAN(x) AS m FROM t GROUP BY {keys}", policy).levels[0].bounded
     engine = DuckDB({"t": table}, policy)
     in_sql = _found(engine.run(bounded, bytes(16)))
     used = spied(monkeypatch)
     assert _found(engine.run(bounded, bytes(16))) == in_sql
-    assert used == [True]
+    assert len(in_sql) == count
+    assert used == [packed]
+    engine.close()

@@ -6,15 +6,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.duckdb._caps import Integers, Words
-from discreet.engines.duckdb._layout import Layout
+from discreet.engines.duckdb._layout import Layout, Place
 from discreet.query import Cells
 
-__all__ = ["CellCounts"]
+__all__ = ["CellCounts", "fits_counts"]
 
 _DENSE_BITS = 24
 """Up to so many bits of keys and cell there is a count for each code: 128 MiB."""
+_MOST_BITS = 63
 _PENDING = 2**22
 """Codes that are sorted at once where there is not."""
+
+
+def fits_counts(layout: Layout, place: Place) -> bool:
+    """Whether the keys and a cell fit one whole number of 64 bits without its sign."""
+    return _code_bits(layout, place) <= _MOST_BITS
+
+
+def _code_bits(layout: Layout, place: Place) -> int:
+    return layout.below_person - layout.below_group + place.bits
 
 
 class CellCounts:
@@ -28,7 +38,7 @@ class CellCounts:
         self._layout = layout
         self._place = layout.place(value)
         self._bits = self._place.bits
-        bits = self._bits + layout.below_person - layout.below_group
+        bits = _code_bits(layout, self._place)
         self._counts: _Dense | _Sparse = _Dense(bits) if bits <= _DENSE_BITS else _Sparse()
 
     def add(self, rows: Words) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,6 +56,7 @@ class DuckDB:
         self._lock = threading.Lock()
         self._relations: dict[str, Relation] = {}
         self._scratch = tempfile.mkdtemp(prefix="discreet-")
+        weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
         settings: dict[str, Any] = {
             "temp_directory": self._scratch,
             "autoinstall_known_extensions": False,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from discreet.engines.duckdb._functions import RENDERINGS
+from discreet.engines.duckdb._functions_dates import in_calendar
 from discreet.engines.duckdb._functions_numbers import double
 from discreet.engines.duckdb._relation import StoredColumn, identifier
 from discreet.policy import ColumnType, Key
@@ -81,8 +82,7 @@ def clean(stored: StoredColumn, kind: ColumnType) -> str:
     if wanted == "DOUBLE":
         return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
     if wanted in ("DATE", "TIMESTAMP"):
-        first, after = (f"CAST('{moment}' AS {wanted})" for moment in ("0001-01-01", "10000-01-01"))
-        return f"CASE WHEN {value} >= {first} AND {value} < {after} THEN {value} END"
+        return in_calendar(value, wanted)
     return value
 
 
@@ -101,12 +101,13 @@ def person_text(stored: StoredColumn) -> str:
 def _text_of(value: str, stored: StoredColumn) -> str:
     """A stored value as text; null for a time before DuckDB's calendar, of which the text stops a query.
 
-    Such a time is null before the cast: DuckDB may cast all of a dictionary, whichever of it a CASE asks for.
+    Such a time is computed away before the cast, not avoided by CASE: DuckDB may cast all of a dictionary, whichever
+    of it is asked for.
     """
     if stored.type not in _TIMES:
         return f"TRY_CAST({value} AS VARCHAR)"
     time = value if stored.type == "TIMESTAMP" else f"TRY_CAST({value} AS TIMESTAMP)"
-    return f"CAST(CASE WHEN {time} >= {_FIRST_TIME} THEN {time} END AS VARCHAR)"
+    return f"CAST(nullif(greatest({time}, {_FIRST_TIME}), {_FIRST_TIME}) AS VARCHAR)"
 
 
 def key_literal(value: Key) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from discreet.engines.duckdb._functions_dates import DATES, in_calendar
-from discreet.engines.duckdb._functions_numbers import NUMBERS
+from discreet.engines.duckdb._functions_numbers import NUMBERS, double
 from discreet.engines.duckdb._functions_text import TEXTS
 from discreet.engines.duckdb._functions_writer import NAN, Rendering, Write, Writer
 from discreet.query import Call
@@ -94,7 +94,8 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
             kind = "DATE" if call.option == "DATE" else "TIMESTAMP"
             return in_calendar(f"TRY_CAST({value} AS {kind})", kind)
         case "TEXT" | "VARCHAR":
-            return f"CAST({value} AS VARCHAR)"
+            zero = f" + {double(0)}" if source == "number" and not exact else ""  # which has one sign only
+            return f"CAST({value}{zero} AS VARCHAR)"
         case "BOOLEAN":
             return f"TRY_CAST({value} AS BOOLEAN)"
         case _:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.engines.duckdb._bounding import Uncapped, salts, uncapped
 from discreet.engines.duckdb._caps import Caps, Words, capped, firsts
-from discreet.engines.duckdb._cells import CellCounts
+from discreet.engines.duckdb._cells import CellCounts, fits_counts
 from discreet.engines.duckdb._layout import Field, Layout, Place, value_field
 from discreet.engines.duckdb._numbering import NumberedKeys, NumberedPeople, StoredPeople
 from discreet.engines.duckdb._parts import cell_names, when_name
@@ -63,7 +63,9 @@ def packed_groups(
         if people is None:
             return None
         layout = Layout(people.field, fields, values)
-        if not layout.fits:
+        names = [part.name for part in rows.values]
+        cells = [layout.place(names.index(name)) for name in cell_names(request.histograms, rows.values)]
+        if not layout.fits or not all(fits_counts(layout, place) for place in cells):
             return None
         run = _Run(connection, request, rows, layout, people, salts(salt))
         return run.groups(f"{rows.chain}SELECT {layout.pack()} FROM rows{keys.joined}{people.joined}", count, keys)

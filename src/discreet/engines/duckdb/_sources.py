@@ -18,6 +18,7 @@ from narwhals.exceptions import NarwhalsError
 from discreet.engines.duckdb._expressions import text
 from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.engines.duckdb._relation import identifier
+from discreet.engines.duckdb._views import check_view
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
     path = os.fspath(source)
     lowered = path.lower()
     if is_database(path):
-        return f"{_attach(connection, path)}.{identifier(table)}"
+        database = _attach(connection, path)
+        check_view(connection, database, table)
+        return f"{identifier(database)}.{identifier(table)}"
     if lowered.endswith(PARQUET):
         _must_exist(path)
         _refuse_milliseconds(connection, path, columns)
@@ -57,11 +60,11 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: str) -> str:
-    """Attach a DuckDB database read-only, once; returns its quoted name. Raises `DataError` if that fails."""
+    """Attach a DuckDB database read-only, once; returns its name. Raises `DataError` if that fails."""
     _must_exist(path)
-    name = identifier(f"file:{Path(path).resolve()}")
+    name = f"file:{Path(path).resolve()}"
     try:
-        connection.execute(f"ATTACH IF NOT EXISTS {text(path)} AS {name} (READ_ONLY)")
+        connection.execute(f"ATTACH IF NOT EXISTS {text(path)} AS {identifier(name)} (READ_ONLY)")
     except duckdb.Error:
         raise DataError(
             f"{path} cannot be opened as a DuckDB database; check that it is one, "
@@ -145,6 +148,8 @@ def _total(column: Values) -> Values:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _total(column.cast(kind.value_type))
+    if pa.types.is_null(kind):  # what type the values would have had must not tell whether there are any
+        return pa.nulls(len(column), pa.string())
     if pa.types.is_run_end_encoded(kind):
         return _total(pc.run_end_decode(column))  # pyright: ignore[reportAttributeAccessIssue]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
