@@ -163,9 +163,9 @@ def query(  # noqa: PLR0913
     salt
         16 bytes that decide in `Query.draw` which rows count where a cap bites; None: fresh ones.
 
-    Costs no privacy. Raises `QueryError` for an Ibis expression that cannot be written as SQL, `PolicyError` for a policy that is none, and `ParameterError` for a spend that no budget
-    can hold and for other arguments out of range. A query that is refused is not an error here: the refusal is its
-    output.
+    Costs no privacy. Raises `PolicyError` for a policy that is none, `QueryError` for an Ibis expression that cannot be
+    written as SQL, and `ParameterError` for a spend that no budget can hold and for other arguments out of range. SQL
+    that is refused is not an error here: the refusal is its output.
 
     >>> import pyarrow as pa
     >>> from discreet.privacy import pure

@@ -123,7 +123,7 @@ REFUSED = (
         "an expression must be total, and the same each time; use LIKE, CONTAINS and constants",
     ),
     Refused(
-        "CAST of an aggregate",
+        "CAST of an aggregate to anything but DOUBLE, or of ROUND(x) to BIGINT",
         "released numbers are doubles or 64-bit integers already; use ROUND, or convert the release",
         ("CAST", "TRYCAST"),
     ),
