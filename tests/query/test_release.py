@@ -94,7 +94,7 @@ CASTS = [
 
 @pytest.mark.parametrize(("written", "kind"), CASTS, ids=[written for written, _kind in CASTS])
 def test_released_numbers_are_cast(written: str, kind: pa.DataType, policy: Policy, clinic: pa.Table) -> None:
-    """As plain DuckDB does, but that a number too large for BIGINT is the largest one, and a division by zero is null."""
+    """As plain DuckDB does, but a number too large for BIGINT is the largest one, and a division by zero is null."""
     query = f"SELECT {written} AS x FROM clinic HAVING {written} > -1 OR {written} IS NULL ORDER BY {written}"
     with dp.connect({"Clinic": clinic}, policy) as session:
         answer = session.sql(query, dp.approx(10**9, "1e-6")).to_arrow()

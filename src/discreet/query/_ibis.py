@@ -35,7 +35,6 @@ _REFUSED: Mapping[str, str] = {
     "ScalarUDF": "functions of your own are not supported: no bound on what they return is known",
     "AggUDF": "aggregates of your own are not supported: how far one person moves them is not known",
     "ScalarParameter": "ibis.param has no value here; write the constant itself",
-    "ImpureUDF": "functions of chance are not supported: an expression must be the same each time",
 }
 
 
