@@ -16,6 +16,7 @@ SOURCES = sorted(HOUSE.rglob("*.py"))
 DRAWERS = {"common", "helper", "helpers", "misc", "util", "utils"}
 HEAVY = {
     "duckdb",
+    "ibis",
     "pandas",
     "polars",
     "pyarrow",

@@ -19,6 +19,7 @@ from discreet.query import (
     Group,
     Level,
     Plan,
+    Query,
     Release,
     assume_rows,
     draw,
@@ -26,6 +27,7 @@ from discreet.query import (
     noise_to_json,
     quantile_to_json,
     top_keys_to_json,
+    unbound_table,
 )
 from discreet.rational import Number
 from discreet.sensitivity import Norms
@@ -97,18 +99,28 @@ class Session:
         """What the budget still allows, in the ledger's currency."""
         return self._ledger.remaining
 
-    def plan(self, text: str, spend: Loss | None = None, assume: Mapping[str, int] | None = None) -> Plan:
+    def plan(self, query: Query, spend: Loss | None = None, assume: Mapping[str, int] | None = None) -> Plan:
         """Check a query and, given a spend, show its noise. Costs nothing and touches no data.
 
         ``assume={"rows": n}`` is a public guess that lets `Plan.error` tell the error of averages too.
 
         Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it.
         """
-        return replace(make_plan(text, self._policy, spend), rows=assume_rows(assume))
+        return replace(make_plan(query, self._policy, spend), rows=assume_rows(assume))
 
-    def sql(self, text: str, spend: Loss) -> Release:
+    def table(self, name: str) -> Any:
+        """An unbound Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
+
+        It is made from the policy alone and costs nothing. A column that only says whose a row is has type `unknown`.
+
+        Raises `QueryError` if the policy has no such table, `MissingExtra` without Ibis (``discreet[ibis]``).
+        """
+        return unbound_table(self._policy, name)
+
+    def sql(self, query: Query, spend: Loss) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.
 
+        A query is SQL text, or an Ibis expression over the tables of `table`, which is asked as the SQL it stands for.
         The same query and spend, under the same version label of the policy, is answered from the ledger at no cost.
 
         Raises
@@ -122,7 +134,7 @@ class Session:
         DataError, LedgerError
             If the engine or the ledger fails; what was reserved stays spent.
         """
-        plan = self.plan(text, spend)
+        plan = self.plan(query, spend)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
         plan_hash = plan.hash(self._policy)

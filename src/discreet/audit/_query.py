@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.ledger import open_ledger
 from discreet.policy import Budget, Policy, load_policy
 from discreet.privacy import Loss, budget_of
-from discreet.query import Group, GroupKey, Level, Plan, Release, make_plan
+from discreet.query import Expression, Group, GroupKey, Level, Plan, Release, make_plan, text_of
 
 __all__ = ["Query", "Tables", "query"]
 
@@ -141,7 +141,7 @@ class Query:
 
 
 def query(  # noqa: PLR0913
-    text: str,
+    text: str | Expression,
     policy: str | os.PathLike[str] | Mapping[str, object] | Policy,
     spend: Loss,
     *,
@@ -163,9 +163,9 @@ def query(  # noqa: PLR0913
     salt
         16 bytes that decide in `Query.draw` which rows count where a cap bites; None: fresh ones.
 
-    Costs no privacy. Raises `PolicyError` for a policy that is none, and `ParameterError` for a spend that no budget
-    can hold and for other arguments out of range. A query that is refused is not an error here: the refusal is its
-    output.
+    Costs no privacy. Raises `PolicyError` for a policy that is none, `QueryError` for an Ibis expression that cannot be
+    written as SQL, and `ParameterError` for a spend that no budget can hold and for other arguments out of range. SQL
+    that is refused is not an error here: the refusal is its output.
 
     >>> import pyarrow as pa
     >>> from discreet.privacy import pure
@@ -191,7 +191,7 @@ def query(  # noqa: PLR0913
         salt = noise.secret(16)
     if not isinstance(salt, bytes) or len(salt) != 16:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("salt must be 16 bytes, or None for fresh ones")
-    return Query(text, checked, spend, salt, complete, copies)
+    return Query(text_of(text), checked, spend, salt, complete, copies)
 
 
 def _noisy(plan: Plan, groups: Sequence[Sequence[Group]], copies: int) -> list[list[list[Group]] | Output]:

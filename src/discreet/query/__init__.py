@@ -16,6 +16,7 @@ from discreet.query._functions_dates import interval_length
 from discreet.query._functions_entry import Function, Kind
 from discreet.query._functions_numbers import constant
 from discreet.query._functions_text import LONGEST_TEXT
+from discreet.query._ibis import Expression, Query, text_of, unbound_table
 from discreet.query._intervals import divides_safely
 from discreet.query._levels import Level
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
@@ -45,6 +46,7 @@ __all__ = [
     "Computed",
     "Count",
     "Distinct",
+    "Expression",
     "Field",
     "Filtered",
     "Function",
@@ -61,6 +63,7 @@ __all__ = [
     "People",
     "Plan",
     "Product",
+    "Query",
     "Relation",
     "Release",
     "Row",
@@ -84,7 +87,9 @@ __all__ = [
     "release_note",
     "release_table",
     "scans",
+    "text_of",
     "top_keys_to_json",
+    "unbound_table",
     "unlogged",
     "whole_literal",
 ]

@@ -16,7 +16,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query._aggregates import Aggregate
-from discreet.query._arithmetic import evaluate, rounding
+from discreet.query._arithmetic import evaluate, is_whole, rounding
 from discreet.query._bounded import Group
 from discreet.query._conditions import keep_rows, row_limit, sort_rows
 from discreet.query._confidence import check_level, linear_half_width, ratio_half_widths
@@ -124,6 +124,9 @@ def answer(
         value = dual(of).value
         with np.errstate(all="ignore"):
             value = value if digits is None else np.round(value, digits)
+        if is_whole(inner):
+            whole_numbers = np.clip(np.nan_to_num(value), -_INT64, np.nextafter(_INT64, 0)).astype(np.int64)
+            return pa.array(whole_numbers, mask=~np.isfinite(value))
         return pa.array(value, mask=~np.isfinite(value))
 
     def holds(condition: exp.Expr) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from discreet.query._dual import Dual, add, choose, constant, div, mul, sqrt, su
 from discreet.query._parse import refuse
 from discreet.query._scalars import literal_value
 
-__all__ = ["Holds", "evaluate", "rounding"]
+__all__ = ["Holds", "evaluate", "is_whole", "rounding"]
 
 Holds = Callable[[exp.Expr], NDArray[np.bool_]]
 """In which rows a condition on the result holds."""
@@ -32,9 +32,10 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
     """Evaluate an expression over the leaves (aggregates ``a0``, ``a1``, … and numeric keys by name).
 
     Division by zero and the root of less than zero give NaN, which the release shows as null. Raises `QueryError` for
-    anything but + - * /, ABS, SQRT, COALESCE, NULLIF, GREATEST, LEAST and CASE. Errors follow the derivative. That of
-    GREATEST and LEAST is that of the value taken, or of the other where that is a constant. CASE and COALESCE have the
-    error of the branch taken, and where that is a constant chosen by noisy numbers it is not known: NaN.
+    anything but + - * /, ABS, SQRT, COALESCE, NULLIF, GREATEST, LEAST, CASE and a cast to DOUBLE, which every number
+    here is already. Errors follow the derivative. That of GREATEST and LEAST is that of the value taken, or of the
+    other where that is a constant. CASE and COALESCE have the error of the branch taken, and where that is a constant
+    chosen by noisy numbers it is not known: NaN.
     """
 
     def of(inner: exp.Expr) -> Dual:
@@ -72,6 +73,8 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
             case exp.Nullif():
                 left, right = of(node.this), of(node.expression)
                 return choose(left.value != right.value, left, constant(np.nan, rows))
+            case exp.Cast() if node.to.is_type("double"):
+                return of(node.this)
             case exp.Case() if node.this is None:
                 return _case(node, branch, holds)
             case _:
@@ -81,9 +84,12 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
 def rounding(node: exp.Expr) -> tuple[exp.Expr, int | None]:
     """What ROUND around a whole item rounds, and to how many digits; the node itself and None without it.
 
-    Raises `QueryError` unless the digits are a whole number from −15 to 15.
+    A cast to DOUBLE around ROUND is looked through, and one to BIGINT where it rounds to a whole number. Raises
+    `QueryError` unless the digits are a whole number from −15 to 15.
     """
     inner = node.unnest()
+    if isinstance(inner, exp.Cast) and (inner.to.is_type("double") or is_whole(inner)):
+        return rounding(inner.this)
     if not isinstance(inner, exp.Round):
         return node, None
     digits = inner.args.get("decimals")
@@ -96,6 +102,15 @@ def rounding(node: exp.Expr) -> tuple[exp.Expr, int | None]:
     if len(number.name) > 2 or int(number.name) > _MOST_DIGITS:
         raise QueryError(f"{inner.sql()} rounds to more than {_MOST_DIGITS} digits")
     return inner.this, sign * int(number.name)
+
+
+def is_whole(node: exp.Expr) -> bool:
+    """Whether an item is a number rounded and then cast to a whole number: ``CAST(ROUND(x) AS BIGINT)``."""
+    inner = node.unnest()
+    if not isinstance(inner, exp.Cast) or not inner.to.is_type("bigint"):
+        return False
+    rounded = inner.this.unnest()
+    return isinstance(rounded, exp.Round) and (rounding(rounded)[1] or 0) <= 0
 
 
 def _extreme(left: Dual, right: Dual, *, larger: bool) -> Dual:

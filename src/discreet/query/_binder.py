@@ -24,7 +24,7 @@ from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope, Source, match_name
 from discreet.query._stacked import stack
 
-__all__ = ["Binder"]
+__all__ = ["Binder", "source_of"]
 
 _MOST_TABLES = 20
 _MOST_PARTS = 5_000
@@ -85,7 +85,7 @@ class Binder:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
             refuse_clauses(node, ("this", "alias", "joins"), "a sub-query")
             owned, columns = self.query(node.this, known)
-            return owned, _source_of(node.alias or "the sub-query", "the sub-query", columns, names)
+            return owned, source_of(node.alias or "the sub-query", "the sub-query", columns, names)
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise refuse("a FROM that is not a table's name or a sub-query", "TABLE")
         if node.args.get("db") or node.args.get("catalog"):
@@ -94,8 +94,8 @@ class Binder:
         if (named := known.get(node.name.casefold())) is not None:
             self._read.add(id(named))
             owned, columns = self.query(named.query, named.known)
-            about = _source_of(named.name, named.name, columns, named.columns)
-            return owned, _source_of(node.alias or named.name, named.name, about.columns, names)
+            about = source_of(named.name, named.name, columns, named.columns)
+            return owned, source_of(node.alias or named.name, named.name, about.columns, names)
         self._tables += 1
         if self._tables > _MOST_TABLES:
             raise QueryError(f"the query reads more than {_MOST_TABLES} tables")
@@ -104,7 +104,7 @@ class Binder:
         about = self.policy.tables[table]
         owner = "nobody" if about.public else "row" if about.by_rows else "person"
         owned = Owned(scan, owner, frozenset(scan.columns), about.rows_per_unit, about.groups_per_unit)
-        source = _source_of(node.alias or table, "the policy", columns, names)
+        source = source_of(node.alias or table, "the policy", columns, names)
         hidden = frozenset(columns) - frozenset(about.columns)
         return owned, replace(source, table=table, hidden=hidden)
 
@@ -207,14 +207,16 @@ class Binder:
         return replace(owned, relation=Filtered(owned.relation, condition))
 
 
-def _source_of(alias: str, what: str, columns: Mapping[str, exp.Expr], names: tuple[str, ...]) -> Source:
-    """A source with the columns that it has, or with those that its alias renames, the first ones first."""
-    if len(names) > len(columns):
-        raise QueryError(f"{alias} has {len(columns)} columns, and its alias names {len(names)}")
-    renamed = [*names, *list(columns)[len(names) :]]
-    if len({name.casefold() for name in renamed}) != len(renamed):
-        raise QueryError(f"two columns of {alias} have one name")
-    return Source(alias, what, dict(zip(renamed, columns.values(), strict=True)))
+def source_of(alias: str, what: str, columns: Mapping[str, exp.Expr], *renamings: tuple[str, ...]) -> Source:
+    """A source with the columns that it has, or with those that its aliases rename one by one, the first ones first."""
+    for names in renamings:
+        if len(names) > len(columns):
+            raise QueryError(f"{alias} has {len(columns)} columns, and its alias names {len(names)}")
+        renamed = [*names, *list(columns)[len(names) :]]
+        if len({name.casefold() for name in renamed}) != len(renamed):
+            raise QueryError(f"two columns of {alias} have one name")
+        columns = dict(zip(renamed, columns.values(), strict=True))
+    return Source(alias, what, dict(columns))
 
 
 def _same_name(name: str, left: Scope, right: Scope) -> tuple[exp.Expr, exp.Expr]:

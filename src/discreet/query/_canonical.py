@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from discreet.query._constants import spelt_out
 from discreet.query._functions_calls import OPERAND_NODES
 
 __all__ = ["canonicalize", "name_outputs"]
@@ -13,7 +14,7 @@ _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 def canonicalize(select: exp.Select) -> exp.Select:
     """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of nothing or 1 as COUNT(*),
-    FETCH as LIMIT, a // b as DIVIDE(a, b), and CASE x WHEN 1 as CASE WHEN x = 1.
+    FETCH as LIMIT, a // b as DIVIDE(a, b), CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as a date.
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -76,6 +77,8 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         return plain
     if isinstance(node, exp.IntDiv):  # which other dialects write as a cast, and that rounds
         return exp.Anonymous(this="DIVIDE", expressions=[node.this, node.expression])
+    if isinstance(node, exp.DateFromParts | exp.TimestampFromParts):
+        return spelt_out(node)
     alone = isinstance(node, exp.Count) and not node.args.get("expressions")
     if alone and (node.this is None or isinstance(node.this, exp.Literal | exp.Boolean)):
         return exp.Count(this=exp.Star())

@@ -70,7 +70,7 @@ def parse(text: str) -> exp.Select:
     'SELECT COUNT(*) FROM visits'
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise QueryError(f"a query is SQL text, got {type(text).__name__}")
+        raise QueryError(f"a query is SQL text or an Ibis expression, got {type(text).__name__}")
     if len(text) > _MAX_LENGTH:
         raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters")
     try:

@@ -17,7 +17,9 @@ from discreet.query._clauses import check_block
 from discreet.query._columns import Columns
 from discreet.query._domains import key_type
 from discreet.query._field_of import field_of
+from discreet.query._flattened import flattened, peeled
 from discreet.query._grouping_sets import grouping_sets, lift_groupings, spell_grouping_sets
+from discreet.query._ibis import Query, text_of
 from discreet.query._keys import grouped_by_all, keys_by_name
 from discreet.query._levels import Level, keys_of
 from discreet.query._lift import lift_aggregates
@@ -38,26 +40,31 @@ __all__ = ["PASSES", "make_plan"]
 
 Pass = Callable[[exp.Select, Scope], exp.Select]
 
-PASSES: tuple[Pass, ...] = (
+_NAMES: tuple[Pass, ...] = (
     resolve_names,
     lambda select, _: expand_references(select),
+)
+_SPELLINGS: tuple[Pass, ...] = (
     lambda select, _: spell_quantiles(select),
     lambda select, _: canonicalize(select),
     lambda select, _: spell_grouping_sets(select),
     lambda select, _: name_outputs(select),
 )
+PASSES = (*_NAMES, *_SPELLINGS)
 """Tree → tree. After them, two queries that ask the same thing in other words are the same tree."""
 
 
-def make_plan(text: str, policy: Policy, spend: Loss | None = None) -> Plan:
+def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     """Check a query against a policy and, given a spend, calibrate its noise. Costs nothing and touches no data.
+
+    A query is SQL text, or an Ibis expression over unbound tables.
 
     Raises `QueryError` for what is not supported or not allowed by the policy, `ParameterError` for a spend that cannot
     buy the query.
     """
     try:
         with unlogged():
-            return _make_plan(parse(text), policy, spend)
+            return _make_plan(parse(text_of(query)), policy, spend)
     except DiscreetError:
         raise
     except RecursionError:
@@ -67,6 +74,7 @@ def make_plan(text: str, policy: Policy, spend: Loss | None = None) -> Plan:
 
 
 def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
+    select, layers = peeled(select)
     check_block(select, nested=False)
     if any(isinstance(item.this if isinstance(item, exp.Column) else item, exp.Star) for item in select.expressions):
         raise QueryError(f"* is no aggregate: rows about people are never released. {SUPPORTED}")
@@ -74,7 +82,10 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     bound, scope = binder.read(select)
     if bound.owner == "nobody":
         raise QueryError("the query reads public tables alone, which need no privacy: read them directly")
-    for step in PASSES:
+    for step in _NAMES:
+        select = step(select, scope)
+    select = flattened(select, layers)
+    for step in _SPELLINGS:
         select = step(select, scope)
     select = grouped_by_all(select)
     columns = binder.columns

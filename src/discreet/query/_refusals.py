@@ -86,8 +86,8 @@ REFUSED = (
     Refused("joins of different people's rows", "one person could touch any number of rows; join on the person"),
     Refused("a public table on the left of LEFT JOIN", "it would show which of its rows have nobody; turn it round"),
     Refused(
-        "a sub-query that groups by anything but the person",
-        "its rows would depend on several people; add the person to its GROUP BY",
+        "aggregates and joins of a sub-query that groups by anything but the person",
+        "its rows would depend on several people; add the person to its GROUP BY, or compute from its release",
     ),
     Refused(
         "ORDER BY and LIMIT in a sub-query",
@@ -123,7 +123,7 @@ REFUSED = (
         "an expression must be total, and the same each time; use LIKE, CONTAINS and constants",
     ),
     Refused(
-        "CAST of an aggregate",
+        "CAST of an aggregate to anything but DOUBLE, or of ROUND(x) to BIGINT",
         "released numbers are doubles or 64-bit integers already; use ROUND, or convert the release",
         ("CAST", "TRYCAST"),
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import LedgerError
-from discreet.privacy import Loss, from_json, in_words, to_json
+from discreet.privacy import Loss, from_json, to_json
 from discreet.query._answer import Answer, ErrorShape
 from discreet.query._dual import Floats
 from discreet.query._noise import noise_from_json, noise_to_json
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 __all__ = ["Release"]
-
-_SHOWN_ROWS = 50
 
 
 @dataclass(frozen=True)
@@ -55,6 +52,19 @@ class Release:
         from discreet.query._frames import to_polars
 
         return to_polars(self.answer.table)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The values by the Arrow PyCapsule interface, so that whatever reads Arrow reads a release: `pyarrow.table`,
+        `polars.DataFrame`, DuckDB, narwhals. Nothing is copied.
+
+        Source: the Arrow PyCapsule interface, arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html.
+
+        >>> from discreet.privacy import pure
+        >>> release = Release(Answer(pa.table({"n": [3]}), {}), pure(1), {})
+        >>> pa.table(release).equals(release.to_arrow())
+        True
+        """
+        return self.answer.table.__arrow_c_stream__(requested_schema)
 
     def error(self, column: str, level: float = 0.95) -> Floats:
         """Half-widths of the noise, aligned with the rows: value ± half-width covers with probability `level`.
@@ -140,15 +150,9 @@ class Release:
         return plain(self.__rich__())
 
     def _repr_html_(self) -> str:
-        from discreet.query._render import release_note
+        from discreet.query._render import html_table
 
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.answer.table.column_names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self.cells(first=_SHOWN_ROWS)
-        )
-        note = html.escape(f"{release_note(self)}; cost {in_words(self.loss)}")
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+        return html_table(self)
 
 
 def _with_error(value: float | None, half: float, tilde: str) -> str:

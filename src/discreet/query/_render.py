@@ -1,7 +1,8 @@
-"""Releases as tables in a terminal."""
+"""Releases as tables in a terminal and in a notebook."""
 
 from __future__ import annotations
 
+import html
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -15,7 +16,7 @@ from discreet.privacy import in_words
 if TYPE_CHECKING:
     from discreet.query._release import Release
 
-__all__ = ["plain", "release_note", "release_table", "shown"]
+__all__ = ["html_table", "plain", "release_note", "release_table", "shown"]
 
 _FIRST = 50
 
@@ -40,10 +41,30 @@ def release_note(release: Release, level: float = 0.95) -> str:
 
 def shown(release: Release) -> Group:
     """The table of the first rows, the note, and the cost."""
+    return Group(release_table(release, first=_FIRST), Text(_foot(release)))
+
+
+def html_table(release: Release) -> str:
+    """The same as HTML, numbers to the right. What cannot be printed is written as an escape."""
+    noisy = [name in release.noisy for name in release.to_arrow().column_names]
+
+    def row(tag: str, cells: list[str]) -> str:
+        parts = (
+            f'<{tag} style="text-align: {"right" if number else "left"}">{html.escape(printable(cell))}</{tag}>'
+            for cell, number in zip(cells, noisy, strict=True)
+        )
+        return f"<tr>{''.join(parts)}</tr>"
+
+    head = row("th", release.to_arrow().column_names)
+    body = "".join(row("td", cells) for cells in release.cells(first=_FIRST))
+    note = html.escape(_foot(release))
+    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{note}</p>"
+
+
+def _foot(release: Release) -> str:
     rows = release.to_arrow().num_rows
     cut = f"first {_FIRST} of " if rows > _FIRST else ""
-    note = f"{cut}{release_note(release)}; cost {in_words(release.loss)}"
-    return Group(release_table(release, first=_FIRST), Text(note))
+    return f"{cut}{release_note(release)}; cost {in_words(release.loss)}"
 
 
 def plain(renderable: RenderableType) -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from narwhals.exceptions import NarwhalsError
 
+from discreet.engines.duckdb._exported import exported, is_lazy
 from discreet.engines.duckdb._expressions import text
 from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.engines.duckdb._relation import identifier
@@ -110,15 +111,7 @@ def _csv_sql(path: str) -> str:
 
 def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
     """The columns that the policy names, as Arrow; what it does not name is not looked at."""
-    try:
-        frame = source if isinstance(source, pa.Table) else nw.from_native(source, eager_only=True)  # pyright: ignore[reportArgumentType,reportCallIssue]
-    except TypeError:
-        raise DataError(
-            f"{table}: a {type(source).__name__} is not a source; give a path, an Arrow table, "
-            "or a pandas or polars frame"
-        ) from None
-    except NarwhalsError:
-        raise DataError(f"{table}: this frame cannot be read; every column needs a name, each name once") from None
+    frame = _frame(table, source)
     names: list[object] = list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)
     wanted = {name.casefold() for name in columns}
     kept = {i: name for i, name in enumerate(names) if isinstance(name, str) and name.casefold() in wanted}
@@ -129,6 +122,28 @@ def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
     if isinstance(frame, pa.Table):
         return pa.Table.from_arrays([_total(frame.column(i)) for i in kept], names=list(kept.values()))
     return pa.Table.from_arrays([_column(frame[name]) for name in kept.values()], names=list(kept.values()))
+
+
+def _frame(table: str, source: object) -> pa.Table | nw.DataFrame[Any]:
+    if isinstance(source, pa.Table):
+        return source
+    if is_lazy(source):
+        raise DataError(
+            f"{table}: a {type(source).__name__} is a query that is yet to run, and may fail on one row; collect the "
+            "columns that the policy names first, and give the frame"
+        )
+    try:
+        return nw.from_native(source, eager_only=True)  # pyright: ignore[reportArgumentType,reportCallIssue]
+    except TypeError:
+        rows = exported(table, source)
+    except NarwhalsError:
+        raise DataError(f"{table}: this frame cannot be read; every column needs a name, each name once") from None
+    if rows is None:
+        raise DataError(
+            f"{table}: a {type(source).__name__} is not a source; give a path, an Arrow table, a pandas or polars "
+            "frame, or an object with __arrow_c_stream__ or __dataframe__"
+        )
+    return rows
 
 
 def _column(series: nw.Series[Any]) -> Values:
