@@ -22,7 +22,7 @@ from discreet.query._top_keys import top_keys_to_json
 
 __all__ = ["FORMAT", "Plan", "assume_rows"]
 
-FORMAT = 1
+FORMAT = 2
 """Number of the plan format; it enters every plan's hash, so a change of meaning never reuses a stored answer."""
 
 _MOST_GROUPS = 10_000
@@ -42,6 +42,7 @@ class Plan:
     unit: Unit
     spend: Loss | None
     rows: int | None = None
+    currency: str | None = None
 
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
