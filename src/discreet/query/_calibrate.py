@@ -17,7 +17,7 @@ from discreet.query._bounded import BoundedAggregate
 from discreet.query._noise import Noise, NoiseMechanism
 from discreet.query._quantile_noise import QuantileNoise
 from discreet.query._shares import best_shares, even_shares, mean_log_error
-from discreet.query._top_k import TopRows, buy_top_k
+from discreet.query._top_k import TopRows, buy_top_k, if_clearer
 from discreet.query._top_keys import TopKeys
 from discreet.sensitivity import Norms
 
@@ -81,15 +81,13 @@ def calibrate(  # noqa: PLR0913, PLR0917
     half = _priced(name, each / 2, Fraction(0))
     bought = None if top is None else buy_top_k(top, half, bounded, norms, unit.relation)
     moved = [limits if limits.l1 else Norms(1, 1) for limits in norms]
-    if isinstance(bought, TopKeys):
-        kind, shares = _KINDS.get(name, DiscreteLaplace), even_shares(measures)
-        prices = [each / 2 if i == bought.count else each for i in range(measures)]
-        chosen = [kind.calibrate(_priced(name, p, Fraction(0)), n) for p, n in zip(prices, bought.norms, strict=True)]
-        measured = _Measured(tuple(chosen), shares)
-    else:
-        measured = _measured(name, each * measures, moved, slopes)
-        if name == "approx" and delta and measures:
-            measured = _gaussian_if_better(measured, each * measures, delta / (1 + bounded.count_units), moved, slopes)
+    measured = _measured(name, each * measures, moved, slopes)
+    if name == "approx" and delta and measures:
+        measured = _gaussian_if_better(measured, each * measures, delta / (1 + bounded.count_units), moved, slopes)
+    if top is not None and isinstance(bought, TopKeys):
+        chosen = _of_chosen(name, each, bought)
+        bought = bought if measured.delta == 0 else if_clearer(bought, top, chosen.mechanisms, measured.mechanisms)
+        measured = chosen if isinstance(bought, TopKeys) else measured
     moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
     quantiles = tuple(
         QuantileNoise.calibrate(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms
@@ -132,6 +130,15 @@ def _measured(name: str, main: Fraction, norms: Sequence[Norms], slopes: Slopes)
     shares = best_shares(columns, len(norms), power=2 if laplace else 1)
     prices = [_priced(name, main * share, Fraction(0)) for share in shares]
     return _Measured(tuple(kind.calibrate(*each) for each in zip(prices, norms, strict=True)), shares)
+
+
+def _of_chosen(name: str, each: Fraction, bought: TopKeys) -> _Measured:
+    """An even split, with the noise of as many keys as are chosen; the choice takes half the share of its count."""
+    kind = _KINDS.get(name, DiscreteLaplace)
+    prices = [_priced(name, each / 2 if i == bought.count else each, Fraction(0)) for i in range(len(bought.norms))]
+    norms = [limits if limits.l1 else Norms(1, 1) for limits in bought.norms]
+    mechanisms = tuple(kind.calibrate(*both) for both in zip(prices, norms, strict=True))
+    return _Measured(mechanisms, even_shares(len(norms)))
 
 
 def _gaussian_if_better(

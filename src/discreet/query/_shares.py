@@ -40,7 +40,7 @@ def best_shares(columns: Sequence[Sequence[float]], measures: int, power: int) -
     products and square roots alone, which every machine rounds alike. Costs nothing.
 
     >>> best_shares([[1.0, 0.0], [1.0, 8.0]], 2, power=2)
-    (Fraction(0, 1), Fraction(0, 1))
+    (Fraction(277, 512), Fraction(235, 512))
     """
     counted = [row for row in columns if all(math.isfinite(part) for part in row) and sum(row) > 0]
     if measures < 2 or not counted:
