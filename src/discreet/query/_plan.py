@@ -15,7 +15,7 @@ from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
 from discreet.query._aggregates import Aggregate
-from discreet.query._answer import Answer, answer
+from discreet.query._answer import QUANTILE, Answer, answer
 from discreet.query._bounded import Group
 from discreet.query._levels import Level, keys_of, level_loss
 from discreet.query._noise import NoiseMechanism
@@ -74,6 +74,12 @@ class Plan:
     def noisy(self) -> tuple[str, ...]:
         """The output columns that will carry noise, in order; the others are keys."""
         return tuple(self._answer(self._imagined_rows(1)).shapes)
+
+    def measures_of(self, column: str) -> tuple[int, ...]:
+        """The positions of the measures that an output column is read off; `QUANTILE` in front for a quantile."""
+        each = len(self.levels[0].bounded.measures)
+        slopes = self._answer(self._imagined_rows(1)).shape(column).slopes
+        return tuple(sorted({i if i == QUANTILE else i % each for i in slopes}))
 
     def check_result(self) -> None:
         """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated.
