@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,7 +20,7 @@ from discreet.query import (
     Plan,
     Query,
     Release,
-    assume_rows,
+    assuming,
     draw,
     make_plan,
     noise_to_json,
@@ -99,14 +98,16 @@ class Session:
         """What the budget still allows, in the ledger's currency."""
         return self._ledger.remaining
 
-    def plan(self, query: Query, spend: Loss | None = None, assume: Mapping[str, int] | None = None) -> Plan:
+    def plan(self, query: Query, spend: Loss | None = None, assume: Mapping[str, int] | Release | None = None) -> Plan:
         """Check a query and, given a spend, show its noise. Costs nothing and touches no data.
 
-        ``assume={"rows": n}`` is a public guess that lets `Plan.error` tell the error of averages too.
+        ``assume={"rows": n}`` is a public guess that lets `Plan.error` and `Plan.spend_for` tell the error of averages
+        too. So does an earlier release of the same query with the same bounds, whose values are public.
 
-        Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it.
+        Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it or a release of
+        another query.
         """
-        return replace(make_plan(query, self._policy, spend), rows=assume_rows(assume))
+        return assuming(make_plan(query, self._policy, spend), assume)
 
     def table(self, name: str) -> Any:
         """An unbound Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
@@ -234,6 +235,7 @@ class Session:
         return {
             "query": plan.sql,
             "plan": plan_hash,
+            "shape": plan.shape,
             "policy": self._policy.digest(),
             "version": self._policy.version,
             "unit": plan.unit.name or "rows",

@@ -23,6 +23,7 @@ from discreet.ledger import open_ledger
 from discreet.policy import load_policy
 from discreet.privacy import Loss, Mu, Rho
 from discreet.query import Plan, make_plan
+from discreet.query._plan import FORMAT
 from discreet.session import Session
 
 POLICY = load_policy(
@@ -347,11 +348,17 @@ PINNED = {
 
 
 @pytest.mark.parametrize("query", PINNED)
-def test_a_plain_query_has_the_hash_that_it_always_had(query: str, clinic_policy: Any) -> None:
-    """What was answered before there were levels is answered from the ledger still."""
+def test_the_number_of_the_format_alone_makes_a_hash_another(
+    query: str, clinic_policy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain query's plan was never hashed otherwise; since format 2 its spend is shared otherwise."""
     spend, digest = PINNED[query]
     policy = clinic_policy()
-    assert make_plan(query, policy, spend).hash(policy) == digest
+    plan = make_plan(query, policy, spend)
+    assert FORMAT == 2
+    assert plan.hash(policy) != digest
+    monkeypatch.setattr("discreet.query._plan.FORMAT", 1)
+    assert plan.hash(policy) == digest
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:

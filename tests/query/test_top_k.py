@@ -102,7 +102,7 @@ ASKED = {
 
 @pytest.mark.parametrize("text", ASKED)
 def test_which_queries_are_bought_as_a_choice_of_keys(text: str) -> None:
-    assert bought(plan_of(text, dp.approx(1, 1e-6))) == ASKED[text]
+    assert bought(plan_of(text, dp.rho("0.5", 1e-6))) == ASKED[text]
 
 
 def test_offset_is_refused_as_ever() -> None:
@@ -150,9 +150,13 @@ def test_public_facts_decide(relation: str, currency: str, k: int, groups: int, 
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize(("currency", "factor"), [("pure", 1), ("approx", 1), ("rho", 0.5)])
 def test_counts_have_less_noise_by_the_promised_factor(relation: str, currency: str, factor: float) -> None:
-    """20 groups against 3 on half the spend: 20/6 in ε, and its root in ρ; 40 groups where a unit is replaced."""
+    """20 groups against 3 on half the spend: 20/6 in ε, and its root in ρ; 40 groups where a unit is replaced.
+
+    In (ε, δ) all keys have Gaussian noise, so the factor is that over the ε alone, of Laplace noise.
+    """
     policy = policy_of(relation=relation, max_rows=40, max_groups=20)
-    few, every = (make_plan(text, policy, SPENDS[currency]) for text in (TOP, TOP.replace("LIMIT 3", "")))
+    few = make_plan(TOP, policy, SPENDS[currency])
+    every = make_plan(TOP.replace("LIMIT 3", ""), policy, dp.pure(1) if currency == "approx" else SPENDS[currency])
     assert few.levels[0].noise is not None and every.levels[0].noise is not None
     gain = (20 if relation == "add_remove" else 40) / 6
     assert every.levels[0].noise.mechanisms[0].std / few.levels[0].noise.mechanisms[0].std == pytest.approx(
@@ -161,6 +165,25 @@ def test_counts_have_less_noise_by_the_promised_factor(relation: str, currency: 
     half = (plan.error("n") for plan in (few, every))
     assert next(half) < next(half) / gain**factor * 1.3
     assert few.loss == every.loss
+
+
+@pytest.mark.parametrize(("groups", "delta", "k"), [(20, 1e-6, 3), (20, 0.2, None), (400, 1e-6, 20), (400, 0.2, None)])
+def test_a_choice_in_epsilon_and_delta_does_better_than_gaussian_noise_would(
+    groups: int, delta: float, k: int | None
+) -> None:
+    policy = policy_of(500, max_rows=groups, max_groups=groups)
+    spend, query = dp.approx(1, delta), TOP.replace("3", "3" if groups == 20 else "20")
+    few, every = make_plan(query, policy, spend), make_plan(query.partition(" ORDER")[0], policy, spend)
+    assert few.levels[0].noise is not None and every.levels[0].noise is not None
+    (noise,), (ranked,) = few.levels[0].noise.mechanisms, every.levels[0].noise.mechanisms
+    assert isinstance(ranked, dp.mechanisms.Gaussian)
+    assert bought(few) == k
+    assert (few.loss == dp.pure(1)) == (k is not None)
+    if k is None:
+        assert noise == ranked and few.loss == spend
+        assert "with this delta Gaussian noise on all keys does better" in few.explain()
+    else:
+        assert noise.std < ranked.std
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])

@@ -5,6 +5,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 
 from discreet.query._aggregates import KINDS as STATISTICS
 from discreet.query._aggregates import PAIRS
+from discreet.query._assume import assuming
 from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
@@ -73,6 +74,7 @@ __all__ = [
     "TopKeys",
     "Total",
     "assume_rows",
+    "assuming",
     "constant",
     "divides_safely",
     "domain",

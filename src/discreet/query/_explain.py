@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, PartitionSelection
-from discreet.privacy import in_words
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
+from discreet.privacy import Approx, in_words
+from discreet.query._explain_columns import column_lines
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
-from discreet.query._noise import NoiseMechanism
-from discreet.query._quantile_words import quantile_lines, rank_error
+from discreet.query._noise import Noise, NoiseMechanism
+from discreet.query._quantile_words import quantile_lines
 from discreet.query._top_words import top_lines
 from discreet.rational import decimal_text
+from discreet.sensitivity import Norms
 
 if TYPE_CHECKING:
     from discreet.query._levels import Level
@@ -35,11 +37,7 @@ def explain(plan: Plan, level: float = 0.95) -> str:
         return "\n".join(lines)
     widest = "; of several sets the widest" if several else ""
     lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps{widest}):"]
-    for name in plan.noisy:
-        half = plan.error(name, level)
-        unknown = rank_error(plan, name, level) or _DEPENDS[plan.rows is None]
-        text = unknown if half is None else f"± {half:.4g}"
-        lines.append(f"  {name}: {text}")
+    lines += [f"  {told}" for told in column_lines(plan, level)]
     lines += ["", f"Cost: {in_words(plan.loss)}."]
     return "\n".join(lines)
 
@@ -59,7 +57,8 @@ def _level(plan: Plan, level: Level) -> list[str]:
         public = f"{_count(len(key.values), 'public key')}" if key.values is not None else "private keys, discovered"
         lines.append(f"Key {key.name}: {public}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
-    lines += [f"  {_measure(level, i, measure)}" for i, measure in enumerate(bounded.measures)]
+    lines += [f"  [{i + 1}] {_measure(plan, level, i)}" for i in range(len(bounded.measures))]
+    lines += [f"  {told}" for told in _together(level)]
     lines += [f"  {told}" for told in quantile_lines(plan, level)]
     lines += [f"  {told}" for told in top_lines(plan, level)]
     if level.noise is not None and level.noise.selection is not None:
@@ -67,7 +66,6 @@ def _level(plan: Plan, level: Level) -> list[str]:
     return lines
 
 
-_DEPENDS = {True: 'depends on the data; plan with assume={"rows": n}', False: "depends on the data"}
 _RELATIONS = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
 
 
@@ -87,10 +85,37 @@ def _discovery(selection: PartitionSelection) -> str:
     return f"optimal partition selection, epsilon {epsilon} and delta {delta} for each key of a person"
 
 
-def _measure(level: Level, position: int, measure: Measure) -> str:
+def _together(level: Level) -> list[str]:
+    """What Gaussian noise costs where the spend is in (ε, δ)."""
+    noise = level.noise
+    if (
+        noise is None
+        or not isinstance(noise.loss, Approx)
+        or not any(isinstance(m, Gaussian) for m in noise.mechanisms)
+    ):
+        return []
+    squared = sum(limits.l2_squared / mechanism.sigma**2 for mechanism, limits in _gaussians(noise, level))
+    epsilon = sum(noise.shares) * noise.loss.eps
+    delta = noise.loss.at_delta / (1 if noise.selection is None else 2)
+    within = f"epsilon {decimal_text(epsilon)} and delta {decimal_text(delta)}"
+    return [f"Gaussian noise on all measures together: mu {float(squared) ** 0.5:.4g}, certified to be within {within}"]
+
+
+def _gaussians(noise: Noise, level: Level) -> list[tuple[Gaussian, Norms]]:
+    pairs = zip(noise.mechanisms, level.norms, strict=True)
+    return [(mechanism, limits) for mechanism, limits in pairs if isinstance(mechanism, Gaussian)]
+
+
+def _measure(plan: Plan, level: Level, position: int) -> str:
+    measure = level.bounded.measures[position]
     top = None if level.noise is None else level.noise.top_keys
     limits = level.norms[position] if top is None else top.norms[position]
     noise = "" if level.noise is None else f", {_noise(level.noise.mechanisms[position])}"
+    if limits.l2_squared != limits.l1**2:
+        noise += f"; L2 sensitivity {limits.l2_squared**0.5:,.4g}"
+    if level.noise is not None:
+        whole = "the spend" if len(plan.levels) == 1 else "its share"
+        noise += f"; {float(100 * level.noise.shares[position]):.4g} % of {whole}"
     steps, where = ("" if isinstance(measure, People | Distinct) else " steps"), " over the chosen keys" if top else ""
     return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{where}{noise}"
 

@@ -22,7 +22,9 @@ class Noise:
     """One mechanism for each measure and each histogram, the discovery of private keys if any, and what all costs.
 
     `top_keys` is the choice of the keys that are measured, if they are not all; where a query asks for the first keys
-    and gets none, `ranked` says why noisy counts of all keys are ranked instead.
+    and gets none, `ranked` says why noisy counts of all keys are ranked instead. `shares` are the parts of the ε, ρ or
+    μ² of the loss that the measures have, a choice by one of them included; what is left of 1 is shared evenly among
+    the histograms and the discovery. Gaussian noise of a spend in (ε, δ) shares a μ² that is within its ε and δ.
     """
 
     mechanisms: tuple[NoiseMechanism, ...]
@@ -31,6 +33,7 @@ class Noise:
     quantiles: tuple[QuantileNoise, ...] = ()
     top_keys: TopKeys | None = None
     ranked: str | None = None
+    shares: tuple[Fraction, ...] = ()
 
 
 def noise_to_json(mechanism: NoiseMechanism) -> dict[str, str]:

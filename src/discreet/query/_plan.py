@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from sqlglot import exp
@@ -18,11 +18,14 @@ from discreet.query._aggregates import Aggregate
 from discreet.query._answer import QUANTILE, Answer, answer
 from discreet.query._bounded import Group
 from discreet.query._levels import Level, keys_of, level_loss
+from discreet.query._noise import NoiseMechanism
+from discreet.query._slopes import typical
 from discreet.query._top_keys import top_keys_to_json
+from discreet.rational import Number
 
 __all__ = ["FORMAT", "Plan", "assume_rows"]
 
-FORMAT = 1
+FORMAT = 2
 """Number of the plan format; it enters every plan's hash, so a change of meaning never reuses a stored answer."""
 
 _MOST_GROUPS = 10_000
@@ -42,6 +45,8 @@ class Plan:
     unit: Unit
     spend: Loss | None
     rows: int | None = None
+    currency: str | None = None
+    before: Answer | None = field(default=None, compare=False)
 
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
@@ -70,6 +75,12 @@ class Plan:
         """The output columns that will carry noise, in order; the others are keys."""
         return tuple(self._answer(self._imagined_rows(1)).shapes)
 
+    def measures_of(self, column: str) -> tuple[int, ...]:
+        """The positions of the measures that an output column is read off; `QUANTILE` in front for a quantile."""
+        each = len(self.levels[0].bounded.measures)
+        slopes = self._answer(self._imagined_rows(1)).shape(column).slopes
+        return tuple(sorted({i if i == QUANTILE else i % each for i in slopes}))
+
     def check_result(self) -> None:
         """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated.
 
@@ -84,24 +95,65 @@ class Plan:
         """The half-width of an output column where it does not depend on data; None where it does.
 
         Under ``assume={"rows": n}`` an average is taken to rest on n rows, spread evenly over the public groups, and
-        to lie at the edge of its bounds; its half-width is approximate. Where a public key is a factor of the answer,
+        to lie at the edge of its bounds; its half-width is approximate. What has no error there, as a standard
+        deviation, is taken at values spread over their bounds instead. Where a public key is a factor of the answer,
         the half-width is that of the widest key, and of several grouping sets that of the widest. None for what hangs
-        on a quantile: `explain` has its error in rank. Raises `ParameterError` without a spend.
+        on a quantile: `explain` has its error in rank. Under ``assume=release`` the half-width is that of the widest
+        row that was released then, with its values and the noise of this plan. Raises `ParameterError` without a spend.
         """
         if self.loss is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
-        groups = [self._imagined_groups(level) for level in self.levels]
+        if self.before is not None:
+            return _widest(replace(self.before, noises=self._noises()), column, level)
         named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
-        result = answer(alone, self.levels, self.aggregates, groups)
+        result = self._supposed(alone, at_edge=True)
         shape = result.shape(column)
-        if QUANTILE in shape.slopes:
-            return None
+        if not all(np.isfinite(slope).all() for slope in shape.slopes.values()):
+            result = self._supposed(alone, at_edge=False)
         private = {key.name for key in keys_of(self.levels) if key.values is None}
         if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
             return None
-        halves = result.error(column, level)
-        return None if np.isnan(halves).all() else float(np.nanmax(halves))
+        return _widest(result, column, level)
+
+    def spend_for(
+        self,
+        error: Mapping[str, Number],
+        level: float = 0.95,
+        currency: str | None = None,
+        delta: Number | None = None,
+    ) -> Loss:
+        """The least spend with which the half-width of each named column, as `error` has it, is at most its target.
+
+        Parameters
+        ----------
+        error
+            For each column that matters, the half-width that it may have.
+        level
+            The probability with which the noise is to be within the half-width.
+        currency
+            "pure", "approx", "rho" or "mu"; that of the plan's spend if it has one, else that of the policy's budget.
+        delta
+            The δ of the spend, for the discovery of private keys or for Gaussian noise in (ε, δ); that of the plan's
+            spend if it has one of that currency, else none.
+
+        The spend has four digits, rounded up. So where a half-width hangs continuously on the spend, it reaches its
+        target to 1 in 1,000, or the target of another column does. A half-width that is a whole number of steps, as
+        that of a count is, is the largest that is within its target. Errors that depend on the data need the plan's
+        `assume`. Costs nothing and touches no data. Source: ``proofs/budgets.md``.
+
+        Raises `ParameterError` for a column that has no error or one that is not known before the data are, for a
+        target that is not positive or that no spend reaches, and where keys are private and no delta is given.
+        """
+        from discreet.query._spend_for import spend_for
+
+        return spend_for(self, error, level, currency, delta)
+
+    @property
+    def shape(self) -> str:
+        """SHA-256 of the query and of how its columns are read off its measures: what makes two releases alike."""
+        parts = [self.sql, *map(repr, self.aggregates)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def finish(self, noisy: Sequence[Sequence[Group]]) -> Answer:
         """The answer to the query from the groups of each level that have had their noise: post-processing."""
@@ -113,6 +165,9 @@ class Plan:
         from discreet.query._explain import explain
 
         return explain(self, level)
+
+    def _noises(self) -> tuple[NoiseMechanism, ...]:
+        return tuple(noise for level in self.levels if level.noise is not None for noise in level.noise.mechanisms)
 
     def _answer(self, groups: Sequence[Sequence[Group]]) -> Answer:
         return answer(self.select, self.levels, self.aggregates, groups)
@@ -133,10 +188,14 @@ class Plan:
             size *= len(key.values or (None,))
         return max((self.rows or 0) // size, 1)
 
-    def _imagined_groups(self, level: Level) -> list[Group]:
+    def _supposed(self, select: exp.Select, *, at_edge: bool) -> Answer:
+        groups = [self._imagined_groups(level, at_edge=at_edge) for level in self.levels]
+        return answer(select, self.levels, self.aggregates, groups)
+
+    def _imagined_groups(self, level: Level, *, at_edge: bool) -> list[Group]:
         """A group for each combination of the public keys of a level that the result computes with."""
         named = {column.name for item in self.select.expressions for column in item.find_all(exp.Column)}
-        group = _imagined(level, self._rows_per_group(level))
+        group = _imagined(level, self._rows_per_group(level), at_edge=at_edge)
         choices = [key.values if key.values and key.name in named else (None,) for key in level.bounded.keys]
         keys = itertools.islice(itertools.product(*choices), _MOST_GROUPS)
         return [replace(group, key=key) for key in keys]
@@ -146,11 +205,16 @@ class Plan:
         return [[_imagined(level, rows)] for level in self.levels]
 
 
-def _imagined(level: Level, rows: int) -> Group:
+def _imagined(level: Level, rows: int, *, at_edge: bool = True) -> Group:
     key = tuple(None if key.values is None else key.values[0] for key in level.bounded.keys)
-    sums = tuple(rows * measure.upper for measure in level.bounded.measures)
+    sums = tuple(rows * measure.upper if at_edge else typical(measure, rows) for measure in level.bounded.measures)
     tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in level.bounded.histograms)
     return Group(key, 0, sums, quantiles=tops)
+
+
+def _widest(result: Answer, column: str, level: float) -> float | None:
+    halves = result.error(column, level)
+    return None if np.isnan(halves).all() else float(np.nanmax(halves))
 
 
 def assume_rows(assume: Mapping[str, int] | None) -> int | None:

@@ -8,10 +8,9 @@ from sqlglot import exp
 
 from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
-from discreet.privacy import Loss
+from discreet.privacy import Loss, budget_of
 from discreet.query._binder import Binder
 from discreet.query._bounded import BoundedAggregate, GroupKey
-from discreet.query._calibrate import calibrate, level_spends
 from discreet.query._canonical import canonicalize, name_outputs
 from discreet.query._clauses import check_block
 from discreet.query._columns import Columns
@@ -27,12 +26,12 @@ from discreet.query._names import resolve_names
 from discreet.query._norms import measure_norms
 from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
 from discreet.query._plan import Plan
+from discreet.query._pricing import with_spend
 from discreet.query._quantile_spelling import spell_quantiles
 from discreet.query._references import expand_references
 from discreet.query._relations import named, scans
 from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope
-from discreet.query._top_k import top_rows
 from discreet.query._unlogged import unlogged
 from discreet.query._written import with_source
 
@@ -105,9 +104,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
     shared = read | (used - _of_keys_alone(spoken, sets))
-    spends = [None] * len(sets) if spend is None else level_spends(spend, private)
     levels: list[Level] = []
-    for keys, discovered, values, share in zip(sets, private, groupings, spends, strict=True):
+    for keys, discovered, values in zip(sets, private, groupings, strict=True):
         bounded = BoundedAggregate(
             relation=bound.relation,
             unit=unit.name,
@@ -122,14 +120,13 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
             histograms=histograms,
         )
         norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
-        first = top_rows(lifted, bounded, aggregates) if len(sets) == 1 else None
-        noise = None if share is None else calibrate(share, bounded, norms, unit, first)
-        levels.append(Level(bounded, norms, noise, values))
+        levels.append(Level(bounded, norms, None, values))
     named_keys = keys_by_name(lifted, keys_of(levels))
-    plan = Plan(canonical, named_keys, tuple(levels), aggregates, unit, spend)
+    currency = None if policy.budget is None else budget_of(policy.budget.loss())[0]
+    plan = Plan(canonical, named_keys, tuple(levels), aggregates, unit, None, currency=currency)
     plan.check_result()
     check_understood(select)
-    return plan
+    return plan if spend is None else with_spend(plan, spend)
 
 
 def _check_people(select: exp.Select, columns: Columns) -> None:

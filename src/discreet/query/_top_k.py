@@ -18,11 +18,12 @@ from discreet.privacy import Loss, Relation, budget_of
 from discreet.query._aggregates import Aggregate
 from discreet.query._bounded import BoundedAggregate, public_groups
 from discreet.query._conditions import row_limit
+from discreet.query._noise import NoiseMechanism
 from discreet.query._norms import chosen_norms
 from discreet.query._top_keys import TopKeys
 from discreet.sensitivity import Norms
 
-__all__ = ["TopRows", "buy_top_k", "top_rows"]
+__all__ = ["TopRows", "buy_top_k", "if_clearer", "top_rows"]
 
 _DOUBT = Fraction(1, 20)
 
@@ -88,6 +89,21 @@ def buy_top_k(
         variance = all_keys.l2_squared / (4 * allowed if name == "rho" else 2 * allowed)
         clear = _as_clear(scale, variance, _DOUBT / (asked.rows * asked.keys))
     return TopKeys(asked.count, mechanism, chosen) if clear else "a choice would confuse more keys than noisy counts do"
+
+
+def if_clearer(
+    bought: TopKeys, asked: TopRows, chosen: Sequence[NoiseMechanism], ranked: Sequence[NoiseMechanism]
+) -> TopKeys | str:
+    """The choice, unless the Gaussian noise that (ε, δ) would buy for all keys errs less or confuses less.
+
+    `chosen` and `ranked` are the noises of the measures with the choice and without it. Costs nothing.
+    """
+    mechanism, noise = bought.mechanism, ranked[bought.count]
+    scale = mechanism.sensitivity * (1 if mechanism.monotone else 2) / mechanism.epsilon
+    smaller = chosen[bought.count].std <= noise.std
+    if smaller and _as_clear(scale, Fraction(noise.std) ** 2, _DOUBT / (asked.rows * asked.keys)):
+        return bought
+    return "with this delta Gaussian noise on all keys does better"
 
 
 def _as_clear(scale: Fraction, variance: Fraction, doubt: Fraction) -> bool:

@@ -12,12 +12,13 @@ from discreet.mechanisms import DiscreteLaplace
 from discreet.query import BoundedAggregate, Group, Noise
 from discreet.query import _draw as drawing
 from discreet.query import _planner as planner
+from discreet.query import _pricing as pricing
 from discreet.sensitivity import Norms, bounded_sum
 from mutants._databases import sql_mutant
 
 __all__ = ["MUTANTS"]
 
-_calibrate, _draw, _released = planner.calibrate, front.draw, DiscreteLaplace._released
+_calibrate, _draw, _released = pricing.calibrate, front.draw, DiscreteLaplace._released
 
 _SUM, _AVG = "SELECT SUM(x) AS s FROM t", "SELECT AVG(x) AS a FROM t"
 _CROWD = [{"u": 100 + i, "x": 5} for i in range(6)]
@@ -25,9 +26,7 @@ _UNIT = 2**27
 """How many steps of the grid of y make 1: 10, its larger bound, has 30 bits and a part of one."""
 
 
-def _each_with_all(
-    spend: Any, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Any, _: object = None
-) -> Noise:
+def _each_with_all(spend: Any, bounded: BoundedAggregate, norms: tuple[Norms, ...], unit: Any, *_: object) -> Noise:
     """Every measure as if it were the only one."""
     alone = [
         _calibrate(spend, replace(bounded, measures=(measure,)), (moves,), unit)
@@ -74,7 +73,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: AVG spends twice",
         "The sum and the count of an average have noise for the whole epsilon each.",
-        (planner, "calibrate", _each_with_all),
+        (pricing, "calibrate", _each_with_all),
         text=_AVG,
         pair=([*_CROWD, {"x": 10}], _CROWD),
         true_epsilon=1 + 1,
