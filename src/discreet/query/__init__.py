@@ -30,7 +30,6 @@ from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
 from discreet.query._top_keys import TopKeys, top_keys_to_json
-from discreet.query._unlogged import unlogged
 
 __all__ = [
     "FUNCTIONS",
@@ -85,6 +84,5 @@ __all__ = [
     "release_table",
     "scans",
     "top_keys_to_json",
-    "unlogged",
     "whole_literal",
 ]
