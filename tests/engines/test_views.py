@@ -51,9 +51,9 @@ def test_a_view_is_refused(view: str, name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["", " VIRTUAL"])
 def test_a_generated_column_is_refused_where_it_is_named(kind: str, tmp_path: Path) -> None:
+    generated = f"y INT GENERATED ALWAYS AS (CAST(s AS INT)){kind}"
     steps = (
-        "CREATE TABLE v (p INT, s VARCHAR DEFAULT 'b', x INT DEFAULT 7, "
-        f"y INT GENERATED ALWAYS AS (CAST(s AS INT)){kind})",
+        f"CREATE TABLE v (p INT, s VARCHAR DEFAULT 'b', x INT DEFAULT 7, {generated})",
         "INSERT INTO v (p, s) VALUES (1, '5'), (2, '7')",
         "UPDATE v SET s = 'secret' WHERE p = 2",
     )
