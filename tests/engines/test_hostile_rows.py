@@ -197,3 +197,34 @@ def test_a_frame_of_objects_is_read_whether_or_not_anybody_has_a_value(values: l
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"u": pd.Series(range(len(values)), dtype="int64"), "k": pd.Series(values, dtype=object)})
     assert _ask(frame, _policy("string"), "SELECT COUNT(k) AS k, COUNT(*) AS n FROM t") == [{"k": 0, "n": len(values)}]
+
+
+class _Own(pa.ExtensionType):
+    """What another library may call its texts or times."""
+
+    def __init__(self, storage: pa.DataType) -> None:
+        super().__init__(storage, "tests.own")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, _: bytes) -> _Own:
+        return cls(storage)
+
+
+@pytest.mark.parametrize("how", ["arrow", "chunked", "dictionary", "pandas"])
+@pytest.mark.parametrize(("of", "kind"), [("text", "string"), ("time", "timestamp"), ("time", "string")])
+def test_no_value_of_an_extension_type_stops_a_query(of: str, kind: str, how: str) -> None:
+    stored = NOT_UTF8 if of == "text" else _raw_time("ms", "UTC", 2**63 - 2)
+    column: Any = pa.ExtensionArray.from_storage(_Own(stored.type), stored)
+    if how == "dictionary":
+        column = pa.DictionaryArray.from_arrays(pa.array(range(len(stored))), column)
+    if how == "chunked":
+        column = pa.chunked_array([column[:1], column[1:]])
+    table: Any = pa.table({"u": range(len(stored)), "k": column})
+    if how == "pandas":
+        pd = pytest.importorskip("pandas")
+        table = pd.DataFrame({"u": range(len(stored)), "k": pd.Series(pd.arrays.ArrowExtensionArray(column))})
+    (row,) = _ask(table, _policy(kind), "SELECT COUNT(DISTINCT k) AS k, COUNT(*) AS n FROM t")
+    assert row["n"] == len(stored)

@@ -85,14 +85,6 @@ def database(folder: Path) -> Path:
     return folder / "t.duckdb"
 
 
-def view(folder: Path) -> Path:
-    with duckdb.connect(str(folder / "v.db")) as connection:
-        connection.register("frame", TABLE)
-        connection.execute("CREATE TABLE base AS SELECT * FROM frame")
-        connection.execute("CREATE VIEW t AS SELECT * FROM base")
-    return folder / "v.db"
-
-
 def objects(_: Path) -> pd.DataFrame:
     rows = TABLE.to_pylist()
     return pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=object) for name in TABLE.column_names})
@@ -114,7 +106,6 @@ SOURCES: dict[str, Callable[[Path], Any]] = {
     "TSV": lambda folder: csv(folder, "T.TSV", "\t"),
     "TSV, gzip": lambda folder: csv(folder, "t.tsv.gz", "\t"),
     "DuckDB": database,
-    "a view in DuckDB": view,
     "Arrow": lambda _: TABLE,
     "Arrow, text alone": texts,
     "Arrow, dictionaries": lambda _: TABLE.set_column(3, "s", TABLE["s"].combine_chunks().dictionary_encode()),

@@ -32,7 +32,6 @@ from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
 from discreet.query._top_keys import TopKeys, top_keys_to_json
-from discreet.query._unlogged import unlogged
 
 __all__ = [
     "FUNCTIONS",
@@ -92,6 +91,5 @@ __all__ = [
     "text_of",
     "top_keys_to_json",
     "unbound_table",
-    "unlogged",
     "whole_literal",
 ]

@@ -155,6 +155,9 @@ class DuckDB:
             ) from None
         collated = isinstance(source := self._sources[name], str | os.PathLike) and is_database(source)
         stored = {row[0].casefold(): StoredColumn(row[0], row[1], collated) for row in described}
+        names = [row[0].casefold() for row in described]
+        if any(names.count(column.casefold()) > 1 for column in wanted):
+            raise DataError(f"two columns of {name} differ by case alone; rename one")
         missing = [column for column in wanted if column.casefold() not in stored]
         if missing:
             raise DataError(f"the source of {name} lacks what the policy names: {', '.join(missing)}")

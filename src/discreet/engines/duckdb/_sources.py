@@ -19,7 +19,6 @@ from discreet.engines.duckdb._exported import exported, is_lazy
 from discreet.engines.duckdb._expressions import text
 from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.engines.duckdb._relation import identifier
-from discreet.engines.duckdb._views import check_view
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: obje
     lowered = path.lower()
     if is_database(path):
         database = _attach(connection, path)
-        check_view(connection, database, table)
-        return f"{identifier(database)}.{identifier(table)}"
+        _check_stored(connection, database, table, columns)
+        return f"{identifier(database)}.main.{identifier(table)}"
     if lowered.endswith(PARQUET):
         _must_exist(path)
         _refuse_milliseconds(connection, path, columns)
@@ -72,6 +71,35 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: str) -> str:
             "and that no other process has it open for writing"
         ) from None
     return name
+
+
+def _check_stored(connection: duckdb.DuckDBPyConnection, database: str, table: str, columns: list[str]) -> None:
+    """Raise `DataError` unless a table of the main schema stores what is read of it.
+
+    What a view or a generated column computes may fail on one row, or mix the rows of several people, and its names may
+    mean something else on this connection.
+    """
+    where = [database, table]
+    found = connection.execute(
+        "SELECT view_name FROM duckdb_views() WHERE database_name = ? AND lower(view_name) = lower(?)", where
+    ).fetchall()
+    if found:
+        raise DataError(
+            f"{table} is a view: it could fail on one row, or mix the rows of several people; make a table of it, "
+            f"CREATE TABLE … AS FROM {table}, and name that in the policy"
+        )
+    made = connection.execute(
+        "SELECT column_name FROM information_schema.columns "
+        "WHERE table_catalog = ? AND lower(table_name) = lower(?) AND is_generated <> 'NEVER'",
+        where,
+    ).fetchall()
+    wanted = {name.casefold() for name in columns}
+    generated = [name for (name,) in made if name.casefold() in wanted]
+    if generated:
+        raise DataError(
+            f"{', '.join(generated)} of {table} is a generated column, which could fail on one row; store its values "
+            "in a column, or leave it out of the policy"
+        )
 
 
 def _refuse_milliseconds(connection: duckdb.DuckDBPyConnection, path: str, columns: list[str]) -> None:
@@ -119,9 +147,13 @@ def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
         raise DataError(f"{table}: two columns of the source have one name, or differ by case alone; rename one")
     if not columns:  # rows alone: DuckDB knows no table without columns
         return pa.Table.from_arrays([pa.nulls(len(frame), pa.bool_())], names=["nothing"])
-    if isinstance(frame, pa.Table):
-        return pa.Table.from_arrays([_total(frame.column(i)) for i in kept], names=list(kept.values()))
-    return pa.Table.from_arrays([_column(frame[name]) for name in kept.values()], names=list(kept.values()))
+    arrays: list[Values] = []
+    for i, name in kept.items():
+        try:
+            arrays.append(_total(frame.column(i)) if isinstance(frame, pa.Table) else _column(frame[name]))
+        except pa.ArrowNotImplementedError:
+            raise DataError(f"{table}: {name} has an Arrow type that cannot be read; cast the column first") from None
+    return pa.Table.from_arrays(arrays, names=list(kept.values()))
 
 
 def _frame(table: str, source: object) -> pa.Table | nw.DataFrame[Any]:
@@ -153,9 +185,14 @@ def _column(series: nw.Series[Any]) -> Values:
             array = series.to_arrow()
         except Exception:  # noqa: BLE001 - a value that Arrow cannot hold must not speak
             array = None
-        if array is not None and not isinstance(array.type, pa.BaseExtensionType):
+        if array is not None and not _is_written(array.type):
             return _total(array)
     return pa.array([_text(value) for value in series.to_list()], pa.string())
+
+
+def _is_written(kind: pa.DataType) -> bool:
+    """Whether values of a type of pandas mean more than what is stored of them."""
+    return isinstance(kind, pa.BaseExtensionType) and kind.extension_name in ("pandas.period", "pandas.interval")
 
 
 def _total(column: Values) -> Values:
@@ -163,6 +200,8 @@ def _total(column: Values) -> Values:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _total(column.cast(kind.value_type))
+    if isinstance(kind, pa.BaseExtensionType) and kind.extension_name not in ("arrow.uuid", "arrow.bool8"):
+        return _total(column.cast(kind.storage_type))
     if pa.types.is_null(kind):  # what type the values would have had must not tell whether there are any
         return pa.nulls(len(column), pa.string())
     if pa.types.is_run_end_encoded(kind):
