@@ -11,6 +11,8 @@ from fractions import Fraction
 
 __all__ = ["best_shares", "even_shares", "mean_log_error"]
 
+_MOST = 1e200
+"""Beyond this a variance is of no use, and squares of it overflow."""
 _GRID = 1024
 _FLOOR = 0.5
 _STEPS = 10_000
@@ -29,7 +31,7 @@ def best_shares(columns: Sequence[Sequence[float]], measures: int, power: int) -
     ----------
     columns
         For each column, the variance that each measure's noise would cause in it if that measure had the whole spend.
-        Columns with a variance that is not finite, or with none, do not count.
+        Columns with a variance beyond 1e200, or with none, do not count.
     measures
         How many measures there are.
     power
@@ -42,7 +44,7 @@ def best_shares(columns: Sequence[Sequence[float]], measures: int, power: int) -
     >>> best_shares([[1.0, 0.0], [1.0, 8.0]], 2, power=2)
     (Fraction(277, 512), Fraction(235, 512))
     """
-    counted = [row for row in columns if all(math.isfinite(part) for part in row) and sum(row) > 0]
+    counted = [row for row in columns if all(part < _MOST for part in row) and sum(row) > 0]
     if measures < 2 or not counted:
         return even_shares(measures)
     shares = [1 / measures] * measures
@@ -63,8 +65,8 @@ def mean_log_error(slopes: Sequence[Sequence[float]], spreads: Sequence[float]) 
     >>> mean_log_error([[1.0, 0.0], [3.0, 4.0]], [1.0, 1.0]) == math.log(5) / 2
     True
     """
-    variances = [sum((s * d) ** 2 for s, d in zip(row, spreads, strict=True)) for row in slopes if any(row)]
-    counted = [variance for variance in variances if math.isfinite(variance)]
+    variances = [sum((s * d) * (s * d) for s, d in zip(row, spreads, strict=True)) for row in slopes if any(row)]
+    counted = [variance for variance in variances if variance < _MOST]
     if not counted or min(counted) == 0:
         return None
     return sum(math.log(variance) for variance in counted) / (2 * len(counted))
