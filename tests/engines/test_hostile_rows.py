@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -140,7 +141,6 @@ def test_nor_does_one_in_parquet(tmp_path: Path, value: int) -> None:
 
 
 def test_what_a_frame_holds_as_arrow_stops_nothing() -> None:
-    pd = pytest.importorskip("pandas")
     for column in (NOT_UTF8, _raw_time("ms", None, 2**63 - 2)):
         frame = pd.DataFrame({"u": [1, 2], "k": pd.Series(pd.arrays.ArrowExtensionArray(column))})
         rows = _ask(frame, _policy("string"), "SELECT k, COUNT(*) AS n FROM t GROUP BY k")
@@ -194,7 +194,6 @@ def test_nor_does_one_in_a_dictionary_of_which_no_row_is_left(
 
 @pytest.mark.parametrize("values", [[], [None, None], [float("nan"), None]])
 def test_a_frame_of_objects_is_read_whether_or_not_anybody_has_a_value(values: list[object]) -> None:
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"u": pd.Series(range(len(values)), dtype="int64"), "k": pd.Series(values, dtype=object)})
     assert _ask(frame, _policy("string"), "SELECT COUNT(k) AS k, COUNT(*) AS n FROM t") == [{"k": 0, "n": len(values)}]
 
@@ -224,7 +223,6 @@ def test_no_value_of_an_extension_type_stops_a_query(of: str, kind: str, how: st
         column = pa.chunked_array([column[:1], column[1:]])
     table: Any = pa.table({"u": range(len(stored)), "k": column})
     if how == "pandas":
-        pd = pytest.importorskip("pandas")
         table = pd.DataFrame({"u": range(len(stored)), "k": pd.Series(pd.arrays.ArrowExtensionArray(column))})
     (row,) = _ask(table, _policy(kind), "SELECT COUNT(DISTINCT k) AS k, COUNT(*) AS n FROM t")
     assert row["n"] == len(stored)

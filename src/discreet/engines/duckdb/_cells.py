@@ -30,15 +30,15 @@ def _code_bits(layout: Layout, place: Place) -> int:
 class CellCounts:
     """Counts by group and cell, added up over slices of the rows.
 
-    `value` is the position of the cells among the values. Memory is bounded by the number of different cells, and by
-    the rows that are added at once.
+    `place` is where a row has its cell. Memory is bounded by the number of different cells, and by the rows that are
+    added at once.
     """
 
-    def __init__(self, layout: Layout, value: int) -> None:
+    def __init__(self, layout: Layout, place: Place) -> None:
         self._layout = layout
-        self._place = layout.place(value)
-        self._bits = self._place.bits
-        bits = _code_bits(layout, self._place)
+        self._place = place
+        self._bits = place.bits
+        bits = _code_bits(layout, place)
         self._counts: _Dense | _Sparse = _Dense(bits) if bits <= _DENSE_BITS else _Sparse()
 
     def add(self, rows: Words) -> None:

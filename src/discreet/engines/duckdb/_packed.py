@@ -67,7 +67,7 @@ def packed_groups(
         cells = [layout.place(names.index(name)) for name in cell_names(request.histograms, rows.values)]
         if not layout.fits or not all(fits_counts(layout, place) for place in cells):
             return None
-        run = _Run(connection, request, rows, layout, people, salts(salt))
+        run = _Run(connection, request, rows, layout, cells, people, salts(salt))
         return run.groups(f"{rows.chain}SELECT {layout.pack()} FROM rows{keys.joined}{people.joined}", count, keys)
     finally:
         keys.drop()
@@ -94,16 +94,14 @@ class _Run:
     request: BoundedAggregate
     rows: Uncapped
     layout: Layout
+    cell_places: list[Place]
     people: StoredPeople | NumberedPeople
     salts: tuple[int, int]
 
     def groups(self, packed: str, count: int, keys: NumberedKeys) -> list[Group]:
         """The groups, added up over the parts of the rows."""
         totals: dict[Row, list[int]] = {}
-        names = [part.name for part in self.rows.values]
-        cells = [
-            CellCounts(self.layout, names.index(name)) for name in cell_names(self.request.histograms, self.rows.values)
-        ]
+        cells = [CellCounts(self.layout, place) for place in self.cell_places]
         width = len(self.rows.keys)
         sums = bool(self.request.measures) or self.request.count_units
         for part in parts(self.connection, packed, count, self.layout.below_person):

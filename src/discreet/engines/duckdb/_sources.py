@@ -81,7 +81,9 @@ def _check_stored(connection: duckdb.DuckDBPyConnection, database: str, table: s
     """
     where = [database, table]
     found = connection.execute(
-        "SELECT view_name FROM duckdb_views() WHERE database_name = ? AND lower(view_name) = lower(?)", where
+        "SELECT view_name FROM duckdb_views() "
+        "WHERE database_name = ? AND schema_name = 'main' AND lower(view_name) = lower(?)",
+        where,
     ).fetchall()
     if found:
         raise DataError(
@@ -90,7 +92,8 @@ def _check_stored(connection: duckdb.DuckDBPyConnection, database: str, table: s
         )
     made = connection.execute(
         "SELECT column_name FROM information_schema.columns "
-        "WHERE table_catalog = ? AND lower(table_name) = lower(?) AND is_generated <> 'NEVER'",
+        "WHERE table_catalog = ? AND table_schema = 'main' AND lower(table_name) = lower(?) "
+        "AND is_generated <> 'NEVER'",
         where,
     ).fetchall()
     wanted = {name.casefold() for name in columns}
