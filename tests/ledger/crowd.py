@@ -63,7 +63,7 @@ def kill(path: str, reports: str, count: str, seed: str) -> None:
         return 0
 
     def stop(name: str, pid: int) -> None:
-        lines, report = chance.randrange(4), Path(reports, name)
+        lines, report = chance.randrange(10), Path(reports, name)
         while not report.exists() or report.read_text().count("\n") < lines:
             assert os.waitpid(pid, os.WNOHANG) == (0, 0), f"{name} ended by itself"
             time.sleep(0.0005)
