@@ -15,8 +15,9 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from discreet.engines.duckdb._expressions import condition, contribution, key, present, reference
+from discreet.engines.duckdb._dialect import DIALECT
 from discreet.engines.duckdb._functions import RENDERINGS
+from discreet.engines.sql import Expressions
 from discreet.errors import QueryError
 from discreet.policy import Column
 from discreet.query import FUNCTIONS, Sum, domain, key_type, nullable
@@ -36,6 +37,7 @@ COLUMNS = {
     "e": Column(type="date", keys=("2024-02-29", "0001-01-01", "9999-12-31")),
     "m": Column(type="timestamp"),
 }
+WRITE = Expressions(DIALECT, COLUMNS)
 INTEGERS = [0, 1, -1, 3, 9, 10, 2**53 + 1, 2**63 - 1, -(2**63), -(2**63) + 1, 10**18, None]
 DOUBLES = [
     0.0,
@@ -144,7 +146,7 @@ def _hostile() -> pa.Table:
     data: dict[str, pa.Array[Any]] = {}
     for name, values in VALUES.items():
         kind = TYPES.get(COLUMNS[name].type, pa.timestamp("us"))
-        data[reference(name).strip('"')] = pa.array(
+        data[DIALECT.reference(name).strip('"')] = pa.array(
             [values[k] if k < len(values) else draw.choice(values) for k in range(rows)], kind
         )
     return pa.table(data)
@@ -265,10 +267,10 @@ def test_nothing_raises_and_null_and_domain_hold(engine: Any, chunk: int) -> Non
         if kind == "null":
             continue
         if kind == "bool":
-            assert set(_all(engine, condition(node, COLUMNS))) <= {True, False, None}, text
-        assert set(_all(engine, present(node, COLUMNS))) <= {True, False}, text
+            assert set(_all(engine, WRITE.condition(node))) <= {True, False, None}, text
+        assert set(_all(engine, WRITE.present(node))) <= {True, False}, text
         if not nullable(node, COLUMNS):
-            assert set(_all(engine, present(node, COLUMNS))) == {True}, text
+            assert set(_all(engine, WRITE.present(node))) == {True}, text
         _check_key(engine, node, text)
 
 
@@ -279,7 +281,7 @@ def _check_key(engine: Any, node: exp.Expr, text: str) -> None:
         assert domain(node, COLUMNS) is None
         return
     types = {"int": int, "bool": bool, "string": str, "date": dt.date, "timestamp": dt.datetime}
-    found = _all(engine, key(node, COLUMNS))
+    found = _all(engine, WRITE.key(node))
     assert all(value is None or type(value) is types[kind] for value in found), text
     public = domain(node, COLUMNS)
     if public is None or isinstance(node, exp.Column):
@@ -287,12 +289,12 @@ def _check_key(engine: Any, node: exp.Expr, text: str) -> None:
     # where a keyed column is outside its keys, its row has no public value; the others must
     keyed = [n for n in ("t", "e") if any(c.name == n for c in node.find_all(exp.Column))]
     inside = " AND ".join(
-        f"{reference(n)} IN ({', '.join(repr(str(k)) for k in COLUMNS[n].keys or ())})" for n in keyed
+        f"{DIALECT.reference(n)} IN ({', '.join(repr(str(k)) for k in COLUMNS[n].keys or ())})" for n in keyed
     )
     others = {c.name for c in node.find_all(exp.Column)} - set(keyed)
-    present_all = " AND ".join(f"{reference(n)} IS NOT NULL" for n in others)
+    present_all = " AND ".join(f"{DIALECT.reference(n)} IS NOT NULL" for n in others)
     shown = engine.execute(
-        f"SELECT {key(node, COLUMNS)}, {present_all or 'TRUE'} FROM hostile WHERE {inside or 'TRUE'}"
+        f"SELECT {WRITE.key(node)}, {present_all or 'TRUE'} FROM hostile WHERE {inside or 'TRUE'}"
     ).fetchall()
     for value, whole in shown:
         assert value in public or (value is None and not whole), (text, value, public)
@@ -313,7 +315,7 @@ def test_sums_lie_in_their_bounds(engine: Any, chunk: int) -> None:
         step = Fraction(1) if bounds.whole else Fraction(1, 2**10)
         wide = 2**40  # far from the limits: the engine's own clamp must have next to nothing to do
         measure = Sum(node, step, 0, -wide, wide)
-        for value in _all(engine, contribution(measure, COLUMNS)):
+        for value in _all(engine, WRITE.contribution(measure)):
             if value is not None and -wide < value < wide:
                 slack = 1 + abs(value) * Fraction(1, 2**40)
                 assert bounds.lower - slack * step <= value * step <= bounds.upper + slack * step, (text, value, bounds)
@@ -344,7 +346,7 @@ def test_values_are_those_of_plain_duckdb_where_it_is_total(engine: Any, text: s
     node = _parsed(text)
     kind = check_scalar(node, COLUMNS)
     plain = sqlglot.parse_one(text, read="duckdb").transform(
-        lambda n: exp.column(reference(n.name).strip('"'), quoted=True) if isinstance(n, exp.Column) else n
+        lambda n: exp.column(DIALECT.reference(n.name).strip('"'), quoted=True) if isinstance(n, exp.Column) else n
     )
     expected = _all(engine, plain.sql(dialect="duckdb"))
     if kind == "number":
@@ -364,10 +366,7 @@ def test_values_are_those_of_plain_duckdb_where_it_is_total(engine: Any, text: s
 
 def _value(node: exp.Expr) -> str:
     """Any expression, as a condition writes its parts."""
-    from discreet.engines.duckdb._expressions import _Writer
-    from discreet.query import Row
-
-    return _Writer(Row(COLUMNS, clamped=False)).value(node)
+    return WRITE._writer(clamped=False).value(node)
 
 
 def test_a_long_query_is_written_in_proportion_to_its_text() -> None:
@@ -392,8 +391,8 @@ def test_a_long_query_is_written_in_proportion_to_its_text() -> None:
         for _ in range(10):
             text = shape.format(text)
         node = _parsed(text)
-        written = condition(exp.GT(this=node, expression=exp.Literal.number(1)), COLUMNS)
+        written = WRITE.condition(exp.GT(this=node, expression=exp.Literal.number(1)))
         assert len(written) < 10_000, shape
-        assert len(present(node, COLUMNS)) < 10_000, shape
+        assert len(WRITE.present(node)) < 10_000, shape
         assert nullable(node, COLUMNS) in (True, False), shape
         assert domain(node, COLUMNS) is None or "IF" in shape, shape

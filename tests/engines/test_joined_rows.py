@@ -11,7 +11,8 @@ import pytest
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
-from discreet.engines.duckdb._rendering import rows_sql
+from discreet.engines.duckdb._dialect import DIALECT
+from discreet.engines.sql import rows_sql
 from discreet.policy import load_policy
 from discreet.query import _joins, make_plan
 
@@ -29,7 +30,9 @@ def _pairs(tables: dict[str, pa.Table], query: str) -> Counter[tuple[Any, ...]]:
     """The rows that a query reads, before any cap on them."""
     engine = DuckDB(tables, POLICY)
     bounded = make_plan(query, POLICY).levels[0].bounded
-    rows = engine._connection.execute(f"SELECT * FROM ({rows_sql(bounded, POLICY, engine._relation)})").fetchall()
+    rows = engine._connection.execute(
+        f"SELECT * FROM ({rows_sql(DIALECT, bounded, POLICY, engine._relation)})"
+    ).fetchall()
     engine.close()
     return Counter(rows)
 

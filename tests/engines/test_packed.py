@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import DuckDB, _packed, _ranges
-from discreet.engines.duckdb._bounding import salts
 from discreet.engines.duckdb._caps import Caps, capped
+from discreet.engines.sql import salts
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 

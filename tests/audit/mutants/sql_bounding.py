@@ -9,19 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.engines.duckdb import _bounding as bounding
+from discreet.engines.duckdb import _dialect as duckdb
 from discreet.engines.duckdb import _engine as engine
-from discreet.engines.duckdb import _parts as parts
-from discreet.engines.duckdb import _rendering as rendering
+from discreet.engines.sql import _bounding as bounding
+from discreet.engines.sql import _expressions as expressions
 from discreet.privacy import approx
 from mutants._databases import hidden, sql_mutant
 
 __all__ = ["MUTANTS"]
 
-_bounded_sql = bounding.bounded_sql
-_clean, _contribution, _few = rendering.clean, parts.contribution, bounding._few
-_flagged, _rows, _rows_sql, _sum_sql = bounding._flagged, bounding._rows, engine.rows_sql, bounding.sum_sql
-_content = bounding._Names.content.fget
+_bounded_sql, _rows_sql, _sum_sql = bounding.bounded_sql, engine.rows_sql, bounding.sum_sql
+_clean, _contribution = duckdb._DuckDB.clean, expressions.Expressions.contribution
+_few, _flagged, _rows = (getattr(bounding._Query, name) for name in ("_few", "_flagged", "rows"))
+_content = bounding._Query._content.fget
 
 _SUM, _COUNT = "SELECT SUM(x) AS s FROM t", "SELECT COUNT(*) AS n FROM t"
 _COUNTS = "SELECT k, COUNT(*) AS n FROM t GROUP BY k"
@@ -31,7 +31,11 @@ _ME = {"u": 1}
 
 def _asked(**changes: object) -> tuple[Any, str, Any]:
     """The engine runs another request than the planner made."""
-    return engine, "bounded_sql", lambda request, *rest: _bounded_sql(replace(request, **changes), *rest)
+    return (
+        engine,
+        "bounded_sql",
+        lambda to, request, *rest: _bounded_sql(to, replace(request, **changes), *rest),
+    )
 
 
 def _in_text(real: Callable[..., Any], *changes: tuple[str, str]) -> Callable[..., Any]:
@@ -55,10 +59,10 @@ def _even(limit: int) -> str:
 
 _BY_PLACE = (
     (engine, "rows_sql", lambda *args: f"SELECT row_number() OVER () AS spot, * FROM ({_rows_sql(*args)})"),
-    (bounding, "_rows", _in_text(_rows, ("SELECT ", "SELECT spot, "))),
-    (bounding._Names, "content", property(lambda self: ["spot", *_content(self)])),
+    (bounding._Query, "rows", _in_text(_rows, ("SELECT ", "SELECT spot, "))),
+    (bounding._Query, "_content", property(lambda self: ["spot", *_content(self)])),
     (bounding, "_place", lambda content: "row_number() OVER (PARTITION BY u ORDER BY spot % 2, spot) - 1"),
-    (bounding, "_flagged", _in_text(_flagged, (_even(1), "place"))),
+    (bounding._Query, "_flagged", _in_text(_flagged, (_even(1), "place"))),
 )
 
 _PAIRED = [{"u": 10 + i, "x": x} for i in range(3) for x in (0, 10)]
@@ -83,7 +87,7 @@ MUTANTS = (
         "SQL: cap on rows in each group",
         "The cap on a person's rows holds in every group, and not over all of them.",
         (
-            bounding,
+            bounding._Query,
             "_flagged",
             _in_text(_flagged, ("PARTITION BY u ", "PARTITION BY u, k0 "), (_even(2), "place")),
         ),
@@ -109,7 +113,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: no clamp to the bounds",
         "A value beyond the bounds of its column enters the sum as it is.",
-        (parts, "contribution", lambda measure, columns: _contribution(_wide(measure), columns)),
+        (expressions.Expressions, "contribution", lambda self, measure: _contribution(self, _wide(measure))),
         text=_SUM,
         pair=([*_CROWD, {**_ME, "x": 40}], _CROWD),
         true_epsilon=40 / 10,
@@ -118,7 +122,11 @@ MUTANTS = (
     sql_mutant(
         "SQL: a code for nulls after the clamp",
         "A missing value is written as 40, as surveys code them, behind the place where values are clamped.",
-        (parts, "contribution", lambda measure, columns: f"coalesce({_contribution(measure, columns)}, 40)"),
+        (
+            expressions.Expressions,
+            "contribution",
+            lambda self, part: f"coalesce({_contribution(self, part)}, 40)",
+        ),
         text=_SUM,
         pair=([*_CROWD, {**_ME, "x": None}], _CROWD),
         true_epsilon=40 / 10,
@@ -130,7 +138,7 @@ MUTANTS = (
         (
             bounding,
             "sum_sql",
-            lambda measure, values: _sum_sql(measure, values).removeprefix("coalesce(").removesuffix(", 0)"),
+            lambda *args: _sum_sql(*args).removeprefix("coalesce(").removesuffix(", 0)"),
         ),
         text="SELECT k, SUM(x) AS s FROM t GROUP BY k",
         pair=([{"x": 5}, {"x": None, "k": "c"}], [{"x": 5}]),
@@ -140,7 +148,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: a cast that fails on one row",
         "Text that is no number stops the query, where it should be null: an error tells who is there.",
-        (rendering, "clean", _in_text(_clean, ("TRY_CAST(", "CAST("))),
+        (duckdb._DuckDB, "clean", _in_text(_clean, ("TRY_CAST(", "CAST("))),
         text=_SUM,
         pair=([{"x": "5"}, {"x": "unknown"}], [{"x": "5"}]),
         stored={"x": pa.string()},
@@ -161,7 +169,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: groups chosen by their size",
         "Of a person's groups the largest over all people count: another's row can move everybody.",
-        (bounding, "_few", lambda request, names, *rest: _by_size(_few(request, names, *rest))),
+        (bounding._Query, "_few", lambda *args: _by_size(_few(*args))),
         text=_COUNTS,
         pair=([*_UNDECIDED, {"u": 2, "k": "b"}, _ME], [*_UNDECIDED, {"u": 2, "k": "b"}]),
         true_epsilon=(5 + 4) / 2,

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import discreet.session as front
-from discreet.engines.duckdb import _bounding as bounding
 from discreet.engines.duckdb import _engine as engine
+from discreet.engines.sql import _bounding as bounding
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import approx
 from discreet.query import BoundedAggregate, Group, TopKeys
@@ -21,7 +21,7 @@ from mutants._laws import epsilon_between
 
 __all__ = ["MUTANTS"]
 
-_bounded_sql, _term = bounding.bounded_sql, bounding._term
+_bounded_sql, _term = bounding.bounded_sql, bounding._Query._term
 _complete, _draw, _calibrate = drawing.complete, front.draw, PartitionSelection.calibrate
 
 _COUNTS, _KEYS = "SELECT k, COUNT(*) AS n FROM t GROUP BY k", "SELECT q FROM t GROUP BY q"
@@ -57,9 +57,9 @@ def _until_found(groups: list[Group], bounded: BoundedAggregate, noise: Any) -> 
     return found
 
 
-def _by_rows(names: Any, sums: list[str], source: str, sign: str = "") -> str:
+def _by_rows(self: Any, sums: list[str], source: str, sign: str = "") -> str:
     """How many units a group holds is read off its rows."""
-    return _term(names, ["sum(size)", *sums[1:]], source, sign)
+    return _term(self, ["sum(size)", *sums[1:]], source, sign)
 
 
 def _unsplit_epsilon() -> float:
@@ -101,8 +101,8 @@ MUTANTS = (
         (
             engine,
             "bounded_sql",
-            lambda request, *rest: _bounded_sql(
-                replace(request, keys=tuple(replace(key, values=None) for key in request.keys)), *rest
+            lambda dialect, request, *rest: _bounded_sql(
+                dialect, replace(request, keys=tuple(replace(key, values=None) for key in request.keys)), *rest
             ),
         ),
         (drawing, "complete", _complete_and_more),
@@ -156,7 +156,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: keys discovered by rows",
         "A key is shown by how many rows have it, and not by how many people: three rows of one person do.",
-        (bounding, "_term", _by_rows),
+        (bounding._Query, "_term", _by_rows),
         text=_KEYS,
         pair=([{"q": "mine"}] * 3, []),
         spend=approx(1, "0.3"),

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.audit._query import query
-from discreet.engines.duckdb import _bounding as bounding
-from discreet.engines.duckdb import _parts as parts
-from discreet.engines.duckdb import _rendering as rendering
+from discreet.engines.sql import _bounding as bounding
+from discreet.engines.sql import _expressions as expressions
+from discreet.engines.sql import _rendering as rendering
 from discreet.privacy import pure
 from discreet.query import BoundedAggregate, Distinct, Product
 from discreet.query import _calibrate as calibrating
@@ -24,8 +24,9 @@ from mutants._mutant import Mutant, patched
 
 __all__ = ["MUTANTS"]
 
-_norms, _contribution, _cells = planner.measure_norms, parts.contribution, bounding._with_cells
-_joined, _owners, _total = rendering._Rendering._joined, rendering._Rendering._owners, rendering._total
+_norms, _cells = planner.measure_norms, bounding._Query._with_cells
+_contribution = expressions.Expressions.contribution
+_joined, _owners, _total = (getattr(rendering._Rendering, name) for name in ("_joined", "_owners", "_total"))
 _TABLES: dict[str, dict[str, Any]] = {
     "people": {"unit": "u", "max_rows": 1, "columns": {"age": {"type": "int", "bounds": [0, 100]}}},
     "t": {"unit": "u", "max_rows": 2, "columns": {"o": {"type": "int"}, "x": {"type": "int", "bounds": [0, 10]}}},
@@ -80,9 +81,9 @@ def _first_owner(self: Any, table: str, key: str) -> Any:
     return re.sub(rf"\bAND {owner} IS NOT NULL$", f"AND {owner} IS NOT NULL GROUP BY {way}", sql), way, owner
 
 
-def _unclamped(total: Any, value: str) -> str:
+def _unclamped(self: Any, total: Any, value: str) -> str:
     whole = replace(total, lower=-(2**40), upper=2**40)
-    return _total(whole, value)
+    return _total(self, whole, value)
 
 
 def _database(rows: dict[str, Sequence[tuple[Any, ...]]]) -> dict[str, pa.Table]:
@@ -152,7 +153,7 @@ MUTANTS = (
     sql_mutant(
         "SQL: cells of all rows",
         "The rows of a quantile are counted before the cap on a person's rows.",
-        (bounding, "_with_cells", lambda request, names, final, _: _cells(request, names, final, "rows")),
+        (bounding._Query, "_with_cells", lambda self, final, _: _cells(self, final, "rows")),
         text="SELECT MEDIAN(x) AS m FROM t",
         pair=([{"x": 10}] * 12, []),
         true_epsilon=12 / 2,
@@ -193,8 +194,8 @@ MUTANTS = (
     _tables_mutant(
         "SQL: a person's total without a clamp",
         "The rows of a person are added up without an end, as the outer sum takes the total for one within bounds.",
-        (rendering, "_total", _unclamped),
-        (parts, "contribution", lambda measure, columns: _contribution(_wide(measure), columns)),
+        (rendering._Rendering, "_total", _unclamped),
+        (expressions.Expressions, "contribution", lambda self, measure: _contribution(self, _wide(measure))),
         text="SELECT SUM(v) AS s FROM (SELECT u, SUM(x) AS v FROM t GROUP BY u) AS p",
         pair=({"t": [(2, 0, 5), *[(1, i, 10) for i in range(8)]]}, {"t": [(2, 0, 5)]}),
         true_epsilon=80 / 20,

@@ -12,13 +12,11 @@ from typing import Any
 
 import duckdb
 
-from discreet.engines.duckdb._bounding import bounded_sql
+from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._files import is_database
-from discreet.engines.duckdb._histograms import read_groups
 from discreet.engines.duckdb._packed import packed_groups
-from discreet.engines.duckdb._relation import Relation, StoredColumn
-from discreet.engines.duckdb._rendering import link_family, rows_sql
 from discreet.engines.duckdb._sources import relation_sql
+from discreet.engines.sql import Relation, StoredColumn, bounded_sql, read_groups, rows_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, Scan
@@ -96,7 +94,7 @@ class DuckDB:
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
         with self._lock:
-            groups = self._groups(request, rows_sql(request, self._policy, self._relation), salt)
+            groups = self._groups(request, rows_sql(DIALECT, request, self._policy, self._relation), salt)
         if groups is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
                 f"DuckDB could not finish reading {', '.join(request.tables)}: "
@@ -117,7 +115,7 @@ class DuckDB:
             packed = packed_groups(self._connection, request, source, salt) if self._is_one_table(request) else None
             if packed is not None:
                 return packed
-            sql = bounded_sql(request, source, salt)
+            sql = bounded_sql(DIALECT, request, source, salt)
             if request.histograms:
                 return read_groups(self._connection.sql(sql).to_arrow_table(), request)
             rows, width = self._connection.execute(sql).fetchall(), len(request.keys)
@@ -154,7 +152,7 @@ class DuckDB:
                 f"the source of {name} cannot be read; check that the file is whole and holds {name}"
             ) from None
         collated = isinstance(source := self._sources[name], str | os.PathLike) and is_database(source)
-        stored = {row[0].casefold(): StoredColumn(row[0], row[1], collated) for row in described}
+        stored = {row[0].casefold(): _stored(row[0], row[1], collated=collated) for row in described}
         names = [row[0].casefold() for row in described]
         if any(names.count(column.casefold()) > 1 for column in wanted):
             raise DataError(f"two columns of {name} differ by case alone; rename one")
@@ -166,6 +164,12 @@ class DuckDB:
             if kind.partition("(")[0] not in _READABLE or kind.endswith("]"):
                 raise DataError(f"{column} of {name} is stored as {kind}, which is not supported; cast it first")
         return Relation(sql, {column: stored[column.casefold()] for column in wanted})
+
+
+def _stored(name: str, kind: str, *, collated: bool) -> StoredColumn:
+    """A column; a database may compare its texts by a collation."""
+    quoted = identifier(name)
+    return StoredColumn(name, kind, f'({quoted} COLLATE "binary")' if collated and kind == "VARCHAR" else quoted)
 
 
 def _by_table(source: object, policy: Policy) -> dict[str, object]:

@@ -8,78 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlglot import exp
-
 from discreet.engines.duckdb._functions_dates import DATES, in_calendar
-from discreet.engines.duckdb._functions_numbers import NUMBERS, double
+from discreet.engines.duckdb._functions_numbers import NAN, NUMBERS
 from discreet.engines.duckdb._functions_text import TEXTS
-from discreet.engines.duckdb._functions_writer import NAN, Rendering, Write, Writer
+from discreet.engines.sql import CHOICES, Rendering, Write, Writer
 from discreet.query import Call
 
 __all__ = ["RENDERINGS"]
-
-
-def _comparison(operator: str) -> Rendering:
-    def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"({f' {operator} '.join(writer.alike(call.args))})"
-
-    return render
-
-
-def _logical(word: str) -> Rendering:
-    def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"({f' {word} '.join(writer.value(node, 'bool') for node in call.args)})"
-
-    return render
-
-
-def _between(call: Call, writer: Writer, _: Write) -> str:
-    value, low, high = writer.alike(call.args)
-    return f"({value} BETWEEN {low} AND {high})"
-
-
-def _among(call: Call, writer: Writer, _: Write) -> str:
-    """One list; whole numbers have one of their own beside a column of them, and stay exact."""
-    node, items = call.args[0].unnest(), call.args[1:]
-    whole = tuple(item for item in items if writer.row.exact(item))
-    rest = tuple(item for item in items if not writer.row.exact(item))
-    groups = [whole, rest] if isinstance(node, exp.Column) and writer.row.exact(node) and whole and rest else [items]
-    tests: list[str] = []
-    for group in groups:
-        value, *listed = writer.alike((node, *group))
-        tests.append(f"({value} IN ({', '.join(listed)}))")
-    return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
-
-
-def _like(word: str) -> Rendering:
-    def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"({writer.value(call.args[0], 'string')} {word} {writer.value(call.args[1], 'string')})"
-
-    return render
-
-
-def _case(call: Call, writer: Writer, write: Write) -> str:
-    pairs = zip(call.args[::2], call.args[1::2], strict=False)
-    branches = " ".join(f"WHEN {writer.raw.value(when, 'bool')} THEN {write(then)}" for when, then in pairs)
-    otherwise = f" ELSE {write(call.args[-1])}" if len(call.args) % 2 else ""
-    return f"(CASE {branches}{otherwise} END)"
-
-
-def _choice(name: str) -> Rendering:
-    def render(call: Call, _: Writer, write: Write) -> str:
-        return f"{name}({', '.join(map(write, call.args))})"
-
-    return render
-
-
-def _nullif(call: Call, writer: Writer, write: Write) -> str:
-    """The first argument decides the kind of the result, and both together how they are compared."""
-    first, second = call.args
-    if writer.row.kind(first) == "date" and writer.row.kind(second) == "timestamp":
-        return f"CAST(nullif({', '.join(writer.alike(call.args))}) AS DATE)"
-    if writer.row.kind(first) in ("number", "null"):
-        return f"nullif({write(first)}, {write(second)})"
-    return f"nullif({', '.join(writer.alike(call.args))})"
 
 
 def _cast(call: Call, writer: Writer, _: Write) -> str:
@@ -94,8 +29,8 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
             kind = "DATE" if call.option == "DATE" else "TIMESTAMP"
             return in_calendar(f"TRY_CAST({value} AS {kind})", kind)
         case "TEXT" | "VARCHAR":
-            zero = f" + {double(0)}" if source == "number" and not exact else ""  # which has one sign only
-            return f"CAST({value}{zero} AS VARCHAR)"
+            one_zero = f" + {writer.dialect.double(0)}" if source == "number" and not exact else ""
+            return f"CAST({value}{one_zero} AS VARCHAR)"
         case "BOOLEAN":
             return f"TRY_CAST({value} AS BOOLEAN)"
         case _:
@@ -103,27 +38,5 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
             return f"CAST(TRY_CAST({value} AS {narrow}) AS BIGINT)"
 
 
-RENDERINGS: Mapping[str, Rendering] = {
-    **{
-        operator: _comparison(operator)
-        for operator in ("=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
-    },
-    "IS NULL": lambda call, writer, _: f"({writer.value(call.args[0])} IS NULL)",
-    "BETWEEN": _between,
-    "IN": _among,
-    "LIKE": _like("LIKE"),
-    "ILIKE": _like("ILIKE"),
-    "AND": _logical("AND"),
-    "OR": _logical("OR"),
-    "NOT": lambda call, writer, _: f"(NOT {writer.value(call.args[0], 'bool')})",
-    "CASE": _case,
-    "COALESCE": _choice("coalesce"),
-    "NULLIF": _nullif,
-    "GREATEST": _choice("greatest"),
-    "LEAST": _choice("least"),
-    "CAST": _cast,
-    **NUMBERS,
-    **DATES,
-    **TEXTS,
-}
+RENDERINGS: Mapping[str, Rendering] = {**CHOICES, "CAST": _cast, **NUMBERS, **DATES, **TEXTS}
 """By the name that plans use; the same names as in `discreet.query.FUNCTIONS`."""

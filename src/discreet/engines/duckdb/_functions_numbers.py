@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from discreet.engines.duckdb._functions_writer import NAN, Rendering, Write, Writer, function
+from discreet.engines.sql import Rendering, Write, Writer, function
 from discreet.query import Call, constant, whole_literal
 
-__all__ = ["NUMBERS", "double"]
+__all__ = ["NAN", "NUMBERS", "double"]
+
+NAN = "CAST('NaN' AS DOUBLE)"
 
 
 def double(value: Fraction | int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from discreet.engines.duckdb._functions_writer import Rendering, Write, Writer
+from discreet.engines.sql import Rendering, Write, Writer
 from discreet.query import LONGEST_TEXT, Call
 
 __all__ = ["TEXTS"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.engines.duckdb._parts import Part
+from discreet.engines.sql import Part
 
 __all__ = ["Field", "Layout", "Place", "value_field"]
 

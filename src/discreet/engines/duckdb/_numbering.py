@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.duckdb._bounding import Uncapped
 from discreet.engines.duckdb._caps import Integers
 from discreet.engines.duckdb._layout import Field
+from discreet.engines.sql import Uncapped
 from discreet.query import BoundedAggregate
 
 __all__ = ["Hashes", "NumberedKeys", "NumberedPeople", "StoredPeople"]

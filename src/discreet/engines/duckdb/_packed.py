@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines.duckdb._bounding import Uncapped, salts, uncapped
 from discreet.engines.duckdb._caps import Caps, Words, capped, firsts
 from discreet.engines.duckdb._cells import CellCounts, fits_counts
+from discreet.engines.duckdb._dialect import DIALECT
 from discreet.engines.duckdb._layout import Field, Layout, Place, value_field
 from discreet.engines.duckdb._numbering import NumberedKeys, NumberedPeople, StoredPeople
-from discreet.engines.duckdb._parts import cell_names, when_name
 from discreet.engines.duckdb._ranges import parts, slices
+from discreet.engines.sql import Uncapped, cell_names, salts, uncapped, when_name
 from discreet.query import BoundedAggregate, Cells, Distinct, Group, People
 
 __all__ = ["packed_groups"]
@@ -47,7 +47,7 @@ def packed_groups(
     """
     if request.unit is None or any(isinstance(measure, Distinct) for measure in request.measures):
         return None
-    rows = uncapped(request, source)
+    rows = uncapped(DIALECT, request, source)
     values = tuple(field for part in rows.values if (field := value_field(part)) is not None)
     ((count,),) = connection.execute(f"{rows.chain}SELECT count(*) FROM source").fetchall()
     if count <= _FEW:

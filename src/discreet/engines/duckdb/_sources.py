@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from narwhals.exceptions import NarwhalsError
 
+from discreet.engines.duckdb._dialect import identifier, text
 from discreet.engines.duckdb._exported import exported, is_lazy
-from discreet.engines.duckdb._expressions import text
 from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
-from discreet.engines.duckdb._relation import identifier
 from discreet.errors import DataError
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.engines.sql._dialect import Dialect
 from discreet.policy import Key
 from discreet.query import BoundedAggregate, Cells, Group
 
@@ -22,21 +23,22 @@ __all__ = ["cells_sql", "read_groups", "sums_sql"]
 _CELL_BITS = 17
 
 
-def cells_sql(keys: Sequence[str], cells: Sequence[str], source: str, sums: int) -> list[str]:
+def cells_sql(dialect: Dialect, keys: Sequence[str], cells: Sequence[str], source: str, sums: int) -> list[str]:
     """For each column of cells a query that counts its values by group, with null in place of so many sums."""
-    nothing = [f"CAST(NULL AS VARCHAR) AS t{i}" for i in range(sums)]
+    nothing = [f"{dialect.cast('NULL', 'VARCHAR')} AS t{i}" for i in range(sums)]
     queries: list[str] = []
     for i, cell in enumerate(cells):
-        items = [*keys, f"{i} AS h", f"CAST({cell} AS INTEGER) AS cell", "count(*) AS n", *nothing]
+        items = [*keys, f"{i} AS h", f"{dialect.cast(cell, 'INTEGER')} AS cell", "count(*) AS n", *nothing]
         by = ", ".join([*keys, cell])
         queries.append(f"SELECT {', '.join(items)} FROM {source} WHERE {cell} IS NOT NULL GROUP BY {by}")
     return queries
 
 
-def sums_sql(keys: Sequence[str], units: str, sums: Sequence[str], source: str) -> str:
+def sums_sql(dialect: Dialect, keys: Sequence[str], units: str, sums: Sequence[str], source: str) -> str:
     """The groups of a query that returns keys, units and sums, in the form of `cells_sql`."""
-    texts = [f"CAST({s} AS VARCHAR) AS t{i}" for i, s in enumerate(sums)]
-    items = [*keys, "-1 AS h", "CAST(0 AS INTEGER) AS cell", f"CAST({units} AS BIGINT) AS n", *texts]
+    texts = [f"{dialect.cast(s, 'VARCHAR')} AS t{i}" for i, s in enumerate(sums)]
+    cell, n = dialect.cast("0", "INTEGER"), dialect.cast(units, "BIGINT")
+    items = [*keys, "-1 AS h", f"{cell} AS cell", f"{n} AS n", *texts]
     return f"SELECT {', '.join(items)} FROM ({source})"
 
 

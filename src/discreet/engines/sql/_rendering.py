@@ -1,4 +1,4 @@
-"""Relations as DuckDB queries: columns ``c:NAME``, a column for the owner, and ``w:NAME`` where rows link up.
+"""Relations as queries: columns ``c:NAME``, a column for the owner, and ``w:NAME`` where rows link up.
 
 A row without an owner is nobody's and is not read. Where tables find their owners in one another, what is compared is
 compared as it is stored: as numbers where all of it is whole numbers, else as text, so that no value fails to compare.
@@ -11,19 +11,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from discreet.engines.duckdb._expressions import (
-    clean,
-    condition,
-    contribution,
-    distinct_value,
-    person,
-    person_text,
-    present,
-    reference,
-    value_of,
-)
-from discreet.engines.duckdb._relation import Relation as Stored
-from discreet.engines.duckdb._relation import StoredColumn, identifier
+from discreet.engines.sql._dialect import Dialect
+from discreet.engines.sql._expressions import Expressions
+from discreet.engines.sql._relation import Relation as Stored
+from discreet.engines.sql._relation import StoredColumn
 from discreet.policy import ColumnType, Policy
 from discreet.query import (
     BoundedAggregate,
@@ -40,12 +31,7 @@ from discreet.query import (
     scans,
 )
 
-__all__ = ["Rows", "is_whole", "link_family", "rows_sql"]
-
-_WHOLE = {
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
-    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
-}
+__all__ = ["Rows", "rows_sql"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +42,31 @@ class Rows:
     owner: str | None
 
 
-def rows_sql(request: BoundedAggregate, policy: Policy, stored: Callable[[str], Stored]) -> str:
+def rows_sql(dialect: Dialect, request: BoundedAggregate, policy: Policy, stored: Callable[[str], Stored]) -> str:
     """A query for the rows that a request reads, with the owner as ``u`` where rows have one."""
-    rows = _Rendering(request, policy, stored).rows(request.relation)
+    rows = _Rendering(dialect, request, policy, stored).rows(request.relation)
     return rows.sql if rows.owner is None else f"SELECT *, {rows.owner} AS u FROM ({rows.sql})"
-
-
-def link_family(stored: str) -> str:
-    """Stored types whose equal values have equal texts: whole numbers and texts, or fractions, or one type alone."""
-    kind = stored.partition("(")[0]
-    if kind in _WHOLE or kind in ("VARCHAR", "ENUM", "UUID"):
-        return "texts"
-    return "fractions" if kind in ("FLOAT", "DOUBLE") else stored
-
-
-def is_whole(column: StoredColumn) -> bool:
-    """Whether a column links rows as a whole number; otherwise it does as text."""
-    return column.type in _WHOLE
 
 
 @dataclass(slots=True)
 class _Rendering:
+    dialect: Dialect
     request: BoundedAggregate
     policy: Policy
     stored: Callable[[str], Stored]
+    _write: Expressions = field(init=False)
     _links: frozenset[str] = field(init=False)
     _alike: bool = field(init=False)
     _whole: bool = field(init=False)
     _made: int = 0
 
     def __post_init__(self) -> None:
+        self._write = Expressions(self.dialect, self.request.columns)
         self._links = frozenset(_linked(self.request.relation))
         private = [scan.table for scan in scans(self.request.relation) if not scan.public]
         people = [self._person_of(table) for table in private if self.request.unit is not None]
         self._alike = len({column.type for column in people}) <= 1
-        self._whole = all(map(is_whole, [*people, *self._linking()]))
+        self._whole = all(map(self.dialect.is_whole, [*people, *self._linking()]))
 
     def rows(self, relation: Relation) -> Rows:
         match relation:
@@ -98,12 +74,12 @@ class _Rendering:
                 return self._scan(relation)
             case Filtered():
                 rows = self.rows(relation.input)
-                kept = condition(relation.condition, self.request.columns)
+                kept = self._write.condition(relation.condition)
                 return Rows(f"SELECT * FROM ({rows.sql}) WHERE {kept}", rows.owner)
             case Computed():
                 rows = self.rows(relation.input)
                 columns = relation.columns.items()
-                added = [f"{self._computed(node, kind)} AS {reference(n)}" for n, (node, kind) in columns]
+                added = [f"{self._computed(node, kind)} AS {self._column(n)}" for n, (node, kind) in columns]
                 return Rows(f"SELECT *, {', '.join(added)} FROM ({rows.sql})", rows.owner)
             case Joined():
                 return self._joined(relation)
@@ -117,10 +93,13 @@ class _Rendering:
         used = {name: column for name, column in scan.columns.items() if name in self.request.used}
         typed = {name: about.columns[column] for name, column in used.items() if column in about.columns}
         items = [
-            f"{clean(stored.columns[used[name]], column.type)} AS {reference(name)}" for name, column in typed.items()
+            f"{self.dialect.clean(stored.columns[used[name]], column.type)} AS {self._column(name)}"
+            for name, column in typed.items()
         ]
-        items += [f"{self._link(stored.columns[used[name]])} AS {_wire(name)}" for name in used if name in self._links]
-        kept = [f"{reference(name)} IS NOT NULL" for name, column in typed.items() if not column.nullable]
+        items += [
+            f"{self._link(stored.columns[used[name]])} AS {self._wire(name)}" for name in used if name in self._links
+        ]
+        kept = [f"{self._column(name)} IS NOT NULL" for name, column in typed.items() if not column.nullable]
         owner = None
         if about.person is not None:
             owner = self._name()
@@ -134,8 +113,9 @@ class _Rendering:
         else:
             rows = f"SELECT {', '.join(items) or '1 AS one'} FROM {stored.sql}"
         if scan.key is not None and self.request.unit is None:
-            order = f"PARTITION BY {reference(scan.key)} ORDER BY {', '.join(map(reference, typed))}"
-            rows = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER ({order}) = 1"
+            by, order = self._column(scan.key), ", ".join(map(self._column, typed))
+            place = f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS {(first := self._name())}"
+            rows = f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {first} = 1"
         return Rows(f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows, owner)
 
     def _owners(self, table: str, key: str) -> tuple[str, str, str]:
@@ -180,40 +160,43 @@ class _Rendering:
                 about = self.policy.tables[table]
 
     def _owner(self, column: StoredColumn) -> str:
-        return person(column) if self._alike else self._link(column)
+        return self.dialect.person(column) if self._alike else self._link(column)
 
     def _link(self, column: StoredColumn) -> str:
         """A column that links rows, in a form that can be compared with that of another table."""
-        return f"TRY_CAST({column.sql} AS HUGEINT)" if self._whole else person_text(column)
+        return self.dialect.whole_link(column) if self._whole else self.dialect.person_text(column)
 
     def _joined(self, join: Joined) -> Rows:
         left, right = self.rows(join.left), self.rows(join.right)
         if join.most is not None:
             left, right = (self._at_most(*side) for side in zip((left, right), join.most, strict=True))
-        on = [f"{_wire(a)} = {_wire(b)}" for a, b in join.links]
+        on = [f"{self._wire(a)} = {self._wire(b)}" for a, b in join.links]
         if left.owner is not None and right.owner is not None:
             on.insert(0, f"{left.owner} = {right.owner}")
         if join.on is not None:
-            on.append(condition(join.on, self.request.columns))
+            on.append(self._write.condition(join.on))
         word = "LEFT JOIN" if join.outer else "JOIN"
         sql = f"SELECT * FROM ({left.sql}) {word} ({right.sql}) ON {' AND '.join(on)}"
         return Rows(sql, left.owner or right.owner)
 
     def _at_most(self, rows: Rows, most: int) -> Rows:
         """So many rows of each owner, chosen by hashes of their content; only owners of more need any care."""
-        side, many, who, owner = self._name(), self._name(), self._name(), rows.owner
+        side, many, who, place, owner = *(self._name() for _ in range(4)), rows.owner
+        step = self.dialect.step
         counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {most}"
-        steps = f"{side} AS MATERIALIZED ({rows.sql}), {many} AS MATERIALIZED ({counted})"
-        few = f"SELECT {side}.* FROM {side} ANTI JOIN {many} ON {owner} = {who}"
-        place = f"row_number() OVER (PARTITION BY {owner} ORDER BY hash({side}), {side})"
-        chosen = f"SELECT {side}.* FROM {side} SEMI JOIN {many} ON {owner} = {who} QUALIFY {place} <= {most}"
+        steps = f"{step(side, rows.sql, keep=True)}, {step(many, counted, keep=True)}"
+        on = f"{owner} = {who}"
+        few = f"SELECT {side}.*, 0 AS {place} FROM {self.dialect.apart(side, many, on)}"
+        order = f"PARTITION BY {owner} ORDER BY {self.dialect.row_order(side)}"
+        placed = f"SELECT {side}.*, row_number() OVER ({order}) AS {place} FROM {self.dialect.among(side, many, on)}"
+        chosen = f"SELECT * FROM ({placed}) WHERE {place} <= {most}"
         return Rows(f"WITH {steps} {few} UNION ALL {chosen}", owner)
 
     def _stacked(self, stacked: Stacked) -> Rows:
         parts, owner = list[str](), None
         for part, outputs in stacked.parts:
             rows = self.rows(part)
-            items = [f"{self._computed(n, stacked.types[name])} AS {reference(name)}" for name, n in outputs.items()]
+            items = [f"{self._computed(n, stacked.types[name])} AS {self._column(name)}" for name, n in outputs.items()]
             if rows.owner is not None:
                 owner = owner or self._name()
                 items.append(f"{rows.owner} AS {owner}")
@@ -223,60 +206,67 @@ class _Rendering:
     def _grouped(self, grouped: Grouped) -> Rows:
         rows = self.rows(grouped.input)
         assert rows.owner is not None
-        owner, columns = self._name(), self.request.columns
+        owner = self._name()
         items = [f"{rows.owner} AS {owner}"]
-        items += [f"{value_of(node, columns, kind)} AS {reference(n)}" for n, (node, kind) in grouped.keys.items()]
+        items += [
+            f"{self._write.value_of(node, kind)} AS {self._column(n)}" for n, (node, kind) in grouped.keys.items()
+        ]
         results: list[str] = []
         for i, (name, total) in enumerate(grouped.totals.items()):
             if (value := self._value(total)) is not None:
                 items.append(f"{value} AS v{i}")
-            results.append(f"{_total(total, f'v{i}')} AS {reference(name)}")
-        keys = [owner, *map(reference, grouped.keys)]
+            results.append(f"{self._total(total, f'v{i}')} AS {self._column(name)}")
+        keys = [owner, *map(self._column, grouped.keys)]
         inner = f"SELECT {', '.join(items)} FROM ({rows.sql})"
         return Rows(f"SELECT {', '.join([*keys, *results])} FROM ({inner}) GROUP BY {', '.join(keys)}", owner)
 
     def _value(self, total: Total | Own) -> str | None:
         """What a sub-aggregate takes from one row."""
-        columns = self.request.columns
         if isinstance(total, Own):
-            return reference(total.column)
+            return self._column(total.column)
         if total.argument is None:
             return None
         if total.row is not None:
-            return contribution(Sum(total.argument, total.step, 0, *total.row), columns)
+            return self._write.contribution(Sum(total.argument, total.step, 0, *total.row))
         if total.kind == "COUNT":
-            return f"CASE WHEN {present(total.argument, columns)} THEN 1 END"
+            return f"CASE WHEN {self._write.present(total.argument)} THEN 1 END"
         if total.kind == "COUNT DISTINCT":
-            return distinct_value(total.argument, columns)
+            return self._write.distinct_value(total.argument)
         return self._computed(total.argument, total.type)
 
+    def _total(self, total: Total | Own, value: str) -> str:
+        """A sub-aggregate over the values of one owner: exact in whole numbers, and clamped."""
+        cast = self.dialect.cast
+        if isinstance(total, Own):
+            return f"min({value})"
+        if total.kind in ("COUNT", "COUNT DISTINCT"):
+            distinct = "DISTINCT " if total.kind == "COUNT DISTINCT" else ""
+            counted = "*" if total.argument is None else f"{distinct}{value}"
+            return cast(f"least(count({counted}), {total.upper})", "BIGINT")
+        if total.row is None:
+            return f"{total.kind.lower()}({value})"
+        step = cast(repr(float(total.step)), "DOUBLE")
+        if total.kind == "AVG":
+            summed = self.dialect.sum(value, total.row)
+            return f"({cast(summed, 'DOUBLE')} / NULLIF(count({value}), 0) * {step})"
+        found = self.dialect.sum(value, total.row) if total.kind == "SUM" else f"{total.kind.lower()}({value})"
+        whole = f"greatest(least({found}, {total.upper}), {total.lower})"
+        if total.type == "int":
+            return f"CASE WHEN count({value}) > 0 THEN {cast(whole, 'BIGINT')} END"
+        return f"CASE WHEN count({value}) > 0 THEN {cast(whole, 'DOUBLE')} * {step} END"
+
+    def _column(self, name: str) -> str:
+        return self.dialect.reference(name)
+
+    def _wire(self, name: str) -> str:
+        return self.dialect.wire(name)
+
     def _computed(self, node: exp.Expr, kind: ColumnType) -> str:
-        return value_of(node, self.request.columns, kind, clamped=True)
+        return self._write.value_of(node, kind, clamped=True)
 
     def _name(self) -> str:
         self._made += 1
         return f"u{self._made}"
-
-
-def _total(total: Total | Own, value: str) -> str:
-    """A sub-aggregate over the values of one owner: exact in whole numbers, and clamped."""
-    if isinstance(total, Own):
-        return f"min({value})"
-    if total.kind in ("COUNT", "COUNT DISTINCT"):
-        counted = "*" if total.argument is None else f"DISTINCT {value}" if total.kind == "COUNT DISTINCT" else value
-        return f"CAST(least(count({counted}), {total.upper}) AS BIGINT)"
-    if total.row is None:
-        return f"{total.kind.lower()}({value})"
-    if total.kind == "AVG":
-        return f"(CAST(sum({value}) AS DOUBLE) / NULLIF(count({value}), 0) * {float(total.step)!r}::DOUBLE)"
-    whole = f"greatest(least({total.kind.lower()}({value}), {total.upper}), {total.lower})"
-    if total.type == "int":
-        return f"CASE WHEN count({value}) > 0 THEN CAST({whole} AS BIGINT) END"
-    return f"CASE WHEN count({value}) > 0 THEN CAST({whole} AS DOUBLE) * {float(total.step)!r}::DOUBLE END"
-
-
-def _wire(name: str) -> str:
-    return identifier(f"w:{name}")
 
 
 def _linked(relation: Relation) -> Iterator[str]:

@@ -1,14 +1,15 @@
-"""What one row has for each measure and histogram, and the sums over them, in DuckDB's SQL. No row makes it raise."""
+"""What one row has for each measure and histogram, and the sums over them. No row makes an engine raise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.engines.duckdb._expressions import condition, contribution, distinct_value, present
-from discreet.query import Count, Distinct, Field, Histogram, Measure, People, Product, Sum
+from discreet.engines.sql._dialect import Dialect
+from discreet.engines.sql._expressions import Expressions
+from discreet.query import Count, Distinct, Histogram, Measure, People, Product, Sum
 
 __all__ = ["Part", "cell_names", "distinct_sql", "parts_of", "sum_sql", "when_name"]
 
@@ -27,9 +28,7 @@ class Part:
     limits: tuple[int, int] | None
 
 
-def parts_of(
-    measures: Sequence[Measure], columns: Mapping[str, Field], histograms: Sequence[Histogram] = ()
-) -> list[Part]:
+def parts_of(measures: Sequence[Measure], write: Expressions, histograms: Sequence[Histogram] = ()) -> list[Part]:
     """A part for each number, condition and value that the measures are made of, once, and for each histogram a cell.
 
     A number's part also tells where its argument is not null.
@@ -40,24 +39,24 @@ def parts_of(
         found.setdefault(meaning, Part(meaning, f"v{len(found)}", sql, limits))
 
     for number in [number for measure in measures for number in _numbers(measure)]:
-        put(_number(number), contribution(number, columns), (number.lower, number.upper))
+        put(_number(number), write.contribution(number), (number.lower, number.upper))
     for argument in [argument for measure in measures for argument in _arguments(measure)]:
         if _presence(argument, found.values()) is None:
-            put(("present", argument), f"CASE WHEN {present(argument, columns)} THEN 1 END", (0, 1))
+            put(("present", argument), f"CASE WHEN {write.present(argument)} THEN 1 END", (0, 1))
     for measure in measures:
         if measure.when is not None:
-            put(("when", measure.when), f"CASE WHEN {condition(measure.when, columns)} THEN 1 END", (0, 1))
+            put(("when", measure.when), f"CASE WHEN {write.condition(measure.when)} THEN 1 END", (0, 1))
         if isinstance(measure, Distinct):
-            put(("value", measure.argument), distinct_value(measure.argument, columns), None)
+            put(("value", measure.argument), write.distinct_value(measure.argument), None)
     for histogram in histograms:
-        cell = contribution(histogram, columns)
+        cell = write.contribution(histogram)
         if histogram.when is not None:
-            cell = f"CASE WHEN {condition(histogram.when, columns)} THEN {cell} END"
+            cell = f"CASE WHEN {write.condition(histogram.when)} THEN {cell} END"
         put(_cell(histogram), cell, (histogram.lower, histogram.upper))
     return list(found.values())
 
 
-def sum_sql(measure: Measure, parts: Sequence[Part]) -> str:
+def sum_sql(measure: Measure, parts: Sequence[Part], dialect: Dialect) -> str:
     """The aggregate over rows that is a measure; for people, over the rows of one person in one group."""
     filtered = _filter(measure, parts)
     match measure:
@@ -69,9 +68,13 @@ def sum_sql(measure: Measure, parts: Sequence[Part]) -> str:
             counted = "*" if measure.argument is None else _presence(measure.argument, parts)
             return f"count({counted}){filtered}"
         case Sum():
-            return f"coalesce(sum({_named(_number(measure), parts)}){filtered}, 0)"
+            return _sum(_named(_number(measure), parts), measure, filtered, dialect)
         case Product():
-            return f"coalesce(sum({_product(measure, parts)}){filtered}, 0)"
+            return _sum(_product(measure, parts, dialect), measure, filtered, dialect)
+
+
+def _sum(whole: str, measure: Sum | Product, filtered: str, dialect: Dialect) -> str:
+    return f"coalesce({dialect.sum(whole, (measure.lower, measure.upper))}{filtered}, 0)"
 
 
 def distinct_sql(measure: Distinct, parts: Sequence[Part]) -> str:
@@ -115,14 +118,18 @@ def _cell(histogram: Histogram) -> tuple[object, ...]:
     return "cell", histogram.argument, histogram.when
 
 
-def _product(measure: Product, parts: Sequence[Part]) -> str:
+def _product(measure: Product, parts: Sequence[Part], dialect: Dialect) -> str:
     """Rounded to the grid and clamped, so that no rounding of doubles escapes the planned range."""
-    left, right = (f"CAST({_named(_number(side), parts)} AS DOUBLE)" for side in (measure.left, measure.right))
-    low, high = (f"CAST({limit + measure.center} AS DOUBLE)" for limit in (measure.lower, measure.upper))
-    scaled = f"{left} * {right}" if measure.shift == 0 else f"{left} * {right} / CAST({2**measure.shift} AS DOUBLE)"
+    cast = dialect.cast
+    left, right = (cast(_named(_number(side), parts), "DOUBLE") for side in (measure.left, measure.right))
+    low, high = (cast(str(limit + measure.center), "DOUBLE") for limit in (measure.lower, measure.upper))
+    scaled = f"{left} * {right}"
+    if measure.shift:
+        scaled = f"{scaled} / {cast(str(2**measure.shift), 'DOUBLE')}"
     # LEAST and GREATEST pass over a null: what is not there must not become a limit
-    whole = f"CAST(greatest(least(round({scaled}), {high}), {low}) AS BIGINT) - CAST({measure.center} AS BIGINT)"
-    return f"CASE WHEN {left} IS NOT NULL AND {right} IS NOT NULL THEN {whole} END"
+    whole = cast(f"greatest(least({dialect.rounded(scaled)}, {high}), {low})", "BIGINT")
+    shifted = f"{whole} - {cast(str(measure.center), 'BIGINT')}"
+    return f"CASE WHEN {left} IS NOT NULL AND {right} IS NOT NULL THEN {shifted} END"
 
 
 def _filter(measure: Measure, parts: Sequence[Part]) -> str:

@@ -1,4 +1,4 @@
-"""What a rendering may ask for: its arguments in DuckDB's SQL, in one representation or another."""
+"""What a rendering may ask for: its arguments in an engine's SQL, in one representation or another."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from discreet.engines.sql._dialect import Dialect
 from discreet.query import Call, Kind, Row
 
-__all__ = ["NAN", "Rendering", "Write", "Writer", "function"]
+__all__ = ["Rendering", "Write", "Writer", "function"]
 
-NAN = "CAST('NaN' AS DOUBLE)"
 Write = Callable[[exp.Expr], str]
 
 
@@ -21,6 +21,11 @@ class Writer(Protocol):
     @property
     def row(self) -> Row:
         """What is known of the expressions."""
+        ...
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the engine says differently."""
         ...
 
     @property
@@ -50,7 +55,7 @@ Rendering = Callable[[Call, Writer, Write], str]
 
 
 def function(name: str) -> Rendering:
-    """A function of numbers by a name of DuckDB's."""
+    """A function of numbers by its name."""
 
     def render(call: Call, writer: Writer, _: Write) -> str:
         return f"{name}({', '.join(map(writer.number, call.args))})"

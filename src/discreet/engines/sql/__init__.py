@@ -1,0 +1,32 @@
+"""What the engines that speak SQL share: a bounded aggregate as one query, in each engine's own words."""
+
+from discreet.engines.sql._bounding import Uncapped, bounded_sql, salts, uncapped
+from discreet.engines.sql._dialect import Dialect
+from discreet.engines.sql._expressions import Expressions
+from discreet.engines.sql._functions import CHOICES
+from discreet.engines.sql._functions_writer import Rendering, Write, Writer, function
+from discreet.engines.sql._histograms import read_groups
+from discreet.engines.sql._parts import Part, cell_names, when_name
+from discreet.engines.sql._relation import Relation, StoredColumn
+from discreet.engines.sql._rendering import rows_sql
+
+__all__ = [
+    "CHOICES",
+    "Dialect",
+    "Expressions",
+    "Part",
+    "Relation",
+    "Rendering",
+    "StoredColumn",
+    "Uncapped",
+    "Write",
+    "Writer",
+    "bounded_sql",
+    "cell_names",
+    "function",
+    "read_groups",
+    "rows_sql",
+    "salts",
+    "uncapped",
+    "when_name",
+]

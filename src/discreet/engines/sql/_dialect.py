@@ -1,0 +1,127 @@
+"""What the engines that speak SQL say differently; everything else in this package is the same for all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.engines.sql._relation import StoredColumn
+from discreet.policy import ColumnType
+
+if TYPE_CHECKING:
+    from discreet.engines.sql._functions_writer import Rendering
+
+__all__ = ["Dialect"]
+
+
+class Dialect(ABC):
+    """How an engine spells what a bounded aggregate needs. Nothing that it writes can raise on any row.
+
+    Types go by DuckDB's names: BOOLEAN, INTEGER, BIGINT, HUGEINT (whole numbers of 38 digits at least), DOUBLE,
+    VARCHAR, DATE and TIMESTAMP, which has no time zone.
+    """
+
+    types: ClassVar[Mapping[str, str]] = {}
+    """The engine's names of types, where they are others."""
+
+    @property
+    @abstractmethod
+    def renderings(self) -> Mapping[str, Rendering]:
+        """How each function of `discreet.query.FUNCTIONS` is written."""
+
+    @abstractmethod
+    def clean(self, stored: StoredColumn, kind: ColumnType) -> str:
+        """A stored column as the policy's type. What does not cast is null, and so is NaN, and any other than the years
+        1 to 9999.
+        """
+
+    @abstractmethod
+    def person(self, stored: StoredColumn) -> str:
+        """The column that names the person, in its own type; NaN is nobody, and the two zeros are one person."""
+
+    @abstractmethod
+    def person_text(self, stored: StoredColumn) -> str:
+        """The column that names the person as text, equal where persons are."""
+
+    @abstractmethod
+    def is_whole(self, stored: StoredColumn) -> bool:
+        """Whether a column links rows as a whole number; otherwise it does as text."""
+
+    @abstractmethod
+    def whole_link(self, stored: StoredColumn) -> str:
+        """A stored column of whole numbers, of any width, as one that compares with every other such column."""
+
+    @abstractmethod
+    def whole(self, number: str, kind: str = "BIGINT") -> str:
+        """A double as the nearest whole number of a type, of two the even one; null beyond the type."""
+
+    @abstractmethod
+    def start(self, salt: int, count: str) -> str:
+        """A hash of the salt and the column ``u``, modulo a count that is positive."""
+
+    @abstractmethod
+    def row_order(self, rows: str) -> str:
+        """What to order the rows of a named query by, so that their order is as if drawn, and a function of content."""
+
+    @abstractmethod
+    def among(self, rows: str, others: str, on: str) -> str:
+        """What FROM reads for the rows of a named query that find one among others."""
+
+    @abstractmethod
+    def apart(self, rows: str, others: str, on: str) -> str:
+        """What FROM reads for the rows of a named query that find none among others."""
+
+    @abstractmethod
+    def step(self, name: str, sql: str, *, keep: bool) -> str:
+        """A named query of a chain; `keep` says that it is better computed once than anew wherever it is named."""
+
+    def type(self, name: str) -> str:
+        """A type in the engine's words."""
+        return self.types.get(name, name)
+
+    def cast(self, sql: str, kind: str) -> str:
+        """A cast that no value here makes fail."""
+        return f"CAST({sql} AS {self.type(kind)})"
+
+    def identifier(self, name: str) -> str:
+        """A quoted identifier."""
+        return '"' + name.replace('"', '""') + '"'
+
+    def text(self, value: str) -> str:
+        """A string literal."""
+        return "'" + value.replace("'", "''") + "'"
+
+    def double(self, value: Fraction | int) -> str:
+        """A number as a double."""
+        return self.cast(f"'{float(value)!r}'", "DOUBLE")
+
+    def reference(self, name: str) -> str:
+        """A clean column of the query, under a name that no step of the chain uses for itself."""
+        return self.identifier(f"c:{name}")
+
+    def wire(self, name: str) -> str:
+        """A column that says whose a row is, as it links up with others."""
+        return self.identifier(f"w:{name}")
+
+    def number(self, sql: str) -> str:
+        """A clean column of no known kind as a double; null if it is no number."""
+        return self.cast(sql, "DOUBLE")
+
+    def rounded(self, number: str) -> str:
+        """A double rounded to a whole one, of two the one further from zero."""
+        return f"round({number})"
+
+    def sum(self, whole: str, limits: tuple[int, int] | None) -> str:  # noqa: ARG002
+        """The sum of whole numbers, within limits if they are given; null of none, and exact however many there are."""
+        return f"sum({whole})"
+
+    def public_text(self, value: str, known: Sequence[str]) -> str:
+        """A text that is among public ones, in a form that is cheap to group by; null for others."""
+        listed = ", ".join(map(self.text, known))
+        return f"CASE WHEN {value} IN ({listed}) THEN {value} END" if known else self.cast("NULL", "VARCHAR")
+
+    def groups_seen(self, keys: int) -> str | None:  # noqa: ARG002
+        """The number of different keys ``k0``, each of so many public texts; None if that is better counted by rows."""
+        return None
