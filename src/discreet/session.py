@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from discreet import noise
-from discreet.engines import Engine
+from discreet.engines import Engine, open_engine
 from discreet.errors import ParameterError
 from discreet.ledger import Ledger, open_ledger
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
@@ -44,8 +44,9 @@ def connect(
     Parameters
     ----------
     source
-        A DuckDB database, or a dict from a table's name to a Parquet, CSV or DuckDB file, an Arrow table, or a pandas
-        or polars frame.
+        A DuckDB database, a ``postgresql://`` URL, or a Spark session or ``spark://`` URL, which hold every table by
+        its name; or a dict from a table's name to one of these, a Parquet or CSV file, an Arrow table, or a frame of
+        pandas, polars and their like.
     policy
         A TOML file or a dict of the same shape: the public facts of the source.
     ledger
@@ -54,8 +55,8 @@ def connect(
 
     Raises
     ------
-    PolicyError, DataError, LedgerError
-        If the policy, the source or the ledger cannot be used.
+    PolicyError, DataError, LedgerError, MissingExtra
+        If the policy, the source or the ledger cannot be used, or the engine of the source is not installed.
 
     >>> import pyarrow as pa
     >>> from discreet.privacy import pure
@@ -67,12 +68,8 @@ def connect(
     Pure(eps=Fraction(3, 4))
     """
     checked = load_policy(policy)
-    from discreet.engines.duckdb import DuckDB
-
-    engine = DuckDB(source, checked)  # pyright: ignore[reportArgumentType]
+    engine = open_engine(source, checked)
     try:
-        for table in checked.tables:
-            engine.check(table)
         budget = None if checked.budget is None else checked.budget.loss()
         return Session(engine, checked, open_ledger(ledger, budget))
     except BaseException:
@@ -107,7 +104,10 @@ class Session:
         Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it or a release of
         another query.
         """
-        return assuming(make_plan(query, self._policy, spend), assume)
+        plan = make_plan(query, self._policy, spend)
+        for level in plan.levels:
+            self._engine.together(level.bounded.tables)
+        return assuming(plan, assume)
 
     def table(self, name: str) -> Any:
         """An unbound Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.

@@ -28,8 +28,8 @@ __all__ = [
 
 _SPEND = "Spend: exactly one currency"
 _DATA = (
-    "The source of a table: Parquet, CSV or a DuckDB file. Once for each table of the policy; NAME= may be left out if "
-    "the policy has one table, or PATH is a DuckDB file that holds them all."
+    "The source of a table: Parquet, CSV or a DuckDB file, postgresql://USER@HOST/DATABASE, or spark://HOST:PORT. Once "
+    "for each table of the policy; NAME= may be left out if the policy has one table, or the source holds them all."
 )
 
 
@@ -44,13 +44,13 @@ class Format(StrEnum):
 SqlArgument = Annotated[
     str, typer.Argument(metavar="SQL", show_default=False, help="One SELECT over one table; see docs/sql.md.")
 ]
-DataOption = Annotated[list[str], typer.Option("--data", "-d", metavar="[NAME=]PATH", show_default=False, help=_DATA)]
+DataOption = Annotated[list[str], typer.Option("--data", "-d", metavar="[NAME=]SOURCE", show_default=False, help=_DATA)]
 OptionalDataOption = Annotated[
     list[str] | None,
     typer.Option(
         "--data",
         "-d",
-        metavar="[NAME=]PATH",
+        metavar="[NAME=]SOURCE",
         show_default=False,
         help="As for `discreet query`; only names and types are checked. Default: the policy alone is enough.",
     ),

@@ -96,14 +96,9 @@ def plan(  # noqa: PLR0913 — an option each
 
 
 def _check_source(source: object, policy: Policy) -> None:
-    from discreet.engines.duckdb import DuckDB
+    from discreet.engines import open_engine
 
-    engine = DuckDB(source, policy)  # pyright: ignore[reportArgumentType]
-    try:
-        for table in policy.tables:
-            engine.check(table)
-    finally:
-        engine.close()
+    open_engine(source, policy).close()
 
 
 def _left(path: Path) -> Loss | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from discreet.query import BoundedAggregate, Group
@@ -14,6 +15,10 @@ class Engine(Protocol):
 
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
+        ...
+
+    def together(self, tables: Sequence[str]) -> None:
+        """Raise `QueryError` unless one query can read all of these tables."""
         ...
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:

@@ -47,6 +47,8 @@ class _Engine:
 
     def check(self, table: str) -> None: ...
 
+    def together(self, tables: Sequence[str]) -> None: ...
+
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         if not self.rows:
             return []

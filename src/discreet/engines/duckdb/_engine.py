@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import duckdb
@@ -90,6 +90,9 @@ class DuckDB:
                     f"{name}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
                     "not be found in both; store them alike"
                 )
+
+    def together(self, tables: Sequence[str]) -> None:
+        """Everything here can be read in one query."""
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
