@@ -23,9 +23,26 @@ class StoredColumn:
 
     @property
     def sql(self) -> str:
-        """A quoted reference, in which different texts are different."""
+        """A quoted reference, in which different texts are different, and decimals beyond their precision null.
+
+        Arrow and Parquet can hold such decimals, and the text of some of them stops DuckDB for good.
+        """
         quoted = identifier(self.name)
+        if self.type.startswith("DECIMAL("):
+            most = _largest(self.type)
+            low, high = (f"CAST('{sign}{most}' AS {self.type})" for sign in ("-", ""))
+            return f"(CASE WHEN {quoted} BETWEEN {low} AND {high} THEN {quoted} END)"
         return f'({quoted} COLLATE "binary")' if self.collated and self.type == "VARCHAR" else quoted
+
+
+def _largest(kind: str) -> str:
+    """The largest number of a decimal type.
+
+    >>> _largest("DECIMAL(5,2)"), _largest("DECIMAL(2,2)")
+    ('999.99', '0.99')
+    """
+    precision, scale = map(int, kind.removeprefix("DECIMAL(").removesuffix(")").split(","))
+    return f"{'9' * (precision - scale) or '0'}.{'9' * scale}".rstrip(".")
 
 
 @dataclass(frozen=True, slots=True)
