@@ -143,7 +143,7 @@ def test_nor_does_one_in_parquet(tmp_path: Path, value: int) -> None:
 @pytest.mark.parametrize(("kind", "unit"), [("string", "u"), ("decimal", "u"), ("string", "k")])
 @pytest.mark.parametrize("stored", ["arrow", "parquet"])
 @pytest.mark.parametrize(("precision", "scale"), [(38, 38), (38, 2), (30, 2), (19, 0), (18, 18)])
-def test_no_decimal_beyond_its_precision_stops_a_query(  # noqa: PLR0913, PLR0917
+def test_no_decimal_beyond_its_precision_stops_a_query(
     tmp_path: Path, precision: int, scale: int, stored: str, kind: str, unit: str
 ) -> None:
     """Only what is within the precision is a value; the largest numbers are."""
