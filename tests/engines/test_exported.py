@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -58,6 +59,11 @@ class BadInterchange:
         raise KeyError("the secret of Ada")
 
 
+class BadFrame:
+    def __narwhals_dataframe__(self) -> Any:
+        raise ValueError("the secret of Ada")
+
+
 def failing(schema: pa.Schema) -> Any:
     yield TABLE.to_batches()[0]
     raise ValueError("the secret of Ada")
@@ -105,12 +111,26 @@ BAD: dict[str, Callable[[], Any]] = {
     "interchange that fails": BadInterchange,
     "a reader that fails": lambda: pa.RecordBatchReader.from_batches(TABLE.schema, failing(TABLE.schema)),
     "a column alone": lambda: TABLE.column("x"),
+    "a frame that fails": BadFrame,
+    "codes of no text": lambda: with_texts(
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 7, 0], pa.int8()), pa.array(["a", "b"]), safe=False)
+    ),
+    "texts that end before they begin": lambda: with_texts(
+        pa.Array.from_buffers(
+            pa.string(), 4, [None, pa.py_buffer(struct.pack("<5i", 0, 5, 2, 3, 4)), pa.py_buffer(b"abcdef")]
+        )
+    ),
 }
+WORDS = r"does not hand over its rows as a table|is not a source|cannot be read as a frame|do not fit together"
+
+
+def with_texts(column: pa.Array) -> Stream:
+    return Stream(TABLE.set_column(2, "k", column))
 
 
 @pytest.mark.parametrize("kind", BAD)
 def test_what_a_source_says_is_not_repeated(kind: str) -> None:
-    with pytest.raises(dp.DataError, match=r"does not hand over its rows as a table|is not a source") as caught:
+    with pytest.raises(dp.DataError, match=WORDS) as caught:
         dp.connect({"t": BAD[kind]()}, POLICY)
     assert "Ada" not in "".join(traceback.format_exception(caught.value))
 

@@ -140,6 +140,28 @@ def test_nor_does_one_in_parquet(tmp_path: Path, value: int) -> None:
     assert row["n"] == 2
 
 
+@pytest.mark.parametrize(("kind", "unit"), [("string", "u"), ("decimal", "u"), ("string", "k")])
+@pytest.mark.parametrize("stored", ["arrow", "parquet"])
+@pytest.mark.parametrize(("precision", "scale"), [(38, 38), (38, 2), (30, 2), (19, 0), (18, 18)])
+def test_no_decimal_beyond_its_precision_stops_a_query(
+    tmp_path: Path, precision: int, scale: int, stored: str, kind: str, unit: str
+) -> None:
+    """What is beyond is read as the largest number there is."""
+    most = 10**precision - 1
+    beyond = [-(2**127), 2**127 - 1, 10**38, -(10**38)] if precision > 18 else [-(2**63), 2**63 - 1, 10**18]
+    raw = b"".join(value.to_bytes(16, "little", signed=True) for value in (0, most, -most, *beyond))
+    column = pa.Array.from_buffers(pa.decimal128(precision, scale), len(raw) // 16, [None, pa.py_buffer(raw)])
+    source: object = pa.table({"u": range(len(column)), "k": column})
+    if stored == "parquet" and precision == 38:  # what holds fewer digits cannot be written
+        pq.write_table(source, tmp_path / "t.parquet")
+        source = tmp_path / "t.parquet"
+    rows = "k <> 0" if kind == "decimal" else "k IS NOT NULL"
+    policy = _policy(kind, unit)
+    policy["tables"]["t"]["columns"]["k"] |= {"bounds": [-1, 1]} if kind == "decimal" else {}
+    (row,) = _ask(source, policy, f"SELECT COUNT(k) AS k, COUNT(*) FILTER (WHERE {rows}) AS n FROM t")
+    assert row == {"k": len(column) if unit == "u" else 3, "n": len(column) - (kind == "decimal") if unit == "u" else 3}
+
+
 def test_what_a_frame_holds_as_arrow_stops_nothing() -> None:
     for column in (NOT_UTF8, _raw_time("ms", None, 2**63 - 2)):
         frame = pd.DataFrame({"u": [1, 2], "k": pd.Series(pd.arrays.ArrowExtensionArray(column))})

@@ -86,15 +86,18 @@ def test_errors_and_assumptions_that_make_no_sense(policy: Policy) -> None:
     for level in (0, 1, -1, 2, math.nan, "x", None, True):
         with pytest.raises(dp.ParameterError, match="level"):
             plan.error("n", level)  # type: ignore[arg-type]
+        with pytest.raises(dp.ParameterError, match="level"):
+            plan.explain(level)  # type: ignore[arg-type]
     with pytest.raises(dp.ParameterError, match="is a key"):
         plan.error("plan")
     with pytest.raises(dp.ParameterError, match="no column m"):
         plan.error("m")
     with pytest.raises(dp.ParameterError, match="spend"):
         make_plan("SELECT COUNT(*) FROM clinic", policy).error("count")
-    for assume in ({"rows": 0}, {"rows": True}, {"rows": 1.5}, {"row": 1}, {"rows": 1, "x": 2}):
+    wrong: list[Any] = [5, 0, "x", "", [("rows", 1)], object(), {"rows": 10**400}, {1: 2}, {"rows": None}]
+    for assume in ({"rows": 0}, {"rows": True}, {"rows": 1.5}, {"row": 1}, {"rows": 1, "x": 2}, *wrong):
         with pytest.raises(dp.ParameterError, match="rows"):
-            assume_rows(assume)  # type: ignore[arg-type]
+            assume_rows(assume)
 
 
 def test_a_plan_without_a_spend_has_no_noise(policy: Policy) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pytest
 import discreet as dp
 from discreet.policy import Policy
 from discreet.query import make_plan
-from discreet.query._answer import Answer, ErrorShape
+from discreet.query._answer import QUANTILE, Answer, ErrorShape
 from discreet.query._release import Release
 
 VALUES = pa.table({"k": ["a", None, "ż"], "n": pa.array([3, -1, 2**62]), "m": [1.5, None, 2.0]})
@@ -63,6 +64,12 @@ def test_a_notebook_shows_error_bars() -> None:
     assert page.text[3:6] == ["a", "3 ± 0", "1.5000 ± ~0.0000"]
     assert page.text[6:9] == ["NULL", "-1 ± 0", "NULL"]
     assert page.text[-1].startswith("3 rows; ± is 95 % of the noise; ~ approximate; cost epsilon 1")
+
+
+def test_what_hangs_on_a_quantile_has_no_half_width_beside_it() -> None:
+    shapes = {name: ErrorShape({QUANTILE: np.ones(1)}, linear=False, cap=None) for name in ("whole", "part")}
+    release = Release(Answer(pa.table({"whole": [3_000], "part": [2.5]}), shapes), dp.pure(1), {})
+    assert release.cells() == [["3,000", "2.5"]]
 
 
 def test_hostile_keys_and_names_stay_text_in_a_notebook() -> None:
@@ -152,6 +159,8 @@ def test_dates_made_of_constants_are_constants(written: str, policy: Policy) -> 
             "MAKE_DATE(2024, 1)",
             "MAKE_DATE('2024', 1, 1)",
             "MAKE_DATE(-1, 1, 1)",
+            "MAKE_DATE(1e999999999, 1, 1)",
+            "MAKE_TIMESTAMP(2024, 1, 1, 1, 1, 1e-999999999)",
             "MAKE_DATE(3)",
         ),
         *("MAKE_TIMESTAMP(2024, 1, 1, 24, 0, 0)", "MAKE_TIMESTAMP(2024, 1, 1, 0, 0, 60)", "MAKE_TIMESTAMP(17)"),

@@ -13,6 +13,8 @@ from discreet.query._parse import refuse
 __all__ = ["spelt_out"]
 
 _PARTS = ("year", "month", "day", "hour", "min", "sec")
+_MOST, _LEAST = 9_999, -6
+"""No part is above the one, or has its first digit below a millionth: the rest of a number may not fit in memory."""
 
 
 def spelt_out(node: exp.DateFromParts | exp.TimestampFromParts) -> exp.Cast:
@@ -30,6 +32,8 @@ def spelt_out(node: exp.DateFromParts | exp.TimestampFromParts) -> exp.Cast:
     try:
         numbers = [Decimal(part.name) for part in parts if part is not None]
         *whole, second = numbers if len(wanted) == 6 else [*numbers, Decimal(0)]
+        if any(number and (number > _MOST or number.adjusted() < _LEAST) for number in numbers):
+            raise ValueError
         micros = second * 10**6
         if any(number != int(number) for number in (*whole, micros)):
             raise ValueError

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import Approx, in_words
+from discreet.query._confidence import check_level
 from discreet.query._explain_columns import column_lines
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import Noise, NoiseMechanism
@@ -23,6 +24,7 @@ __all__ = ["explain"]
 
 def explain(plan: Plan, level: float = 0.95) -> str:
     """What the plan does and how far off its answers may be, for people; see `Plan.explain`."""
+    level = check_level(level)
     lines = [plan.sql, ""]
     who = "every row is another person" if plan.unit.name is None else f"a person is a value of {plan.unit.name}"
     lines.append(f"Protected: {who}; neighbours differ by {_RELATIONS[plan.unit.relation]} one person.")

@@ -29,6 +29,7 @@ FORMAT = 2
 """Number of the plan format; it enters every plan's hash, so a change of meaning never reuses a stored answer."""
 
 _MOST_GROUPS = 10_000
+_MOST_ROWS = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +220,12 @@ def _widest(result: Answer, column: str, level: float) -> float | None:
 
 def assume_rows(assume: Mapping[str, int] | None) -> int | None:
     """The public number of rows in `assume`; raises `ParameterError` on anything else in it."""
-    if not assume:
+    given = {"rows": None} if not isinstance(assume, Mapping | None) else dict(assume or {})  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not given:
         return None
-    rows = assume.get("rows")
-    if set(assume) != {"rows"} or isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < 1:
-        raise ParameterError('assume takes {"rows": n} with a whole number n of at least 1')
+    rows = given.get("rows") if set(given) == {"rows"} else None
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= _MOST_ROWS:
+        raise ParameterError(
+            'assume takes {"rows": n} with a whole number n from 1 to 10**15, or an earlier release of the query'
+        )
     return int(rows)

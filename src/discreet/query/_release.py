@@ -158,9 +158,9 @@ class Release:
 def _with_error(value: float | None, half: float, tilde: str) -> str:
     if value is None:
         return "NULL"
+    if isnan(half):  # a quantile: its error in this unit depends on the data
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
     if isinstance(value, int):
         return f"{value:,} ± {tilde}{half:,.0f}"
-    if isnan(half):  # a quantile: its error in this unit depends on the data
-        return f"{value:,.6g}"
     digits = 0 if half >= 100 else 2 if half >= 0.1 else 4
     return f"{value:,.{digits}f} ± {tilde}{half:,.{digits}f}"

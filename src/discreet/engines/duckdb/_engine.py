@@ -170,9 +170,28 @@ class DuckDB:
 
 
 def _stored(name: str, kind: str, *, collated: bool) -> StoredColumn:
-    """A column; a database may compare its texts by a collation."""
-    quoted = identifier(name)
-    return StoredColumn(name, kind, f'({quoted} COLLATE "binary")' if collated and kind == "VARCHAR" else quoted)
+    """A column; a database may compare its texts by a collation.
+
+    Arrow and Parquet can hold decimals beyond their precision, and the text of some stops DuckDB for good: they are
+    read as the largest there are. They are computed away and not avoided: DuckDB may cast what a CASE leaves out.
+    """
+    sql = identifier(name)
+    if collated and kind == "VARCHAR":
+        sql = f'({sql} COLLATE "binary")'
+    elif kind.startswith("DECIMAL("):
+        low, high = (f"CAST('{sign}{_largest(kind)}' AS {kind})" for sign in ("-", ""))
+        sql = f"(CASE WHEN {sql} IS NOT NULL THEN greatest(least({sql}, {high}), {low}) END)"
+    return StoredColumn(name, kind, sql)
+
+
+def _largest(kind: str) -> str:
+    """The largest number of a decimal type.
+
+    >>> _largest("DECIMAL(5,2)"), _largest("DECIMAL(2,2)")
+    ('999.99', '0.99')
+    """
+    precision, scale = map(int, kind.removeprefix("DECIMAL(").removesuffix(")").split(","))
+    return f"{'9' * (precision - scale) or '0'}.{'9' * scale}".rstrip(".")
 
 
 def _by_table(source: object, policy: Policy) -> dict[str, object]:

@@ -155,6 +155,8 @@ def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
             arrays.append(_total(frame.column(i)) if isinstance(frame, pa.Table) else _column(frame[name]))
         except pa.ArrowNotImplementedError:
             raise DataError(f"{table}: {name} has an Arrow type that cannot be read; cast the column first") from None
+        except pa.ArrowException:
+            raise DataError(f"{table}: the Arrow buffers of {name} do not fit together; make the column anew") from None
     return pa.Table.from_arrays(arrays, names=list(kept.values()))
 
 
@@ -172,6 +174,10 @@ def _frame(table: str, source: object) -> pa.Table | nw.DataFrame[Any]:
         rows = exported(table, source)
     except NarwhalsError:
         raise DataError(f"{table}: this frame cannot be read; every column needs a name, each name once") from None
+    except Exception:  # noqa: BLE001 - an object of the caller's may raise anything
+        raise DataError(
+            f"{table}: the {type(source).__name__} cannot be read as a frame; give an Arrow table"
+        ) from None
     if rows is None:
         raise DataError(
             f"{table}: a {type(source).__name__} is not a source; give a path, an Arrow table, a pandas or polars "
@@ -212,8 +218,10 @@ def _total(column: Values) -> Values:
         try:
             column.validate(full=True)
         except pa.ArrowInvalid:
-            raw = column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()
-            return pa.array([None if item is None else item.decode("utf-8", "replace") for item in raw], pa.string())
+            raw = column.cast(pa.large_string()).cast(pa.large_binary())
+            raw.validate(full=True)  # of where texts begin and end
+            texts = (None if item is None else item.decode("utf-8", "replace") for item in raw.to_pylist())
+            return pa.array(texts, pa.string())
     if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms"):
         most = 2**62 // (10**6 if kind.unit == "s" else 10**3)
         count = column.cast(pa.int64())
