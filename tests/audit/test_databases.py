@@ -20,6 +20,8 @@ from discreet.policy import Policy, load_policy
 from discreet.query import Group, Plan, make_plan
 from discreet.query._bounded import complete
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 VISITS = {"unit": "u", "max_rows": 2, "columns": {"x": {"type": "int", "bounds": [0, 10]}}}
 SHOPS = {"unit": "rows", "columns": {"y": {"type": "float", "bounds": [-1, 1]}}}
 BOTH = {"visits": pa.table({"u": [1, 2, None, 1], "x": [5, 9, 7, 6]}), "shops": pa.table({"y": [0.5, -1.0]})}

@@ -31,6 +31,8 @@ from discreet.query._noise import NoiseMechanism
 from discreet.query._parse import _CLAUSES, parse
 from discreet.query._relations import walked
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 ENTRIES = {entry.name: entry for entry in sql_entries()}
 BOUNDED = load_policy(
     {

@@ -46,8 +46,9 @@ def _told(output: dict[str, object]) -> object:
     return output.get("refused", output.get("rows"))
 
 
-@pytest.mark.parametrize("mutant", _cases(_MUTANTS, every=2))
+@pytest.mark.parametrize("mutant", _cases(_MUTANTS, every=4))
 def test_a_mutant_is_caught(mutant: Mutant) -> None:
+    """Some every time; how far sums move in each that has no private keys is worked out below, exactly."""
     with mutant.broken() as mechanism:
         verdict = check(
             mechanism, [mutant.pair], mutant.claim, samples=mutant.samples, delta=mutant.delta, confidence=1 - _ALARM
@@ -56,7 +57,7 @@ def test_a_mutant_is_caught(mutant: Mutant) -> None:
     assert verdict.epsilon_lower <= mutant.epsilon + 1e-6
 
 
-@pytest.mark.parametrize("mutant", _cases(_MUTANTS, every=8))
+@pytest.mark.parametrize("mutant", _cases(_MUTANTS, every=16))
 def test_its_sound_twin_is_not(mutant: Mutant) -> None:
     """A few every time: `test_entries.py` holds every statistic to its claim."""
     with mutant.sound() as mechanism:

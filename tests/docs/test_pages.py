@@ -17,7 +17,9 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+WARM = Path(__file__).with_name("warm.py")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 
@@ -70,20 +73,26 @@ def test_commands_continue_over_lines() -> None:
 
 
 @pytest.fixture(scope="session")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """An environment where `discreet` and `python` are those of this run, installed or not."""
-    home = tmp_path_factory.mktemp("bin")
-    for name, arguments in (("discreet", " -m discreet.cli"), ("python", "")):
-        script = home / name
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
-        script.chmod(0o755)
-    source = str(ROOT / "src")
+    home, source = tmp_path_factory.mktemp("bin"), str(ROOT / "src")
     plain = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
-    return {**plain, "PATH": f"{home}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": source, "COLUMNS": "100"}
+    plain |= {"PATH": f"{home}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": source, "COLUMNS": "100"}
+    with tempfile.TemporaryDirectory() as short:  # the path of a socket has some hundred bytes at most
+        socket = f"{short}/s"
+        for name, arguments in (("discreet", f" -I -S {WARM} ask {socket}"), ("python", "")):
+            script = home / name
+            script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
+            script.chmod(0o755)
+        serve = [sys.executable, str(WARM), "serve", socket]
+        with subprocess.Popen(serve, env=plain, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None and server.stdout.readline() == "ready\n"
+            yield plain
+            server.terminate()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shell: dict[str, str]) -> None:
+def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "images").mkdir()
     if (page.parent / "data").is_dir():
@@ -101,7 +110,7 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             case "json":
                 json.loads(block.text)
             case "console":
-                run_console(block, where, shell)
+                run_console(block, where, request.getfixturevalue("shell"))
             case _:
                 pass
 

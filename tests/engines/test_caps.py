@@ -15,6 +15,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import Policy, load_policy
 from discreet.query import make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS = {
     "k": {"type": "string", "keys": ["a", "b", "c", "d"]},
     "q": {"type": "string"},

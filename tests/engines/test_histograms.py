@@ -14,6 +14,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 SCHEMA = pa.schema(
     [
         ("person", pa.int64()),

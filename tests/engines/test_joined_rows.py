@@ -16,6 +16,8 @@ from discreet.engines.sql import rows_sql
 from discreet.policy import load_policy
 from discreet.query import _joins, make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 ABOUT = {"unit": "u", "max_rows": 2, "columns": {"x": {"type": "int", "bounds": [0, 9]}, "s": {"type": "string"}}}
 POLICY = load_policy({"version": "1", "budget": {"epsilon": 10**9}, "tables": {"a": ABOUT, "b": ABOUT}})
 JOIN = "SELECT SUM(a.x * b.x) AS s FROM a {} JOIN b ON a.u = b.u WHERE a.s IS NULL OR a.s >= ''"

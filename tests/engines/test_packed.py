@@ -18,6 +18,8 @@ from discreet.engines.sql import salts
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS = {
     "k": {"type": "string", "keys": ["b", "a", "c"]},
     "q": {"type": "string"},

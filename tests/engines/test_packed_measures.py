@@ -13,6 +13,8 @@ from discreet.engines.duckdb import DuckDB, _layout, _ranges
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS: dict[str, Any] = {
     "k": {"type": "string", "keys": ["a", "b", "c"]},
     "q": {"type": "string"},

@@ -16,6 +16,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import Group, Plan, make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 KEYS = ["a", "b", "c"]
 AGGREGATES = "COUNT(*) AS n, COUNT(x) AS nx, SUM(x) AS s, AVG(y) AS m, SUM(x * y - 1) AS z"
 MOMENTS = (
@@ -108,7 +110,7 @@ def _random_row(dice: random.Random, person: int | None) -> Row:
     )
 
 
-@pytest.mark.parametrize("tables", [2, pytest.param(40, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("tables", [1, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("query", QUERIES)

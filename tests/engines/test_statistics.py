@@ -12,6 +12,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import Group, make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 CAPS: dict[str, dict[str, int]] = {
     "loose": {"max_rows": 1000},
     "rows": {"max_rows": 4},

@@ -18,9 +18,7 @@ from scipy import stats
 import discreet as dp
 
 DRAWS = 4_000
-ALARM = (
-    1e-10  # per event of a run; about 100 events per run, so a run fails by chance with probability 1e-8 / mechanism
-)
+ALARM = 1e-12  # per event of a run; about 100 events and 4 bounds for each, so a run fails by chance once in 10^9
 
 
 def numbers(outputs: Iterable[object]) -> list[Fraction]:
