@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,16 @@ __all__ = ["choose_bounds", "choose_cap"]
 
 Counts = NDArray[np.float64]
 
-_WIDER = 1 / 20
-"""By how much, as a share, noise in empty cells may widen the bounds on average, at each side."""
+_WINDOWS = (1, 2, 4, 8, 16)
+"""How many neighbouring cells are judged together: tails have few rows in each cell, and many in all of them."""
+_TAIL, _TAIL_POWER = 0.4, 1.5
+_FAR, _FAR_POWER = 0.03, 2.0
+_OTHER_SIGN = 0.1
+"""How readily noise may pass for rows: next to a thin edge, elsewhere, and across zero; see the proof note."""
+_THIN = 8
+"""An edge is thin where its last cell has fewer rows than this many scales of the noise."""
 _MISTAKEN = 1 / 1000
-"""How likely noise alone may pass for the first cell with values."""
+"""How likely noise alone may pass for the first cells with values."""
 _ABSOLUTE = 0.75
 """The mean absolute value of noise by its standard deviation: 0.71 for Laplace noise, 0.80 for Gaussian."""
 _NEAR_ZERO = 1000
@@ -39,17 +46,14 @@ def choose_bounds(
     """
     zero = ladder.zero
     first = int(np.argmax(noisy))
-    floor = _exceeded(noise, _MISTAKEN / ladder.cells)
-    if noisy[first] <= floor:
+    if noisy[first] <= _exceeded(noise, 1, _MISTAKEN / ladder.cells):
         return None
     low = high = first
     if first == zero:
-        others = noisy.copy()
-        others[zero] = -np.inf
-        first = int(np.argmax(others)) if ladder.cells > 1 else zero
-        if first == zero or others[first] <= floor:
+        beside = _clearest(noisy, noise, zero)
+        if beside is None:
             return _about_zero(ladder)
-        low, high = min(zero, first), max(zero, first)
+        low, high = min(zero, beside[0]), max(zero, beside[1])
     low, high = _held(noisy, floats(ladder.ends), noise, low, high)
     here = slice(low, high + 1)
     ends = ladder.ends[low : high + 2]
@@ -64,7 +68,7 @@ def choose_cap(noisy: Counts, ladder: Ladder, noise: NoiseMechanism, share: Frac
     None where no cell stands out.
     """
     first = int(np.argmax(noisy))
-    if noisy[first] <= _exceeded(noise, _MISTAKEN / ladder.cells):
+    if noisy[first] <= _exceeded(noise, 1, _MISTAKEN / ladder.cells):
         return None
     ends = floats(ladder.ends)
     _, high = _held(noisy, ends, noise, 0, first)
@@ -74,23 +78,58 @@ def choose_cap(noisy: Counts, ladder: Ladder, noise: NoiseMechanism, share: Frac
     return int(ladder.ends[int(np.argmin(errors)) + 1])
 
 
+def _clearest(noisy: Counts, noise: NoiseMechanism, zero: int) -> tuple[int, int] | None:
+    """The window of cells on one side of zero that stands out most; None if none does."""
+    sums = np.concatenate([[0.0], np.cumsum(noisy)])
+    found: tuple[float, tuple[int, int]] = (1.0, (zero, zero))
+    for size in _WINDOWS:
+        starts = np.arange(len(noisy) - size + 1)
+        starts = starts[(starts > zero) | (starts + size <= zero)]
+        if starts.size:
+            held = sums[starts + size] - sums[starts]
+            clear = float(held.max()) / _exceeded(noise, size, _MISTAKEN / (len(noisy) * len(_WINDOWS)))
+            at = int(starts[int(np.argmax(held))])
+            found = max(found, (clear, (at, at + size - 1)))
+    return None if found[0] <= 1 else found[1]
+
+
 def _held(noisy: Counts, ends: Counts, noise: NoiseMechanism, low: int, high: int) -> tuple[int, int]:
     """The outermost cells that hold values, as far as noise allows to tell, beside those from `low` to `high`.
 
-    The g-th cell beyond them needs a count that noise alone exceeds with probability at most `_WIDER` / (g (g + 1)),
-    by as many times less as taking it in makes the bounds wider. So empty cells widen them little on average, and near
-    cells, which matter most, are the easiest to find.
+    A window of cells is taken in if its count is above what noise alone exceeds with a small probability: the smaller
+    the further away the window is, and the wider it would make the bounds. Next to a thin edge, where a tail is likely
+    to go on, that probability is larger.
     """
-    last, moved = len(noisy) - 1, True
+    sums = np.concatenate([[0.0], np.cumsum(noisy)])
+    thin = _THIN * _scale(noise)
+    known, moved = float(ends[high + 1] - ends[low]), True
+
+    def window(up: bool, gap: int) -> tuple[int, bool] | None:  # noqa: FBT001
+        """The far end of the shortest window that is taken in at so many cells beyond, and whether as a tail."""
+        tail = gap == 1 and bool(noisy[high if up else low] < thin)
+        share, power = (_TAIL, _TAIL_POWER) if tail else (_FAR, _FAR_POWER)
+        share *= _OTHER_SIGN if (ends[high + 1] <= 0 if up else ends[low] >= 0) else 1
+        for size in _WINDOWS:
+            first, last = (high + gap, high + gap + size - 1) if up else (low - gap - size + 1, low - gap)
+            if first < 0 or last >= len(noisy):
+                break
+            wider = float(ends[max(high, last) + 1] - ends[min(low, first)]) / known
+            chance = share / wider**power / (gap * (gap + 1) / 2) ** 2
+            if sums[last + 1] - sums[first] > _exceeded(noise, size, chance):
+                return (last if up else first), tail
+        return None
+
     while moved:
         moved = False
-        for step in (1, -1):
-            gap, cell = 1, high + 1 if step > 0 else low - 1
-            while 0 <= cell <= last:
-                wider = (ends[max(high, cell) + 1] - ends[min(low, cell)]) / (ends[high + 1] - ends[low])
-                if noisy[cell] > _exceeded(noise, _WIDER / (gap * (gap + 1) * wider)):
-                    low, high, gap, moved = min(low, cell), max(high, cell), 0, True
-                gap, cell = gap + 1, cell + step
+        for up in (True, False):
+            gap = 1
+            while (high + gap < len(noisy)) if up else (low - gap >= 0):
+                found = window(up, gap)
+                gap += 1
+                if found is not None:
+                    low, high = (low, found[0]) if up else (found[0], high)
+                    known = known if found[1] else float(ends[high + 1] - ends[low])
+                    gap, moved = 1, True
     return low, high
 
 
@@ -122,12 +161,38 @@ def _rounded(lower: Fraction, upper: Fraction, ladder: Ladder) -> tuple[Fraction
     return (Fraction(0) if abs(lower) < least else lower), (Fraction(0) if abs(upper) < least else upper)
 
 
-def _exceeded(noise: NoiseMechanism, chance: float) -> float:
-    """A number that the noise of one cell exceeds with at most so small a probability; see the proof note."""
-    if isinstance(noise, DiscreteLaplace):
-        scale = float(noise.scale)
-        return max(scale * -math.log(chance * (1 + math.exp(-1 / scale))), 0.0)
-    return float(noise.sigma) * math.sqrt(2 * max(-math.log(2 * chance), 0.0)) + 1
+def _exceeded(noise: NoiseMechanism, cells: int, chance: float) -> float:
+    """What the noise of so many cells together exceeds with about so small a probability; 0 for a half and more.
+
+    For Laplace noise by the saddle point of its cumulants, for Gaussian noise by its normal law.
+    """
+    if chance >= 0.5:
+        return 0.0
+    if not isinstance(noise, DiscreteLaplace):
+        from scipy.special import ndtri
+
+        return float(noise.sigma) * math.sqrt(cells) * -float(ndtri(max(chance, 1e-300)))
+    chances, sums = _laplace_tail(cells)
+    return float(noise.scale) * float(np.interp(-math.log(chance), chances, sums))
+
+
+@cache
+def _laplace_tail(cells: int) -> tuple[Counts, Counts]:
+    """−ln P(S > s) and s, both rising, for the sum S of so many standard Laplace variables.
+
+    Source: the saddle point approximation P(S > K′(t)) ≈ exp(K − tK′ + t²K″/2) Q(t√K″) with K(t) = −n ln(1 − t²).
+    """
+    from scipy.special import erfcx
+
+    t = np.linspace(0.0005, 0.9995, 2000)
+    rest = 1 - t * t
+    sums, spread = 2 * cells * t / rest, 2 * cells * (1 + t * t) / rest**2
+    chances = cells * np.log(rest) + t * sums - np.log(erfcx(t * np.sqrt(spread / 2)) / 2)
+    return np.maximum.accumulate(chances), sums
+
+
+def _scale(noise: NoiseMechanism) -> float:
+    return float(noise.scale if isinstance(noise, DiscreteLaplace) else noise.sigma)
 
 
 def _whole(noise: NoiseMechanism, share: Fraction) -> float:

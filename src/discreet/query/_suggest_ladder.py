@@ -57,24 +57,23 @@ class Ladder:
         >>> Ladder((Fraction(0), Fraction(1), Fraction(2)), Fraction(0), True).cell(exp.column("n")).sql()
         'CASE WHEN n <= 1 THEN 0 ELSE 1 END'
         """
-        return self._among(number, 0, self.cells - 1)
+        zero = self.zero
+        ends = list(self.ends[1:-1])
+        strict = [end < 0 for end in ends]
+        if zero:  # below it lie the negative numbers
+            ends[zero - 1], strict[zero - 1] = -self.least, True
+        if zero is not None and zero < len(ends):
+            ends[zero] = self.least
 
-    def _among(self, number: exp.Expr, first: int, last: int) -> exp.Expr:
-        if first == last:
-            return exp.Literal.number(first)
-        middle = (first + last) // 2
-        choice = exp.If(this=self._is_up_to(number, middle), true=self._among(number, first, middle))
-        return exp.Case(ifs=[choice], default=self._among(number, middle + 1, last))
+        def among(first: int, last: int) -> exp.Expr:
+            if first == last:
+                return exp.Literal.number(first)
+            middle = (first + last) // 2
+            up_to = exp.LT if strict[middle] else exp.LTE
+            test = up_to(this=number.copy(), expression=_literal(ends[middle]))
+            return exp.Case(ifs=[exp.If(this=test, true=among(first, middle))], default=among(middle + 1, last))
 
-    def _is_up_to(self, number: exp.Expr, cell: int) -> exp.Expr:
-        """Whether a number is in a cell or below it."""
-        end = self.ends[cell + 1]
-        if cell == self.zero:
-            end = self.least
-        elif cell + 1 == self.zero:
-            return exp.LT(this=number.copy(), expression=_literal(-self.least))
-        comparison = exp.LT if end < 0 else exp.LTE
-        return comparison(this=number.copy(), expression=_literal(end))
+        return among(0, self.cells - 1)
 
 
 def value_ladder(bounds: tuple[Fraction, Fraction] | None, *, whole: bool) -> Ladder:

@@ -27,7 +27,7 @@ from discreet.query._levels import Level, level_loss
 from discreet.query._measures import Count
 from discreet.query._noise import noise_to_json
 from discreet.query._norms import measure_norms
-from discreet.query._relations import Grouped, Scan, Total
+from discreet.query._relations import Computed, Filtered, Grouped, Relation, Scan, Total
 from discreet.query._scope import match_name
 from discreet.query._suggest_choice import choose_bounds, choose_cap
 from discreet.query._suggest_ladder import Ladder, cap_ladder, value_ladder
@@ -188,9 +188,8 @@ class _Counted:
         scan, columns, number = self._scan()
         ladder = value_ladder(self.field.bounds, whole=self.field.type == "int")
         present = exp.Not(this=exp.Is(this=number.copy(), expression=exp.Null()))
-        cells = GroupKey("cell", tuple(range(ladder.cells)), ladder.cell(number), "int")
-        request = self._request(scan, columns, (cells,), used=number)
-        return "bounds", replace(request, where=present), ladder
+        relation, cells = self._celled(Filtered(scan, present), columns, number, ladder)
+        return "bounds", self._request(relation, columns, (cells,), used=number), ladder
 
     def keys(self) -> tuple[What, BoundedAggregate, None]:
         """Which values there are, found as the private keys of a query are."""
@@ -214,10 +213,20 @@ class _Counted:
         person = next(name for name, stored in scan.columns.items() if stored in self.about.hidden)
         relation = Grouped(scan, person, owner, {}, {number: total})
         node = exp.column(exp.to_identifier(number, quoted=True))
-        cells = GroupKey("cell", tuple(range(ladder.cells)), ladder.cell(node), "int")
-        request = self._request(relation, columns, (cells,), used=node if counted is None else counted)
+        celled, cells = self._celled(relation, columns, node, ladder)
+        request = self._request(celled, columns, (cells,), used=node if counted is None else counted)
         what: What = "max_rows" if distinct is None else "max_groups"
         return what, replace(request, max_rows=1, used=request.used | {number}), ladder
+
+    @staticmethod
+    def _celled(
+        relation: Relation, columns: Columns, number: exp.Expr, ladder: Ladder
+    ) -> tuple[Relation, GroupKey]:
+        """The relation with a column for the cell of a number, worked out once for each row, and that as a key."""
+        keys = tuple(range(ladder.cells))
+        name = columns.add("cell", Field("int", None, keys, nullable=False))
+        computed = Computed(relation, {name: (ladder.cell(number), "int")})
+        return computed, GroupKey(name, keys, exp.column(exp.to_identifier(name, quoted=True)), "int")
 
     def _scan(self) -> tuple[Scan, Columns, exp.Expr]:
         columns = Columns()
@@ -227,7 +236,7 @@ class _Counted:
         return scan, columns, node
 
     def _request(
-        self, relation: Scan | Grouped, columns: Columns, keys: tuple[GroupKey, ...], used: exp.Expr
+        self, relation: Relation, columns: Columns, keys: tuple[GroupKey, ...], used: exp.Expr
     ) -> BoundedAggregate:
         return BoundedAggregate(
             relation=relation,
