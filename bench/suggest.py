@@ -78,7 +78,9 @@ class Case:
             self.exact[bounds] = level.bounded, self.groups(self.policy(bounds), level.bounded)
         assert level.noise is not None
         (group,) = self.exact[bounds][1]
-        columns = [noise.release([total] * runs) for noise, total in zip(level.noise.mechanisms, group.sums, strict=True)]
+        columns = [
+            noise.release([total] * runs) for noise, total in zip(level.noise.mechanisms, group.sums, strict=True)
+        ]
         noisy = [Group((), 0, tuple(map(int, row))) for row in zip(*columns, strict=True)]
         means = np.asarray(plan.finish([noisy]).table.column("a"), dtype=np.float64)
         return np.abs(means - self.truth)

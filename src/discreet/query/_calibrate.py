@@ -119,7 +119,9 @@ def level_spends(spend: Loss, private: Sequence[bool], shares: Sequence[Fraction
     name, (main, *rest) = budget_of(spend)
     delta = sum(rest, Fraction(0)) / max(sum(private), 1)
     parts = shares or even_shares(len(private))
-    return [_priced(name, main * part, delta if each else Fraction(0)) for each, part in zip(private, parts, strict=True)]
+    return [
+        _priced(name, main * part, delta if each else Fraction(0)) for each, part in zip(private, parts, strict=True)
+    ]
 
 
 def _measured(name: str, main: Fraction, norms: Sequence[Norms], slopes: Slopes) -> _Measured:

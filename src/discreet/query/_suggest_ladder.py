@@ -46,8 +46,10 @@ class Ladder:
     def middles(self) -> NDArray[np.float64]:
         """The middle of each cell, of its whole numbers if all are."""
         middles: list[Fraction] = []
-        for below, above in pairwise(self.ends):
-            inside = Fraction(int(self.whole and below != above))
+        zero = self.zero
+        for i, (below, above) in enumerate(pairwise(self.ends)):
+            closed = below == above or (zero is None and i in (0, self.cells - 1))
+            inside = Fraction(int(self.whole and not closed))
             middles.append((below + above + (inside if above > 0 else -inside)) / 2)
         return np.array(middles, dtype=np.float64)
 

@@ -219,9 +219,7 @@ class _Counted:
         return what, replace(request, max_rows=1, used=request.used | {number}), ladder
 
     @staticmethod
-    def _celled(
-        relation: Relation, columns: Columns, number: exp.Expr, ladder: Ladder
-    ) -> tuple[Relation, GroupKey]:
+    def _celled(relation: Relation, columns: Columns, number: exp.Expr, ladder: Ladder) -> tuple[Relation, GroupKey]:
         """The relation with a column for the cell of a number, worked out once for each row, and that as a key."""
         keys = tuple(range(ladder.cells))
         name = columns.add("cell", Field("int", None, keys, nullable=False))

@@ -104,13 +104,14 @@ class Suggestion:
     def from_bytes(cls, payload: bytes) -> Suggestion:
         """Restore a stored suggestion. Raises `LedgerError` if the bytes are not one."""
         try:
-            content = json.loads(payload)
+            content: dict[str, Any] = json.loads(payload)
             if content.pop("format") != _FORMAT:
                 raise ValueError
-            keys, bounds = content["keys"], content["bounds"]
-            column = Column.model_validate({"type": content["type"], "keys": keys or None, "bounds": bounds})
+            keys = content["keys"]
+            column = Column(type=content["type"], keys=keys or None, bounds=content["bounds"])
             content["keys"] = column.keys if keys else None if keys is None else ()
-            return cls(**{**content, "bounds": column.bounds, "loss": from_json(content["loss"])})
+            content |= {"bounds": column.bounds, "loss": from_json(content["loss"])}
+            return cls(**content)
         except (KeyError, ValueError, TypeError, AttributeError, ValidationError):
             raise LedgerError("a stored suggestion in the ledger cannot be read; it is damaged") from None
 
