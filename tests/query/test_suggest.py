@@ -252,7 +252,10 @@ def test_keys_and_both_caps_of_a_text() -> None:
     ("kind", "values"),
     [
         ("date", [dt.date(2024, 1, 31), dt.date(1, 1, 1), None]),
-        ("timestamp", [dt.datetime(2024, 1, 31, 12, 30, 1, 5), dt.datetime(1999, 1, 1)]),
+        (
+            "timestamp",
+            [dt.datetime.fromisoformat("2024-01-31T12:30:01.000005"), dt.datetime.fromisoformat("1999-01-01")],
+        ),
         ("string", ["\x7f\u2028\t", "", "'; --", None]),
     ],
 )

@@ -49,7 +49,7 @@ def choose_bounds(
     if noisy[first] <= _exceeded(noise, 1, _MISTAKEN / ladder.cells):
         return None
     low = high = first
-    if first == zero:
+    if zero is not None and first == zero:
         beside = _clearest(noisy, noise, zero)
         if beside is None:
             return _about_zero(ladder)
