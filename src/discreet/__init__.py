@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         solve,
         tradeoff,
     )
-    from discreet.query import Plan, Release
+    from discreet.query import Plan, Release, Suggestion
     from discreet.session import Session, connect
 
 
@@ -61,6 +61,7 @@ __all__ = [
     "Recommendation",
     "Release",
     "Session",
+    "Suggestion",
     "Unit",
     "advice",
     "approx",
@@ -118,7 +119,7 @@ _HOMES = {
         "solve",
         "tradeoff",
     ),
-    "query": ("Plan", "Release"),
+    "query": ("Plan", "Release", "Suggestion"),
     "session": ("Session", "connect"),
 }
 _MODULES = ("advice", "audit", "explain", "mechanisms", "noise", "privacy", "sensitivity")

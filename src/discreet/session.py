@@ -20,10 +20,12 @@ from discreet.query import (
     Plan,
     Query,
     Release,
+    Suggestion,
     assuming,
     draw,
     make_plan,
     noise_to_json,
+    plan_suggestion,
     quantile_to_json,
     top_keys_to_json,
     unbound_table,
@@ -148,6 +150,42 @@ class Session:
         release = Release(plan.finish(noisy), plan.loss, self._certificate(plan, plan_hash))
         self._ledger.commit(reservation, release.to_bytes())
         return release
+
+    def suggest(self, table: str, column: str, spend: Loss, *, keys: bool = False) -> Suggestion:
+        """Buy what a policy lacks about a column: bounds of a number, keys of a text or date, caps where people are.
+
+        All of it is read off noisy counts, never the rows. Bounds are round numbers between which an AVG for as large a
+        spend errs least; bounds that are declared already are only tightened. Keys need a δ; ``keys=True`` looks for
+        those of an int. Caps are the best for counts. Nothing in the policy changes. The same suggestion and spend,
+        under the same version label, is answered from the ledger at no cost. Source: ``proofs/suggest.md``.
+
+        Raises
+        ------
+        QueryError
+            If there is nothing to suggest: no such column, a bool, public keys already; nothing is spent.
+        ParameterError, BudgetExceeded, DataError, LedgerError
+            As for `sql`.
+
+        >>> import pyarrow as pa
+        >>> from discreet.privacy import pure
+        >>> policy = {"version": "1", "budget": {"epsilon": 9},
+        ...           "tables": {"t": {"unit": "rows", "columns": {"x": {"type": "int"}}}}}
+        >>> with connect({"t": pa.table({"x": list(range(100)) * 50})}, policy) as session:
+        ...     print(session.suggest("t", "x", spend=pure(8)).to_toml())
+        [tables.t.columns.x]
+        type = "int"
+        bounds = [0, 100]
+        """
+        plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
+        plan_hash = plan.hash(self._policy)
+        stored = self._ledger.find(plan_hash)
+        if stored is not None:
+            return Suggestion.from_bytes(stored.payload)
+        reservation = self._ledger.reserve(plan_hash, plan.loss)
+        salt = noise.secret(16)
+        suggestion = plan.finish([self._noisy(level, salt) for level in plan.levels], self._policy)
+        self._ledger.commit(reservation, suggestion.to_bytes())
+        return suggestion
 
     def release(
         self,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _account, _audit, _budget, _demo, _plan, _policy, _query
+from discreet.cli import _account, _audit, _budget, _demo, _plan, _policy, _query, _suggest
 from discreet.cli._errors import careful
 
 __all__ = ["app"]
@@ -58,6 +58,7 @@ app = typer.Typer(
 app.callback(epilog=_EXAMPLES)(_root)
 app.command(epilog=_query.EXAMPLES)(careful(_query.query))
 app.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
+app.command(epilog=_suggest.EXAMPLES)(careful(_suggest.suggest))
 app.command(epilog=_budget.EXAMPLES)(careful(_budget.budget))
 app.command(epilog=_account.EXAMPLES)(careful(_account.account))
 app.command(epilog=_audit.EXAMPLES)(careful(_audit.audit))

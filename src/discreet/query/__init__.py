@@ -31,6 +31,8 @@ from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, 
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
+from discreet.query._suggest_plan import SuggestionPlan, plan_suggestion
+from discreet.query._suggestion import Suggestion
 from discreet.query._top_keys import TopKeys, top_keys_to_json
 
 __all__ = [
@@ -69,6 +71,8 @@ __all__ = [
     "Row",
     "Scan",
     "Stacked",
+    "Suggestion",
+    "SuggestionPlan",
     "Sum",
     "TopKeys",
     "Total",
@@ -84,6 +88,7 @@ __all__ = [
     "make_plan",
     "noise_to_json",
     "nullable",
+    "plan_suggestion",
     "quantile_to_json",
     "release_note",
     "release_table",

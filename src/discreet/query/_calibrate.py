@@ -109,8 +109,8 @@ def calibrate(  # noqa: PLR0913, PLR0917
     )
 
 
-def level_spends(spend: Loss, private: Sequence[bool]) -> list[Loss]:
-    """What each level may spend: an even share, and an even share of the δ for those whose keys are private.
+def level_spends(spend: Loss, private: Sequence[bool], shares: Sequence[Fraction] | None = None) -> list[Loss]:
+    """What each level may spend: its share, an even one if none are given, and even shares of δ for private keys.
 
     Their composition is the spend, less a δ that no level needs. Source: ``proofs/levels.md``.
     """
@@ -118,7 +118,10 @@ def level_spends(spend: Loss, private: Sequence[bool]) -> list[Loss]:
         return [spend for _ in private]
     name, (main, *rest) = budget_of(spend)
     delta = sum(rest, Fraction(0)) / max(sum(private), 1)
-    return [_priced(name, main / len(private), delta if needed else Fraction(0)) for needed in private]
+    parts = shares or even_shares(len(private))
+    return [
+        _priced(name, main * part, delta if each else Fraction(0)) for each, part in zip(private, parts, strict=True)
+    ]
 
 
 def _measured(name: str, main: Fraction, norms: Sequence[Norms], slopes: Slopes) -> _Measured:

@@ -1,0 +1,98 @@
+"""`discreet suggest`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli._options import (
+    DataOption,
+    DeltaOption,
+    EpsilonOption,
+    LedgerOption,
+    MuOption,
+    PolicyOption,
+    RhoOption,
+)
+from discreet.elapsed import elapsed
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.privacy import Loss
+    from discreet.query import Suggestion
+
+__all__ = ["EXAMPLES", "suggest"]
+
+EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    "  discreet suggest visits cost --data visits.parquet --policy visits.toml --ledger visits.ledger --epsilon 0.1\n\n"
+    "  discreet suggest visits city --data visits.parquet --policy visits.toml --ledger visits.ledger --epsilon 0.1 "
+    "--delta 1e-6\n\n"
+    "What it prints are lines for the policy. A changed policy asks new questions: no earlier answer is lost."
+)
+
+
+class Form(StrEnum):
+    """How to print a suggestion."""
+
+    toml = "toml"
+    json = "json"
+
+
+def suggest(  # noqa: PLR0913 — an option each
+    table: Annotated[str, typer.Argument(metavar="TABLE", show_default=False, help="A table of the policy.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", show_default=False, help="One of its columns.")],
+    *,
+    data: DataOption,
+    policy: PolicyOption,
+    ledger: LedgerOption,
+    epsilon: EpsilonOption = None,
+    rho: RhoOption = None,
+    mu: MuOption = None,
+    delta: DeltaOption = None,
+    keys: Annotated[bool, typer.Option("--keys", help="Look for the keys of an int column, not its bounds.")] = False,
+    form: Annotated[Form, typer.Option("--format", "-f", help="Lines for the policy, or a JSON object.")] = Form.toml,
+) -> None:
+    """Buy bounds, keys and caps for the policy with differential privacy, and charge the ledger.
+
+    Numbers get bounds, texts and dates keys (which cost a delta), and both get caps where a person has several rows.
+    """
+    with elapsed():
+        from discreet.cli._source import source_of
+        from discreet.cli._spend import spend_of
+        from discreet.policy import load_policy
+        from discreet.query import plan_suggestion
+        from discreet.session import connect
+
+        spend = spend_of(epsilon, rho, mu, delta)
+        if spend is None:
+            raise ParameterError("say what it may cost: --epsilon E, or --rho R, and --delta D beside them for keys")
+        facts = load_policy(policy)
+        plan_suggestion(facts, table, column, spend, keys=keys)  # what is refused is refused before a ledger is made
+        with connect(source_of(data), facts, ledger) as session:
+            found = session.suggest(table, column, spend, keys=keys)
+            remaining = session.remaining
+    _print(found, remaining, form)
+
+
+def _print(found: Suggestion, remaining: Loss, form: Form) -> None:
+    from discreet.cli._output import plain_value, print_json
+    from discreet.privacy import in_words, to_json
+
+    if form is Form.toml:
+        typer.echo(found.to_toml())
+        typer.echo(f"# cost {in_words(found.loss)}; left {in_words(remaining)}")
+        return
+    content: dict[str, Any] = {
+        "table": found.table,
+        "column": found.column,
+        "bounds": None if found.bounds is None else [int(b) if b.denominator == 1 else float(b) for b in found.bounds],
+        "keys": None if found.keys is None else [plain_value(key) for key in found.keys],
+        "max_rows": found.max_rows,
+        "max_groups": found.max_groups,
+        "loss": to_json(found.loss),
+        "remaining": to_json(remaining),
+    }
+    print_json(content)

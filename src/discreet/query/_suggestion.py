@@ -1,0 +1,199 @@
+"""What `Session.suggest` gives back: lines for a policy, what they cost, and a certificate."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from discreet.errors import LedgerError, printable
+from discreet.policy import Column, ColumnType, Key
+from discreet.privacy import Loss, from_json, in_words, to_json
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+__all__ = ["Suggestion"]
+
+_FORMAT = 1
+_FIRST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Bounds, keys and caps for a policy, found under differential privacy. It may be shown to anyone.
+
+    Attributes
+    ----------
+    table, column, type
+        What it is about.
+    bounds
+        Of a number: between which ends a mean at such a spend errs least. None for other columns, and where too few
+        rows have values for any to stand out from the noise.
+    keys
+        Of other columns: the values that could be shown, in order; empty where each is too rare. None for numbers.
+    max_rows, max_groups
+        Caps, where the unit is a person; the second with keys alone. None where nothing stood out.
+    loss
+        What it cost.
+    certificate
+        In plain JSON what ran: the noise and cost of each part, the unit and relation, the digest of the policy.
+
+    Made by `discreet.Session.suggest`; nothing in a policy changes until its owner writes it there.
+    """
+
+    table: str
+    column: str
+    type: ColumnType
+    bounds: tuple[Fraction, Fraction] | None
+    keys: tuple[Key, ...] | None
+    max_rows: int | None
+    max_groups: int | None
+    loss: Loss
+    certificate: Mapping[str, Any]
+
+    def to_toml(self) -> str:
+        """The lines for the policy, as TOML; what was not found is a comment.
+
+        >>> from discreet.privacy import pure
+        >>> found = Suggestion("t", "x", "int", (Fraction(0), Fraction(80)), None, 4, None, pure(1), {})
+        >>> print(found.to_toml())
+        [tables.t]
+        max_rows = 4
+        [tables.t.columns.x]
+        type = "int"
+        bounds = [0, 80]
+        """
+        head = f"tables.{_toml_key(self.table)}"
+        lines = [f"{name} = {value}" for name, value in self._caps()]
+        lines = [f"[{head}]", *lines] if lines else []
+        lines += [f"[{head}.columns.{_toml_key(self.column)}]", f'type = "{self.type}"']
+        if self.keys:
+            lines.append(f"keys = [{', '.join(map(_toml_value, self.keys))}]")
+        elif self.bounds is not None:
+            lines.append(f"bounds = [{', '.join(map(_number, self.bounds))}]")
+        else:
+            lines.append("# " + self._nothing())
+        return "\n".join(lines)
+
+    def to_bytes(self) -> bytes:
+        """The suggestion as JSON; `from_bytes` restores it."""
+        content = {
+            "format": _FORMAT,
+            "table": self.table,
+            "column": self.column,
+            "type": self.type,
+            "bounds": None if self.bounds is None else list(map(str, self.bounds)),
+            "keys": None if self.keys is None else list(map(_plain, self.keys)),
+            "max_rows": self.max_rows,
+            "max_groups": self.max_groups,
+            "loss": to_json(self.loss),
+            "certificate": dict(self.certificate),
+        }
+        return json.dumps(content).encode()
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Suggestion:
+        """Restore a stored suggestion. Raises `LedgerError` if the bytes are not one."""
+        try:
+            content: dict[str, Any] = json.loads(payload)
+            if content.pop("format") != _FORMAT:
+                raise ValueError
+            keys = content["keys"]
+            column = Column(type=content["type"], keys=keys or None, bounds=content["bounds"])
+            content["keys"] = column.keys if keys else None if keys is None else ()
+            content |= {"bounds": column.bounds, "loss": from_json(content["loss"])}
+            return cls(**content)
+        except (KeyError, ValueError, TypeError, AttributeError, ValidationError):
+            raise LedgerError("a stored suggestion in the ledger cannot be read; it is damaged") from None
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What was suggested, for people: names and values as text."""
+        found = list(map(printable, map(_shown, (self.keys or ())[:_FIRST])))
+        more = f", and {len(self.keys) - _FIRST:,} more" if self.keys and len(self.keys) > _FIRST else ""
+        if self.keys:
+            rows = [("keys", ", ".join(found) + more)]
+        elif self.bounds is not None:
+            rows = [("bounds", " to ".join(map(_number, self.bounds)))]
+        else:
+            rows = [("keys" if self.keys is not None else "bounds", self._nothing())]
+        return [*rows, *((name, f"{value:,}") for name, value in self._caps())]
+
+    def __rich__(self) -> Group:
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table("suggested", printable(f"{self.table}.{self.column}"), box=box.SIMPLE_HEAD)
+        for row in self.rows():
+            table.add_row(*map(Text, row))
+        return Group(table, Text(self._foot()))
+
+    def __repr__(self) -> str:
+        from discreet.query._render import plain
+
+        return plain(self.__rich__())
+
+    def _repr_html_(self) -> str:
+        body = "".join(f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in self.rows())
+        head = html.escape(printable(f"{self.table}.{self.column}"))
+        about = f"<thead><tr><th>suggested</th><th>{head}</th></tr></thead>"
+        return f"<table>{about}<tbody>{body}</tbody></table><p>{html.escape(self._foot())}</p>"
+
+    def _caps(self) -> list[tuple[str, int]]:
+        caps = (("max_rows", self.max_rows), ("max_groups", self.max_groups))
+        return [(name, value) for name, value in caps if value is not None]
+
+    def _nothing(self) -> str:
+        if self.keys is not None:
+            return "no key has enough people to be shown at this spend; spend more, or a larger delta"
+        return "too few rows have values for bounds at this spend; spend more, or know better"
+
+    def _foot(self) -> str:
+        return f"for the owner of the policy to write into it; cost {in_words(self.loss)}"
+
+
+def _number(value: Fraction) -> str:
+    """A number as TOML has it: exact, as text if no decimal is."""
+    if value.denominator == 1 and abs(value) < 10**18:
+        return str(value.numerator)
+    decimal = Decimal(value.numerator) / Decimal(value.denominator)
+    if Fraction(decimal) != value:
+        return f'"{value}"'
+    text = format(decimal.normalize(), "f" if Fraction(1, 10**6) <= abs(value) < 10**18 else "e")
+    return text.replace("e+", "e")
+
+
+def _toml_key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_string(name)
+
+
+def _toml_value(key: Key) -> str:
+    match key:
+        case bool():
+            return str(key).lower()
+        case str():
+            return _toml_string(key)
+        case _:
+            return _shown(key)
+
+
+def _toml_string(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _shown(key: Key) -> str:
+    return key.isoformat() if isinstance(key, dt.date) else str(key)
+
+
+def _plain(key: Key) -> bool | int | str:
+    return key.isoformat() if isinstance(key, dt.date) else key
