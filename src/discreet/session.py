@@ -244,6 +244,7 @@ class Session:
             "levels": [[key.name for key in level.bounded.keys] for level in plan.levels],
             "mechanisms": [noise_to_json(mechanism) for noise in noises for mechanism in noise.mechanisms],
             "quantiles": [quantile_to_json(each) for noise in noises for each in noise.quantiles],
+            "rank_errors": {name: rows for name in plan.noisy if (rows := plan.rank_error(name)) is not None},
             "key_discovery": "; ".join(selections) or None,
             "top_keys": top_keys_to_json(*chosen) if chosen else None,
         }

@@ -36,7 +36,8 @@ def explain(plan: Plan, level: float = 0.95) -> str:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
     widest = "; of several sets the widest" if several else ""
-    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps{widest}):"]
+    rough = "; ~ approximate" if any(plan.approximate(name) for name in plan.noisy) else ""
+    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps{widest}{rough}):"]
     lines += [f"  {told}" for told in column_lines(plan, level)]
     lines += ["", f"Cost: {in_words(plan.loss)}."]
     return "\n".join(lines)

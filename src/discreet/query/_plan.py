@@ -99,12 +99,14 @@ class Plan:
         deviation, is taken at values spread over their bounds instead. Where a public key is a factor of the answer,
         the half-width is that of the widest key, and of several grouping sets that of the widest. None for what hangs
         on a quantile: `explain` has its error in rank. Under ``assume=release`` the half-width is that of the widest
-        row that was released then, with its values and the noise of this plan. Raises `ParameterError` without a spend.
+        row that was released then, with its values and the noise of this plan. What is not linear in the noise is taken
+        to first order, which is too little where the noise is as large as a count. Raises `ParameterError` without a
+        spend.
         """
         if self.loss is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
         if self.before is not None:
-            return _widest(replace(self.before, noises=self._noises()), column, level)
+            return _widest(replace(self.before, noises=self._noises(), basis=None), column, level)
         named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = self._supposed(alone, at_edge=True)
@@ -155,6 +157,23 @@ class Plan:
         parts = [self.sql, *map(repr, self.aggregates)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
+    def approximate(self, column: str) -> bool:
+        """Whether the half-width of an output column will be approximate; see `Release.approximate`."""
+        result = self._answer(self._imagined_rows(1))
+        return result.selected or not result.shape(column).linear
+
+    def rank_error(self, column: str, level: float = 0.95) -> float | None:
+        """By how many rows of a group the rank of an output column is off at most, with probability `level` or more.
+
+        None for a column that is no quantile, and where that depends on a number of rows that is not assumed. Raises
+        `ParameterError` without a spend.
+        """
+        from discreet.query._quantile_words import rank_error
+
+        if self.loss is None:
+            raise ParameterError("errors need a spend: plan(query, spend=…)")
+        return rank_error(self, column, level)
+
     def finish(self, noisy: Sequence[Sequence[Group]]) -> Answer:
         """The answer to the query from the groups of each level that have had their noise: post-processing."""
         assert self.loss is not None
@@ -190,7 +209,7 @@ class Plan:
 
     def _supposed(self, select: exp.Select, *, at_edge: bool) -> Answer:
         groups = [self._imagined_groups(level, at_edge=at_edge) for level in self.levels]
-        return answer(select, self.levels, self.aggregates, groups)
+        return replace(answer(select, self.levels, self.aggregates, groups), basis=None)
 
     def _imagined_groups(self, level: Level, *, at_edge: bool) -> list[Group]:
         """A group for each combination of the public keys of a level that the result computes with."""
