@@ -17,7 +17,7 @@ from discreet.errors import ParameterError, QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query._aggregates import Aggregate
 from discreet.query._arithmetic import rounding
-from discreet.query._basis import Basis, basis_of
+from discreet.query._basis import Basis, basis_of, points
 from discreet.query._bounded import Group
 from discreet.query._conditions import keep_rows, row_limit, sort_rows
 from discreet.query._confidence import check_level, linear_half_width, ratio_half_widths
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
 
+_IN_TAILS = 16
 _CHOICES = (exp.Case, exp.Coalesce, exp.Nullif)
 QUANTILE = -1
 """In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
@@ -55,15 +56,15 @@ class ErrorShape:
 class Answer:
     """The rows of a result, and for each of its noisy columns what its error is made of.
 
-    `basis` is what columns are computed from that are not linear in the noises; `selected` whether rows were picked by
-    their noisy values.
+    `basis` is what columns are computed from that are not linear in the noises. `picked` is the share of all rows that
+    is shown, where rows were picked by their noisy values; None if they were not.
     """
 
     table: pa.Table
     shapes: Mapping[str, ErrorShape]
     noises: Sequence[NoiseMechanism] = field(default=())
     basis: Basis | None = field(default=None, compare=False)
-    selected: bool = False
+    picked: float | None = None
 
     def shape(self, column: str) -> ErrorShape:
         """The error of a column; raises `ParameterError` for a key or an unknown column."""
@@ -76,10 +77,15 @@ class Answer:
     def error(self, column: str, level: float = 0.95, first: int | None = None) -> Floats:
         """Half-widths aligned with the (first) rows: the noise is within ± the half-width with probability `level`.
 
+        Of rows that were picked by their noisy values, 1 − `level` times the share that was picked takes the place of
+        1 − `level`: so of all bars shown no larger a share is wrong on average. Source: Benjamini and Yekutieli 2005,
+        Theorem 1.
+
         Infinite where so much noise leaves nothing known; NaN where the answer hangs on a quantile, and where it is a
         constant that noisy numbers chose.
         """
         shape, level = self.shape(column), check_level(level)
+        level = level if self.picked is None else 1 - (1 - level) * self.picked
         rows = self.table.num_rows if first is None else min(first, self.table.num_rows)
         indices = sorted(shape.slopes)
         if rows == 0 or not indices:
@@ -94,7 +100,12 @@ class Answer:
         elif self.basis is None or column not in self.basis.items:
             half = ratio_half_widths(list(slopes), noises, level)
         else:
-            half = self.basis.half_widths(column, self.noises, level, rows)
+            within = min(level, 1 - _IN_TAILS / points(rows))
+            half = self.basis.half_widths(column, self.noises, within, rows)
+            if within < level:  # few points lie so far out; the tails are those of the first order
+                first_order = [ratio_half_widths(list(slopes), noises, each) for each in (level, within)]
+                with np.errstate(all="ignore"):
+                    half *= np.nan_to_num(first_order[0] / first_order[1], nan=1.0, posinf=1.0)
             if self.basis.items[column].find(*_CHOICES):
                 half = np.where(np.isnan(slopes).any(axis=0), np.nan, half)
         half = (half if shape.cap is None else np.fmin(half, shape.cap)) + shape.slack
@@ -146,7 +157,8 @@ def answer(
     }
     noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
     basis = basis_of(curved, called, sums, keys, level_of, order) if curved else None
-    return Answer(table, taken, tuple(noises), basis, selected=_by_noise(select, levels))
+    picked = len(order) / rows.size if rows.size and _by_noise(select, levels) else None
+    return Answer(table, taken, tuple(noises), basis, picked)
 
 
 def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:

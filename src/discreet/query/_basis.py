@@ -27,7 +27,7 @@ from discreet.query._rows import Rows, leaves_of
 if TYPE_CHECKING:
     from discreet.query._conditions import Values
 
-__all__ = ["Basis", "basis_of"]
+__all__ = ["Basis", "basis_of", "points"]
 
 _NODES = 1 << 10
 _FEWEST = 1 << 7
@@ -55,18 +55,18 @@ class Basis:
         """For each of the first rows the least w that f(s) − f(s − Z) exceeds to neither side more often than it may.
 
         That is with a probability of (1 − `level`) / 2. Infinite where f has no value that often. A condition of CASE
-        is taken as it was in the row. Takes 1,024 points for each row; fewer above 16,384 rows, but never below 128.
+        is taken as it was in the row.
         """
         item = self.items[column]
         half = np.zeros(rows)
-        nodes = min(max(_MOST // max(rows, 1), _FEWEST), _NODES)
+        nodes = points(rows)
         used = {leaf.name: self.aggregates[leaf.name] for leaf in item.find_all(exp.Placeholder)}
         read_off = sorted({i for aggregate in used.values() for i in aggregate.measures})
         for which in np.unique(self.level[:rows]):
-            points = _points([noises[which * self.measures + i] for i in read_off], nodes)
+            spread = _points([noises[which * self.measures + i] for i in read_off], nodes)
             every = np.flatnonzero(self.level[:rows] == which)
             for part in np.array_split(every, -(-len(every) * nodes // _AT_ONCE)):
-                half[part] = self._half_widths(item, used, part, dict(zip(read_off, points, strict=True)), level)
+                half[part] = self._half_widths(item, used, part, dict(zip(read_off, spread, strict=True)), level)
         return half
 
     def _half_widths(
@@ -92,6 +92,11 @@ class Basis:
         both = [np.partition(np.where(np.isnan(off), np.inf, side * off), place, axis=1)[:, place] for side in (1, -1)]
         half = np.abs(both).max(axis=0)
         return half + _ROUNDING * (half + np.abs(released))
+
+
+def points(rows: int) -> int:
+    """At how many points a column of so many rows is computed again: 1,024, fewer above 16,384 rows, 128 at least."""
+    return min(max(_MOST // max(rows, 1), _FEWEST), _NODES)
 
 
 def basis_of(  # noqa: PLR0913, PLR0917

@@ -36,9 +36,10 @@ def explain(plan: Plan, level: float = 0.95) -> str:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
     widest = "; of several sets the widest" if several else ""
-    rough = "; ~ approximate" if any(plan.approximate(name) for name in plan.noisy) else ""
-    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps{widest}{rough}):"]
-    lines += [f"  {told}" for told in column_lines(plan, level)]
+    told = column_lines(plan, level)
+    rough = "; ~ approximate" if any("± ~" in line for line in told) else ""
+    about = f"noise only; not the bias of clamping and caps{widest}{rough}"
+    lines += ["", f"Half-widths at {100 * level:.10g} % ({about}):", *(f"  {line}" for line in told)]
     lines += ["", f"Cost: {in_words(plan.loss)}."]
     return "\n".join(lines)
 

@@ -160,7 +160,7 @@ class Plan:
     def approximate(self, column: str) -> bool:
         """Whether the half-width of an output column will be approximate; see `Release.approximate`."""
         result = self._answer(self._imagined_rows(1))
-        return result.selected or not result.shape(column).linear
+        return result.picked is not None or not result.shape(column).linear
 
     def rank_error(self, column: str, level: float = 0.95) -> float | None:
         """By how many rows of a group the rank of an output column is off at most, with probability `level` or more.

@@ -95,10 +95,10 @@ class Release:
         """Whether `error` of this column is approximate.
 
         So it is for whatever is not linear in counts and sums, as ratios are not. So is that of every column where
-        HAVING, or ORDER BY with LIMIT, picked rows by their noisy values: rows are picked for high noise as for high
-        values. ``docs/sql.md`` has the measured coverage.
+        HAVING, or ORDER BY with LIMIT, picked rows by their noisy values, for high noise as for high values: their bars
+        are wider, so that of all that are shown few enough are wrong. ``docs/sql.md`` has the measured coverage.
         """
-        return self.answer.selected or not self.answer.shape(column).linear
+        return self.answer.picked is not None or not self.answer.shape(column).linear
 
     @property
     def noisy(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class Release:
             "slopes": [[name, i] for name, i, _ in slopes],
             "noises": [noise_to_json(noise) for noise in self.answer.noises],
             "basis": None if basis is None else basis_to_json(basis),
-            "selected": self.answer.selected,
+            "picked": self.answer.picked,
             "loss": to_json(self.loss),
             "certificate": self.certificate,
         }
@@ -146,7 +146,7 @@ class Release:
             noises = tuple(noise_from_json(noise) for noise in about["noises"])
             basis = about.get("basis")
             basis = None if basis is None else basis_from_json(basis, stored.columns[last:])
-            answer = Answer(table, shapes, noises, basis, selected=about.get("selected", False))
+            answer = Answer(table, shapes, noises, basis, about.get("picked"))
             return cls(answer, from_json(about["loss"]), about["certificate"])
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
