@@ -21,9 +21,11 @@ from discreet.query import (
     Query,
     Release,
     assuming,
+    bias_to_json,
     draw,
     make_plan,
     noise_to_json,
+    plan_with_bias,
     quantile_to_json,
     top_keys_to_json,
     unbound_table,
@@ -98,16 +100,25 @@ class Session:
         """What the budget still allows, in the ledger's currency."""
         return self._ledger.remaining
 
-    def plan(self, query: Query, spend: Loss | None = None, assume: Mapping[str, int] | Release | None = None) -> Plan:
+    def plan(
+        self,
+        query: Query,
+        spend: Loss | None = None,
+        assume: Mapping[str, int] | Release | None = None,
+        *,
+        bias: bool = False,
+    ) -> Plan:
         """Check a query and, given a spend, show its noise. Costs nothing and touches no data.
 
         ``assume={"rows": n}`` is a public guess that lets `Plan.error` and `Plan.spend_for` tell the error of averages
-        too. So does an earlier release of the same query with the same bounds, whose values are public.
+        too. So does an earlier release of the same query with the same bounds, whose values are public. `bias` is as in
+        `sql`.
 
         Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it or a release of
         another query.
         """
-        return assuming(make_plan(query, self._policy, spend), assume)
+        make = plan_with_bias if bias else make_plan
+        return assuming(make(query, self._policy, spend), assume)
 
     def table(self, name: str) -> Any:
         """An unbound Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
@@ -118,16 +129,20 @@ class Session:
         """
         return unbound_table(self._policy, name)
 
-    def sql(self, query: Query, spend: Loss) -> Release:
+    def sql(self, query: Query, spend: Loss, *, bias: bool = False) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.
 
         A query is SQL text, or an Ibis expression over the tables of `table`, which is asked as the SQL it stands for.
         The same query and spend, under the same version label of the policy, is answered from the ledger at no cost.
 
+        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, all groups together: how many
+        have a value beyond a bound, by how much those are cut in all, and how many rows the cap on a person's rows
+        drops. `Release.bias` has them.
+
         Raises
         ------
         QueryError
-            If the query is not supported; nothing is spent.
+            If the query is not supported, or has no bias that can be estimated where it is asked for; nothing is spent.
         ParameterError
             If the spend cannot buy the query, or does not suit the ledger's currency; nothing is spent.
         BudgetExceeded
@@ -135,7 +150,7 @@ class Session:
         DataError, LedgerError
             If the engine or the ledger fails; what was reserved stays spent.
         """
-        plan = self.plan(query, spend)
+        plan = self.plan(query, spend, bias=bias)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
         plan_hash = plan.hash(self._policy)
@@ -145,7 +160,11 @@ class Session:
         reservation = self._ledger.reserve(plan_hash, plan.loss)
         salt = noise.secret(16)
         noisy = [self._noisy(level, salt) for level in plan.levels]
-        release = Release(plan.finish(noisy), plan.loss, self._certificate(plan, plan_hash))
+        certificate = self._certificate(plan, plan_hash)
+        if plan.bias:
+            biases = [self._noisy(each.plan.levels[0], salt) for each in plan.bias]
+            certificate["bias"] = bias_to_json(plan.bias, biases)
+        release = Release(plan.finish(noisy), plan.loss, certificate)
         self._ledger.commit(reservation, release.to_bytes())
         return release
 

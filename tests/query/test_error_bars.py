@@ -13,6 +13,7 @@ import pytest
 from sqlglot import exp
 
 import discreet as dp
+from discreet.engines.duckdb import DuckDB
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian
 from discreet.policy import load_policy
 from discreet.query import Group, GroupKey, Plan, Release, draw, make_plan
@@ -98,8 +99,6 @@ def test_bars_cover_little_data_as_well_as_much(text: str, rows: int) -> None:
     table = pa.table(
         {"k": [0] * rows, "x": [(i * i) % 11 for i in range(rows)], "y": [(i * i // 3) % 5 for i in range(rows)]}
     )
-    from discreet.engines.duckdb import DuckDB
-
     engine = DuckDB({"t": table}, POLICY)
     (group,) = engine.run(plan.levels[0].bounded, bytes(16))
     engine.close()

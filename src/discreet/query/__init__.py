@@ -6,6 +6,8 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._aggregates import KINDS as STATISTICS
 from discreet.query._aggregates import PAIRS
 from discreet.query._assume import assuming
+from discreet.query._bias import plan_with_bias
+from discreet.query._bias_parts import Bias, bias_to_json
 from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
@@ -40,6 +42,7 @@ __all__ = [
     "PAIRS",
     "REFUSED",
     "STATISTICS",
+    "Bias",
     "BoundedAggregate",
     "Call",
     "Cells",
@@ -74,6 +77,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "bias_to_json",
     "constant",
     "divides_safely",
     "domain",
@@ -84,6 +88,7 @@ __all__ = [
     "make_plan",
     "noise_to_json",
     "nullable",
+    "plan_with_bias",
     "quantile_to_json",
     "release_note",
     "release_table",

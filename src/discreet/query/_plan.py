@@ -16,6 +16,7 @@ from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
 from discreet.query._aggregates import Aggregate
 from discreet.query._answer import QUANTILE, Answer, answer
+from discreet.query._bias_parts import BiasPlan
 from discreet.query._bounded import Group
 from discreet.query._levels import Level, keys_of, level_loss
 from discreet.query._noise import NoiseMechanism
@@ -47,13 +48,14 @@ class Plan:
     rows: int | None = None
     currency: str | None = None
     before: Answer | None = field(default=None, compare=False)
+    bias: tuple[BiasPlan, ...] = ()
 
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
 
-        Where keys are chosen before noise, of the choice as well.
+        Where keys are chosen before noise, of the choice as well, and of what estimates the bias if anything does.
         """
-        content = {
+        content: dict[str, object] = {
             "format": FORMAT,
             "query": self.sql,
             "policy": policy.digest(),
@@ -63,12 +65,18 @@ class Plan:
         chosen = [each.noise.top_keys for each in self.levels if each.noise and each.noise.top_keys is not None]
         if chosen:
             content["top_keys"] = top_keys_to_json(*chosen)
+        if self.bias:
+            losses = [each.plan.loss for each in self.bias]
+            content["bias"] = [
+                [each.plan.sql for each in self.bias],
+                [None if loss is None else to_json(loss) for loss in losses],
+            ]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
     def loss(self) -> Loss | None:
         """What running the plan will charge; None without a spend."""
-        return level_loss(self.levels)
+        return level_loss([*self.levels, *(level for each in self.bias for level in each.plan.levels)])
 
     @property
     def noisy(self) -> tuple[str, ...]:
@@ -149,6 +157,8 @@ class Plan:
         """
         from discreet.query._spend_for import spend_for
 
+        if self.bias:
+            raise ParameterError("spend_for is for a plan without bias=True; with it, a tenth of the spend is gone")
         return spend_for(self, error, level, currency, delta)
 
     @property

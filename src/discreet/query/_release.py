@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query._answer import Answer, ErrorShape
+from discreet.query._bias_parts import Bias
 from discreet.query._dual import Floats
 from discreet.query._noise import noise_from_json, noise_to_json
 from discreet.query._stored_basis import basis_columns, basis_from_json, basis_to_json
@@ -99,6 +100,21 @@ class Release:
         are wider, so that of all that are shown few enough are wrong. ``docs/sql.md`` has the measured coverage.
         """
         return self.answer.picked is not None or not self.answer.shape(column).linear
+
+    def bias(self, column: str) -> tuple[Bias, ...]:
+        """What bounds and caps may have done to a column, estimated with noise of its own, all groups together.
+
+        Each is a count of rows, or a sum of what was cut off, with its own error; `Bias.at_least` marks lower limits.
+        Not among them are rows that the cap on groups drops, rows without a person and keys that are not public. Costs
+        nothing here: it was bought with the answer, by ``bias=True``. Raises `ParameterError` if it was not, or for a
+        column without noise. Source: ``proofs/bias.md``.
+        """
+        self.answer.shape(column)
+        found = self.certificate.get("bias")
+        if not found:
+            raise ParameterError("no estimate of bias was bought; ask with bias=True")
+        fields = ("what", "estimate", "error", "at_least")
+        return tuple(Bias(*(each[name] for name in fields)) for each in found if column in each["columns"])
 
     @property
     def noisy(self) -> tuple[str, ...]:
