@@ -13,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.ledger import Ledger, open_ledger
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
-from discreet.privacy import Loss, to_json
+from discreet.privacy import Loss
 from discreet.query import (
     Group,
     Level,
@@ -22,12 +22,12 @@ from discreet.query import (
     Release,
     Suggestion,
     assuming,
+    bias_to_json,
+    certificate_of,
     draw,
     make_plan,
-    noise_to_json,
     plan_suggestion,
-    quantile_to_json,
-    top_keys_to_json,
+    plan_with_bias,
     unbound_table,
 )
 from discreet.rational import Number
@@ -97,16 +97,25 @@ class Session:
         """What the budget still allows, in the ledger's currency."""
         return self._ledger.remaining
 
-    def plan(self, query: Query, spend: Loss | None = None, assume: Mapping[str, int] | Release | None = None) -> Plan:
+    def plan(
+        self,
+        query: Query,
+        spend: Loss | None = None,
+        assume: Mapping[str, int] | Release | None = None,
+        *,
+        bias: bool = False,
+    ) -> Plan:
         """Check a query and, given a spend, show its noise. Costs nothing and touches no data.
 
         ``assume={"rows": n}`` is a public guess that lets `Plan.error` and `Plan.spend_for` tell the error of averages
-        too. So does an earlier release of the same query with the same bounds, whose values are public.
+        too. So does an earlier release of the same query with the same bounds, whose values are public. `bias` is as in
+        `sql`.
 
         Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it or a release of
         another query.
         """
-        plan = make_plan(query, self._policy, spend)
+        make = plan_with_bias if bias else make_plan
+        plan = make(query, self._policy, spend)
         for level in plan.levels:
             self._engine.together(level.bounded.tables)
         return assuming(plan, assume)
@@ -120,16 +129,20 @@ class Session:
         """
         return unbound_table(self._policy, name)
 
-    def sql(self, query: Query, spend: Loss) -> Release:
+    def sql(self, query: Query, spend: Loss, *, bias: bool = False) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.
 
         A query is SQL text, or an Ibis expression over the tables of `table`, which is asked as the SQL it stands for.
         The same query and spend, under the same version label of the policy, is answered from the ledger at no cost.
 
+        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, all groups together: how many
+        have a value beyond a bound, by how much those are cut in all, and how many rows the cap on a person's rows
+        drops. `Release.bias` has them.
+
         Raises
         ------
         QueryError
-            If the query is not supported; nothing is spent.
+            If the query is not supported, or has no bias that can be estimated where it is asked for; nothing is spent.
         ParameterError
             If the spend cannot buy the query, or does not suit the ledger's currency; nothing is spent.
         BudgetExceeded
@@ -137,7 +150,7 @@ class Session:
         DataError, LedgerError
             If the engine or the ledger fails; what was reserved stays spent.
         """
-        plan = self.plan(query, spend)
+        plan = self.plan(query, spend, bias=bias)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
         plan_hash = plan.hash(self._policy)
@@ -147,7 +160,11 @@ class Session:
         reservation = self._ledger.reserve(plan_hash, plan.loss)
         salt = noise.secret(16)
         noisy = [self._noisy(level, salt) for level in plan.levels]
-        release = Release(plan.finish(noisy), plan.loss, self._certificate(plan, plan_hash))
+        certificate = certificate_of(plan, plan_hash, self._policy)
+        if plan.bias:
+            biases = [self._noisy(each.plan.levels[0], salt) for each in plan.bias]
+            certificate["bias"] = bias_to_json(plan.bias, biases)
+        release = Release(plan.finish(noisy), plan.loss, certificate)
         self._ledger.commit(reservation, release.to_bytes())
         return release
 
@@ -264,24 +281,3 @@ class Session:
     def _noisy(self, level: Level, salt: bytes) -> list[Group]:
         assert level.noise is not None
         return draw(self._engine.run(level.bounded, salt), level.bounded, level.noise)
-
-    def _certificate(self, plan: Plan, plan_hash: str) -> dict[str, Any]:
-        assert plan.loss is not None
-        noises = [level.noise for level in plan.levels if level.noise is not None]
-        selections = [str(noise.selection) for noise in noises if noise.selection is not None]
-        chosen = [noise.top_keys for noise in noises if noise.top_keys is not None]
-        return {
-            "query": plan.sql,
-            "plan": plan_hash,
-            "shape": plan.shape,
-            "policy": self._policy.digest(),
-            "version": self._policy.version,
-            "unit": plan.unit.name or "rows",
-            "relation": plan.unit.relation,
-            "loss": to_json(plan.loss),
-            "levels": [[key.name for key in level.bounded.keys] for level in plan.levels],
-            "mechanisms": [noise_to_json(mechanism) for noise in noises for mechanism in noise.mechanisms],
-            "quantiles": [quantile_to_json(each) for noise in noises for each in noise.quantiles],
-            "key_discovery": "; ".join(selections) or None,
-            "top_keys": top_keys_to_json(*chosen) if chosen else None,
-        }

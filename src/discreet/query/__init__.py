@@ -6,7 +6,10 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._aggregates import KINDS as STATISTICS
 from discreet.query._aggregates import PAIRS
 from discreet.query._assume import assuming
+from discreet.query._bias import plan_with_bias
+from discreet.query._bias_parts import Bias, bias_to_json
 from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
+from discreet.query._certificate import certificate_of
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
 from discreet.query._field import Field
@@ -21,11 +24,10 @@ from discreet.query._ibis import Expression, Query, text_of, unbound_table
 from discreet.query._intervals import divides_safely
 from discreet.query._levels import Level
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
-from discreet.query._noise import Noise, noise_to_json
+from discreet.query._noise import Noise
 from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
 from discreet.query._quantile_measures import Histogram
-from discreet.query._quantile_noise import quantile_to_json
 from discreet.query._refusals import REFUSED
 from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total, scans
 from discreet.query._release import Release
@@ -33,7 +35,7 @@ from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
 from discreet.query._suggest_plan import SuggestionPlan, plan_suggestion
 from discreet.query._suggestion import Suggestion
-from discreet.query._top_keys import TopKeys, top_keys_to_json
+from discreet.query._top_keys import TopKeys
 
 __all__ = [
     "FUNCTIONS",
@@ -42,6 +44,7 @@ __all__ = [
     "PAIRS",
     "REFUSED",
     "STATISTICS",
+    "Bias",
     "BoundedAggregate",
     "Call",
     "Cells",
@@ -78,6 +81,8 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "bias_to_json",
+    "certificate_of",
     "constant",
     "divides_safely",
     "domain",
@@ -86,15 +91,13 @@ __all__ = [
     "is_moment",
     "key_type",
     "make_plan",
-    "noise_to_json",
     "nullable",
     "plan_suggestion",
-    "quantile_to_json",
+    "plan_with_bias",
     "release_note",
     "release_table",
     "scans",
     "text_of",
-    "top_keys_to_json",
     "unbound_table",
     "whole_literal",
 ]

@@ -92,6 +92,13 @@ class Aggregate:
     quantile: tuple[int, int] | None = None
 
     @property
+    def measures(self) -> frozenset[int]:
+        """The positions of the measures that it is read off; none for a quantile."""
+        parts = (self.x, self.y, self.xx, self.xy, self.yy)
+        found = [self.count, *(None if part is None else part.total for part in parts)]
+        return frozenset(i for i in found if i is not None)
+
+    @property
     def whole(self) -> bool:
         """Whether the aggregate is a whole number, known exactly before noise."""
         if self.kind != "SUM":

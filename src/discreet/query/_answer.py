@@ -16,22 +16,25 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query._aggregates import Aggregate
-from discreet.query._arithmetic import evaluate, is_whole, rounding
+from discreet.query._arithmetic import rounding
+from discreet.query._basis import Basis, basis_of, points
 from discreet.query._bounded import Group
 from discreet.query._conditions import keep_rows, row_limit, sort_rows
 from discreet.query._confidence import check_level, linear_half_width, ratio_half_widths
 from discreet.query._dual import Dual, Floats
-from discreet.query._labels import ARROW, is_label, label
+from discreet.query._labels import ARROW, is_label
 from discreet.query._levels import Level, keys_of
-from discreet.query._moments import read, whole
+from discreet.query._moments import whole
 from discreet.query._noise import NoiseMechanism
+from discreet.query._rows import Rows, leaves_of
 
 if TYPE_CHECKING:
-    from discreet.query._conditions import Leaf, Values
+    from discreet.query._conditions import Values
 
 __all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
 
-_INT64 = 2**63
+_IN_TAILS = 16
+_CHOICES = (exp.Case, exp.Coalesce, exp.Nullif)
 QUANTILE = -1
 """In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
 
@@ -51,11 +54,17 @@ class ErrorShape:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The rows of a result, and for each of its noisy columns what its error is made of."""
+    """The rows of a result, and for each of its noisy columns what its error is made of.
+
+    `basis` is what columns are computed from that are not linear in the noises. `picked` is the share of all rows that
+    is shown, where rows were picked by their noisy values; None if they were not.
+    """
 
     table: pa.Table
     shapes: Mapping[str, ErrorShape]
     noises: Sequence[NoiseMechanism] = field(default=())
+    basis: Basis | None = field(default=None, compare=False)
+    picked: float | None = None
 
     def shape(self, column: str) -> ErrorShape:
         """The error of a column; raises `ParameterError` for a key or an unknown column."""
@@ -65,27 +74,42 @@ class Answer:
             raise ParameterError(f"{column} is a key, released without noise; it has no error")
         raise ParameterError(f"the result has no column {column}; it has {', '.join(self.table.column_names)}")
 
-    def error(self, column: str, level: float = 0.95) -> Floats:
-        """Half-widths aligned with the rows: the answer's noise is within ± the half-width with probability `level`.
+    def error(self, column: str, level: float = 0.95, first: int | None = None) -> Floats:
+        """Half-widths aligned with the (first) rows: the noise is within ± the half-width with probability `level`.
 
-        NaN where the answer hangs on a quantile.
+        Of rows that were picked by their noisy values, 1 − `level` times the share that was picked takes the place of
+        1 − `level`: so of all bars shown no larger a share is wrong on average. Source: Benjamini and Yekutieli 2005,
+        Theorem 1.
+
+        Infinite where so much noise leaves nothing known; NaN where the answer hangs on a quantile, and where it is a
+        constant that noisy numbers chose.
         """
         shape, level = self.shape(column), check_level(level)
-        rows = self.table.num_rows
+        level = level if self.picked is None else 1 - (1 - level) * self.picked
+        rows = self.table.num_rows if first is None else min(first, self.table.num_rows)
         indices = sorted(shape.slopes)
         if rows == 0 or not indices:
             return np.zeros(rows)
         if indices[0] == QUANTILE:
             return np.full(rows, np.nan)
         noises = [self.noises[i] for i in indices]
-        slopes = np.array([shape.slopes[i] for i in indices])
+        slopes = np.array([shape.slopes[i][:rows] for i in indices])
         if shape.linear:  # the same for every row, unless a key is a factor
             distinct, which = np.unique(slopes, axis=1, return_inverse=True)
             half = np.array([linear_half_width(list(column), noises, level) for column in distinct.T])[which.ravel()]
-        else:
+        elif self.basis is None or column not in self.basis.items:
             half = ratio_half_widths(list(slopes), noises, level)
+        else:
+            within = min(level, 1 - _IN_TAILS / points(rows))
+            half = self.basis.half_widths(column, self.noises, within, rows)
+            if within < level:  # few points lie so far out; the tails are those of the first order
+                first_order = [ratio_half_widths(list(slopes), noises, each) for each in (level, within)]
+                with np.errstate(all="ignore"):
+                    half *= np.nan_to_num(first_order[0] / first_order[1], nan=1.0, posinf=1.0)
+            if self.basis.items[column].find(*_CHOICES):
+                half = np.where(np.isnan(slopes).any(axis=0), np.nan, half)
         half = (half if shape.cap is None else np.fmin(half, shape.cap)) + shape.slack
-        missing = np.asarray(pc.is_null(self.table.column(column)))
+        missing = np.asarray(pc.is_null(self.table.column(column).slice(0, rows)))
         return np.where(missing, np.nan, half)
 
 
@@ -98,97 +122,72 @@ def answer(
     Raises `QueryError` for an expression that is not one of aggregates and keys; see `evaluate`.
     """
     every = [group for here in groups for group in here]
-    rows, measures = len(every), len(levels[0].bounded.measures)
+    measures = len(levels[0].bounded.measures)
     level_of = np.repeat(np.arange(len(levels)), [len(here) for here in groups])
     keys = {key.name: _key_column(key.name, key.type, levels, groups) for key in keys_of(levels)}
     for name in levels[0].groupings:
         keys[name] = pa.array(np.array([level.groupings[name] for level in levels])[level_of], pa.int64())
     sums = [[group.sums[i] for group in every] for i in range(measures)]
-    leaves = {f"a{i}": _leaf(aggregate, sums, every) for i, aggregate in enumerate(aggregates)}
-    exact = {f"a{i}": whole(aggregate, sums) for i, aggregate in enumerate(aggregates)}
-    for name, column in keys.items():
-        if pa.types.is_integer(column.type):
-            number = pc.cast(column, pa.float64(), safe=False)  # beyond 2**53 as the nearest double, not an error
-            leaves[name] = Dual(np.asarray(number.to_numpy(zero_copy_only=False)), {})
-
-    def leaf(node: exp.Expr) -> Values:
-        inner = node.unnest()
-        if isinstance(inner, exp.Column):
-            return keys[inner.name] if inner.name in keys else _ungrouped(inner)
-        numbers = exact.get(inner.name) if isinstance(inner, exp.Placeholder) else None
-        if numbers is not None:
-            return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())
-        if is_label(inner, keys):
-            return label(inner, leaf, holds, rows)
-        of, digits = rounding(inner)
-        value = dual(of).value
-        with np.errstate(all="ignore"):
-            value = value if digits is None else np.round(value, digits)
-        if is_whole(inner):
-            whole_numbers = np.clip(np.nan_to_num(value), -_INT64, np.nextafter(_INT64, 0)).astype(np.int64)
-            return pa.array(whole_numbers, mask=~np.isfinite(value))
-        return pa.array(value, mask=~np.isfinite(value))
-
-    def holds(condition: exp.Expr) -> NDArray[np.bool_]:
-        return keep_rows(condition, leaf).to_numpy(zero_copy_only=False)
-
-    def dual(node: exp.Expr) -> Dual:
-        _check_names(node, leaves, keys)
-        return evaluate(node, leaves, rows, holds)
-
+    called = {f"a{i}": aggregate for i, aggregate in enumerate(aggregates)}
+    leaves = leaves_of(called, sums, keys)
+    leaves |= {name: _quantile(each.quantile, every) for name, each in called.items() if each.quantile is not None}
+    exact = {name: numbers for name, each in called.items() if (numbers := whole(each, sums)) is not None}
+    rows = Rows(len(every), leaves, keys, exact)
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
+    curved: dict[str, exp.Expr] = {}
     for item in select.expressions:
         if item.alias in columns:
             raise QueryError(f"two columns of the result are called {item.alias}")
-        columns[item.alias] = leaf(item.this)
+        columns[item.alias] = rows.column(item.this)
         if not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
             of, digits = rounding(item.this)
-            made = dual(of)
+            made = rows.dual(of)
             slack = 0.0 if digits is None else 0.5 * 10.0**-digits
             slopes = _by_level(made.slopes, level_of, len(levels), measures)
             shapes[item.alias] = ErrorShape(slopes, made.linear, made.cap, slack)
-    kept = _arrange(select, leaf, rows)
+            if not made.linear and not _reads_quantile(of, called):
+                curved[item.alias] = of
+    kept = _arrange(select, rows)
     table = pa.table({name: pc.take(column, kept) for name, column in columns.items()})
     order = kept.to_numpy()
     taken = {
-        name: replace(shape, slopes={i: np.broadcast_to(s, rows)[order] for i, s in shape.slopes.items()})
+        name: replace(shape, slopes={i: np.broadcast_to(s, rows.size)[order] for i, s in shape.slopes.items()})
         for name, shape in shapes.items()
     }
     noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
-    return Answer(table, taken, tuple(noises))
+    basis = basis_of(curved, called, sums, keys, level_of, order) if curved else None
+    picked = len(order) / rows.size if rows.size and _by_noise(select, levels) else None
+    return Answer(table, taken, tuple(noises), basis, picked)
 
 
-def _arrange(select: exp.Select, leaf: Leaf, rows: int) -> Values:
+def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:
+    """Whether the query picks rows by what noise is part of, where they were not chosen before the noise was drawn."""
     having, order, limit = (select.args.get(name) for name in ("having", "order", "limit"))
-    positions = pa.array(range(rows), pa.int64())
+    if having is not None and having.find(exp.Placeholder):
+        return True
+    chosen = all(level.noise is not None and level.noise.top_keys is not None for level in levels)
+    return limit is not None and order is not None and order.find(exp.Placeholder) is not None and not chosen
+
+
+def _arrange(select: exp.Select, rows: Rows) -> Values:
+    having, order, limit = (select.args.get(name) for name in ("having", "order", "limit"))
+    positions = pa.array(range(rows.size), pa.int64())
     if order is not None:
-        positions = sort_rows(order.expressions, leaf, rows)
+        positions = sort_rows(order.expressions, rows.column, rows.size)
     if having is not None:
-        keep = keep_rows(having.this, leaf)
+        keep = keep_rows(having.this, rows.column)
         positions = positions.filter(pc.take(keep, positions))
     count = row_limit(limit)
     return positions if count is None else positions.slice(0, count)
 
 
-def _check_names(node: exp.Expr, leaves: Mapping[str, Dual], keys: Mapping[str, pa.Array]) -> None:
-    for column in node.find_all(exp.Column):
-        if column.name in keys and column.name not in leaves and not column.find_ancestor(exp.If):
-            raise QueryError(f"{column.name} is not a number, so {node.sql()} cannot be computed")
-        if column.name not in keys:
-            _ungrouped(column)
+def _reads_quantile(node: exp.Expr, aggregates: Mapping[str, Aggregate]) -> bool:
+    return any(aggregates[leaf.name].quantile is not None for leaf in node.find_all(exp.Placeholder))
 
 
-def _ungrouped(column: exp.Column) -> Values:
-    raise QueryError(
-        f"{column.name} is neither in GROUP BY nor inside an aggregate, so it would release rows of people"
-    )
-
-
-def _leaf(aggregate: Aggregate, sums: Sequence[Sequence[int]], groups: Sequence[Group]) -> Dual:
-    if aggregate.quantile is None:
-        return read(aggregate, sums)
-    histogram, place = aggregate.quantile
+def _quantile(asked: tuple[int, int], groups: Sequence[Group]) -> Dual:
+    histogram, place = asked
     values = np.array([group.quantiles[histogram][place] for group in groups], dtype=np.float64)
     return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
 

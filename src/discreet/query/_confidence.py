@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteLaplace
 from discreet.query._noise import NoiseMechanism
 
-__all__ = ["check_level", "linear_half_width", "ratio_half_widths"]
+__all__ = ["check_level", "inverse", "linear_half_width", "ratio_half_widths"]
 
 _GRID = 1 << 14
 _FEW = 50  # standard deviations, in integers, below which a noise is convolved atom by atom
@@ -74,16 +74,35 @@ def ratio_half_widths(
     return np.sqrt(variance) * (z + (z**3 - 3 * z) * kurtosis / 24)
 
 
-def _atoms(spacing: float, noise: NoiseMechanism) -> NDArray[np.float64]:
-    """The probabilities of a noise's integers in the cells they fall in, `spacing` cells from one to the next."""
-    ends = min(int(40 * noise.std) + 40, int(_GRID / 2 / spacing) + 1)
-    integers = np.arange(-ends, ends + 1)
+def inverse(share: NDArray[np.float64], noise: NoiseMechanism) -> NDArray[np.float64]:
+    """Where the noise's distribution function first reaches each share: whole numbers for noise of few of them."""
+    if noise.std < _FEW:
+        ends = int(40 * noise.std) + 40
+        integers = np.arange(-ends, ends + 1)
+        return integers[np.searchsorted(np.cumsum(_weights(integers, noise))[:-1], share)].astype(np.float64)
+    if isinstance(noise, DiscreteLaplace):
+        off = share - 0.5
+        return -np.sign(off) * np.log1p(-2 * np.abs(off)) * noise.std / np.sqrt(2.0)
+    from scipy.special import ndtri
+
+    return np.asarray(ndtri(share)) * noise.std
+
+
+def _weights(integers: NDArray[np.int64], noise: NoiseMechanism) -> NDArray[np.float64]:
+    """The probabilities of a noise's integers, those that are far out apart."""
     if isinstance(noise, DiscreteLaplace):
         weights = np.exp(-np.abs(integers) / float(noise.scale))
     else:
         weights = np.exp(-(integers**2) / (2 * float(noise.sigma) ** 2))
+    return weights / weights.sum()
+
+
+def _atoms(spacing: float, noise: NoiseMechanism) -> NDArray[np.float64]:
+    """The probabilities of a noise's integers in the cells they fall in, `spacing` cells from one to the next."""
+    ends = min(int(40 * noise.std) + 40, int(_GRID / 2 / spacing) + 1)
+    integers = np.arange(-ends, ends + 1)
     cells = np.clip(np.rint(integers * spacing).astype(int) + _GRID // 2, 0, _GRID - 1)
-    return np.bincount(cells, weights / weights.sum(), _GRID).astype(np.float64)
+    return np.bincount(cells, _weights(integers, noise), _GRID).astype(np.float64)
 
 
 def _cdf(z: NDArray[np.floating[Any]], noise: NoiseMechanism) -> NDArray[np.floating[Any]]:

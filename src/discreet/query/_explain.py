@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import Approx, in_words
+from discreet.query._bias_parts import bias_lines
 from discreet.query._confidence import check_level
 from discreet.query._explain_columns import column_lines
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
@@ -34,12 +35,17 @@ def explain(plan: Plan, level: float = 0.95) -> str:
     for each in plan.levels:
         lines += ["", _title(each)] if several else []
         lines += _level(plan, each)
+    if plan.bias:
+        lines += ["", "Bias, estimated over all groups together for a tenth of the spend:"]
+        lines += [f"  {told}" for told in bias_lines(plan.bias, level)]
     if plan.loss is None:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
     widest = "; of several sets the widest" if several else ""
-    lines += ["", f"Half-widths at {100 * level:.10g} % (noise only; not the bias of clamping and caps{widest}):"]
-    lines += [f"  {told}" for told in column_lines(plan, level)]
+    told = column_lines(plan, level)
+    rough = "; ~ approximate" if any("± ~" in line for line in told) else ""
+    about = f"noise only; not the bias of clamping and caps{widest}{rough}"
+    lines += ["", f"Half-widths at {100 * level:.10g} % ({about}):", *(f"  {line}" for line in told)]
     lines += ["", f"Cost: {in_words(plan.loss)}."]
     return "\n".join(lines)
 

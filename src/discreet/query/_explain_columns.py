@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.query._answer import QUANTILE
 from discreet.query._measures import Product, Sum
-from discreet.query._quantile_words import rank_error
+from discreet.query._quantile_words import rank_line
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def column_lines(plan: Plan, level: float) -> list[str]:
 def _half_width(plan: Plan, column: str, level: float) -> str:
     half = plan.error(column, level)
     if half is not None:
-        return f"± {half:.4g}"
-    return rank_error(plan, column, level) or _DEPENDS[plan.rows is None and plan.before is None]
+        return f"± {'~' if plan.approximate(column) else ''}{half:.4g}"
+    return rank_line(plan, column, level) or _DEPENDS[plan.rows is None and plan.before is None]
 
 
 def _read_off(plan: Plan, column: str) -> str:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from discreet.query._aggregates import Aggregate, Axis, Second
-from discreet.query._dual import Dual, between, constant, div, missing_where, mul, sqrt, sub
+from discreet.query._dual import Dual, Floats, between, constant, div, missing_where, mul, sqrt, sub
 
 __all__ = ["Sums", "read", "whole"]
 
-Sums = Sequence[Sequence[int]]
-"""The noisy sums of each measure, by group."""
+Sums = Sequence[Sequence[int]] | Mapping[int, Floats]
+"""The noisy sums of each measure, by group: whole numbers, or doubles near them."""
 
 
 def read(aggregate: Aggregate, sums: Sums) -> Dual:
@@ -29,7 +29,7 @@ def read(aggregate: Aggregate, sums: Sums) -> Dual:
         return _READERS[aggregate.kind](aggregate, sums)
 
 
-def whole(aggregate: Aggregate, sums: Sums) -> list[int] | None:
+def whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> list[int] | None:
     """A count, or the SUM of whole numbers, exactly; None for other aggregates."""
     if not aggregate.whole:
         return None
@@ -39,7 +39,7 @@ def whole(aggregate: Aggregate, sums: Sums) -> list[int] | None:
     return [int(aggregate.x.step) * total for total in _uncentered(aggregate, aggregate.x, sums)]
 
 
-def _uncentered(aggregate: Aggregate, x: Axis, sums: Sums) -> list[int]:
+def _uncentered(aggregate: Aggregate, x: Axis, sums: Sequence[Sequence[int]]) -> list[int]:
     if aggregate.count is None:
         return list(sums[x.total])
     return [total + x.center * n for total, n in zip(sums[x.total], sums[aggregate.count], strict=True)]
@@ -55,7 +55,10 @@ def _sum(aggregate: Aggregate, sums: Sums) -> Dual:
     x = aggregate.x
     assert x is not None
     step = float(x.step)
-    value = step * np.array(_uncentered(aggregate, x, sums), dtype=np.float64)
+    if isinstance(sums, Mapping):
+        value = step * (sums[x.total] + (0.0 if aggregate.count is None else x.center * sums[aggregate.count]))
+    else:
+        value = step * np.array(_uncentered(aggregate, x, sums), dtype=np.float64)
     slopes = {x.total: np.full_like(value, step)}
     if aggregate.count is not None:
         slopes[aggregate.count] = np.full_like(value, step * x.center)
@@ -81,11 +84,15 @@ def _central(aggregate: Aggregate, x: Axis | None, y: Axis | None, second: Secon
     assert y is not None
     assert second is not None
     unit, scale = 2**second.shift, float(x.step * y.step)
-    parts = list(zip(sums[aggregate.count], sums[x.total], sums[y.total], sums[second.total], strict=True))
-    exact = [n * unit * (p + second.center * n) - a * b for n, a, b, p in parts]
-    n, a, b, p = (np.array([part[i] for part in parts], dtype=np.float64) for i in range(4))
+    where = (aggregate.count, x.total, y.total, second.total)
+    n, a, b, p = (np.array(sums[i], dtype=np.float64) for i in where)
     n = np.where(n >= 1, n, np.nan)
-    value = scale * np.array(exact, dtype=np.float64) / (n * n)
+    if isinstance(sums, Mapping):
+        value = scale * (unit * (p / n + second.center) - (a / n) * (b / n))
+    else:
+        parts = zip(*(sums[i] for i in where), strict=True)
+        exact = [n * unit * (p + second.center * n) - a * b for n, a, b, p in parts]
+        value = scale * np.array(exact, dtype=np.float64) / (n * n)
     slopes = {
         second.total: scale * unit / n,
         aggregate.count: scale * (2 * a * b / n - unit * p) / (n * n),

@@ -16,6 +16,7 @@ from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
 from discreet.query._aggregates import Aggregate
 from discreet.query._answer import QUANTILE, Answer, answer
+from discreet.query._bias_parts import BiasPlan
 from discreet.query._bounded import Group
 from discreet.query._levels import Level, keys_of, level_loss
 from discreet.query._noise import NoiseMechanism
@@ -48,13 +49,14 @@ class Plan:
     rows: int | None = None
     currency: str | None = None
     before: Answer | None = field(default=None, compare=False)
+    bias: tuple[BiasPlan, ...] = ()
 
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
 
-        Where keys are chosen before noise, of the choice as well.
+        Where keys are chosen before noise, of the choice as well, and of what estimates the bias if anything does.
         """
-        content = {
+        content: dict[str, object] = {
             "format": FORMAT,
             "query": self.sql,
             "policy": policy.digest(),
@@ -64,12 +66,18 @@ class Plan:
         chosen = [each.noise.top_keys for each in self.levels if each.noise and each.noise.top_keys is not None]
         if chosen:
             content["top_keys"] = top_keys_to_json(*chosen)
+        if self.bias:
+            losses = [each.plan.loss for each in self.bias]
+            content["bias"] = [
+                [each.plan.sql for each in self.bias],
+                [None if loss is None else to_json(loss) for loss in losses],
+            ]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
     def loss(self) -> Loss | None:
         """What running the plan will charge; None without a spend."""
-        return level_loss(self.levels)
+        return level_loss([*self.levels, *(level for each in self.bias for level in each.plan.levels)])
 
     @property
     def noisy(self) -> tuple[str, ...]:
@@ -100,12 +108,14 @@ class Plan:
         deviation, is taken at values spread over their bounds instead. Where a public key is a factor of the answer,
         the half-width is that of the widest key, and of several grouping sets that of the widest. None for what hangs
         on a quantile: `explain` has its error in rank. Under ``assume=release`` the half-width is that of the widest
-        row that was released then, with its values and the noise of this plan. Raises `ParameterError` without a spend.
+        row that was released then, with its values and the noise of this plan. What is not linear in the noise is taken
+        to first order, which is too little where the noise is as large as a count. Raises `ParameterError` without a
+        spend.
         """
         if self.loss is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
         if self.before is not None:
-            return _widest(replace(self.before, noises=self._noises()), column, level)
+            return _widest(replace(self.before, noises=self._noises(), basis=None), column, level)
         named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
         alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
         result = self._supposed(alone, at_edge=True)
@@ -148,6 +158,8 @@ class Plan:
         """
         from discreet.query._spend_for import spend_for
 
+        if self.bias:
+            raise ParameterError("spend_for is for a plan without bias=True; with it, a tenth of the spend is gone")
         return spend_for(self, error, level, currency, delta)
 
     @property
@@ -155,6 +167,23 @@ class Plan:
         """SHA-256 of the query and of how its columns are read off its measures: what makes two releases alike."""
         parts = [self.sql, *map(repr, self.aggregates)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def approximate(self, column: str) -> bool:
+        """Whether the half-width of an output column will be approximate; see `Release.approximate`."""
+        result = self._answer(self._imagined_rows(1))
+        return result.picked is not None or not result.shape(column).linear
+
+    def rank_error(self, column: str, level: float = 0.95) -> float | None:
+        """By how many rows of a group the rank of an output column is off at most, with probability `level` or more.
+
+        None for a column that is no quantile, and where that depends on a number of rows that is not assumed. Raises
+        `ParameterError` without a spend.
+        """
+        from discreet.query._quantile_words import rank_error
+
+        if self.loss is None:
+            raise ParameterError("errors need a spend: plan(query, spend=…)")
+        return rank_error(self, column, level)
 
     def finish(self, noisy: Sequence[Sequence[Group]]) -> Answer:
         """The answer to the query from the groups of each level that have had their noise: post-processing."""
@@ -191,7 +220,7 @@ class Plan:
 
     def _supposed(self, select: exp.Select, *, at_edge: bool) -> Answer:
         groups = [self._imagined_groups(level, at_edge=at_edge) for level in self.levels]
-        return answer(select, self.levels, self.aggregates, groups)
+        return replace(answer(select, self.levels, self.aggregates, groups), basis=None)
 
     def _imagined_groups(self, level: Level, *, at_edge: bool) -> list[Group]:
         """A group for each combination of the public keys of a level that the result computes with."""

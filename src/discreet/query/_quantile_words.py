@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.query._levels import Level
     from discreet.query._plan import Plan
 
-__all__ = ["quantile_lines", "rank_error"]
+__all__ = ["quantile_lines", "rank_error", "rank_line"]
 
 
 def quantile_lines(plan: Plan, level: Level) -> list[str]:
@@ -27,23 +27,33 @@ def quantile_lines(plan: Plan, level: Level) -> list[str]:
     return lines
 
 
-def rank_error(plan: Plan, column: str, level: float) -> str | None:
-    """How far the rank of an output column may be off, or None for a column that hangs on no quantile."""
-    items = [item for item in plan.select.expressions if item.alias == column]
-    placed = [int(leaf.name[1:]) for item in items for leaf in item.find_all(exp.Placeholder)]
-    found = {aggregate.quantile[0] for aggregate in (plan.aggregates[i] for i in placed) if aggregate.quantile}
-    if not found:
+def rank_line(plan: Plan, column: str, level: float) -> str | None:
+    """How far the rank of an output column may be off, in words, or None for a column that hangs on no quantile."""
+    if not _histograms(plan, column):
         return None
+    rows = rank_error(plan, column, level)
+    if rows is None:
+        return 'rank within some rows, how many depends on their number; plan with assume={"rows": n}'
+    return f"rank within ± {rows:,.4g} rows of a group; in its own unit that depends on the data"
+
+
+def rank_error(plan: Plan, column: str, level: float) -> float | None:
+    """By how many rows the rank of an output column may be off; None where it is no quantile or that is not known."""
     errors = [
         each.noise.quantiles[i].rank_error(plan.rows_per_group(each), level)
         for each in plan.levels
         if each.noise is not None
-        for i in sorted(found)
+        for i in sorted(_histograms(plan, column))
     ]
     known = [error for error in errors if error is not None]
-    if len(known) < len(errors):
-        return 'rank within some rows, how many depends on their number; plan with assume={"rows": n}'
-    return f"rank within ± {max(known):,.4g} rows of a group; in its own unit that depends on the data"
+    return max(known) if known and len(known) == len(errors) else None
+
+
+def _histograms(plan: Plan, column: str) -> set[int]:
+    """The histograms whose quantiles an output column hangs on."""
+    items = [item for item in plan.select.expressions if item.alias == column]
+    placed = [int(leaf.name[1:]) for item in items for leaf in item.find_all(exp.Placeholder)]
+    return {aggregate.quantile[0] for aggregate in (plan.aggregates[i] for i in placed) if aggregate.quantile}
 
 
 def _histogram(level: Level, position: int, histogram: Histogram) -> str:

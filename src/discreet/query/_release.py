@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isnan
+from math import isinf, isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query._answer import Answer, ErrorShape
+from discreet.query._bias_parts import Bias
 from discreet.query._dual import Floats
 from discreet.query._noise import noise_from_json, noise_to_json
+from discreet.query._stored_basis import basis_columns, basis_from_json, basis_to_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,18 +71,50 @@ class Release:
     def error(self, column: str, level: float = 0.95) -> Floats:
         """Half-widths of the noise, aligned with the rows: value ± half-width covers with probability `level`.
 
-        Counts, sums and what is linear in them are answered from the noise's own distribution; ratios such as AVG are
-        approximate (see `approximate`). What hangs on a quantile has NaN: its error in its own unit depends on the
-        data; `Plan.explain` and the certificate have that of its rank. Bias from clamping to the bounds and from the
-        caps is not included.
+        What is covered is the same statistic without noise, of the values that the bounds and caps left; `bias` is what
+        they may have done to it. Counts, sums and what is linear in them are answered from the noise's own law. Other
+        columns are `approximate`: averages, ratios and moments are computed again from the noisy sums less noise that
+        may have been in them, at fixed points spread like the noise, and the wider side is the half-width. It is
+        infinite where so much noise leaves nothing known. What hangs on a quantile has NaN: see `rank_error`.
 
-        Raises `ParameterError` for a column without noise or a level outside (0, 1).
+        Costs nothing. Raises `ParameterError` for a column without noise or a level outside (0, 1).
         """
         return self.answer.error(column, level)
 
+    def rank_error(self, column: str) -> float | None:
+        """By how many rows of a group the rank of a released quantile is off at most, with probability 0.95 or more.
+
+        Error bars of quantiles are in rank, as those in the unit of the column depend on the data: of a group's n rows
+        p · n ± this many lie below the value. It holds whatever the data are, and is wider than most data need. None
+        for a column that is no quantile, or one of several of its argument, where it depends on n: `Plan.explain` has
+        it for an assumed n. Costs nothing. Raises `ParameterError` for a column without noise.
+        """
+        self.answer.shape(column)
+        return self.certificate.get("rank_errors", {}).get(column)
+
     def approximate(self, column: str) -> bool:
-        """Whether `error` of this column is approximate, as for ratios."""
-        return not self.answer.shape(column).linear
+        """Whether `error` of this column is approximate.
+
+        So it is for whatever is not linear in counts and sums, as ratios are not. So is that of every column where
+        HAVING, or ORDER BY with LIMIT, picked rows by their noisy values, for high noise as for high values: their bars
+        are wider, so that of all that are shown few enough are wrong. ``docs/sql.md`` has the measured coverage.
+        """
+        return self.answer.picked is not None or not self.answer.shape(column).linear
+
+    def bias(self, column: str) -> tuple[Bias, ...]:
+        """What bounds and caps may have done to a column, estimated with noise of its own, all groups together.
+
+        Each is a count of rows, or a sum of what was cut off, with its own error; `Bias.at_least` marks lower limits.
+        Not among them are rows that the cap on groups drops, rows without a person and keys that are not public. Costs
+        nothing here: it was bought with the answer, by ``bias=True``. Raises `ParameterError` if it was not, or for a
+        column without noise. Source: ``proofs/bias.md``.
+        """
+        self.answer.shape(column)
+        found = self.certificate.get("bias")
+        if not found:
+            raise ParameterError("no estimate of bias was bought; ask with bias=True")
+        fields = ("what", "estimate", "error", "at_least")
+        return tuple(Bias(*(each[name] for name in fields)) for each in found if column in each["columns"])
 
     @property
     def noisy(self) -> tuple[str, ...]:
@@ -91,12 +125,15 @@ class Release:
         """The whole release as an Arrow stream; `from_bytes` restores it."""
         table = self.answer.table
         slopes = [(name, i, s) for name, shape in self.answer.shapes.items() for i, s in shape.slopes.items()]
-        stored = [*table.columns, *(pa.array(s) for *_, s in slopes)]
+        basis = self.answer.basis
+        stored = [*table.columns, *(pa.array(s) for *_, s in slopes), *([] if basis is None else basis_columns(basis))]
         about = {
             "columns": table.column_names,
             "shapes": {n: {"linear": s.linear, "cap": s.cap, "slack": s.slack} for n, s in self.answer.shapes.items()},
             "slopes": [[name, i] for name, i, _ in slopes],
             "noises": [noise_to_json(noise) for noise in self.answer.noises],
+            "basis": None if basis is None else basis_to_json(basis),
+            "picked": self.answer.picked,
             "loss": to_json(self.loss),
             "certificate": self.certificate,
         }
@@ -116,13 +153,17 @@ class Release:
             names = about["columns"]
             table = pa.table(dict(zip(names, stored.columns[: len(names)], strict=True)))
             slopes: dict[str, dict[int, Floats]] = {name: {} for name in about["shapes"]}
-            for (name, i), column in zip(about["slopes"], stored.columns[len(names) :], strict=True):
+            last = len(names) + len(about["slopes"])
+            for (name, i), column in zip(about["slopes"], stored.columns[len(names) : last], strict=True):
                 slopes[name][i] = np.asarray(column, dtype=np.float64)
             shapes = {
                 n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0)) for n, s in about["shapes"].items()
             }
             noises = tuple(noise_from_json(noise) for noise in about["noises"])
-            return cls(Answer(table, shapes, noises), from_json(about["loss"]), about["certificate"])
+            basis = about.get("basis")
+            basis = None if basis is None else basis_from_json(basis, stored.columns[last:])
+            answer = Answer(table, shapes, noises, basis, about.get("picked"))
+            return cls(answer, from_json(about["loss"]), about["certificate"])
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
 
@@ -133,7 +174,7 @@ class Release:
             values = self.answer.table.column(name).slice(0, first).to_pylist()
             if name in self.answer.shapes:
                 tilde = "~" if self.approximate(name) else ""
-                half = self.error(name, level)[:first]
+                half = self.answer.error(name, level, first)
                 columns.append([_with_error(v, h, tilde) for v, h in zip(values, half, strict=True)])
             else:
                 columns.append(["NULL" if v is None else str(v) for v in values])
@@ -160,6 +201,8 @@ def _with_error(value: float | None, half: float, tilde: str) -> str:
         return "NULL"
     if isnan(half):  # a quantile: its error in this unit depends on the data
         return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if isinf(half):
+        return f"{value:,.6g} ± {tilde}∞"
     if isinstance(value, int):
         return f"{value:,} ± {tilde}{half:,.0f}"
     digits = 0 if half >= 100 else 2 if half >= 0.1 else 4

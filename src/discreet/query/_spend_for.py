@@ -13,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
 from discreet.query._confidence import check_level
 from discreet.query._pricing import with_spend
-from discreet.query._quantile_words import rank_error
+from discreet.query._quantile_words import rank_line
 from discreet.rational import Number, rational
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _check_column(plan: Plan, column: str, level: float) -> None:
     """Raise `ParameterError` unless the column has an error that is known before the data are."""
     if plan.error(column, level) is not None:
         return
-    if rank_error(plan, column, level):
+    if rank_line(plan, column, level):
         raise ParameterError(f"{column} hangs on a quantile, whose error is known in rank alone; see explain()")
     if plan.rows is None and plan.before is None:
         raise ParameterError(

@@ -1,0 +1,193 @@
+"""What bounds and caps may have done to an answer, estimated under differential privacy for a tenth of the spend.
+
+Proof: ``proofs/bias.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp, parse_one
+
+from discreet.errors import QueryError
+from discreet.policy import Policy
+from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
+from discreet.query._answer import QUANTILE
+from discreet.query._bias_parts import BiasPart, BiasPlan
+from discreet.query._ibis import Query
+from discreet.query._measures import Product, Sum
+from discreet.query._plan import Plan
+from discreet.query._planner import make_plan
+from discreet.query._pricing import with_spend
+from discreet.query._relations import Joined, Relation, Scan
+from discreet.rational import decimal_text
+
+__all__ = ["plan_with_bias"]
+
+_SHARE = Fraction(1, 10)
+_WIDER = 8
+_FINEST = 64
+"""What is cut off is summed in steps from 1/64 of the width of the bounds, each twice the one before, to 8 widths."""
+_NOT_THIS = "the bias of this query cannot be estimated; leave out bias=True, or compute less in WHERE and ON"
+_ROWS_SEEN = 10
+"""Of one person so many times the cap of rows are looked at, to count those that the cap drops."""
+
+
+def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
+    """A plan that gives a tenth of its spend to estimates of what bounds and caps may have done; see `Session.sql`.
+
+    Costs nothing and touches no data. Raises `QueryError` where there is nothing to estimate, or nothing that can be,
+    and what `make_plan` raises.
+    """
+    bare = make_plan(query, policy)
+    asked = [each for each in (_clipped(bare), _dropped(bare)) if each is not None]
+    if not asked:
+        raise QueryError(
+            "bias=True estimates what the bounds of columns and the cap on rows do to a query of tables or of joins of "
+            "tables, and there is nothing of the kind here; leave it out"
+        )
+    bought: list[BiasPlan] = []
+    for select, parts, rows in asked:
+        seen = _seeing(policy, rows)
+        share = None if spend is None else _part(spend, _SHARE / len(asked), keeps_delta=False)
+        made = _made(select, seen, share)
+        if rows == 1 and not _same_rows(made, bare):
+            raise QueryError(_NOT_THIS)
+        bought.append(BiasPlan(made, parts))
+    plan = bare if spend is None else with_spend(bare, _part(spend, 1 - _SHARE, keeps_delta=True))
+    return replace(plan, bias=tuple(bought), spend=spend)
+
+
+def _made(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
+    try:
+        return make_plan(select.sql(dialect="duckdb"), policy, spend)
+    except QueryError:
+        raise QueryError(_NOT_THIS) from None
+
+
+Asked = tuple[exp.Select, tuple[BiasPart, ...], int]
+"""A SELECT of estimates, what each is of, and how many times as many rows of a person as the caps allow it sees."""
+
+
+def _clipped(plan: Plan) -> Asked | None:
+    """How many rows have a value beyond a bound, on either side, and by how much it is cut there in all."""
+    bounded = plan.levels[0].bounded
+    if not _of_tables(bounded.relation):
+        return None
+    items: list[exp.Expr] = []
+    parts: list[BiasPart] = []
+    for name, columns in _clamped(plan).items():
+        bounds = bounded.columns[name].bounds
+        assert bounds is not None
+        width = bounds[1] - bounds[0]
+        for side, bound, sign in (("above", bounds[1], 1), ("below", bounds[0], -1)):
+            value = exp.column(exp.to_identifier(name, quoted=True))
+            steps = [width * 2**i / _FINEST for i in range(20) if 2**i <= _WIDER * _FINEST]
+            cut = exp.Case(
+                ifs=[exp.If(this=_beyond(value, bound + sign * s, sign), true=_number(s)) for s in reversed(steps)],
+                default=_number(Fraction(0)),
+            )
+            count = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=_beyond(value, bound, sign)))
+            limit = decimal_text(bound)
+            items += [count, exp.Sum(this=cut)]
+            parts += [
+                BiasPart(columns, f"rows with {name} {side} {limit}", at_least=False),
+                BiasPart(columns, f"what of {name} is cut off {side} {limit}, summed", at_least=True),
+            ]
+    return (_instead(plan, items), tuple(parts), 1) if items else None
+
+
+def _dropped(plan: Plan) -> Asked | None:
+    """How many rows people have beyond the cap on rows."""
+    bounded = plan.levels[0].bounded
+    unit = plan.unit.name
+    if unit is None or not isinstance(bounded.relation, Scan) or unit not in bounded.relation.columns.values():
+        return None
+    name = next(here for here, column in bounded.relation.columns.items() if column == unit)
+    person = exp.column(exp.to_identifier(name, quoted=True))
+    inner = _instead(plan, [person.copy(), exp.Count(this=exp.Star())], ("p", "n"))
+    inner.set("group", exp.Group(expressions=[person]))
+    more = exp.Greatest(this=exp.Sub(this=exp.column("n"), expression=exp.Literal.number(bounded.max_rows)))
+    more.set("expressions", [exp.Literal.number(0)])
+    outer = exp.Select(expressions=[exp.alias_(exp.Sum(this=more), "b0", quoted=True)])
+    outer.set("from_", exp.From(this=exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("s")))))
+    what = f"rows of people beyond the first {bounded.max_rows:,} of each"
+    return outer, (BiasPart(plan.noisy, what, at_least=True),), _ROWS_SEEN
+
+
+def _same_rows(one: Plan, other: Plan) -> bool:
+    left, right = one.levels[0].bounded, other.levels[0].bounded
+    return left.where == right.where and left.relation == right.relation
+
+
+def _of_tables(relation: Relation) -> bool:
+    if isinstance(relation, Joined):
+        return _of_tables(relation.left) and _of_tables(relation.right)
+    return isinstance(relation, Scan)
+
+
+def _clamped(plan: Plan) -> Mapping[str, tuple[str, ...]]:
+    """The columns with bounds that a number is computed from, and the columns of the result that hang on it."""
+    fields = plan.levels[0].bounded.columns
+    found: dict[str, list[str]] = {}
+    for column in plan.noisy:
+        read = {leaf.name for node in _arguments(plan, column) for leaf in node.find_all(exp.Column)}
+        for name in sorted(read):
+            if fields[name].bounds is not None and fields[name].type in ("int", "float", "decimal"):
+                found.setdefault(name, []).append(column)
+    return {name: tuple(columns) for name, columns in found.items()}
+
+
+def _arguments(plan: Plan, column: str) -> Iterator[exp.Expr]:
+    bounded = plan.levels[0].bounded
+    for i in plan.measures_of(column):
+        if i == QUANTILE:
+            yield from (histogram.argument for histogram in bounded.histograms)
+        elif isinstance(measure := bounded.measures[i], Sum | Product):
+            yield measure.argument
+
+
+def _instead(plan: Plan, items: Sequence[exp.Expr], names: Sequence[str] = ()) -> exp.Select:
+    """The same rows, and other columns of them: all groups together."""
+    select = parse_one(plan.sql, dialect="duckdb")
+    assert isinstance(select, exp.Select)
+    for clause in ("group", "having", "order", "limit", "distinct"):
+        select.set(clause, None)
+    called = names or [f"b{i}" for i in range(len(items))]
+    return select.select(
+        *(exp.alias_(item, name, quoted=True) for item, name in zip(items, called, strict=True)), append=False
+    )
+
+
+def _beyond(value: exp.Expr, bound: Fraction, sign: int) -> exp.Expr:
+    return (exp.GT if sign > 0 else exp.LT)(this=value.copy(), expression=_number(bound))
+
+
+def _number(value: Fraction) -> exp.Expr:
+    positive = exp.Literal.number(decimal_text(abs(value)).replace(",", ""))
+    return exp.Neg(this=positive) if value < 0 else positive
+
+
+def _seeing(policy: Policy, rows: int) -> Policy:
+    """The policy with so many times as many rows of a person."""
+    if rows == 1:
+        return policy
+    tables = {
+        name: table if table.max_rows is None else table.model_copy(update={"max_rows": rows * table.max_rows})
+        for name, table in policy.tables.items()
+    }
+    return policy.model_copy(update={"tables": tables})
+
+
+def _part(spend: Loss, share: Fraction, *, keeps_delta: bool) -> Loss:
+    name, (main, *rest) = budget_of(spend)
+    delta = sum(rest, Fraction(0)) if keeps_delta else Fraction(0)
+    match name:
+        case "rho":
+            return Rho(main * share, delta)
+        case "mu":
+            return Mu(main * share, delta)
+        case _:
+            return Approx(main * share, delta) if delta else Pure(main * share)
