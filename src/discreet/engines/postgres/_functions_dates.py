@@ -52,19 +52,17 @@ def _truncate(call: Call, writer: Writer, _: Write) -> str:
 
 def _difference(call: Call, writer: Writer, _: Write) -> str:
     first, second = (writer.value(node, "timestamp") for node in call.args)
+    if call.option == "WEEK":  # of which DuckDB counts those that are over
+        return f"CAST(trunc(CAST({_count(second, 'DAY')} - {_count(first, 'DAY')} AS numeric) / 7) AS bigint)"
     return f"({_count(second, call.option)} - {_count(first, call.option)})"
 
 
 def _count(moment: str, unit: str) -> str:
-    """How many units have passed since some moment.
-
-    Weeks are counted as DuckDB does: from Thursday, 1 January 1970, those before it towards it.
-    """
+    """How many times a part of the date has changed since some moment."""
     if unit in _MONTHS:
         months = bound("extract(year FROM {x}) * 12 + extract(month FROM {x}) - 1", x=moment)
         return f"CAST(floor({months} / {_MONTHS[unit]}) AS bigint)"
-    seconds = f"floor(extract(epoch FROM {moment}))"
-    return f"CAST({'trunc' if unit == 'WEEK' else 'floor'}({seconds} / {_SECONDS[unit]}) AS bigint)"
+    return f"CAST(floor(extract(epoch FROM {moment}) / {_SECONDS[unit]}) AS bigint)"
 
 
 def _shift(sign: int) -> Rendering:
