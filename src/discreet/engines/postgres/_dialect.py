@@ -24,7 +24,11 @@ _EXACT = 2**50
 
 
 class PostgresDialect(Dialect):
-    """PostgreSQL's words; `casing` is the collation by which it knows upper and lower case."""
+    """PostgreSQL's words.
+
+    `casing` is the collation by which it knows upper and lower case. `seed` is one for which the hashes of the public
+    texts of the request's one key have different ends of six bits, None if there is none.
+    """
 
     types = {
         "BOOLEAN": "boolean",
@@ -37,9 +41,16 @@ class PostgresDialect(Dialect):
         "TIMESTAMP": "timestamp",
     }
     compares_first = False
+    subtracts = False
 
-    def __init__(self, casing: str) -> None:
+    def __init__(self, casing: str, seed: int | None = None, *, keeps_rows: bool = True) -> None:
         self._casing = casing
+        self._seed = seed
+        self._keeps_rows = keeps_rows
+
+    @property
+    def keeps_rows(self) -> bool:
+        return self._keeps_rows
 
     @property
     def renderings(self) -> Mapping[str, Rendering]:
@@ -118,6 +129,17 @@ class PostgresDialect(Dialect):
     def public_text(self, value: str, known: Sequence[str]) -> str:
         listed = ", ".join(map(self.text, known))
         return f"CASE WHEN {value} IN ({listed}) THEN {value} END" if known else self.cast("NULL", "VARCHAR")
+
+    def known_text(self, value: str, known: Sequence[str]) -> tuple[str, str]:
+        listed = ", ".join(map(self.text, known))
+        return value, f"{value} IN ({listed})" if known else "FALSE"
+
+    def groups_seen(self, keys: int) -> str | None:  # noqa: ARG002
+        """The bits of a mask."""
+        if self._seed is None:
+            return None
+        bit = f"CAST(1 AS bigint) << CAST(hashtextextended(k0, {self._seed}) & 63 AS integer)"
+        return f"bit_count(CAST(bit_or({bit}) AS bit(64)))"
 
     def extreme(self, name: str, value: str, kind: str) -> str:
         if kind == "bool":

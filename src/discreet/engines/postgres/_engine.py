@@ -17,7 +17,7 @@ from discreet.engines.postgres._url import Server
 from discreet.engines.sql import Relation, bounded_sql, rows_sql
 from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, GroupKey
+from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Scan
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +28,12 @@ _CASING = ("pg_c_utf8", "und-x-icu", "C")
 """Collations that know the case of letters, the best first: the last knows ASCII's alone."""
 _COLLATIONS = """
 SELECT collname FROM pg_collation WHERE collname = ANY(%s) AND collnamespace = CAST('pg_catalog' AS regnamespace)
+"""
+_MOST_BITS = 28
+_SEED = """
+SELECT s FROM generate_series(0, 4095) AS s WHERE (
+    SELECT count(*) = count(DISTINCT hashtextextended(k COLLATE "C", s) & 63) FROM unnest(CAST(%s AS text[])) AS k
+) LIMIT 1
 """
 _SPENT = "What was reserved for this query stays spent."
 _T = TypeVar("_T")
@@ -63,7 +69,7 @@ class PostgreSQL:
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._schemas: tuple[str, ...] = ()
-        self._dialect = PostgresDialect(_CASING[-1])
+        self._casing = _CASING[-1]
         self._closed = False
         self._open()
 
@@ -104,7 +110,7 @@ class PostgreSQL:
         self._connection, self._schemas = reached
         weakref.finalize(self, self._connection.close)
         found = self._connection.execute(_COLLATIONS, (list(_CASING),)).fetchall()
-        self._dialect = PostgresDialect(next(name for name in _CASING if (name,) in found))
+        self._casing = next(name for name in _CASING if (name,) in found)
         return self._connection
 
     def _is_alive(self, connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
@@ -138,9 +144,28 @@ class PostgreSQL:
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         assert self._connection is not None
         request = replace(request, keys=tuple(map(_storable, request.keys)))
-        source = rows_sql(self._dialect, request, self._policy, cached(self._relation))
-        sql = bounded_sql(self._dialect, request, source, salt)
+        dialect = PostgresDialect(self._casing, self._seed(request), keeps_rows=not self._is_one_table(request))
+        source = rows_sql(dialect, request, self._policy, cached(self._relation))
+        sql = bounded_sql(dialect, request, source, salt)
         return groups_of(self._connection.execute(sql.encode()).fetchall(), request)
+
+    def _seed(self, request: BoundedAggregate) -> int | None:
+        """See `PostgresDialect`: for few texts, one of the first numbers will do."""
+        assert self._connection is not None
+        if len(request.keys) != 1 or request.keys[0].type != "string" or request.max_groups is None:
+            return None
+        known = request.keys[0].values
+        if known is None or None in known or not 0 < len(known) <= _MOST_BITS:
+            return None
+        row = self._connection.execute(_SEED, ([str(value) for value in known],)).fetchone()
+        return None if row is None else int(row[0])
+
+    def _is_one_table(self, request: BoundedAggregate) -> bool:
+        """Whether the rows are those of one table that names the person, which are cheap to read again."""
+        relation = request.relation
+        while isinstance(relation, Filtered):
+            relation = relation.input
+        return isinstance(relation, Scan) and self._policy.tables[relation.table].path is None
 
     def _check(self, table: str) -> None:
         """Raise `DataError` also if what says whose a row is could match nothing in another table."""

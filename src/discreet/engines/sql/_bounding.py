@@ -100,7 +100,7 @@ class _Query:
         request, by_person = self.request, self.request.unit is not None
         steps = [
             self._step("source", source, keep=False),
-            self._step("rows", self.rows(), keep=by_person or bool(request.histograms)),
+            self._step("rows", self.rows(), keep=by_person and self.dialect.keeps_rows or bool(request.histograms)),
         ]
         if by_person:
             further, final = self._by_person(salts(salt))
@@ -126,8 +126,8 @@ class _Query:
                 items.append(f"{value} AS k{i}")
                 continue
             if is_enum(key):
-                value = self.dialect.public_text(value, [str(known) for known in key.values or ()])
-                conditions.append(f"{value} IS NOT NULL")
+                value, condition = self.dialect.known_text(value, [str(known) for known in key.values or ()])
+                conditions.append(condition)
             elif key.values is not None:
                 known = [self.write.key_literal(each) for each in key.values if each is not None]
                 also = f" OR {value} IS NULL" if None in key.values else ""
@@ -160,9 +160,12 @@ class _Query:
         if split:
             taken = self.dialect.among("each", "people", "each.u = people.u")
             terms = [self._term(tallies, "each"), self._term(tallies, taken, sign="-"), self._term(tallies, "few")]
-        else:
+        elif self.dialect.subtracts:
             whole, kept = ["0", *sums], ["0", *added]
             terms = [self._term(whole, "rows"), self._term(whole, "flagged", sign="-"), self._term(kept, "few")]
+        else:
+            others = self.dialect.apart("rows", "people", "rows.u = people.u")
+            terms = [self._term(["0", *sums], others), self._term(["0", *added], "few")]
         if any(distinct):
             counts = [distinct_sql(m, values) if isinstance(m, Distinct) else "0" for m in request.measures]
             terms.append(self._term(["0", *counts], "kept"))
@@ -229,7 +232,11 @@ class _Query:
         qualified = _list(f"rows.{name}" for name in ["u", *self._content])
         return [
             self._step("people", f"SELECT u, {numbered} FROM {source} {having}"),
-            self._step("flagged", f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u"),
+            self._step(
+                "flagged",
+                f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u",
+                keep=split or self.dialect.subtracts,
+            ),
             self._step("ranked", f"SELECT *, {_place(self._content)} AS place FROM flagged", keep=False),
             self._step("picked", f"SELECT * FROM ranked WHERE {self._chosen(request.max_rows)}", keep=self._is_kept),
         ]

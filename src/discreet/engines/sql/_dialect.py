@@ -29,6 +29,14 @@ class Dialect(ABC):
     compares_first: ClassVar[bool] = True
     """Whether a column is clamped faster by comparisons than by `least` and `greatest`."""
 
+    subtracts: ClassVar[bool] = True
+    """Whether everybody's sums less those of people above a cap cost less than to leave those people out."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the rows of people are better computed once than anew in each step that reads them."""
+        return True
+
     @property
     @abstractmethod
     def renderings(self) -> Mapping[str, Rendering]:
@@ -136,6 +144,11 @@ class Dialect(ABC):
         """A text that is among public ones, in a form that is cheap to group by; null for others."""
         listed = ", ".join(map(self.text, known))
         return f"CASE WHEN {value} IN ({listed}) THEN {value} END" if known else self.cast("NULL", "VARCHAR")
+
+    def known_text(self, value: str, known: Sequence[str]) -> tuple[str, str]:
+        """A text as it is grouped by, and the condition that it is among public ones."""
+        text = self.public_text(value, known)
+        return text, f"{text} IS NOT NULL"
 
     def groups_seen(self, keys: int) -> str | None:  # noqa: ARG002
         """The number of different keys ``k0``, each of so many public texts; None if that is better counted by rows."""
