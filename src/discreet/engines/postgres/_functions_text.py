@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.engines.postgres._total import bound
 from discreet.engines.sql import Rendering, Write, Writer
-from discreet.query import LONGEST_TEXT, Call
+from discreet.query import LONGEST_TEXT, Call, whole_literal
 
 __all__ = ["texts"]
 
@@ -22,10 +22,13 @@ def _cut(sql: str) -> str:
 
 def _offset(node: exp.Expr, writer: Writer) -> str:
     """A position: null beyond 32 bits, and no further than texts are."""
+    fixed = whole_literal(node)
+    if fixed is not None and abs(fixed) <= _FAR:
+        return str(fixed)
     number = writer.integer(node) if writer.row.exact(node) else writer.dialect.whole(writer.number(node))
-    low, high = (f"CAST({limit} AS bigint)" for limit in (-(2**31) - 1, 2**31))
-    inside = f"nullif(least(nullif(greatest({number}, {low}), {low}), {high}), {high})"
-    return f"CAST(CASE WHEN abs({inside}) > {_FAR} THEN sign({inside}) * {_FAR} ELSE {inside} END AS integer)"
+    far = f"WHEN {{x}} > {_FAR} THEN {_FAR} WHEN {{x}} < -{_FAR} THEN -{_FAR}"
+    body = f"CASE WHEN {{x}} NOT BETWEEN -{2**31} AND {2**31 - 1} THEN NULL {far} ELSE {{x}} END"
+    return f"CAST({bound(body, x=number)} AS integer)"
 
 
 def _sided(name: str) -> Rendering:
@@ -40,11 +43,7 @@ def _substring(call: Call, writer: Writer, _: Write) -> str:
     text, *offsets = call.args
     items = [f"{writer.value(text, 'string')} AS s", *(f"{_offset(n, writer)} AS p{i}" for i, n in enumerate(offsets))]
     first = "p0 + CASE WHEN p0 < 0 THEN char_length(s) + 1 ELSE 0 END"
-    length = f"abs(p1)" if len(offsets) > 1 else ""
-    if length:
-        body = f"substr(s, {first} + least(p1, 0), {length})"
-    else:
-        body = f"substr(s, {first})"
+    body = f"substr(s, {first} + least(p1, 0), abs(p1))" if len(offsets) > 1 else f"substr(s, {first})"
     strict = " AND ".join(["s IS NOT NULL", *(f"p{i} IS NOT NULL" for i in range(len(offsets)))])
     return f"(SELECT CASE WHEN {strict} THEN {body} END FROM (SELECT {', '.join(items)} OFFSET 0) AS o)"
 
