@@ -1,4 +1,4 @@
-"""Which rows of a person count when a cap bites: those of the definition, and no neighbour moves further than planned."""
+"""Which rows of a person count when a cap bites: those of the definition. No neighbour moves further than planned."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ WORLDS = 12
 
 def _table(rows: Iterable[tuple[Any, ...]]) -> pa.Table:
     types = [pa.int64(), pa.string(), pa.string(), pa.int64(), pa.int64()]
-    return pa.table([pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), types, strict=True)], NAMES)
+    return pa.table(
+        [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), types, strict=True)], NAMES
+    )
 
 
 def _rows(dice: random.Random, people: int) -> list[tuple[Any, ...]]:
@@ -111,7 +113,9 @@ def test_what_counts_is_what_the_definition_says(
     for group in engine.run(bounded, salt):
         present = next(s for m, s in zip(bounded.measures, group.sums, strict=True) if not hasattr(m, "center"))
         found[group.key, "n"] += present
-        found[group.key, "s"] += sum(s for m, s in zip(bounded.measures, group.sums, strict=True) if hasattr(m, "center"))
+        found[group.key, "s"] += sum(
+            s for m, s in zip(bounded.measures, group.sums, strict=True) if hasattr(m, "center")
+        )
         found[group.key, "s"] += center * present
     engine.close()
     assert +found == _defined(rows, keys, salt, start)

@@ -1,4 +1,4 @@
-"""A connection that is lost, a query that is cancelled, a server that stops: said clearly, and the next query recovers."""
+"""A connection that is lost, a query that is cancelled, a server that stops: said clearly, and the next one recovers."""
 
 from __future__ import annotations
 
@@ -163,8 +163,8 @@ def test_a_run_writes_nothing_and_sees_one_moment(engine: PostgreSQL, monkeypatc
 
     def look(*_: Any) -> Any:
         assert engine._connection is not None
-        for name in ("transaction_read_only", "transaction_isolation", "search_path", "TimeZone"):
-            found.append(engine._connection.execute(f"SHOW {name}".encode()).fetchone())
+        names = ("transaction_read_only", "transaction_isolation", "search_path", "TimeZone")
+        found.extend(engine._connection.execute(f"SHOW {name}".encode()).fetchone() for name in names)
         return []
 
     monkeypatch.setattr(engine, "_groups", look)

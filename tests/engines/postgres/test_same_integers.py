@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pyarrow as pa
 import pytest
+from suite.case import Case
+from suite.cases import CASES
+from suite.databases import shop_policy, shop_tables
+from suite.features import landed
 
 from discreet.engines import Engine
 from discreet.engines.duckdb import DuckDB
@@ -13,10 +17,6 @@ from discreet.engines.postgres import PostgreSQL
 from discreet.policy import Policy, load_policy
 from discreet.privacy import approx
 from discreet.query import BoundedAggregate, Group, make_plan
-from suite.case import Case
-from suite.cases import CASES
-from suite.databases import shop_policy, shop_tables, sources
-from suite.features import landed
 
 ANSWERED = [each for each in CASES if landed(each.needs)]
 Load = Callable[[Mapping[str, pa.Table]], dict[str, str]]

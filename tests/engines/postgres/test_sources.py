@@ -104,16 +104,16 @@ def test_stored_things_are_read(admin: psycopg.Connection[Any], postgres: str, s
     admin.execute(f"CREATE TABLE {schema}.p1 PARTITION OF {schema}.p FOR VALUES IN ('a')".encode())
     admin.execute(f"CREATE TABLE {schema}.p2 PARTITION OF {schema}.p FOR VALUES IN ('b')".encode())
     admin.execute(f"INSERT INTO {schema}.p {rows}".encode())
-    admin.execute(
-        f"CREATE TABLE {schema}.g (u int, y int, k text, x int GENERATED ALWAYS AS (y + 1) STORED)".encode()
-    )
+    admin.execute(f"CREATE TABLE {schema}.g (u int, y int, k text, x int GENERATED ALWAYS AS (y + 1) STORED)".encode())
     admin.execute(f"INSERT INTO {schema}.g (u, k, y) SELECT u, k, x FROM ({rows}) AS r".encode())
     for name in "mpg":
         assert _keys(postgres, f"{schema}.{name}") == {"a": 1, "b": 1}, name
 
 
 def test_a_foreign_part_is_refused(admin: psycopg.Connection[Any], postgres: str, schema: str) -> None:
-    admin.execute(f"CREATE FOREIGN DATA WRAPPER w{schema}; CREATE SERVER v{schema} FOREIGN DATA WRAPPER w{schema}".encode())
+    admin.execute(
+        f"CREATE FOREIGN DATA WRAPPER w{schema}; CREATE SERVER v{schema} FOREIGN DATA WRAPPER w{schema}".encode()
+    )
     admin.execute(f"CREATE FOREIGN TABLE {schema}.f (u int, k text, x int) SERVER v{schema}".encode())
     assert "a foreign table" in _refused(postgres, f"{schema}.f")
     admin.execute(f"CREATE TABLE {schema}.p (u int, k text, x int) PARTITION BY LIST (k)".encode())
@@ -160,8 +160,9 @@ def test_settings_of_the_role_change_nothing(admin: psycopg.Connection[Any], pos
     admin.execute(f"CREATE ROLE o{schema} LOGIN; GRANT USAGE ON SCHEMA {schema} TO o{schema}".encode())
     admin.execute(f"GRANT SELECT ON {schema}.t TO o{schema}".encode())
     for name, value in {
-        "TimeZone": "'Asia/Tokyo'", "DateStyle": "'SQL, DMY'", "extra_float_digits": "-10", "IntervalStyle": "sql_standard",
-        "standard_conforming_strings": "off", "client_encoding": "LATIN1", "transform_null_equals": "on",
+        "TimeZone": "'Asia/Tokyo'", "DateStyle": "'SQL, DMY'", "extra_float_digits": "-10",
+        "IntervalStyle": "sql_standard", "standard_conforming_strings": "off",
+        "client_encoding": "LATIN1", "transform_null_equals": "on",
     }.items():  # fmt: skip
         admin.execute(f"ALTER ROLE o{schema} SET {name} = {value}".encode())
     url = postgres.replace("//postgres:@", f"//o{schema}@")
@@ -182,7 +183,7 @@ def test_odd_names_inject_nothing(admin: psycopg.Connection[Any], postgres: str,
     policy = _policy({name: {"type": "string"}})
     quoted = '"' + name.replace('"', '""') + '"'
     sql = f"SELECT {quoted} AS k, COUNT(*) FROM t WHERE {quoted} < 'z' GROUP BY {quoted}"
-    assert _keys(postgres, f'{schema}.{quoted}', policy, sql) == {"a": 1}
+    assert _keys(postgres, f"{schema}.{quoted}", policy, sql) == {"a": 1}
 
 
 def test_long_names_of_a_query_do_not_collide(admin: psycopg.Connection[Any], postgres: str, schema: str) -> None:

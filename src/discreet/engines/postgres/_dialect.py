@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 from discreet.engines.postgres._functions import renderings
 from discreet.engines.postgres._texts import number_of
@@ -30,7 +31,7 @@ class PostgresDialect(Dialect):
     texts of the request's one key have different ends of six bits, None if there is none.
     """
 
-    types = {
+    types: ClassVar[Mapping[str, str]] = {
         "BOOLEAN": "boolean",
         "INTEGER": "bigint",  # of which a sum is exact, however many rows there are
         "BIGINT": "bigint",

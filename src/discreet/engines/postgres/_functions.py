@@ -1,4 +1,19 @@
-"""How PostgreSQL writes each function of `discreet.query.FUNCTIONS`. No row can make one of them raise."""
+"""How PostgreSQL writes each function of `discreet.query.FUNCTIONS`. No row can make one of them raise.
+
+Values are those of DuckDB, but for these:
+
+- REVERSE goes by code points, where DuckDB keeps an accent with its letter.
+- LOWER, UPPER and ILIKE follow Unicode's simple mapping (`pg_c_utf8`, from PostgreSQL 17 on), in which the upper case of
+  ß is ß, where DuckDB has ẞ. PostgreSQL 16 has the server's ICU, in which it is SS, or without ICU ASCII's letters alone.
+- Logarithms and powers may differ in the last digit. A power is an infinity from e^709.78 = 1.793e308 up, and powers
+  and EXP are zero below 1e-323.
+- A text reads as a whole number also where DuckDB has too many digits before an exponent for it, as in
+  99999999999999999999e-5, and not with two signs, as +-7, which DuckDB takes for a DOUBLE.
+- No text holds a NUL character: none can be stored, and a query with one is refused.
+- A value of a REAL reads as the double that it is: 0.1 is 0.10000000149011612 as a text.
+- A DECIMAL holds numbers beyond doubles, which read as infinities, from 1.7e308 up, and as zero, below 1e-300.
+- Of CHAR(n) the blanks at the end are no part. BYTEA is not read.
+"""
 
 from __future__ import annotations
 

@@ -138,7 +138,9 @@ def _logarithm(name: str) -> Rendering:
 
 def _log2(call: Call, writer: Writer, _: Write) -> str:
     """The quotient of logarithms; of a power of two, the whole number next to it."""
-    logarithm = f"SELECT x, ln(x) / {double(math.log(2))} AS r FROM (SELECT {_positive(call, writer)} AS x OFFSET 0) AS i"
+    logarithm = (
+        f"SELECT x, ln(x) / {double(math.log(2))} AS r FROM (SELECT {_positive(call, writer)} AS x OFFSET 0) AS i"
+    )
     is_whole = f"power({double(2)}, least(round(r), 1023)) = x"
     return f"(SELECT CASE WHEN {is_whole} THEN round(r) ELSE r END FROM ({logarithm} OFFSET 0) AS o)"
 

@@ -49,9 +49,7 @@ WHERE c.relkind NOT IN ('r', 'p') LIMIT 1
 """
 
 
-def describe(
-    connection: Connection, table: str, name: str, wanted: Sequence[str], schemas: Sequence[str]
-) -> Relation:
+def describe(connection: Connection, table: str, name: str, wanted: Sequence[str], schemas: Sequence[str]) -> Relation:
     """A table of the policy, stored under a name that may be qualified, with the columns that are wanted of it.
 
     Raises `DataError` unless it stores them all, in types that have a defined reading.
@@ -120,7 +118,7 @@ def _parts(name: str) -> tuple[str | None, str]:
         found.append(match.group(1).replace('""', '"') if match.group(1) else match.group(2))
         at = match.end()
     if at < len(name) or not 1 <= len(found) <= 2 or "\0" in name or name.endswith("."):
-        raise DataError(f"{name!r} is not the name of a table; write table, schema.table, or quote them: \"a.b\".\"c\"")
+        raise DataError(f'{name!r} is not the name of a table; write table, schema.table, or quote them: "a.b"."c"')
     return (found[0], found[1]) if len(found) == 2 else (None, found[0])
 
 

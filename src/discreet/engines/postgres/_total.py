@@ -12,7 +12,20 @@ import struct
 from collections.abc import Callable
 from fractions import Fraction
 
-__all__ = ["INFINITY", "NAN", "add", "bound", "double", "half_away", "largest", "over", "power", "remainder", "times", "times_fixed"]
+__all__ = [
+    "INFINITY",
+    "NAN",
+    "add",
+    "bound",
+    "double",
+    "half_away",
+    "largest",
+    "over",
+    "power",
+    "remainder",
+    "times",
+    "times_fixed",
+]
 
 _COLUMN = re.compile(r'(CAST\()?"(?:[^"]|"")+"( AS [a-z ]+\))?( COLLATE "C")?|[a-z][.][a-z]')
 _BIGGEST = math.nextafter(math.inf, 0)
@@ -139,7 +152,9 @@ def _by_bits() -> str:
     found = f"SELECT {bits % ('x', 'a')}, {bits % ('y', 'b')} OFFSET 0"
     mantissa = "(%s & 4503599627370495) + CASE WHEN %s >> 52 > 0 THEN 4503599627370496 ELSE 0 END"
     parts = ", ".join(f"{mantissa % (n, n)} AS m{n}, CAST(greatest(%s >> 52, 1) AS integer) AS e{n}" % n for n in "ab")
-    whole = "CAST(mod(CAST(ma AS numeric) * power(CAST(2 AS numeric), ea - eb), CAST(mb AS numeric)) AS double precision)"
+    whole = (
+        "CAST(mod(CAST(ma AS numeric) * power(CAST(2 AS numeric), ea - eb), CAST(mb AS numeric)) AS double precision)"
+    )
     two = double(2)
     scale = f"power({two}, greatest(eb - 1075, -600)) * power({two}, least(eb - 1075 + 600, 0))"
     first, last = scale.split(" * ")

@@ -52,7 +52,7 @@ def text_of(value: str, stored: StoredColumn) -> str:
     if stored.type in TEXTS:
         return value  # it is one since it was described
     if stored.type in FRACTIONS:
-        return number_text(f'nullif(CAST({value} AS double precision), {NAN})')
+        return number_text(f"nullif(CAST({value} AS double precision), {NAN})")
     return f'(CAST({value} AS text) COLLATE "C")'
 
 

@@ -44,7 +44,9 @@ class Server:
         try:
             from psycopg.conninfo import conninfo_to_dict
         except ImportError:
-            raise MissingExtra("PostgreSQL needs psycopg 3; install it with: pip install 'discreet[postgres]'") from None
+            raise MissingExtra(
+                "PostgreSQL needs psycopg 3; install it with: pip install 'discreet[postgres]'"
+            ) from None
         parts: dict[str, Any] | None
         try:
             parts = conninfo_to_dict(url)
@@ -81,8 +83,8 @@ class Server:
             connection = None
         if connection is None:
             raise DataError(
-                f"PostgreSQL at {self.place} cannot be reached with this URL; check that the server runs, and the host, "
-                "port, database, user, password and sslmode"
+                f"PostgreSQL at {self.place} cannot be reached with this URL; check that the server runs, and the "
+                "host, port, database, user, password and sslmode"
             )
         refused = self._refusal(connection)
         if refused is not None:

@@ -100,7 +100,7 @@ class _Query:
         request, by_person = self.request, self.request.unit is not None
         steps = [
             self._step("source", source, keep=False),
-            self._step("rows", self.rows(), keep=by_person and self.dialect.keeps_rows or bool(request.histograms)),
+            self._step("rows", self.rows(), keep=(by_person and self.dialect.keeps_rows) or bool(request.histograms)),
         ]
         if by_person:
             further, final = self._by_person(salts(salt))
