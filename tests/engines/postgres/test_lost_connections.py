@@ -1,4 +1,4 @@
-"""A connection that is lost, a query that is cancelled, a server that stops: said clearly, and the next one recovers."""
+"""A connection that is lost, a query that is cancelled, a server that stops: it is said, and the next one recovers."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Values are those of DuckDB, but for these:
 
 - REVERSE goes by code points, where DuckDB keeps an accent with its letter.
-- LOWER, UPPER and ILIKE follow Unicode's simple mapping (`pg_c_utf8`, from PostgreSQL 17 on), in which the upper case of
-  ß is ß, where DuckDB has ẞ. PostgreSQL 16 has the server's ICU, in which it is SS, or without ICU ASCII's letters alone.
+- LOWER, UPPER and ILIKE follow Unicode's simple mapping (`pg_c_utf8`, from PostgreSQL 17 on), in which the upper case
+  of ß is ß, where DuckDB has ẞ. PostgreSQL 16 has the server's ICU, in which it is SS, or else ASCII's letters alone.
 - Logarithms and powers may differ in the last digit. A power is an infinity from e^709.78 = 1.793e308 up, and powers
   and EXP are zero below 1e-323.
 - A text reads as a whole number also where DuckDB has too many digits before an exponent for it, as in

@@ -152,20 +152,20 @@ class _Query:
         split = self._is_split
         steps = [self._step("each", grouped % "rows")] if split else []
         steps += self._flagged(salts[1], split=split)
-        steps += [self._step("parts", grouped % "picked"), *self._few(len(parts), salts[0])]
+        again = self.dialect.subtracts or self._is_kept
+        steps += [self._step("parts", grouped % "picked", keep=again), *self._few(len(parts), salts[0])]
         if self._is_kept:
             steps.append(self._step("kept", self._kept(), keep=bool(request.histograms)))
         added = [self.dialect.sum(f"p{i}", None) for i in range(len(parts))]
         tallies = ["count(*)" if request.count_units else "0", *added]
-        if split:
-            taken = self.dialect.among("each", "people", "each.u = people.u")
-            terms = [self._term(tallies, "each"), self._term(tallies, taken, sign="-"), self._term(tallies, "few")]
-        elif self.dialect.subtracts:
-            whole, kept = ["0", *sums], ["0", *added]
-            terms = [self._term(whole, "rows"), self._term(whole, "flagged", sign="-"), self._term(kept, "few")]
+        source, whole = ("each", tallies) if split else ("rows", ["0", *sums])
+        kept = tallies if split else ["0", *added]
+        if self.dialect.subtracts:
+            taken = self.dialect.among("each", "people", "each.u = people.u") if split else "flagged"
+            terms = [self._term(whole, source), self._term(whole, taken, sign="-"), self._term(kept, "few")]
         else:
-            others = self.dialect.apart("rows", "people", "rows.u = people.u")
-            terms = [self._term(["0", *sums], others), self._term(["0", *added], "few")]
+            others = self.dialect.apart(source, "people", f"{source}.u = people.u")
+            terms = [self._term(whole, others), self._term(kept, "few")]
         if any(distinct):
             counts = [distinct_sql(m, values) if isinstance(m, Distinct) else "0" for m in request.measures]
             terms.append(self._term(["0", *counts], "kept"))
@@ -235,7 +235,7 @@ class _Query:
             self._step(
                 "flagged",
                 f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u",
-                keep=split or self.dialect.subtracts,
+                keep=self.dialect.subtracts,
             ),
             self._step("ranked", f"SELECT *, {_place(self._content)} AS place FROM flagged", keep=False),
             self._step("picked", f"SELECT * FROM ranked WHERE {self._chosen(request.max_rows)}", keep=self._is_kept),
@@ -249,6 +249,11 @@ class _Query:
         if limit is None:
             return [self._step("few", "SELECT * FROM parts", keep=False)]
         columns = _list(["u"], *self.keys, *(f"p{i}" for i in range(parts)))
+        if not self.dialect.subtracts:
+            counted = f"SELECT {columns}, count(*) OVER (PARTITION BY u) AS n, {_place(self.keys)} AS place FROM parts"
+            ordered = f"SELECT *, {self.dialect.start(salt, 'n')} AS start FROM ({counted})"
+            few = f"SELECT {columns} FROM ordered WHERE n <= {limit} OR {self._chosen(limit)}"
+            return [self._step("ordered", ordered, keep=False), self._step("few", few, keep=self._is_kept)]
         numbered = f"count(*) AS n, {self.dialect.start(salt, 'count(*)')} AS start"
         ordered = f"SELECT {columns}, n, start, {_place(self.keys)} AS place FROM parts JOIN many USING (u)"
         fine = self.dialect.apart("parts", "many", "parts.u = many.u")

@@ -30,7 +30,8 @@ class Dialect(ABC):
     """Whether a column is clamped faster by comparisons than by `least` and `greatest`."""
 
     subtracts: ClassVar[bool] = True
-    """Whether everybody's sums less those of people above a cap cost less than to leave those people out."""
+    """Whether it costs less to take people above a cap out of everybody's sums again than to leave them out, and to
+    join what is counted of them than to count it beside each row."""
 
     @property
     def keeps_rows(self) -> bool:
