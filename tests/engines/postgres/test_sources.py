@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import Any
 
 import psycopg
@@ -246,3 +247,51 @@ def test_people_stored_unlike_in_two_tables_are_refused(
     with pytest.raises(dp.DataError, match="store them alike"):
         engine.check("t")
     engine.close()
+
+
+ODD_KEYS = (
+    "it's",
+    'a"b',
+    "a\\",
+    "\\'",
+    "\U0001f600",
+    "%s",
+    "{x}",
+    "$1",
+    "é",
+    "e\u0301",
+    "",
+    " ",
+    "a\nb",
+    "\u202e",
+    "-- x",
+)
+
+
+@pytest.mark.parametrize("unit", ["u", "rows"])
+def test_odd_public_keys_are_found_and_those_that_nothing_holds_are_not(
+    admin: psycopg.Connection[Any], postgres: str, schema: str, unit: str
+) -> None:
+    admin.execute(f"CREATE TABLE {schema}.t (u int, k text, x int)".encode())
+    for i, key in enumerate((*ODD_KEYS, "elsewhere")):
+        admin.execute(f"INSERT INTO {schema}.t VALUES (%s, %s, 1)".encode(), (i, key))
+    for keys in (ODD_KEYS, (*ODD_KEYS, "a\0b"), (*ODD_KEYS, "a\0b", "\ud800")):
+        try:
+            policy = _policy({"k": {"type": "string", "keys": list(keys)}}, unit)
+        except dp.PolicyError:  # a surrogate is in no policy
+            continue
+        assert _keys(postgres, f"{schema}.t", policy) == dict.fromkeys(ODD_KEYS, 1)
+        same = "SELECT COUNT(*) FROM t WHERE " + " OR ".join(
+            f"k = '{key.replace(chr(39), chr(39) * 2)}'" for key in ODD_KEYS
+        )
+        assert _keys(postgres, f"{schema}.t", policy, same) == {(): len(ODD_KEYS)}
+    assert _keys(postgres, f"{schema}.t", _policy({"k": {"type": "string", "keys": ["\0"]}}, unit)) == {}
+    with pytest.raises(dp.DataError, match="NUL"):
+        _keys(postgres, f"{schema}.t", None, "SELECT COUNT(*) FROM t WHERE k = 'a\0b'")
+
+
+def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    monkeypatch.setitem(sys.modules, "psycopg.conninfo", None)
+    with pytest.raises(dp.MissingExtra, match=r"pip install 'discreet\[postgres\]'"):
+        PostgreSQL("postgresql://h/d", _policy())

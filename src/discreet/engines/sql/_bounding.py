@@ -8,7 +8,7 @@ once. For person-level units, only people above a cap need any care:
   kept. So each row stays with probability max_rows / n, however many rows are alike.
 - `few`: a person who still touches more than `max_groups` groups keeps as many, chosen in the same way.
 - The result is the sum over everybody, less the flagged rows, plus what was kept of them: exact, because all of it is
-  in whole numbers.
+  in whole numbers. Or, where an engine finds that cheaper, the sum over the others, plus what was kept.
 - `kept`: where distinct values or cells have to be counted, which cannot be subtracted, every row that counts.
 
 A person's part is a function of the salt and the multiset of that person's rows alone: see proofs/bounding.md.
@@ -218,7 +218,10 @@ class _Query:
         """Which groups are of public strings; with an aggregate beside them, or each row would be asked instead."""
         enums = [(i, key) for i, key in enumerate(self.request.keys) if is_enum(key)]
         text = self.dialect.text
-        known = [f"k{i} IN ({_list(text(str(value)) for value in key.values or ())})" for i, key in enums]
+        known = [
+            f"k{i} IN ({_list(text(str(value)) for value in key.values)})" if key.values else "FALSE"
+            for i, key in enums
+        ]
         return f" HAVING count(*) = 0 OR ({' AND '.join(known)})" if known else ""
 
     def _flagged(self, salt: int, *, split: bool) -> list[str]:
