@@ -258,7 +258,8 @@ class _Query:
         whole = f"SELECT {columns} FROM {self.dialect.apart('rows', 'people', 'rows.u = people.u')}"
         if self.request.max_groups is None:
             return f"{whole} UNION ALL SELECT {columns} FROM picked"
-        same = " AND ".join(f"picked.{name} IS NOT DISTINCT FROM few.{name}" for name in ["u", *self.keys])
+        alike = (f"picked.{name} IS NOT DISTINCT FROM few.{name}" for name in self.keys)
+        same = " AND ".join(["picked.u = few.u", *alike])
         return f"{whole} UNION ALL SELECT {columns} FROM {self.dialect.among('picked', 'few', same)}"
 
     def _term(self, sums: Sequence[str], source: str, sign: str = "") -> str:

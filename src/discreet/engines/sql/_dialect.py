@@ -26,6 +26,9 @@ class Dialect(ABC):
     types: ClassVar[Mapping[str, str]] = {}
     """The engine's names of types, where they are others."""
 
+    compares_first: ClassVar[bool] = True
+    """Whether a column is clamped faster by comparisons than by `least` and `greatest`."""
+
     @property
     @abstractmethod
     def renderings(self) -> Mapping[str, Rendering]:
@@ -112,6 +115,18 @@ class Dialect(ABC):
     def rounded(self, number: str) -> str:
         """A double rounded to a whole one, of two the one further from zero."""
         return f"round({number})"
+
+    def scaled(self, number: str, step: Fraction) -> str:
+        """A double in steps of a grid."""
+        return number if step == 1 else f"{number} * {self.double(1 / step)}"
+
+    def on_grid(self, number: str, step: Fraction, low: int, high: int) -> str:
+        """A double in steps of a grid, rounded to a whole one and clamped; of null, any within the limits."""
+        return f"greatest(least({self.rounded(self.scaled(number, step))}, {self.double(high)}), {self.double(low)})"
+
+    def extreme(self, name: str, value: str, kind: ColumnType) -> str:  # noqa: ARG002
+        """The ``min`` or ``max`` of values of a type."""
+        return f"{name}({value})"
 
     def sum(self, whole: str, limits: tuple[int, int] | None) -> str:  # noqa: ARG002
         """The sum of whole numbers, within limits if they are given; null of none, and exact however many there are."""

@@ -238,13 +238,14 @@ class _Rendering:
         """A sub-aggregate over the values of one owner: exact in whole numbers, and clamped."""
         cast = self.dialect.cast
         if isinstance(total, Own):
-            return f"min({value})"
+            about = self.request.columns.get(total.column)
+            return self.dialect.extreme("min", value, "int" if about is None else about.type)
         if total.kind in ("COUNT", "COUNT DISTINCT"):
             distinct = "DISTINCT " if total.kind == "COUNT DISTINCT" else ""
             counted = "*" if total.argument is None else f"{distinct}{value}"
             return cast(f"least(count({counted}), {total.upper})", "BIGINT")
         if total.row is None:
-            return f"{total.kind.lower()}({value})"
+            return self.dialect.extreme(total.kind.lower(), value, total.type)
         step = cast(repr(float(total.step)), "DOUBLE")
         if total.kind == "AVG":
             summed = self.dialect.sum(value, total.row)
