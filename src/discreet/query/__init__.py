@@ -6,7 +6,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._aggregates import KINDS as STATISTICS
 from discreet.query._aggregates import PAIRS
 from discreet.query._assume import assuming
-from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
+from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
 from discreet.query._field import Field
@@ -84,6 +84,7 @@ __all__ = [
     "make_plan",
     "noise_to_json",
     "nullable",
+    "public_groups",
     "quantile_to_json",
     "release_note",
     "release_table",
