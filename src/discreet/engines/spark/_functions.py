@@ -12,7 +12,7 @@ from discreet.engines.spark._functions_choices import CHOICES
 from discreet.engines.spark._functions_dates import DATES
 from discreet.engines.spark._functions_numbers import NUMBERS
 from discreet.engines.spark._functions_text import TEXTS
-from discreet.engines.spark._readings import read_text, whole
+from discreet.engines.spark._readings import read_text, text_of_double, whole
 from discreet.engines.sql import Rendering, Write, Writer
 from discreet.query import Call
 
@@ -33,8 +33,8 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
             kind = "DATE" if call.option == "DATE" else "TIMESTAMP_NTZ"
             return read_text(dialect, value, kind) if source == "string" else f"CAST({value} AS {kind})"
         case "TEXT" | "VARCHAR":
-            one_zero = f" + {dialect.double(0)}" if source == "number" and not exact else ""
-            return f"CAST({value}{one_zero} AS STRING)"
+            fraction = source == "number" and not exact
+            return text_of_double(f"{value} + {dialect.double(0)}") if fraction else f"CAST({value} AS STRING)"
         case "BOOLEAN":
             return read_text(dialect, value, "BOOLEAN") if source == "string" else f"CAST({value} AS BOOLEAN)"
         case _:

@@ -46,7 +46,8 @@ def _difference(call: Call, writer: Writer, _: Write) -> str:
     if unit in _SECONDS:
         return f"({_count(second, unit)} - {_count(first, unit)})"
     if unit in ("DAY", "WEEK"):
-        return f"({_days(second, unit)} - {_days(first, unit)})"
+        days = f"CAST(datediff({second}, {first}) AS BIGINT)"
+        return days if unit == "DAY" else f"({days} DIV 7L)"  # DuckDB counts the weeks that are over
     months = f"months_between({_floor(second, unit)}, {_floor(first, unit)})"
     return f"CAST(rint({months} / {({'YEAR': 12, 'QUARTER': 3, 'MONTH': 1})[unit]}D) AS BIGINT)"
 
@@ -54,12 +55,6 @@ def _difference(call: Call, writer: Writer, _: Write) -> str:
 def _count(moment: str, unit: str) -> str:
     """Whole units since 1970."""
     return f"floor(unix_seconds(CAST({moment} AS TIMESTAMP_LTZ)) / {_SECONDS[unit]})"
-
-
-def _days(moment: str, unit: str) -> str:
-    """Days since 1970, or weeks: of Mondays, cut towards zero as DuckDB does."""
-    days = f"CAST(unix_date(CAST({_floor(moment, unit)} AS DATE)) AS BIGINT)"
-    return days if unit == "DAY" else f"({days} DIV 7L)"
 
 
 def _shift(sign: int) -> Rendering:

@@ -18,6 +18,7 @@ from discreet.query import Call, constant, whole_literal
 __all__ = ["NUMBERS"]
 
 _EXACT = 2**52
+_MOST = "1.7976931348623157E308D"
 
 
 def _arithmetic(operator: str) -> Rendering:
@@ -113,6 +114,8 @@ def _power(call: Call, writer: Writer, _: Write) -> str:
     fixed = constant(call.args[1])
     if fixed is not None and fixed < 0:
         base = let(base, lambda y: f"CASE WHEN {y} <> 0D THEN {y} END")
+    if not writer.row.range(call.args[1]).finite:  # Java has no number for 1 to the power of infinity
+        exponent = let(exponent, lambda y: f"CASE WHEN abs({y}) > {_MOST} THEN signum({y}) * {_MOST} ELSE {y} END")
     return f"nanvl(power({base}, {exponent}), {NOTHING})"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from discreet.engines.sql import Dialect, StoredColumn
 
-__all__ = ["NOTHING", "in_calendar", "let", "read_as", "read_text", "text_of", "whole"]
+__all__ = ["NOTHING", "in_calendar", "let", "read_as", "read_text", "text_of", "text_of_double", "whole"]
 
 NOTHING = "CAST(NULL AS DOUBLE)"
 """What `nanvl` puts in the place of what is not a number."""
@@ -111,8 +111,24 @@ def _matched(dialect: Dialect, value: str, pattern: str) -> str:
     return f"regexp_extract({value}, {dialect.text(pattern)}, 1)"
 
 
+def text_of_double(value: str) -> str:
+    r"""A double as DuckDB writes it, 12.5 or 1e+16, but for digits that Java may write beyond those needed."""
+    plain = r"regexp_replace(CAST(CAST(y AS DECIMAL(38,21)) AS STRING), '(\\.[0-9]+?)0+$', '$1')"
+    short = r"regexp_replace(regexp_replace(lower(CAST(y AS STRING)), '\\.0e', 'e'), 'e([0-9])', 'e+$1')"
+    long = f"replace(regexp_replace({short}, 'e([+-])([0-9])$', 'e$10$2'), 'infinity', 'inf')"
+    return let(
+        value,
+        lambda y: (
+            f"CASE WHEN {y} = 0D THEN '0.0' WHEN abs({y}) BETWEEN 1E-4D AND 9999999999999998D THEN {plain} "
+            f"ELSE {long} END"
+        ),
+    )
+
+
 def text_of(value: str, stored: StoredColumn) -> str:
     """A stored value as text that is Unicode."""
+    if stored.type in _FRACTIONS:
+        return text_of_double(f"CAST({value} AS DOUBLE)")
     if stored.type in ("string", "binary"):
         return f"make_valid_utf8(CAST({value} AS STRING))"
     return f"CAST({value} AS STRING)"

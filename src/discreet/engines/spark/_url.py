@@ -62,7 +62,6 @@ def session_of(url: str) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra('Spark needs pyspark: pip install "discreet[spark]"') from None
-    _check_java()
     running: Any = getattr(SparkContext, "_active_spark_context", None)
     if running is not None and running.master != master:
         raise DataError(
@@ -77,6 +76,7 @@ def session_of(url: str) -> SparkSession:
     except Exception:  # noqa: BLE001
         session = None
     if session is None:
+        _check_java()
         raise DataError(f"Spark does not start on {master}; check that the cluster runs, and that this machine is free")
     for name, path in tables.items():
         _add(session, name, path)
@@ -94,9 +94,9 @@ def _parsed(url: str) -> tuple[str, dict[str, str]]:
     tables = dict(pairs)
     if len(tables) < len(pairs) or not all(name and path for name, path in pairs):
         raise DataError("each table in a URL of Spark has one name and one path, as in ?visits=/data/visits.parquet")
-    return f"local[{found['cores'] or '*'}]" if found["local"].startswith("local") and not found["host"] else (
-        f"spark://{found['host']}:{found['port']}"
-    ), tables
+    if found["host"]:
+        return f"spark://{found['host']}:{found['port']}", tables
+    return f"local[{found['cores'] or '*'}]", tables
 
 
 def _check_java() -> None:
