@@ -19,7 +19,6 @@ from typing import Any
 from data import REGIONS, purchases
 from engine import JOBS
 
-TRILLION = 10**12
 COLUMNS = {
     "region": {"type": "string", "keys": REGIONS},
     "category": {"type": "string"},
@@ -64,14 +63,9 @@ def job(way: str, name: str, path: str, cores: str, *, show: bool) -> None:
 
 def _shuffled(session: Any) -> int:
     """Bytes written for shuffles by all stages so far."""
-    store = session.sparkContext._jsc.sc().statusStore()
-    stages = store.stageList(
-        None,
-        False,
-        False,
-        [0.0] * 0 or session.sparkContext._gateway.new_array(session.sparkContext._jvm.double, 0),
-        None,
-    )
+    context = session.sparkContext
+    no_quantiles = context._gateway.new_array(context._jvm.double, 0)  # noqa: SLF001
+    stages = context._jsc.sc().statusStore().stageList(None, *[False] * 2, no_quantiles, None)  # noqa: SLF001
     return sum(stages.apply(i).shuffleWriteBytes() for i in range(stages.size()))
 
 
@@ -112,7 +106,8 @@ def main() -> None:
             for way in ("start", "plain", "private"):
                 runs = [figures(way, name, path, options.cores, show=options.plan) for _ in range(options.runs)]
                 cpu, wall, peak, sent = sorted(runs)[len(runs) // 2]
-                line = f"{name:<14}{rows:>13,}  {way:<9}{cpu:>8.1f}{wall:>8.1f}{peak:>8.0f}{sent / 1e6:>9.1f}{sent / rows:>7.1f}"
+                line = f"{name:<14}{rows:>13,}  {way:<9}{cpu:>8.1f}{wall:>8.1f}{peak:>8.0f}"
+                line += f"{sent / 1e6:>9.1f}{sent / rows:>7.1f}"
                 if way == "private" and before is not None:
                     line += f"{(cpu - before[1]) / (rows - before[0]) * 1e6:>8.2f}"
                 print(line, flush=True)

@@ -6,10 +6,7 @@ import os
 import signal
 import threading
 import time
-import warnings
 from typing import Any
-
-warnings.simplefilter("ignore")
 
 import psutil
 

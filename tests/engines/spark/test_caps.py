@@ -100,7 +100,7 @@ def test_caps_that_do_not_bite_change_nothing_and_others_keep_as_many_as_duckdb(
         bounded = make_plan("SELECT k, q, COUNT(*) AS n FROM t GROUP BY k, q", policy).levels[0].bounded
         kept = []
         for engine in engines:
-            groups = engine.run(bounded, bytes(16))
+            groups = [g for g in engine.run(bounded, bytes(16)) if g.units or any(g.sums)]
             count = Counter[object]()
             for group in groups:
                 count[group.key[0]] += group.sums[0] if group.sums else group.units

@@ -78,7 +78,7 @@ def test_nothing_raises_and_values_are_those_of_duckdb(both: tuple[PrivateSessio
         name: _columns(connection.execute(f'SELECT "c:{name}" FROM hostile ORDER BY "#"').fetchall())[0]
         for name in "st"
     }
-    for i, (text, node, _) in enumerate(cases):
+    for i, (text, _, _) in enumerate(cases):
         for row, (mine, other) in enumerate(zip(found[2 * i], expected[2 * i], strict=True)):
             if not _same(mine, other, text):
                 of = [texts[name][row] for name in "st" if f"({name}" in text or f" {name}" in text]

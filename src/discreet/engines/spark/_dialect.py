@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 from discreet.engines.spark._functions import RENDERINGS
 from discreet.engines.spark._readings import read_as, text_of, whole
@@ -29,7 +30,7 @@ _HALF = 2**37
 
 
 class _Spark(Dialect):
-    types = {
+    types: ClassVar[Mapping[str, str]] = {
         "HUGEINT": "DECIMAL(38,0)", "VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMPNTZ": "TIMESTAMP_NTZ",
         "INTEGER": "INT",
     }  # fmt: skip

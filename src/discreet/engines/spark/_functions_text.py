@@ -27,45 +27,53 @@ def _offset(node: exp.Expr, writer: Writer) -> str:
 
 
 def _sliced(call: Call, writer: Writer, _: Write) -> str:
-    """DuckDB's way: 0 is before the first character, a start before it is the first, and a negative length goes back."""
+    """DuckDB's way: 0 is before the first character, and a negative length goes back from the start."""
     value, offsets = writer.value(call.args[0], "string"), call.args[1:]
     fixed = [whole_literal(node) for node in offsets]
-    if None not in fixed and (fixed[0] or 0) > 0 and all((known or 0) >= 0 for known in fixed[1:]):
+    if all(known is not None and known >= 0 for known in fixed) and fixed[0] != 0:
         return f"substring({', '.join([value, *map(str, fixed)])})"
-    start = f"(CASE WHEN {{n}} > 0 THEN {{n}} - 1L WHEN {{n}} < 0 THEN greatest(length({{s}}) + {{n}}, 0L) ELSE {_BEFORE} END)"
-    if len(offsets) == 1:
-        return _with([value, _offset(offsets[0], writer)], lambda s, n: _from(s, start.format(s=s, n=n)))
-    written = [value, *(_offset(node, writer) for node in offsets)]
-    return _with(written, lambda s, n, m: _between(s, start.format(s=s, n=n), m))
+    return _with([value, *(_offset(node, writer) for node in offsets)], _part if len(offsets) == 1 else _slice)
 
 
-_BEFORE = "-1L"
+def _start(text: str, place: str) -> str:
+    """Where a part starts, counted from 0; before the text for 0."""
+    return (
+        f"(CASE WHEN {place} > 0 THEN {place} - 1L WHEN {place} < 0 THEN greatest(length({text}) + {place}, 0L) "
+        "ELSE -1L END)"
+    )
 
 
-def _from(text: str, start: str) -> str:
-    return f"CASE WHEN {text} IS NOT NULL THEN substring({text}, CAST(greatest({start}, 0L) + 1L AS INT)) END"
+def _part(text: str, place: str) -> str:
+    return f"substring({text}, CAST(greatest({_start(text, place)}, 0L) + 1L AS INT))"
 
 
-def _between(text: str, start: str, length: str) -> str:
-    """A part of a text from a start, which counts from 0; with a negative length, up to it."""
+def _slice(text: str, place: str, length: str) -> str:
+    start = _start(text, place)
     first = f"greatest(CASE WHEN {length} < 0 THEN greatest({start}, 0L) + {length} ELSE {start} END, 0L)"
     end = f"CASE WHEN {length} < 0 THEN greatest({start}, 0L) ELSE {start} + {length} END"
     size = f"greatest({end} - {first}, 0L)"
     return f"substring({text}, CAST({first} + 1L AS INT), CAST(least({size}, 2147483647L) AS INT))"
 
 
-def _left(call: Call, writer: Writer, _: Write) -> str:
+def _left(text: str, count: str) -> str:
     """With a negative number, all but the last characters."""
-    size = "CASE WHEN {n} < 0 THEN greatest(length({s}) + {n}, 0L) ELSE {n} END"
-    written = [writer.value(call.args[0], "string"), _offset(call.args[1], writer)]
-    return _with(written, lambda s, n: f"substring({s}, 1, CAST({size.format(s=s, n=n)} AS INT))")
+    size = f"CASE WHEN {count} < 0 THEN greatest(length({text}) + {count}, 0L) ELSE {count} END"
+    return f"substring({text}, 1, CAST({size} AS INT))"
 
 
-def _right(call: Call, writer: Writer, _: Write) -> str:
+def _right(text: str, count: str) -> str:
     """With a negative number, all but the first characters."""
-    skipped = "CASE WHEN {n} < 0 THEN least(-{n}, length({s})) ELSE greatest(length({s}) - {n}, 0L) END"
-    written = [writer.value(call.args[0], "string"), _offset(call.args[1], writer)]
-    return _with(written, lambda s, n: f"substring({s}, CAST({skipped.format(s=s, n=n)} + 1L AS INT))")
+    skipped = (
+        f"CASE WHEN {count} < 0 THEN least(-{count}, length({text})) ELSE greatest(length({text}) - {count}, 0L) END"
+    )
+    return f"substring({text}, CAST({skipped} + 1L AS INT))"
+
+
+def _sided(body: Callable[[str, str], str]) -> Rendering:
+    def render(call: Call, writer: Writer, _: Write) -> str:
+        return _with([writer.value(call.args[0], "string"), _offset(call.args[1], writer)], body)
+
+    return render
 
 
 def _with(written: list[str], body: Callable[..., str]) -> str:
@@ -78,7 +86,8 @@ def _with(written: list[str], body: Callable[..., str]) -> str:
 
 def _trimmed(side: str) -> Rendering:
     def render(call: Call, writer: Writer, _: Write) -> str:
-        given = call.args[1].unnest().name if len(call.args) > 1 else _SPACES
+        characters = next(iter(call.args[1:]), None)
+        given = _SPACES if characters is None else characters.unnest().name
         value = writer.value(call.args[0], "string")
         return f"trim({side} {writer.dialect.text(given)} FROM {value})" if given else value
 
@@ -115,8 +124,8 @@ TEXTS: Mapping[str, Rendering] = {
     "RTRIM": _trimmed("TRAILING"),
     "POSITION": _strings("instr"),
     "SUBSTRING": _sliced,
-    "LEFT": _left,
-    "RIGHT": _right,
+    "LEFT": _sided(_left),
+    "RIGHT": _sided(_right),
     "||": _together,
     "CONCAT": _concat,
     "REPLACE": _replace,

@@ -54,7 +54,8 @@ class PrivateSession:
 
     def __init__(self, user: SparkSession) -> None:
         self._user: Any = user
-        self._own: Any = self._user._jsparkSession.newSession()
+        self._views: set[str] = set()
+        self._own: Any = self._user._jsparkSession.newSession()  # noqa: SLF001
         settings: dict[str, str] = self._user.conf.getAll
         for name, value in settings.items():
             if name.startswith(_KEPT):
@@ -67,9 +68,10 @@ class PrivateSession:
         found = self._user.table(table)
         if found.isStreaming:
             raise ValueError
-        plan = found._jdf.queryExecution().analyzed()
-        rows = self._user._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._own, plan)
+        plan = found._jdf.queryExecution().analyzed()  # noqa: SLF001
+        rows = self._user._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._own, plan)  # noqa: SLF001
         rows.createOrReplaceTempView(view)
+        self._views.add(view)
         return [(field.name, field.dataType.simpleString()) for field in found.schema.fields]
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
@@ -85,15 +87,14 @@ class PrivateSession:
     def is_alive(self) -> bool:
         """Whether there is still a Spark application behind the session."""
         try:
-            return not self._user._jsparkSession.sparkContext().isStopped()
+            return not self._user._jsparkSession.sparkContext().isStopped()  # noqa: SLF001
         except Exception:  # noqa: BLE001 - whatever it is, there is no answer
             return False
 
     def close(self) -> None:
         """Forget the views; the application is the user's."""
         try:
-            for view in self._own.catalog().listTables().collect():
-                if view.isTemporary():
-                    self._own.catalog().dropTempView(view.name())
+            for view in self._views:
+                self._own.catalog().dropTempView(view)
         except Exception:  # noqa: BLE001 - a session that is gone has no views
             return

@@ -24,7 +24,7 @@ _ARROW = {
 def groups_of(rows: Sequence[tuple[Any, ...]], request: BoundedAggregate) -> list[Group]:
     """The groups of a query that `bounded_sql` wrote."""
     width, types = len(request.keys), [key.type for key in request.keys]
-    keys = [tuple(_key(*pair) for pair in zip(row, types, strict=False)) for row in rows]
+    keys = [tuple(_key(value, kind) for value, kind in zip(row, types, strict=False)) for row in rows]
     if not request.histograms:
         return [
             Group(key, int(row[width]), tuple(map(int, row[width + 1 :]))) for key, row in zip(keys, rows, strict=True)
