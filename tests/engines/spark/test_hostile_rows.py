@@ -49,7 +49,8 @@ def test_numbers_and_people_at_their_limits(spark: SparkSession, load: Load) -> 
         {"u": pa.array(NUMBERS, pa.float64()), "x": pa.array(NUMBERS, pa.float64()), "i": pa.array(NUMBERS)}
     )
     queries = ["SELECT SUM(x) AS s, AVG(x) AS a, SUM(i) AS i, COUNT(i) AS n, COUNT(*) AS m FROM t",
-               "SELECT COUNT(*) AS n FROM t WHERE x / 0 IS NULL AND i IS NULL", "SELECT VARIANCE(x) AS v FROM t"]  # fmt: skip
+               "SELECT COUNT(*) AS n FROM t WHERE x / 0 IS NULL AND i IS NULL",
+               "SELECT VARIANCE(x) AS v FROM t"]  # fmt: skip
     _same(table, _policy(columns, max_rows=2), queries, spark, load)
     _same(table, _policy(columns, "rows"), queries, spark, load)
 

@@ -63,9 +63,8 @@ def _left(text: str, count: str) -> str:
 
 def _right(text: str, count: str) -> str:
     """With a negative number, all but the first characters."""
-    skipped = (
-        f"CASE WHEN {count} < 0 THEN least(-{count}, length({text})) ELSE greatest(length({text}) - {count}, 0L) END"
-    )
+    size = f"length({text})"
+    skipped = f"CASE WHEN {count} < 0 THEN least(-{count}, {size}) ELSE greatest({size} - {count}, 0L) END"
     return f"substring({text}, CAST({skipped} + 1L AS INT))"
 
 

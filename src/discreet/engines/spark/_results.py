@@ -23,7 +23,8 @@ _ARROW = {
 
 def groups_of(rows: Sequence[tuple[Any, ...]], request: BoundedAggregate) -> list[Group]:
     """The groups of a query that `bounded_sql` wrote."""
-    width, types = len(request.keys), [key.type for key in request.keys]
+    width = len(request.keys)
+    types: list[ColumnType] = [key.type for key in request.keys]
     keys = [tuple(_key(value, kind) for value, kind in zip(row, types, strict=False)) for row in rows]
     if not request.histograms:
         return [
