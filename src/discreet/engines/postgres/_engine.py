@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -51,20 +51,21 @@ class PostgreSQL:
     policy
         Says which tables and columns exist; a column that it does not name is invisible.
     tables
-        From each table of the policy that is there to its name in the database, which may be `schema.table`. By
-        default every table of the policy, under its own name, where the role looks for tables.
+        The policy's tables that are there, by default all. They are found under their own names where the role looks
+        for tables, or in a mapping under names that may be `schema.table`.
 
     Raises `DataError` for a URL that is none or a server that cannot be reached, and `MissingExtra` without psycopg.
     """
 
-    def __init__(self, source: str, policy: Policy, tables: Mapping[str, str] | None = None) -> None:
+    def __init__(self, source: str, policy: Policy, tables: Iterable[str] | None = None) -> None:
         self._policy = policy
-        self._names = {name: name if "." not in name else f'"{name}"' for name in policy.tables}
-        if tables is not None:
-            unknown = [name for name in tables if name not in policy.tables]
-            if unknown:
-                raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
-            self._names = dict(tables)
+        named = policy.tables if tables is None else tables
+        self._names = {name: name if "." not in name else f'"{name}"' for name in named}
+        if isinstance(tables, Mapping):
+            self._names |= tables
+        unknown = [name for name in self._names if name not in policy.tables]
+        if unknown:
+            raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
         self._server = Server(source)
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
@@ -80,6 +81,9 @@ class PostgreSQL:
         """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
         with self._lock:
             self._read(lambda: self._check(table), f"looking up {table}")
+
+    def together(self, tables: Sequence[str]) -> None:
+        """Everything here can be read in one query."""
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""

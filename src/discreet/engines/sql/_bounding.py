@@ -197,7 +197,7 @@ class _Query:
     @property
     def _is_filtered_last(self) -> bool:
         """Whether rows of no public string are dropped as a group: groups of texts as they are stored are cheaper."""
-        return self.request.unit is None and not self.request.histograms
+        return self.dialect.filters_groups and self.request.unit is None and not self.request.histograms
 
     @property
     def _is_split(self) -> bool:

@@ -26,6 +26,9 @@ class Dialect(ABC):
     types: ClassVar[Mapping[str, str]] = {}
     """The engine's names of types, where they are others."""
 
+    filters_groups: ClassVar[bool] = True
+    """Whether it is cheaper to group by texts as they are stored, and drop groups, than to drop rows first."""
+
     compares_first: ClassVar[bool] = True
     """Whether a column is clamped faster by comparisons than by `least` and `greatest`."""
 
@@ -137,9 +140,16 @@ class Dialect(ABC):
         """The ``min`` or ``max`` of values of a type."""
         return f"{name}({value})"
 
-    def sum(self, whole: str, limits: tuple[int, int] | None) -> str:  # noqa: ARG002
-        """The sum of whole numbers, within limits if they are given; null of none, and exact however many there are."""
-        return f"sum({whole})"
+    def sum(self, whole: str, limits: tuple[int, int] | None, filtered: str = "") -> str:  # noqa: ARG002
+        """The sum of whole numbers, within limits if they are given; null of none, and exact however many there are.
+
+        `filtered` is what FILTER says.
+        """
+        return f"sum({whole}){filtered}"
+
+    def first_rows(self, rows: str, owner: str, most: int, place: str) -> str | None:  # noqa: ARG002
+        """A query for at most so many of a query's rows of each owner, by `row_order`; None to do it in steps."""
+        return None
 
     def public_text(self, value: str, known: Sequence[str]) -> str:
         """A text that is among public ones, in a form that is cheap to group by; null for others."""

@@ -182,6 +182,10 @@ class _Rendering:
     def _at_most(self, rows: Rows, most: int) -> Rows:
         """So many rows of each owner, chosen by hashes of their content; only owners of more need any care."""
         side, many, who, place, owner = *(self._name() for _ in range(4)), rows.owner
+        assert owner is not None
+        quick = self.dialect.first_rows(rows.sql, owner, most, place)
+        if quick is not None:
+            return Rows(quick, owner)
         step = self.dialect.step
         counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {most}"
         steps = f"{step(side, rows.sql, keep=True)}, {step(many, counted, keep=True)}"
