@@ -10,6 +10,7 @@ from discreet.engines.spark._bounding import bounded_sql
 from discreet.engines.spark._dialect import DIALECT, link_family
 from discreet.engines.spark._private import PrivateSession
 from discreet.engines.spark._results import groups_of
+from discreet.engines.spark._url import is_running, session_of
 from discreet.engines.sql import Relation, StoredColumn, rows_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
@@ -18,7 +19,7 @@ from discreet.query import BoundedAggregate, Group
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Spark"]
+__all__ = ["Spark", "spark_at"]
 
 _READABLE = {
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary", "date",
@@ -170,6 +171,18 @@ class Spark:
             )
         wanted = list(dict.fromkeys([*table.columns, *table.hidden, *self._policy.linked_by(name)]))
         return Relation(view, _columns(name, wanted, described))
+
+
+def spark_at(url: str, policy: Policy, tables: Iterable[str] | None = None) -> Spark:
+    """The engine at a URL of `session_of`. Closing it stops the application, unless that ran before."""
+    ran = is_running()
+    session = session_of(url)
+    try:
+        return Spark(session, policy, tables, stops=not ran)
+    except BaseException:
+        if not ran:
+            session.stop()
+        raise
 
 
 def _columns(table: str, wanted: list[str], described: list[tuple[str, str]]) -> dict[str, StoredColumn]:

@@ -14,7 +14,7 @@ from discreet.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["session_of"]
+__all__ = ["is_running", "session_of"]
 
 _URL = re.compile(
     r"spark://(?P<local>local(?:\[(?P<cores>[1-9][0-9]{0,3}|\*)\])?|(?P<host>[A-Za-z0-9._-]+):(?P<port>[0-9]{1,5}))"
@@ -58,11 +58,10 @@ def session_of(url: str) -> SparkSession:
     """
     master, tables = _parsed(url)
     try:
-        from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra('Spark needs pyspark: pip install "discreet[spark]"') from None
-    running: Any = getattr(SparkContext, "_active_spark_context", None)
+    running = _running()
     if running is not None and running.master != master:
         raise DataError(
             "this process already runs another Spark application, and there is one in a process; "
@@ -81,6 +80,19 @@ def session_of(url: str) -> SparkSession:
     for name, path in tables.items():
         _add(session, name, path)
     return session
+
+
+def is_running() -> bool:
+    """Whether this process runs a Spark application already."""
+    return _running() is not None
+
+
+def _running() -> Any:
+    try:
+        from pyspark import SparkContext
+    except ImportError:
+        return None
+    return getattr(SparkContext, "_active_spark_context", None)
 
 
 def _parsed(url: str) -> tuple[str, dict[str, str]]:
