@@ -6,11 +6,15 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))
+pytest_plugins = ["servers"]
 
 # No deadline: a slow machine is no bug. In CI the examples are fixed, so that red means the change is to blame.
 settings.register_profile("local", deadline=None)

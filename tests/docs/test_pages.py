@@ -6,6 +6,7 @@
   with the code of ``exit=N`` on the fence. What they print is compared where the fence says ``exact``.
 - ```json blocks must parse. Other blocks are for people.
 
+Where a page names RAND_URL, that is a PostgreSQL database with the visits of the demo.
 A page finds ``data/`` beside it, and may write ``images/``; the committed ones are drawn anew by ``make figures``.
 """
 
@@ -19,16 +20,21 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
+
+from discreet.cli._demo_data import find_data
 
 ROOT = Path(__file__).parents[2]
 WARM = Path(__file__).with_name("warm.py")
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+URL = "RAND_URL"
 FENCE = re.compile(r"^```(\S*)([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 
 
@@ -91,9 +97,28 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
             server.terminate()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.fixture(scope="session")
+def rand_url(postgres: str, load_postgres: Callable[..., dict[str, str]]) -> str:
+    """The URL of a PostgreSQL database with the visits of the demo."""
+    table = pa.csv.read_csv(find_data()).select(["zper", "coins", "outpdol", "mdvis"])
+    schema = load_postgres({"visits": table})["visits"].partition(".")[0]
+    return f"{postgres}&options=-csearch_path%3D{schema}"
+
+
+def _asks(page: Path) -> list[pytest.MarkDecorator]:
+    """The servers that a page talks to; Spark's is there before, so that the page need not start it."""
+    text = page.read_text(encoding="utf-8")
+    return [getattr(pytest.mark, name) for name, word in (("spark", "pyspark"), ("postgres", URL)) if word in text]
+
+
+@pytest.mark.parametrize("page", [pytest.param(p, marks=_asks(p), id=p.relative_to(ROOT).as_posix()) for p in PAGES])
 def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.chdir(tmp_path)
+    asked = {mark.name for mark in request.node.iter_markers()}
+    if "postgres" in asked:
+        monkeypatch.setenv(URL, request.getfixturevalue("rand_url"))
+    if "spark" in asked:
+        request.getfixturevalue("spark")
     (tmp_path / "images").mkdir()
     if (page.parent / "data").is_dir():
         (tmp_path / "data").symlink_to(page.parent / "data")
@@ -110,7 +135,7 @@ def test_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
             case "json":
                 json.loads(block.text)
             case "console":
-                run_console(block, where, request.getfixturevalue("shell"))
+                run_console(block, where, {**request.getfixturevalue("shell"), URL: os.environ.get(URL, "")})
             case _:
                 pass
 

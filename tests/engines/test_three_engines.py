@@ -1,0 +1,130 @@
+"""One suite of queries for every engine: the integers before noise are the same, group by group.
+
+Of Spark a third is asked every time and all in the soak; the page about engines shows the counts of all.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines import Engine
+from discreet.engines.duckdb import DuckDB
+from discreet.engines.postgres import PostgreSQL
+from discreet.engines.spark import Spark
+from discreet.policy import Policy, load_policy
+from discreet.privacy import approx
+from discreet.query import BoundedAggregate, Group, make_plan
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "query"))
+
+from suite.basics import BASICS
+from suite.case import Case
+from suite.databases import shop_policy, shop_tables
+from suite.expressions import EXPRESSIONS
+from suite.features import landed
+from suite.relations import RELATIONS
+from suite.stats import STATISTICS
+
+SECTIONS: dict[str, tuple[Case, ...]] = {
+    "counts, sums and averages by public and private keys; WHERE, HAVING, ORDER BY, LIMIT": BASICS,
+    "functions and operators, in what is summed, grouped by and filtered": EXPRESSIONS,
+    "statistics: quantiles, variances, regressions, distinct values, FILTER, ROLLUP": STATISTICS,
+    "joins, paths, public tables, sub-queries, WITH, UNION ALL": RELATIONS,
+}
+PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+SALT = bytes(range(16))
+EVERY = 3
+
+Load = Callable[[Mapping[str, pa.Table]], dict[str, str]]
+Found = list[tuple[object, ...]]
+
+
+def answered(section: str) -> list[Case]:
+    return [each for each in SECTIONS[section] if landed(each.needs)]
+
+
+CASES = [each for section in SECTIONS for each in answered(section)]
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return load_policy(shop_policy({"epsilon": 10**14, "delta": 0.9}))
+
+
+@pytest.fixture(scope="module")
+def tables() -> dict[str, pa.Table]:
+    return shop_tables()
+
+
+@pytest.fixture(scope="module")
+def duckdb(policy: Policy, tables: dict[str, pa.Table]) -> Iterator[Engine]:
+    engine = DuckDB(tables, policy)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def in_postgres(policy: Policy, tables: dict[str, pa.Table], load_postgres: Load, postgres: str) -> Iterator[Engine]:
+    yield from _checked(PostgreSQL(postgres, policy, load_postgres(tables)), policy)
+
+
+@pytest.fixture(scope="module")
+def in_spark(policy: Policy, tables: dict[str, pa.Table], load_spark: Load, spark: Any) -> Iterator[Engine]:
+    yield from _checked(Spark(spark, policy, load_spark(tables)), policy)
+
+
+def _checked(engine: Engine, policy: Policy) -> Iterator[Engine]:
+    for name in policy.tables:
+        engine.check(name)
+    yield engine
+    engine.close()
+
+
+def exact(engine: Engine, request: BoundedAggregate) -> Found:
+    """What an engine finds, in an order that only depends on what it is."""
+    return sorted((_plain(group, request) for group in engine.run(request, SALT)), key=repr)
+
+
+def _plain(group: Group, request: BoundedAggregate) -> tuple[object, ...]:
+    cells = [dict(zip(where.tolist(), many.tolist(), strict=True)) for where, many in group.cells]
+    cells = cells or [{} for _ in request.histograms]
+    return group.key, group.units, group.sums, cells
+
+
+def _compare(each: Case, policy: Policy, duckdb: Engine, other: Engine) -> None:
+    for level in make_plan(each.query, policy, approx(10**9, 1e-6)).levels:
+        assert exact(other, level.bounded) == exact(duckdb, level.bounded)
+
+
+@pytest.mark.parametrize("each", CASES, ids=lambda each: each.query[:110])
+def test_postgres_finds_the_integers_of_duckdb(each: Case, policy: Policy, duckdb: Engine, in_postgres: Engine) -> None:
+    _compare(each, policy, duckdb, in_postgres)
+
+
+@pytest.mark.parametrize(
+    "each",
+    [pytest.param(each, marks=[pytest.mark.soak] if i % EVERY else []) for i, each in enumerate(CASES)],
+    ids=lambda each: each.query[:110],
+)
+def test_spark_finds_the_integers_of_duckdb(each: Case, policy: Policy, duckdb: Engine, in_spark: Engine) -> None:
+    _compare(each, policy, duckdb, in_spark)
+
+
+def table() -> str:
+    """The table of the page: how many queries of each kind every engine answers with the same integers."""
+    rows = [(section, len(answered(section))) for section in SECTIONS]
+    lines = ["| queries | DuckDB | PostgreSQL | Spark |", "|---|---|---|---|"]
+    lines += [f"| {section} | {n} | {n} | {n} |" for section, n in (*rows, ("all", len(CASES)))]
+    return "\n".join(lines)
+
+
+def test_the_page_says_how_many_queries_are_the_same() -> None:
+    assert len(CASES) >= 300
+    assert len(CASES[::EVERY]) >= 100
+    assert f"<!-- completeness -->\n{table()}\n<!-- end -->" in PAGE.read_text(encoding="utf-8")
