@@ -21,6 +21,8 @@ from discreet.policy import load_policy
 from discreet.query import BoundedAggregate, Group
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 QUERY = "SELECT COUNT(*) AS n, AVG(x) AS a FROM t"
 TABLE = pa.table({"who": [i // 3 for i in range(300)], "x": [i % 10 for i in range(300)], "k": ["a", "b", "c"] * 100})
 

@@ -24,6 +24,8 @@ from discreet.query import draw as real_draw
 from discreet.query._bounded import complete
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS = {
     "x": {"type": "int", "bounds": [0, 10]},
     "k": {"type": "string", "keys": ["a", "b", "c"]},

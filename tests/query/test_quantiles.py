@@ -18,6 +18,8 @@ from discreet.policy import load_policy
 from discreet.query import Group, Plan, Release, draw, make_plan
 from discreet.query._quantile_noise import QuantileNoise
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS: dict[str, Any] = {
     "k": {"type": "string", "keys": ["a", "b", "c"]},
     "q": {"type": "string"},

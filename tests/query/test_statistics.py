@@ -19,6 +19,8 @@ from discreet.policy import Policy, load_policy
 from discreet.query import Group, GroupKey, Plan, draw, make_plan
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 NEARLY_EXACT = dp.pure(10**20)
 """Noise that is 0 but once in e^(10^9): answers differ from the truth by their grid alone."""
 BOUNDS = {"x": (-1, 9), "y": (0, 20), "z": (0, 5), "b": (0, 1), "w": (-100, 100)}

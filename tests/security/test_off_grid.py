@@ -17,6 +17,8 @@ from scipy import stats
 
 import discreet as dp
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 DRAWS = 4_000
 ALARM = 1e-12  # per event of a run; about 100 events and 4 bounds for each, so a run fails by chance once in 10^9
 

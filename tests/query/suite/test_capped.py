@@ -10,6 +10,8 @@ from suite.databases import STATUSES, shop_policy, shop_tables, sources
 from suite.features import Feature, landed
 from suite.truth import rows_of
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 PEOPLE = 50
 EACH = 30
 """Orders of each person; 12 count."""
