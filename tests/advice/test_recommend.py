@@ -45,7 +45,9 @@ def test_a_count_is_public_under_substitution() -> None:
         dp.recommend("count", n=10, spend=dp.pure(1), relation="substitute")
 
 
-@pytest.mark.parametrize("name", ["mean", "sum", "variance", "median"])
+@pytest.mark.parametrize(
+    "name", ["mean", "median", *(pytest.param(each, marks=pytest.mark.soak) for each in ("sum", "variance"))]
+)
 def test_errors_are_those_of_releases(name) -> None:
     """Mean squares over 1,500 releases within a half: about 8 standard deviations for Laplace noise."""
     sample = np.linspace(3, 90, 2_000)

@@ -93,11 +93,12 @@ def test_the_installed_entry_point_is_main() -> None:
         (["query", "--help"], 0),
         (QUERY, 0),
         ([*QUERY[:-1], "0"], 2),
-        ([*QUERY[:-1], "30"], 3),
-        ([word.replace("visits.parquet", "nowhere.csv") for word in QUERY], 4),
+        pytest.param([*QUERY[:-1], "30"], 3, marks=pytest.mark.soak),
+        pytest.param([word.replace("visits.parquet", "nowhere.csv") for word in QUERY], 4, marks=pytest.mark.soak),
     ],
 )
 def test_exit_codes(cli: Any, words: list[str], code: int) -> None:
+    """That every error has its own is tested in `test_bad_input.py`, in one process."""
     done = cli.process(*words)
     assert done.returncode == code
     assert "Traceback" not in done.stderr

@@ -36,9 +36,9 @@ def spent(noise: str, sigma: float, rate: float, beta: float) -> float:
     """The largest D_α / α found over moves of up to the smaller S, stretches of up to e**beta, both ways."""
     found, end = 0.0, math.asinh(1e5 * math.exp(20 * sigma))
     grid = 1e-4 * np.sinh(np.linspace(-end, end, 5001))
+    narrow = log_density(noise, sigma, grid)
     for stretch, move in ((1, 1), (1, 0), (0.5, 1), (0, 1), (1, 0.5)):
         wider = math.exp(beta * stretch)
-        narrow = log_density(noise, sigma, grid)
         wide = log_density(noise, sigma, (grid - rate * move) / wider) - math.log(wider)
         for here, there in ((narrow, wide), (wide, narrow)):
             for alpha in ALPHAS:
