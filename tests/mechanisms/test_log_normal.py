@@ -52,7 +52,9 @@ def spent(noise: str, sigma: float, rate: float, beta: float) -> float:
 
 @pytest.mark.parametrize("share", [None, 0.05, 0.6, 1.3])
 @pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("paid", ["0.001", "0.1", "0.5", "3"])
+@pytest.mark.parametrize(
+    "paid", ["0.001", "3", *(pytest.param(each, marks=pytest.mark.soak) for each in ("0.1", "0.5"))]
+)
 def test_loss_is_within_the_spend(noise, paid: str, share) -> None:
     """The ratios are those of proofs/smooth_sensitivity.md, Tightness."""
     beta = None if share is None else share * math.sqrt(2 * float(paid))

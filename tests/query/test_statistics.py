@@ -279,7 +279,9 @@ def repeated(plan: Plan, group: Group, times: int) -> tuple[np.ndarray, np.ndarr
 
 
 @pytest.mark.parametrize("statistic", sample(2)[2])
-@pytest.mark.parametrize("spend", [dp.pure(1), dp.rho("0.1")], ids=["pure", "rho"])
+@pytest.mark.parametrize(
+    "spend", [pytest.param(dp.pure(1), id="pure"), pytest.param(dp.rho("0.1"), id="rho", marks=pytest.mark.soak)]
+)
 def test_error_bars_cover(statistic: str, spend: dp.Loss) -> None:
     """2,000 rows and answers: at least 91 % in 95 % bars, which a true 95 % misses once in 1e13 (binomial).
 
