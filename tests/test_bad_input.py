@@ -20,6 +20,8 @@ from discreet.policy import Policy, load_policy
 from discreet.query import make_plan
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 CANARY, NUMBER = "canary-7f3a", 918273645
 COLUMNS: dict[str, dict[str, Any]] = {
     "age": {"type": "int", "bounds": [0, 120]},

@@ -28,6 +28,8 @@ from discreet.mechanisms import (
 )
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 AGES = [0.1, 0.4, 0.6, 0.9] * 100
 
 

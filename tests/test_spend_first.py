@@ -12,6 +12,8 @@ from discreet.ledger import open_ledger
 from discreet.noise import _source
 from discreet.privacy import Approx
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 POLICY = {
     "version": "1",
     "budget": {"epsilon": 3, "delta": 1e-6},

@@ -45,7 +45,9 @@ def test_a_count_is_public_under_substitution() -> None:
         dp.recommend("count", n=10, spend=dp.pure(1), relation="substitute")
 
 
-@pytest.mark.parametrize("name", ["mean", "sum", "variance", "median"])
+@pytest.mark.parametrize(
+    "name", ["mean", "median", *(pytest.param(each, marks=pytest.mark.soak) for each in ("sum", "variance"))]
+)
 def test_errors_are_those_of_releases(name) -> None:
     """Mean squares over 1,500 releases within a half: about 8 standard deviations for Laplace noise."""
     sample = np.linspace(3, 90, 2_000)
@@ -91,7 +93,7 @@ def test_laws_of_selection(kind) -> None:
     assert np.all(np.abs(seen - expected) <= 7 * np.sqrt(expected * (1 - expected) / 4_000))
 
 
-@pytest.mark.parametrize("candidates", [1, 2, 5_000, 200_000])
+@pytest.mark.parametrize("candidates", [1, 2, 5_000, pytest.param(200_000, marks=pytest.mark.soak)])
 def test_the_law_of_permute_and_flip_holds_for_many_candidates(candidates) -> None:
     for counts in (np.zeros(candidates), np.arange(candidates) * 1.0):
         for rate in (1e-6, 0.01, 3.0):

@@ -20,6 +20,8 @@ from discreet.errors import ParameterError
 from discreet.explain._choices import CHOICES
 from discreet.privacy import in_words, pure
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 RELEASING = [name for name in mechanisms.__all__ if hasattr(getattr(mechanisms, name), "release")]
 
 ALARM = 1e-9 / len(entries())

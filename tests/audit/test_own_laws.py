@@ -34,6 +34,8 @@ from discreet.sensitivity import Mode
 sys.path.insert(0, str(Path(__file__).parent))
 import door
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 F = Fraction
 SELDOM = F(1, 10**20)
 NEAR_ZERO = "1e-12"

@@ -24,6 +24,8 @@ from discreet.query import draw as real_draw
 from discreet.query._bounded import complete
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS = {
     "x": {"type": "int", "bounds": [0, 10]},
     "k": {"type": "string", "keys": ["a", "b", "c"]},
@@ -149,7 +151,7 @@ class Remembered:
 
     def __init__(self, groups: list[Group]) -> None:
         self.run = lambda *_: groups
-        self.check = self.close = self.find = self.reserve = self.commit = lambda *_: None
+        self.together = self.check = self.close = self.find = self.reserve = self.commit = lambda *_: None
 
 
 def runs(asked: Query, database: Tables, size: int) -> Outputs:
@@ -348,8 +350,8 @@ class TestBroken:
         assert likelier() <= math.exp(3)
         assert loss_between(asked, one, other) == dp.pure(3)
 
-        def uncapped(request: Any, *rest: Any) -> str:
-            return real(replace(request, max_rows=10**6), *rest)
+        def uncapped(dialect: Any, request: Any, *rest: Any) -> str:
+            return real(dialect, replace(request, max_rows=10**6), *rest)
 
         monkeypatch.setattr(duckdb_engine, "bounded_sql", uncapped)
         assert loss_between(asked, one, other) == dp.pure(8)

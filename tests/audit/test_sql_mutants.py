@@ -14,6 +14,8 @@ from discreet.audit._query_pair import loss_between
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import Pure
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 _ALARM = 1e-9
 """Each test's rate of false alarms: the confidence of its verdict is 1 less that."""
 

@@ -87,7 +87,7 @@ class Cli:
             env=environment(),
             text=True,
             capture_output=True,
-            timeout=60,
+            timeout=110,
             check=False,
             **options,
         )

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 

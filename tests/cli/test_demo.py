@@ -7,6 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
 
 def test_the_demo_tells_its_story(cli: Any) -> None:
     start = time.monotonic()

@@ -74,7 +74,7 @@ def test_quick_work_shows_nothing(cli: Any) -> None:
 
 
 def test_slow_work_shows_nothing_where_there_is_no_terminal(cli: Any) -> None:
-    done = subprocess.run(slowly(2.6), capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(slowly(2.6), capture_output=True, text=True, timeout=110, check=True)
     assert done.stderr == ""
 
 
@@ -93,11 +93,12 @@ def test_the_installed_entry_point_is_main() -> None:
         (["query", "--help"], 0),
         (QUERY, 0),
         ([*QUERY[:-1], "0"], 2),
-        ([*QUERY[:-1], "30"], 3),
-        ([word.replace("visits.parquet", "nowhere.csv") for word in QUERY], 4),
+        pytest.param([*QUERY[:-1], "30"], 3, marks=pytest.mark.soak),
+        pytest.param([word.replace("visits.parquet", "nowhere.csv") for word in QUERY], 4, marks=pytest.mark.soak),
     ],
 )
 def test_exit_codes(cli: Any, words: list[str], code: int) -> None:
+    """That every error has its own is tested in `test_bad_input.py`, in one process."""
     done = cli.process(*words)
     assert done.returncode == code
     assert "Traceback" not in done.stderr
@@ -110,7 +111,7 @@ def test_help_and_version_load_no_engine(cli: Any) -> None:
         "import sys\nfrom discreet.cli import main\nsys.argv = ['discreet', 'query', '--help']\n"
         "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules, sep='\\n', file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=110, check=True)
     assert not {"duckdb", "numpy", "pyarrow", "scipy", "sqlalchemy", "sqlglot"} & set(done.stderr.split())
 
 
@@ -128,7 +129,7 @@ def test_a_closed_pipe_is_no_error(cli: Any) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        cli.command(*QUERY), stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        cli.command(*QUERY), stdout=writing, stderr=subprocess.PIPE, text=True, timeout=110, check=False
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
@@ -137,7 +138,7 @@ def test_a_closed_pipe_is_no_error(cli: Any) -> None:
 def test_a_closed_stdout_is_no_bug(cli: Any) -> None:
     done = subprocess.run(
         ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *cli.command(*QUERY)],
-        stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        stderr=subprocess.PIPE, text=True, timeout=110, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -146,7 +147,7 @@ def test_a_closed_stdout_is_no_bug(cli: Any) -> None:
 def test_an_answer_that_cannot_be_written_is_still_in_the_ledger(cli: Any) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            cli.command(*QUERY), stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+            cli.command(*QUERY), stdout=full, stderr=subprocess.PIPE, text=True, timeout=110, check=False
         )
     assert done.returncode == 1
     assert "a repeat is free" in done.stderr

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COUNT = "SELECT region, COUNT(*) AS n FROM visits GROUP BY region"
 
 

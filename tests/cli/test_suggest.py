@@ -6,6 +6,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
 WORDS = ("--data", "visits.parquet", "--policy", "visits.toml", "--ledger", "visits.ledger")
 
 

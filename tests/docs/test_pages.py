@@ -165,7 +165,7 @@ def run_console(block: Block, where: str, shell: dict[str, str]) -> None:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=60,
+            timeout=110,
         )
         expected = block.exit_code if i == len(wanted) - 1 else 0
         assert done.returncode == expected, f"{where}: {command}\n{done.stdout}"

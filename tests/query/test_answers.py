@@ -15,6 +15,8 @@ import discreet as dp
 from discreet.policy import Policy
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 NEARLY_EXACT = dp.approx(10**9, 1e-6)
 BOUNDED = {"age": (0, 120), "visits": (-5, 10), "cost": (0, 2000), "dose": (0.5, 9), "coins": (0, 100)}
 

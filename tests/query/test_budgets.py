@@ -24,6 +24,8 @@ from discreet.query._pricing import with_spend
 from discreet.query._shares import best_shares, even_shares, mean_log_error
 from discreet.query._slopes import column_slopes
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 POLICY = load_policy(
     {
         "version": "1",

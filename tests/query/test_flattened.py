@@ -15,6 +15,8 @@ from discreet.policy import load_policy
 from discreet.query import make_plan
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 POLICY = load_policy(
     {
         "version": "1",

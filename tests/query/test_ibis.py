@@ -17,6 +17,8 @@ from discreet.audit import query as audited
 from discreet.policy import Policy, load_policy
 from discreet.query import make_plan, text_of, unbound_table
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 _ = ibis._
 SPEND = dp.approx(1, "1e-6")
 

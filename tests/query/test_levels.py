@@ -26,6 +26,8 @@ from discreet.query import Plan, make_plan
 from discreet.query._plan import FORMAT
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 POLICY = load_policy(
     {
         "version": "1",

@@ -18,6 +18,8 @@ from discreet.policy import load_policy
 from discreet.query import Group, Plan, Release, draw, make_plan
 from discreet.query._quantile_noise import QuantileNoise
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS: dict[str, Any] = {
     "k": {"type": "string", "keys": ["a", "b", "c"]},
     "q": {"type": "string"},
@@ -152,7 +154,7 @@ def grid_law(noise: QuantileNoise, cells: dict[int, int], size: int) -> np.ndarr
     return weights / weights.sum()
 
 
-@pytest.mark.parametrize("p", ["1/2", "1/4", "9/10"])
+@pytest.mark.parametrize("p", ["1/2", *(pytest.param(each, marks=pytest.mark.soak) for each in ("1/4", "9/10"))])
 @pytest.mark.parametrize("epsilon", ["0.5", "3"])
 def test_a_unit_in_two_groups_loses_no_more_than_in_one(p: str, epsilon: str) -> None:
     """All joint laws of two groups of up to 3 rows on 3 cells, where a unit has any 2 rows in any groups and cells."""

@@ -8,6 +8,8 @@ import pytest
 import discreet as dp
 from discreet.query import make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 POLICY = {
     "version": "1",
     "budget": {"epsilon": 10**9},

@@ -19,6 +19,8 @@ from discreet.query import make_plan
 from discreet.query._answer import QUANTILE, Answer, ErrorShape
 from discreet.query._release import Release
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 VALUES = pa.table({"k": ["a", None, "ż"], "n": pa.array([3, -1, 2**62]), "m": [1.5, None, 2.0]})
 
 

@@ -19,6 +19,8 @@ from discreet.policy import Policy, load_policy
 from discreet.query import Group, GroupKey, Plan, draw, make_plan
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 NEARLY_EXACT = dp.pure(10**20)
 """Noise that is 0 but once in e^(10^9): answers differ from the truth by their grid alone."""
 BOUNDS = {"x": (-1, 9), "y": (0, 20), "z": (0, 5), "b": (0, 1), "w": (-100, 100)}
@@ -277,7 +279,9 @@ def repeated(plan: Plan, group: Group, times: int) -> tuple[np.ndarray, np.ndarr
 
 
 @pytest.mark.parametrize("statistic", sample(2)[2])
-@pytest.mark.parametrize("spend", [dp.pure(1), dp.rho("0.1")], ids=["pure", "rho"])
+@pytest.mark.parametrize(
+    "spend", [pytest.param(dp.pure(1), id="pure"), pytest.param(dp.rho("0.1"), id="rho", marks=pytest.mark.soak)]
+)
 def test_error_bars_cover(statistic: str, spend: dp.Loss) -> None:
     """2,000 rows and answers: at least 91 % in 95 % bars, which a true 95 % misses once in 1e13 (binomial).
 

@@ -27,6 +27,8 @@ from discreet.query._plan import FORMAT
 from discreet.sensitivity import Norms
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 TOP = "SELECT k, COUNT(DISTINCT u) AS n FROM t GROUP BY k ORDER BY n DESC LIMIT 3"
 SPENDS = {"pure": dp.pure(1), "approx": dp.approx(1, 1e-6), "rho": dp.rho("0.5"), "mu": dp.mu("0.25")}
 

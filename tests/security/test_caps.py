@@ -13,6 +13,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import Policy, load_policy
 from discreet.query import Group, make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 ROWS = 10_000
 MOST_ROWS, MOST_GROUPS = 5, 2
 LOWER, UPPER = -3, 8

@@ -13,6 +13,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import make_plan
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 NAN, INF = math.nan, math.inf
 
 

@@ -17,6 +17,8 @@ from scipy import stats
 
 import discreet as dp
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 DRAWS = 4_000
 ALARM = 1e-12  # per event of a run; about 100 events and 4 bounds for each, so a run fails by chance once in 10^9
 
@@ -73,9 +75,10 @@ def test_the_attack_breaks_a_grid_that_follows_the_data() -> None:
     assert proven_epsilon(one.tolist(), other.tolist()) > 3
 
 
-def test_the_attack_finds_nothing_in_our_releases(numeric_case) -> None:
+@pytest.mark.parametrize("draws", [DRAWS // 10, pytest.param(DRAWS // 4, marks=pytest.mark.soak)])
+def test_the_attack_finds_nothing_in_our_releases(numeric_case, draws: int) -> None:
     mechanism = numeric_case.at(Fraction(3, 2))
-    one, other = (numbers(numeric_case.draw(mechanism, world, DRAWS // 4)) for world in numeric_case.worlds)
+    one, other = (numbers(numeric_case.draw(mechanism, world, draws)) for world in numeric_case.worlds)
     epsilon = 1.0
     delta = float(numeric_case.loss(mechanism).delta(epsilon))
     assert proven_epsilon(one, other, delta) <= epsilon

@@ -22,6 +22,8 @@ import pytest
 
 import discreet as dp
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 HOUSE = Path(dp.__file__).parent
 TREES = {path.relative_to(HOUSE).as_posix(): ast.parse(path.read_text("utf-8")) for path in sorted(HOUSE.rglob("*.py"))}
 SEEDS = {"seed", "seeded", "rng", "random_state", "prng"}

@@ -28,11 +28,11 @@ SPEND = dp.pure("1e-12")  # noise of 40 bits: three answers are different but fo
 
 
 def in_child(work: Callable[[], Any]) -> Any:
-    """What `work` returns, or the error it ends with, in a forked child, which has 60 seconds."""
+    """What `work` returns, or the error it ends with, in a forked child, which has 110 seconds."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        signal.alarm(60)
+        signal.alarm(110)
         try:
             found = work()
         except dp.DiscreetError as error:

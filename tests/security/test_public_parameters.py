@@ -13,6 +13,8 @@ import pytest
 import discreet as dp
 from discreet.session import Session
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 COLUMNS = {
     "x": {"type": "float", "bounds": [-5, 9]},
     "y": {"type": "int", "bounds": [0, 100]},

@@ -19,6 +19,8 @@ from discreet.privacy import approx
 from discreet.query import make_plan
 from discreet.sensitivity import Slope, at_distance, distance, smooth, statistic
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 BIG = 2.0**53
 ORDERS = {
     "big first": [BIG, *[1.0] * 1000],

@@ -20,6 +20,8 @@ from discreet.policy import Policy, load_policy
 from discreet.query import make_plan
 from discreet.sensitivity import local, statistic
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 INT64 = [-(2**63), -(2**63) + 1, -1, 0, 1, 2**63 - 2, 2**63 - 1]
 FLOATS = [-1.7976931348623157e308, -(2.0**63), -5e-324, 0.0, 5e-324, 2.0**63, 1.7976931348623157e308]
 EXTREMES: dict[str, tuple[str, pa.Array]] = {

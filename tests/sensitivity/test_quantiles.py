@@ -121,9 +121,9 @@ def test_the_search_goes_on_where_the_work_is_cut_in_chunks(monkeypatch) -> None
     assert smooth(Quantile(0.3), x, 0.01, bounds=(0, 1)) == whole
 
 
-@pytest.mark.parametrize("beta", [1e-7, 1e-3])
+@pytest.mark.parametrize("beta", [1e-7, pytest.param(1e-3, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("q", ["1/2", "1/4"])
+@pytest.mark.parametrize("q", [pytest.param("1/2", marks=pytest.mark.soak), "1/4"])
 def test_a_million_values_take_seconds(q, relation, beta) -> None:
     x = np.random.default_rng(0).lognormal(size=1_000_000)
     assert 0 < smooth(Quantile(q), x, beta, bounds=(0, 20), relation=relation) <= 20.0000001

@@ -85,7 +85,7 @@ MUTANTS = (
         (0, 1),
         _crowd().loss(),
         math.log(3),
-        samples=6_000,
+        samples=3_000,
         delta="1e-6",
     ),
     Mutant(

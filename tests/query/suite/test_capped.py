@@ -6,9 +6,11 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from suite.databases import STATUSES, shop_policy, shop_tables, sources
+from suite.databases import STATUSES, shop_policy, sources
 from suite.features import Feature, landed
 from suite.truth import rows_of
+
+pytestmark = pytest.mark.usefixtures("one_database")
 
 PEOPLE = 50
 EACH = 30
@@ -36,10 +38,10 @@ CAPPED: tuple[tuple[str, list[tuple[object, ...]], frozenset[Feature]], ...] = (
 )
 
 
-def _orders() -> pa.Table:
+def _orders(like: pa.Table) -> pa.Table:
     row = {"status": "paid", "channel": "web", "placed": None, "price": 100, "discount": None}
     rows = [{"id": i, "customer_id": i % PEOPLE, **row} for i in range(PEOPLE * EACH)]
-    return pa.Table.from_pylist(rows, shop_tables()["orders"].schema)
+    return pa.Table.from_pylist(rows, like.schema)
 
 
 @pytest.mark.parametrize(
@@ -47,10 +49,12 @@ def _orders() -> pa.Table:
     [(query, rows) for query, rows, needs in CAPPED if landed(needs)],
     ids=lambda each: str(each)[:80],
 )
-def test_of_each_person_no_more_rows_count_than_the_cap(query: str, rows: list[tuple[object, ...]]) -> None:
+def test_of_each_person_no_more_rows_count_than_the_cap(
+    query: str, rows: list[tuple[object, ...]], tables: dict[str, pa.Table]
+) -> None:
     policy = shop_policy({"epsilon": 10**12, "delta": 0.9})
-    tables = {**shop_tables(), "orders": _orders()}
-    with dp.connect(sources(tables, policy), policy) as session:
+    capped = {**tables, "orders": _orders(tables["orders"])}
+    with dp.connect(sources(capped, policy), policy) as session:
         found = rows_of(session.sql(query, NEARLY_EXACT).to_arrow())
     assert sorted(map(str, found)) == sorted(map(str, rows)) or found == [
         tuple(pytest.approx(v, abs=1e-3) for v in row) for row in rows

@@ -29,6 +29,8 @@ from suite.databases import shop_policy, sources
 from suite.features import landed
 from suite.truth import Rows, rows_of
 
+pytestmark = pytest.mark.usefixtures("one_database")
+
 RUNS = 24
 LEVEL = math.erf(1 / math.sqrt(2))  # the half-width at one σ
 SPEND = dp.rho("0.25")
