@@ -219,6 +219,23 @@ def test_declared_bounds_are_only_tightened() -> None:
     assert suggest([0] * 500, policy("float", bounds=["-0.5", "0.25"])).bounds == (0, Fraction(1, 4))
 
 
+NARROW = ["0.99999999999999999999", 5]
+CLOSE = ["99.9999999999999999999", "100.00000000000000000001"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value"), [(NARROW, 0.0), (NARROW, 9.0), (CLOSE, 1.0), (CLOSE, 101.0), (["-1e-100", "1e100"], 0.5)]
+)
+def test_declared_bounds_that_no_double_tells_apart_are_no_trouble(bounds: Any, value: float) -> None:
+    """Ends that are equal as doubles, and widths whose ratio has a square that none holds: not an error after noise."""
+    facts = policy("float", bounds=bounds)
+    low, high = map(Fraction, bounds)
+    found = suggest([value] * 500, facts).bounds
+    assert found is not None
+    assert low <= found[0] < found[1] <= high
+    assert found[0] <= min(max(Fraction(value), low), high) <= found[1]
+
+
 def people(rows: list[int], values: Any = None) -> pa.Table:
     owners = [person for person, n in enumerate(rows) for _ in range(n)]
     return pa.table({"u": owners, "x": values or [owner % 50 + 1 for owner in owners]})
