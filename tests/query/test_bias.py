@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from sqlglot import exp, parse_one
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
@@ -75,6 +76,46 @@ def test_what_bounds_cut_is_counted_and_summed() -> None:
     assert others["rows with y below 0"] == 1
     assert release.bias("n") == ()
     assert all(bias.at_least == bias.what.endswith("summed") and 0 <= bias.error < 1e-3 for bias in found.values())
+
+
+@pytest.mark.parametrize(
+    ("bounds", "above", "below"),
+    [
+        ([19_000_101, 20_261_231], [20_261_232, 20_270_101], [19_000_100, -(2**63)]),
+        ([0, 2**62 + 1], [2**62 + 2, 2**63 - 1], [-1]),
+        ([0, 2**63 - 1], [], [-1, -(2**63)]),
+    ],
+    ids=str,
+)
+def test_rows_beyond_bounds_of_many_digits_are_counted_exactly(
+    bounds: list[int], above: list[int], below: list[int]
+) -> None:
+    """Not from the bound rounded to a few digits: what lies at a bound is not beyond it, what lies next to it is."""
+    facts = policy(unit="rows", max_rows=None, max_groups=None, columns={"x": {"type": "int", "bounds": bounds}})
+    with dp.connect({"t": pa.table({"x": [*bounds, *above, *below]}), "u": OTHER}, facts) as session:
+        found = session.sql("SELECT SUM(x) AS s FROM t", dp.pure(10_000), bias=True).bias("s")
+    assert [bias.what for bias in found][:3:2] == [
+        f"rows with x above {bounds[1]:.15g}",
+        f"rows with x below {bounds[0]}",
+    ]
+    assert [bias.estimate for bias in found][::2] == [len(above), len(below)]
+
+
+@pytest.mark.parametrize("bounds", [(19_000_101, 20_261_231), ("1/3", "5/7"), ("-2/3", "1e99")], ids=str)
+def test_what_is_cut_off_is_never_taken_for_more(bounds: tuple[Any, Any]) -> None:
+    """The steps of the question that is asked lie no nearer to a bound than what they stand for."""
+    lower, upper = map(Fraction, bounds)
+    columns = {"x": {"type": "float", "bounds": bounds}}
+    facts = policy(unit="rows", max_rows=None, max_groups=None, columns=columns)
+    (asked,) = plan_with_bias("SELECT SUM(x) AS s FROM t", facts, dp.pure(1)).bias
+    above, below = parse_one(asked.plan.sql, dialect="duckdb").find_all(exp.Case)
+    for steps, bound, sign in ((above, upper, 1), (below, lower, -1)):
+        assert len(steps.args["ifs"]) == 10
+        for step in steps.args["ifs"]:
+            beyond, stands_for = (
+                Fraction(node.sql().strip("()")) for node in (step.this.expression, step.args["true"])
+            )
+            assert sign * (beyond - bound) >= stands_for > 0
 
 
 def test_rows_beyond_the_cap_are_counted() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from sqlglot import exp, parse_one
@@ -30,6 +31,7 @@ _SHARE = Fraction(1, 10)
 _WIDER = 8
 _FINEST = 64
 """What is cut off is summed in steps from 1/64 of the width of the bounds, each twice the one before, to 8 widths."""
+_DIGITS, _DIGITS_SHOWN = 120, 15
 _NOT_THIS = "the bias of this query cannot be estimated; leave out bias=True, or compute less in WHERE and ON"
 _ROWS_SEEN = 10
 """Of one person so many times the cap of rows are looked at, to count those that the cap drops."""
@@ -86,11 +88,11 @@ def _clipped(plan: Plan) -> Asked | None:
             value = exp.column(exp.to_identifier(name, quoted=True))
             steps = [width * 2**i / _FINEST for i in range(20) if 2**i <= _WIDER * _FINEST]
             cut = exp.Case(
-                ifs=[exp.If(this=_beyond(value, bound + sign * s, sign), true=_number(s)) for s in reversed(steps)],
-                default=_number(Fraction(0)),
+                ifs=[exp.If(this=_beyond(value, bound + sign * s, sign), true=_number(s, -1)) for s in reversed(steps)],
+                default=exp.Literal.number(0),
             )
             count = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=_beyond(value, bound, sign)))
-            limit = decimal_text(bound)
+            limit = decimal_text(bound, _DIGITS_SHOWN)
             items += [count, exp.Sum(this=cut)]
             parts += [
                 BiasPart(columns, f"rows with {name} {side} {limit}", at_least=False),
@@ -162,11 +164,14 @@ def _instead(plan: Plan, items: Sequence[exp.Expr], names: Sequence[str] = ()) -
 
 
 def _beyond(value: exp.Expr, bound: Fraction, sign: int) -> exp.Expr:
-    return (exp.GT if sign > 0 else exp.LT)(this=value.copy(), expression=_number(bound))
+    return (exp.GT if sign > 0 else exp.LT)(this=value.copy(), expression=_number(bound, sign))
 
 
-def _number(value: Fraction) -> exp.Expr:
-    positive = exp.Literal.number(decimal_text(abs(value)).replace(",", ""))
+def _number(value: Fraction, sign: int) -> exp.Expr:
+    """A number exactly, or where it has no end the next decimal above it (sign 1) or below (-1)."""
+    context = Context(_DIGITS, ROUND_CEILING if sign > 0 else ROUND_FLOOR, MIN_EMIN, MAX_EMAX)
+    decimal = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    positive = exp.Literal.number(str(abs(value) if value.denominator == 1 else decimal.copy_abs()))
     return exp.Neg(this=positive) if value < 0 else positive
 
 
