@@ -171,6 +171,17 @@ def test_a_plan_without_bias_is_what_it_was() -> None:
         asked.spend_for({"s": 10})
 
 
+def test_a_column_called_as_a_person_elsewhere_is_no_person() -> None:
+    """The rows of a table with a path have no person of their own, whatever their columns are called."""
+    tables = {
+        "orders": {"unit": "who", "max_rows": 2, "columns": {}},
+        "items": {"unit": "order_id -> orders.id", "max_rows": 4, "columns": {k: COLUMNS[k] for k in ("who", "y")}},
+    }
+    facts = load_policy({"version": "1", "tables": tables})
+    (asked,) = plan_with_bias("SELECT SUM(y) AS s FROM items", facts, dp.pure(1)).bias
+    assert [part.what for part in asked.parts][::2] == ["rows with y above 5", "rows with y below 0"]
+
+
 def test_joins_have_bounds_and_private_keys_keep_their_delta() -> None:
     joined = "SELECT SUM(z * y) AS s FROM t JOIN u ON t.who = u.who WHERE z > 1"
     with dp.connect({"t": table(), "u": OTHER}, policy()) as session:

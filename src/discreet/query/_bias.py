@@ -44,7 +44,7 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None) -> P
     and what `make_plan` raises.
     """
     bare = make_plan(query, policy)
-    asked = [each for each in (_clipped(bare), _dropped(bare)) if each is not None]
+    asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None]
     if not asked:
         raise QueryError(
             "bias=True estimates what the bounds of columns and the cap on rows do to a query of tables or of joins of "
@@ -101,11 +101,11 @@ def _clipped(plan: Plan) -> Asked | None:
     return (_instead(plan, items), tuple(parts), 1) if items else None
 
 
-def _dropped(plan: Plan) -> Asked | None:
+def _dropped(plan: Plan, policy: Policy) -> Asked | None:
     """How many rows people have beyond the cap on rows."""
     bounded = plan.levels[0].bounded
-    unit = plan.unit.name
-    if unit is None or not isinstance(bounded.relation, Scan) or unit not in bounded.relation.columns.values():
+    unit = policy.tables[bounded.relation.table].person if isinstance(bounded.relation, Scan) else None
+    if unit is None or not isinstance(bounded.relation, Scan):
         return None
     name = next(here for here, column in bounded.relation.columns.items() if column == unit)
     person = exp.column(exp.to_identifier(name, quoted=True))
