@@ -315,6 +315,8 @@ def test_paths_lead_to_the_person() -> None:
 REFUSED = [
     ("nowhere", "x", {}, dp.QueryError, "has no table nowhere"),
     ("t", "y", {}, dp.QueryError, "t has no column y"),
+    (None, "x", {}, dp.QueryError, "as texts"),
+    ("t", 3, {}, dp.QueryError, "as texts"),
     ("t", "u", {}, dp.QueryError, "whose a row is"),
     ("t", "flag", {}, dp.QueryError, r"keys = \[false, true\]"),
     ("t", "known", {}, dp.QueryError, "public keys in the policy already"),
