@@ -123,6 +123,21 @@ def test_bars_are_the_same_from_the_ledger() -> None:
             assert again.cells() == first.cells()
 
 
+def test_numbers_beyond_doubles_are_no_trouble() -> None:
+    """Products that overflow, and slopes whose squares do: what they are is infinite or null, and nobody is warned."""
+    items = {
+        "a": "SUM(y) * 1e300 / COUNT(*)",
+        "b": f"{' * '.join(['SUM(y)'] * 9)} * 1e290",
+        "c": "SUM(y) * 1e200 * 1e200",
+    }
+    plan = make_plan(f"SELECT {', '.join(f'{v} AS {k}' for k, v in items.items())} FROM t", POLICY, dp.pure(1))
+    answer = finished(plan, (4_000, 1_000))
+    for name in items:
+        for level in (0.5, 0.95, 1 - 1e-9):
+            (half,) = answer.error(name, level)
+            assert not half <= 0
+
+
 def test_higher_levels_have_wider_bars() -> None:
     plan = make_plan("SELECT AVG(x) AS a FROM t", POLICY, dp.pure(1))
     answer = finished(plan, (0, 10**3))
