@@ -210,6 +210,7 @@ def test_there_is_nothing_to_estimate_for_a_count_of_rows() -> None:
         plan_with_bias("SELECT COUNT(*) AS n FROM t", policy(unit="rows", max_rows=None, max_groups=None), dp.pure(1))
 
 
+@pytest.mark.soak
 def test_estimates_are_off_by_their_noise() -> None:
     """400 answers: any of five 95 % bars holds less than 86 % by chance once in 1e11."""
     text, right = "SELECT SUM(x) AS s FROM t", list[float]()

@@ -109,7 +109,9 @@ def _held(noisy: Counts, ends: Sequence[Fraction], noise: NoiseMechanism, low: i
     """
     sums = np.concatenate([[0.0], np.cumsum(noisy)])
     thin = _THIN * _scale(noise)
-    known, moved = ends[high + 1] - ends[low], True
+    common = math.lcm(*(end.denominator for end in ends))
+    places = [int(end * common) for end in ends]  # exact, and quicker than fractions
+    known, moved = places[high + 1] - places[low], True
 
     def window(up: bool, gap: int) -> tuple[int, bool] | None:  # noqa: FBT001
         """The far end of the shortest window that is taken in at so many cells beyond, and whether as a tail."""
@@ -120,7 +122,8 @@ def _held(noisy: Counts, ends: Sequence[Fraction], noise: NoiseMechanism, low: i
             first, last = (high + gap, high + gap + size - 1) if up else (low - gap - size + 1, low - gap)
             if first < 0 or last >= len(noisy):
                 break
-            wider = float(min((ends[max(high, last) + 1] - ends[min(low, first)]) / known, _FAR_WIDER))
+            width = places[max(high, last) + 1] - places[min(low, first)]
+            wider = min(width, _FAR_WIDER * known) / known
             chance = share / wider**power / (gap * (gap + 1) / 2) ** 2
             if sums[last + 1] - sums[first] > _exceeded(noise, size, chance):
                 return (last if up else first), tail
@@ -135,7 +138,7 @@ def _held(noisy: Counts, ends: Sequence[Fraction], noise: NoiseMechanism, low: i
                 gap += 1
                 if found is not None:
                     low, high = (low, found[0]) if up else (found[0], high)
-                    known = known if found[1] else ends[high + 1] - ends[low]
+                    known = known if found[1] else places[high + 1] - places[low]
                     gap, moved = 1, True
     return low, high
 
