@@ -20,7 +20,7 @@ demo: $(VENV)/.project ## a first private answer, end to end
 	$(BIN)/discreet demo
 
 test: $(VENV)/.project ## unit tests, pages and doctests
-	$(BIN)/pytest -n 2 -m "not soak"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
 
 lint: $(VENV)/.project ## style, format, types, and imports that only go down
 	$(BIN)/ruff check

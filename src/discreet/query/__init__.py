@@ -8,7 +8,7 @@ from discreet.query._aggregates import PAIRS
 from discreet.query._assume import assuming
 from discreet.query._bias import plan_with_bias
 from discreet.query._bias_parts import Bias, bias_to_json
-from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey
+from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
 from discreet.query._certificate import certificate_of
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
@@ -94,6 +94,7 @@ __all__ = [
     "nullable",
     "plan_suggestion",
     "plan_with_bias",
+    "public_groups",
     "release_note",
     "release_table",
     "scans",

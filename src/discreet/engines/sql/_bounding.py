@@ -8,7 +8,7 @@ once. For person-level units, only people above a cap need any care:
   kept. So each row stays with probability max_rows / n, however many rows are alike.
 - `few`: a person who still touches more than `max_groups` groups keeps as many, chosen in the same way.
 - The result is the sum over everybody, less the flagged rows, plus what was kept of them: exact, because all of it is
-  in whole numbers.
+  in whole numbers. Or, where an engine finds that cheaper, the sum over the others, plus what was kept.
 - `kept`: where distinct values or cells have to be counted, which cannot be subtracted, every row that counts.
 
 A person's part is a function of the salt and the multiset of that person's rows alone: see proofs/bounding.md.
@@ -100,7 +100,7 @@ class _Query:
         request, by_person = self.request, self.request.unit is not None
         steps = [
             self._step("source", source, keep=False),
-            self._step("rows", self.rows(), keep=by_person or bool(request.histograms)),
+            self._step("rows", self.rows(), keep=(by_person and self.dialect.keeps_rows) or bool(request.histograms)),
         ]
         if by_person:
             further, final = self._by_person(salts(salt))
@@ -126,8 +126,8 @@ class _Query:
                 items.append(f"{value} AS k{i}")
                 continue
             if is_enum(key):
-                value = self.dialect.public_text(value, [str(known) for known in key.values or ()])
-                conditions.append(f"{value} IS NOT NULL")
+                value, condition = self.dialect.known_text(value, [str(known) for known in key.values or ()])
+                conditions.append(condition)
             elif key.values is not None:
                 known = [self.write.key_literal(each) for each in key.values if each is not None]
                 also = f" OR {value} IS NULL" if None in key.values else ""
@@ -152,17 +152,20 @@ class _Query:
         split = self._is_split
         steps = [self._step("each", grouped % "rows")] if split else []
         steps += self._flagged(salts[1], split=split)
-        steps += [self._step("parts", grouped % "picked"), *self._few(len(parts), salts[0])]
+        again = self.dialect.subtracts or self._is_kept
+        steps += [self._step("parts", grouped % "picked", keep=again), *self._few(len(parts), salts[0])]
         if self._is_kept:
             steps.append(self._step("kept", self._kept(), keep=bool(request.histograms)))
         added = [self.dialect.sum(f"p{i}", None) for i in range(len(parts))]
         tallies = ["count(*)" if request.count_units else "0", *added]
-        if split:
-            taken = self.dialect.among("each", "people", "each.u = people.u")
-            terms = [self._term(tallies, "each"), self._term(tallies, taken, sign="-"), self._term(tallies, "few")]
+        source, whole = ("each", tallies) if split else ("rows", ["0", *sums])
+        kept = tallies if split else ["0", *added]
+        if self.dialect.subtracts:
+            taken = self.dialect.among("each", "people", "each.u = people.u") if split else "flagged"
+            terms = [self._term(whole, source), self._term(whole, taken, sign="-"), self._term(kept, "few")]
         else:
-            whole, kept = ["0", *sums], ["0", *added]
-            terms = [self._term(whole, "rows"), self._term(whole, "flagged", sign="-"), self._term(kept, "few")]
+            others = self.dialect.apart(source, "people", f"{source}.u = people.u")
+            terms = [self._term(whole, others), self._term(kept, "few")]
         if any(distinct):
             counts = [distinct_sql(m, values) if isinstance(m, Distinct) else "0" for m in request.measures]
             terms.append(self._term(["0", *counts], "kept"))
@@ -194,7 +197,7 @@ class _Query:
     @property
     def _is_filtered_last(self) -> bool:
         """Whether rows of no public string are dropped as a group: groups of texts as they are stored are cheaper."""
-        return self.request.unit is None and not self.request.histograms
+        return self.dialect.filters_groups and self.request.unit is None and not self.request.histograms
 
     @property
     def _is_split(self) -> bool:
@@ -215,7 +218,10 @@ class _Query:
         """Which groups are of public strings; with an aggregate beside them, or each row would be asked instead."""
         enums = [(i, key) for i, key in enumerate(self.request.keys) if is_enum(key)]
         text = self.dialect.text
-        known = [f"k{i} IN ({_list(text(str(value)) for value in key.values or ())})" for i, key in enums]
+        known = [
+            f"k{i} IN ({_list(text(str(value)) for value in key.values)})" if key.values else "FALSE"
+            for i, key in enums
+        ]
         return f" HAVING count(*) = 0 OR ({' AND '.join(known)})" if known else ""
 
     def _flagged(self, salt: int, *, split: bool) -> list[str]:
@@ -229,7 +235,11 @@ class _Query:
         qualified = _list(f"rows.{name}" for name in ["u", *self._content])
         return [
             self._step("people", f"SELECT u, {numbered} FROM {source} {having}"),
-            self._step("flagged", f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u"),
+            self._step(
+                "flagged",
+                f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u",
+                keep=self.dialect.subtracts,
+            ),
             self._step("ranked", f"SELECT *, {_place(self._content)} AS place FROM flagged", keep=False),
             self._step("picked", f"SELECT * FROM ranked WHERE {self._chosen(request.max_rows)}", keep=self._is_kept),
         ]
@@ -242,6 +252,11 @@ class _Query:
         if limit is None:
             return [self._step("few", "SELECT * FROM parts", keep=False)]
         columns = _list(["u"], *self.keys, *(f"p{i}" for i in range(parts)))
+        if not self.dialect.subtracts:
+            counted = f"SELECT {columns}, count(*) OVER (PARTITION BY u) AS n, {_place(self.keys)} AS place FROM parts"
+            ordered = f"SELECT *, {self.dialect.start(salt, 'n')} AS start FROM ({counted})"
+            few = f"SELECT {columns} FROM ordered WHERE n <= {limit} OR {self._chosen(limit)}"
+            return [self._step("ordered", ordered, keep=False), self._step("few", few, keep=self._is_kept)]
         numbered = f"count(*) AS n, {self.dialect.start(salt, 'count(*)')} AS start"
         ordered = f"SELECT {columns}, n, start, {_place(self.keys)} AS place FROM parts JOIN many USING (u)"
         fine = self.dialect.apart("parts", "many", "parts.u = many.u")
@@ -258,7 +273,8 @@ class _Query:
         whole = f"SELECT {columns} FROM {self.dialect.apart('rows', 'people', 'rows.u = people.u')}"
         if self.request.max_groups is None:
             return f"{whole} UNION ALL SELECT {columns} FROM picked"
-        same = " AND ".join(f"picked.{name} IS NOT DISTINCT FROM few.{name}" for name in ["u", *self.keys])
+        alike = (f"picked.{name} IS NOT DISTINCT FROM few.{name}" for name in self.keys)
+        same = " AND ".join(["picked.u = few.u", *alike])
         return f"{whole} UNION ALL SELECT {columns} FROM {self.dialect.among('picked', 'few', same)}"
 
     def _term(self, sums: Sequence[str], source: str, sign: str = "") -> str:

@@ -26,6 +26,21 @@ class Dialect(ABC):
     types: ClassVar[Mapping[str, str]] = {}
     """The engine's names of types, where they are others."""
 
+    filters_groups: ClassVar[bool] = True
+    """Whether it is cheaper to group by texts as they are stored, and drop groups, than to drop rows first."""
+
+    compares_first: ClassVar[bool] = True
+    """Whether a column is clamped faster by comparisons than by `least` and `greatest`."""
+
+    subtracts: ClassVar[bool] = True
+    """Whether it costs less to take people above a cap out of everybody's sums again than to leave them out, and to
+    join what is counted of them than to count it beside each row."""
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the rows of people are better computed once than anew in each step that reads them."""
+        return True
+
     @property
     @abstractmethod
     def renderings(self) -> Mapping[str, Rendering]:
@@ -113,14 +128,38 @@ class Dialect(ABC):
         """A double rounded to a whole one, of two the one further from zero."""
         return f"round({number})"
 
-    def sum(self, whole: str, limits: tuple[int, int] | None) -> str:  # noqa: ARG002
-        """The sum of whole numbers, within limits if they are given; null of none, and exact however many there are."""
-        return f"sum({whole})"
+    def scaled(self, number: str, step: Fraction) -> str:
+        """A double in steps of a grid."""
+        return number if step == 1 else f"{number} * {self.double(1 / step)}"
+
+    def on_grid(self, number: str, step: Fraction, low: int, high: int) -> str:
+        """A double in steps of a grid, rounded to a whole one and clamped; of null, any within the limits."""
+        return f"greatest(least({self.rounded(self.scaled(number, step))}, {self.double(high)}), {self.double(low)})"
+
+    def extreme(self, name: str, value: str, kind: ColumnType) -> str:  # noqa: ARG002
+        """The ``min`` or ``max`` of values of a type."""
+        return f"{name}({value})"
+
+    def sum(self, whole: str, limits: tuple[int, int] | None, filtered: str = "") -> str:  # noqa: ARG002
+        """The sum of whole numbers, within limits if they are given; null of none, and exact however many there are.
+
+        `filtered` is what FILTER says.
+        """
+        return f"sum({whole}){filtered}"
+
+    def first_rows(self, rows: str, owner: str, most: int, place: str) -> str | None:  # noqa: ARG002
+        """A query for at most so many of a query's rows of each owner, by `row_order`; None to do it in steps."""
+        return None
 
     def public_text(self, value: str, known: Sequence[str]) -> str:
         """A text that is among public ones, in a form that is cheap to group by; null for others."""
         listed = ", ".join(map(self.text, known))
         return f"CASE WHEN {value} IN ({listed}) THEN {value} END" if known else self.cast("NULL", "VARCHAR")
+
+    def known_text(self, value: str, known: Sequence[str]) -> tuple[str, str]:
+        """A text as it is grouped by, and the condition that it is among public ones."""
+        text = self.public_text(value, known)
+        return text, f"{text} IS NOT NULL"
 
     def groups_seen(self, keys: int) -> str | None:  # noqa: ARG002
         """The number of different keys ``k0``, each of so many public texts; None if that is better counted by rows."""

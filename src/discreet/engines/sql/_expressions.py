@@ -94,13 +94,10 @@ class Expressions:
             whole = f"greatest(least({dialect.reference(argument.name)}, {high}), {low})"
         else:
             row = Row(self.columns, clamped=not isinstance(argument, exp.Column))
-            scaled = _Writer(row, dialect, fast=self._is_strict(argument)).number(argument)
-            if measure.step != 1:
-                scaled = f"{scaled} * {dialect.double(1 / measure.step)}"
-            if isinstance(argument, exp.Column):
-                return self._clamped(dialect.rounded(scaled), measure)
-            inside = f"greatest(least({dialect.rounded(scaled)}, {dialect.double(high)}), {dialect.double(low)})"
-            whole = dialect.cast(inside, "BIGINT")
+            number = _Writer(row, dialect, fast=self._is_strict(argument)).number(argument)
+            if isinstance(argument, exp.Column) and dialect.compares_first:
+                return self._clamped(dialect.rounded(dialect.scaled(number, measure.step)), measure)
+            whole = dialect.cast(dialect.on_grid(number, measure.step, low, high), "BIGINT")
         shifted = f"{whole} - {measure.center}" if measure.center else whole
         return dialect.cast(f"CASE WHEN {self.present(argument)} THEN {shifted} END", _kind(measure))
 

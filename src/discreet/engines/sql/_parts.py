@@ -74,7 +74,7 @@ def sum_sql(measure: Measure, parts: Sequence[Part], dialect: Dialect) -> str:
 
 
 def _sum(whole: str, measure: Sum | Product, filtered: str, dialect: Dialect) -> str:
-    return f"coalesce({dialect.sum(whole, (measure.lower, measure.upper))}{filtered}, 0)"
+    return f"coalesce({dialect.sum(whole, (measure.lower, measure.upper), filtered)}, 0)"
 
 
 def distinct_sql(measure: Distinct, parts: Sequence[Part]) -> str:

@@ -182,6 +182,10 @@ class _Rendering:
     def _at_most(self, rows: Rows, most: int) -> Rows:
         """So many rows of each owner, chosen by hashes of their content; only owners of more need any care."""
         side, many, who, place, owner = *(self._name() for _ in range(4)), rows.owner
+        assert owner is not None
+        quick = self.dialect.first_rows(rows.sql, owner, most, place)
+        if quick is not None:
+            return Rows(quick, owner)
         step = self.dialect.step
         counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {most}"
         steps = f"{step(side, rows.sql, keep=True)}, {step(many, counted, keep=True)}"
@@ -238,13 +242,14 @@ class _Rendering:
         """A sub-aggregate over the values of one owner: exact in whole numbers, and clamped."""
         cast = self.dialect.cast
         if isinstance(total, Own):
-            return f"min({value})"
+            about = self.request.columns.get(total.column)
+            return self.dialect.extreme("min", value, "int" if about is None else about.type)
         if total.kind in ("COUNT", "COUNT DISTINCT"):
             distinct = "DISTINCT " if total.kind == "COUNT DISTINCT" else ""
             counted = "*" if total.argument is None else f"{distinct}{value}"
             return cast(f"least(count({counted}), {total.upper})", "BIGINT")
         if total.row is None:
-            return f"{total.kind.lower()}({value})"
+            return self.dialect.extreme(total.kind.lower(), value, total.type)
         step = cast(repr(float(total.step)), "DOUBLE")
         if total.kind == "AVG":
             summed = self.dialect.sum(value, total.row)

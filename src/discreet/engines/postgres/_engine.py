@@ -1,0 +1,206 @@
+"""The engine for tables in a PostgreSQL server."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache as cached
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from discreet.engines.postgres._dialect import PostgresDialect, holds
+from discreet.engines.postgres._groups import groups_of
+from discreet.engines.postgres._tables import describe
+from discreet.engines.postgres._types import link_family
+from discreet.engines.postgres._url import Server
+from discreet.engines.sql import Relation, bounded_sql, rows_sql
+from discreet.errors import DataError, DiscreetError
+from discreet.policy import Policy
+from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Scan
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["PostgreSQL"]
+
+_CASING = ("pg_c_utf8", "und-x-icu", "C")
+"""Collations that know the case of letters, the best first: the last knows ASCII's alone."""
+_COLLATIONS = """
+SELECT collname FROM pg_collation WHERE collname = ANY(%s) AND collnamespace = CAST('pg_catalog' AS regnamespace)
+"""
+_MOST_BITS = 28
+_SEED = """
+SELECT s FROM generate_series(0, 4095) AS s WHERE (
+    SELECT count(*) = count(DISTINCT hashtextextended(k COLLATE "C", s) & 63) FROM unnest(CAST(%s AS text[])) AS k
+) LIMIT 1
+"""
+_SPENT = "What was reserved for this query stays spent."
+_T = TypeVar("_T")
+
+
+class PostgreSQL:
+    """Runs bounded aggregates in a PostgreSQL server, 16 or later. Safe to share between threads.
+
+    Every run is one read-only transaction that sees one moment of the database. Only sums leave the server.
+
+    Parameters
+    ----------
+    source
+        A URL, `postgresql://user:password@host:5432/database`.
+    policy
+        Says which tables and columns exist; a column that it does not name is invisible.
+    tables
+        The policy's tables that are there, by default all. They are found under their own names where the role looks
+        for tables, or in a mapping under names that may be `schema.table`.
+
+    Raises `DataError` for a URL that is none or a server that cannot be reached, and `MissingExtra` without psycopg.
+    """
+
+    def __init__(self, source: str, policy: Policy, tables: Iterable[str] | None = None) -> None:
+        self._policy = policy
+        named = policy.tables if tables is None else tables
+        self._names = {name: name if "." not in name else f'"{name}"' for name in named}
+        if isinstance(tables, Mapping):
+            self._names |= tables
+        unknown = [name for name in self._names if name not in policy.tables]
+        if unknown:
+            raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
+        self._server = Server(source)
+        self._lock = threading.Lock()
+        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._schemas: tuple[str, ...] = ()
+        self._casing = _CASING[-1]
+        self._closed = False
+        self._open()
+
+    def __repr__(self) -> str:
+        return f"PostgreSQL({self._server.place})"
+
+    def check(self, table: str) -> None:
+        """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
+        with self._lock:
+            self._read(lambda: self._check(table), f"looking up {table}")
+
+    def together(self, tables: Sequence[str]) -> None:
+        """Everything here can be read in one query."""
+
+    def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
+        """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
+        with self._lock:
+            return self._read(lambda: self._groups(request, salt), f"reading {', '.join(request.tables)}", spends=True)
+
+    def close(self) -> None:
+        """Close the connection."""
+        with self._lock:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+
+    def _open(self, *, spends: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
+        """The connection, made anew if it was lost."""
+        if self._closed:
+            raise DataError("the connection to PostgreSQL was closed; open the session again")
+        if self._connection is not None and self._is_alive(self._connection):
+            return self._connection
+        reached: tuple[psycopg.Connection[tuple[Any, ...]], tuple[str, ...]] | None = None
+        refusal = ""
+        try:
+            reached = self._server.connect()
+        except DataError as error:
+            refusal = str(error)
+        if reached is None:
+            raise DataError(f"{refusal}. {_SPENT}" if spends else refusal)
+        self._connection, self._schemas = reached
+        weakref.finalize(self, self._connection.close)
+        found = self._connection.execute(_COLLATIONS, (list(_CASING),)).fetchall()
+        self._casing = next(name for name in _CASING if (name,) in found)
+        return self._connection
+
+    def _is_alive(self, connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
+        import psycopg
+
+        try:
+            connection.execute("SELECT 1")
+        except psycopg.Error:
+            connection.close()
+        return not connection.closed
+
+    def _read(self, work: Callable[[], _T], doing: str, *, spends: bool = False) -> _T:
+        """What is read in one transaction; whatever a row made PostgreSQL say stays here."""
+        connection = self._open(spends=spends)
+        try:
+            with connection.transaction():
+                return work()
+        except DiscreetError:
+            raise
+        except Exception:  # noqa: BLE001
+            lost = connection.closed
+        why = (
+            "the connection was lost: the server may have stopped, or somebody ended the session; the next query will "
+            "connect anew"
+            if lost
+            else "memory or disk may have run out there, or somebody cancelled the query"
+        )
+        # raised here, so that what the server said is not even its context
+        raise DataError(f"PostgreSQL could not finish {doing}: {why}. {_SPENT if spends else ''}".rstrip())
+
+    def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
+        assert self._connection is not None
+        request = replace(request, keys=tuple(map(_storable, request.keys)))
+        dialect = PostgresDialect(self._casing, self._seed(request), keeps_rows=not self._is_one_table(request))
+        source = rows_sql(dialect, request, self._policy, cached(self._relation))
+        sql = bounded_sql(dialect, request, source, salt)
+        return groups_of(self._connection.execute(sql.encode()).fetchall(), request)
+
+    def _seed(self, request: BoundedAggregate) -> int | None:
+        """See `PostgresDialect`: for few texts, one of the first numbers will do."""
+        assert self._connection is not None
+        if len(request.keys) != 1 or request.keys[0].type != "string" or request.max_groups is None:
+            return None
+        known = request.keys[0].values
+        if known is None or None in known or not 0 < len(known) <= _MOST_BITS:
+            return None
+        row = self._connection.execute(_SEED, ([str(value) for value in known],)).fetchone()
+        return None if row is None else int(row[0])
+
+    def _is_one_table(self, request: BoundedAggregate) -> bool:
+        """Whether the rows are those of one table that names the person, which are cheap to read again."""
+        relation = request.relation
+        while isinstance(relation, Filtered):
+            relation = relation.input
+        return isinstance(relation, Scan) and self._policy.tables[relation.table].path is None
+
+    def _check(self, table: str) -> None:
+        """Raise `DataError` also if what says whose a row is could match nothing in another table."""
+        about = self._policy.tables[table]
+        stored = self._relation(table).columns
+        pairs: list[tuple[str, str, str]] = []
+        if about.path is not None:
+            pairs.append((about.path.column, about.path.table, about.path.key))
+        if about.person is not None:
+            others = ((n, t.person) for n, t in self._policy.tables.items() if n != table and n in self._names)
+            pairs += [(about.person, other, column) for other, column in others if column is not None]
+        for column, other, key in pairs:
+            here, there = stored[column].type, self._relation(other).columns[key].type
+            if link_family(here) != link_family(there):
+                raise DataError(
+                    f"{table}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
+                    "not be found in both; store them alike"
+                )
+
+    def _relation(self, table: str) -> Relation:
+        """A table as it is now: somebody may have changed it since it was checked."""
+        if table not in self._names:
+            raise DataError(f"the policy's table {table} has no source in PostgreSQL; name one")
+        assert self._connection is not None
+        about = self._policy.tables[table]
+        wanted = list(dict.fromkeys([*about.columns, *about.hidden, *self._policy.linked_by(table)]))
+        return describe(self._connection, table, self._names[table], wanted, self._schemas)
+
+
+def _storable(key: GroupKey) -> GroupKey:
+    """A key without the public texts that PostgreSQL cannot hold, which no row has."""
+    if key.values is None:
+        return key
+    return replace(key, values=tuple(v for v in key.values if not isinstance(v, str) or holds(v)))

@@ -1,0 +1,165 @@
+"""The tables of a database: which are read, and what is known of their columns. No row is looked at.
+
+What a view, a foreign table or a generated column computes may fail on one row, or mix the rows of several people.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.postgres._types import READABLE, TEXTS
+from discreet.engines.sql import Relation, StoredColumn
+from discreet.errors import DataError
+
+if TYPE_CHECKING:
+    import psycopg
+
+    Connection = psycopg.Connection[tuple[Any, ...]]
+
+__all__ = ["describe"]
+
+_NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.|$)')
+_OTHER = {
+    "v": "a view: it could fail on one row, or mix the rows of several people; make a table of it, CREATE TABLE … AS "
+    "SELECT, or a materialized view, and name that",
+    "f": "a foreign table, which another server may fill as it likes; copy it into a table, and name that",
+}
+_TYPES = {"timestamp without time zone": "timestamp", "timestamp with time zone": "timestamptz"}
+_FIND = """
+SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity, c.relispopulated,
+       pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE lower(c.relname) = lower(%s) AND n.nspname = ANY(%s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+"""
+_COLUMNS = """
+SELECT a.attname, a.attgenerated, t.oid, t.typtype, pg_catalog.format_type(t.oid, NULL),
+       pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT'), t.typbasetype
+FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+"""
+_BELOW = """
+WITH RECURSIVE below AS (
+    SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = %s
+    UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits AS i JOIN below ON i.inhparent = below.inhrelid
+)
+SELECT c.relname FROM below JOIN pg_catalog.pg_class AS c ON c.oid = below.inhrelid
+WHERE c.relkind NOT IN ('r', 'p') LIMIT 1
+"""
+
+
+def describe(connection: Connection, table: str, name: str, wanted: Sequence[str], schemas: Sequence[str]) -> Relation:
+    """A table of the policy, stored under a name that may be qualified, with the columns that are wanted of it.
+
+    Raises `DataError` unless it stores them all, in types that have a defined reading.
+    """
+    oid, schema, own = _found(connection, table, name, schemas)
+    columns = connection.execute(_COLUMNS, (oid,)).fetchall()
+    stored: dict[str, StoredColumn] = {}
+    for column in wanted:
+        row = _column(columns, table, column)
+        if row[1] not in ("", "s", b"s", b""):
+            raise DataError(
+                f"{column} of {table} is a virtual generated column, which could fail on one row; store its values, or "
+                "leave it out of the policy"
+            )
+        if not row[5]:
+            raise DataError(f"this role may not read {column} of {table}; GRANT SELECT on it")
+        stored[column] = _stored(connection, table, column, row)
+    quoted = f"{_quoted(schema)}.{_quoted(own)}"
+    return Relation(quoted, stored)
+
+
+def _found(connection: Connection, table: str, name: str, schemas: Sequence[str]) -> tuple[int, str, str]:
+    schema, own = _parts(name)
+    among = [schema] if schema is not None else list(schemas)
+    rows = connection.execute(_FIND, (own, among)).fetchall()
+    if schema is not None and not rows:
+        rows = []
+    for where in among:
+        here = [row for row in rows if row[1] == where]
+        exact = [row for row in here if row[2] == own] or here
+        if len(exact) > 1:
+            raise DataError(f"several tables in {where} are called {own} but for case; rename one")
+        if exact:
+            return _readable(connection, table, exact[0])
+    looked = f"the schema {schema}" if schema is not None else f"the schemas {', '.join(among) or '(none)'}"
+    raise DataError(f"there is no table {own} in {looked} that this role sees; name the table of {table} in full")
+
+
+def _readable(connection: Connection, table: str, row: tuple[Any, ...]) -> tuple[int, str, str]:
+    oid, schema, own, kind, secured, populated, usage = row
+    kind = kind.decode() if isinstance(kind, bytes) else kind
+    if kind in _OTHER:
+        raise DataError(f"{table} is {_OTHER[kind]}")
+    if secured:
+        raise DataError(
+            f"{table} has row-level security, by which its rows depend on who asks; read a copy of it, or disable it"
+        )
+    if not populated:
+        raise DataError(f"{table} is a materialized view without rows yet; REFRESH it")
+    if not usage:
+        raise DataError(f"this role may not use the schema of {table}; GRANT USAGE on it")
+    below = connection.execute(_BELOW, (oid,)).fetchone()
+    if below is not None:
+        raise DataError(f"a part of {table}, {below[0]}, is a foreign table; copy it into a table")
+    return int(oid), str(schema), str(own)
+
+
+def _parts(name: str) -> tuple[str | None, str]:
+    """The schema, if it is given, and the name of a table."""
+    found: list[str] = []
+    at = 0
+    while at < len(name):
+        match = _NAME.match(name, at)
+        if match is None:
+            break
+        found.append(match.group(1).replace('""', '"') if match.group(1) else match.group(2))
+        at = match.end()
+    if at < len(name) or not 1 <= len(found) <= 2 or "\0" in name or name.endswith("."):
+        raise DataError(f'{name!r} is not the name of a table; write table, schema.table, or quote them: "a.b"."c"')
+    return (found[0], found[1]) if len(found) == 2 else (None, found[0])
+
+
+def _column(rows: Sequence[tuple[Any, ...]], table: str, column: str) -> tuple[Any, ...]:
+    """A column by its name, or by one that differs in case alone."""
+    exact = [row for row in rows if row[0] == column]
+    alike = exact or [row for row in rows if str(row[0]).casefold() == column.casefold()]
+    if len(alike) > 1:
+        raise DataError(f"several columns of {table} are called {column} but for case; rename one")
+    if not alike:
+        raise DataError(f"the source of {table} lacks what the policy names: {column}")
+    return alike[0]
+
+
+def _stored(connection: Connection, table: str, column: str, row: tuple[Any, ...]) -> StoredColumn:
+    name, _, oid, form, written, _, base = row
+    sql = _quoted(name)
+    while form in ("d", b"d"):  # a domain is what it is made of
+        found = connection.execute(
+            "SELECT t.oid, t.typtype, pg_catalog.format_type(t.oid, NULL), t.typbasetype "
+            "FROM pg_catalog.pg_type AS t WHERE t.oid = %s",
+            (base,),
+        ).fetchone()
+        assert found is not None
+        oid, form, written, base = found
+        sql = f"CAST({_quoted(name)} AS {written})"
+    kind = "enum" if form in ("e", b"e") else _TYPES.get(written, written)
+    if kind not in READABLE or (kind != "enum" and oid >= _FIRST_OF_USERS):
+        raise DataError(
+            f"{column} of {table} is stored as {written}, which is not supported; keep a column of a number, a text, "
+            "a truth value, a date or a timestamp beside it"
+        )
+    if kind == "enum":  # `concat` writes a label as it is, whatever casts the database has
+        sql = f"(CASE WHEN {sql} IS NOT NULL THEN concat({sql}) END)"
+    if kind in TEXTS:
+        sql = f'CAST({sql} AS text) COLLATE "C"'
+    return StoredColumn(column, kind, sql)
+
+
+_FIRST_OF_USERS = 16_384
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,6 @@
+"""Apache Spark, for data past one machine: `pip install "discreet[spark]"`, and Java 17."""
+
+from discreet.engines.spark._engine import Spark, spark_at
+from discreet.engines.spark._url import session_of
+
+__all__ = ["Spark", "session_of", "spark_at"]

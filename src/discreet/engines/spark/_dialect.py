@@ -1,0 +1,139 @@
+"""What Spark says in its own way, in a session whose settings are those of `_session`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from discreet.engines.spark._functions import RENDERINGS
+from discreet.engines.spark._readings import read_as, text_of, whole
+from discreet.engines.sql import Dialect, Rendering, StoredColumn
+from discreet.policy import ColumnType
+
+__all__ = ["DIALECT", "link_family"]
+
+_TYPES: Mapping[ColumnType, str] = {
+    "bool": "BOOLEAN",
+    "int": "BIGINT",
+    "float": "DOUBLE",
+    "decimal": "DOUBLE",
+    "string": "STRING",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP_NTZ",
+}
+_WHOLE = {"tinyint", "smallint", "int", "bigint"}
+_ROWS = 40
+"""Sums are exact up to 2^40 rows, which is more than 10^12, and far beyond."""
+_HALF = 2**37
+"""Below this, a double times two is a BIGINT, and nudging it by 2^-41 of itself moves no whole number by a half."""
+
+
+class _Spark(Dialect):
+    types: ClassVar[Mapping[str, str]] = {
+        "HUGEINT": "DECIMAL(38,0)", "VARCHAR": "STRING", "TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMPNTZ": "TIMESTAMP_NTZ",
+        "INTEGER": "INT",
+    }  # fmt: skip
+    filters_groups = False
+    compares_first = False
+
+    @property
+    def renderings(self) -> Mapping[str, Rendering]:
+        return RENDERINGS
+
+    def identifier(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def text(self, value: str) -> str:
+        """A literal in ASCII alone, so that no part of the way to Spark can read it otherwise."""
+        return "'" + "".join(map(_written, value)) + "'"
+
+    def clean(self, stored: StoredColumn, kind: ColumnType) -> str:
+        return read_as(self, stored, _TYPES[kind])
+
+    def person(self, stored: StoredColumn) -> str:
+        if stored.type not in ("float", "double"):
+            return stored.sql
+        return f"nanvl({stored.sql} + CAST(0 AS {stored.type}), CAST(NULL AS {stored.type}))"
+
+    def person_text(self, stored: StoredColumn) -> str:
+        return text_of(self.person(stored), stored)
+
+    def is_whole(self, stored: StoredColumn) -> bool:
+        return stored.type in _WHOLE
+
+    def whole_link(self, stored: StoredColumn) -> str:
+        return f"CAST({stored.sql} AS BIGINT)"
+
+    def whole(self, number: str, kind: str = "BIGINT") -> str:
+        return whole(number, self.type(kind))
+
+    def number(self, sql: str) -> str:
+        return f"try_cast(CAST({sql} AS STRING) AS DOUBLE)"
+
+    def on_grid(self, number: str, step: Fraction, low: int, high: int) -> str:
+        """Twice a number, cut, and halved again has the halves of the number; a nudge then rounds them outwards.
+
+        Spark's own `round` makes a decimal of every row.
+        """
+        if max(-low, high) > _HALF:
+            return super().on_grid(number, step, low, high)
+        inside = f"greatest(least({self.scaled(number, step)}, {self.double(high)}), {self.double(low)})"
+        doubled = f"CAST(CAST({inside} * {self.double(2)} AS BIGINT) AS DOUBLE)"
+        return f"rint({doubled} * {self.double(Fraction(1, 2) + Fraction(1, 2**41))})"
+
+    def sum(self, whole: str, limits: tuple[int, int] | None, filtered: str = "") -> str:
+        """One sum in 64 bits where 2^40 rows fit; of larger numbers those of the high and low bits; else decimals."""
+        bits = 64 if limits is None else max(abs(limit) for limit in limits).bit_length()
+        room = 63 - _ROWS
+        if bits < room:
+            return f"sum({whole}){filtered}"
+        if bits <= 2 * room - 2:
+            low = room - 1
+            high = f"sum(shiftright(CAST({whole} AS BIGINT), {low})){filtered}"
+            return f"({self.cast(high, 'HUGEINT')} * {2**low} + sum(CAST({whole} AS BIGINT) & {2**low - 1}){filtered})"
+        return f"sum(CAST({whole} AS DECIMAL(28,0))){filtered}"
+
+    def start(self, salt: int, count: str) -> str:
+        return f"pmod(xxhash64({salt}L, u), {count})"
+
+    def row_order(self, rows: str) -> str:
+        return f"xxhash64(struct({rows}.*)), struct({rows}.*)"
+
+    def first_rows(self, rows: str, owner: str, most: int, place: str) -> str:
+        """By one window: Spark computes a query anew wherever it is named."""
+        order = f"PARTITION BY {owner} ORDER BY {self.row_order('each')}"
+        placed = f"SELECT each.*, row_number() OVER ({order}) AS {place} FROM ({rows}) AS each"
+        return f"SELECT * FROM ({placed}) WHERE {place} <= {most}"
+
+    def among(self, rows: str, others: str, on: str) -> str:
+        return f"{rows} LEFT SEMI JOIN {others} ON {on}"
+
+    def apart(self, rows: str, others: str, on: str) -> str:
+        return f"{rows} LEFT ANTI JOIN {others} ON {on}"
+
+    def step(self, name: str, sql: str, *, keep: bool) -> str:  # noqa: ARG002
+        return f"{name} AS ({sql})"
+
+    def public_text(self, value: str, known: Sequence[str]) -> str:
+        """The text itself, which WHERE asks for: `IN` looks it up in a table of hashes."""
+        if not known:
+            return self.cast("NULL", "VARCHAR")
+        return f"CASE WHEN {value} IN ({', '.join(map(self.text, known))}) THEN {value} END"
+
+
+def link_family(stored: str) -> str:
+    """Stored types whose equal values have equal texts: whole numbers and texts, or fractions, or one type alone."""
+    if stored in _WHOLE or stored == "string":
+        return "texts"
+    return "fractions" if stored in ("float", "double") else stored
+
+
+def _written(character: str) -> str:
+    code = ord(character)
+    if character in "'\\" or not 32 <= code < 127:
+        return f"\\u{code:04x}" if code < 2**16 else f"\\U{code:08x}"
+    return character
+
+
+DIALECT = _Spark()

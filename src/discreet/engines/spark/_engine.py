@@ -1,0 +1,204 @@
+"""The engine for data in Apache Spark."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.spark._bounding import bounded_sql
+from discreet.engines.spark._dialect import DIALECT, link_family
+from discreet.engines.spark._private import PrivateSession
+from discreet.engines.spark._results import groups_of
+from discreet.engines.spark._url import is_running, session_of
+from discreet.engines.sql import Relation, StoredColumn, rows_sql
+from discreet.errors import DataError
+from discreet.policy import Policy
+from discreet.query import BoundedAggregate, Group
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["Spark", "spark_at"]
+
+_READABLE = {
+    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "binary", "date",
+    "timestamp", "timestamp_ntz",
+}  # fmt: skip
+"""Stored types whose values all have a defined reading: nested ones, variants, times and intervals do not."""
+_SPENT = "What was reserved for this query stays spent."
+
+
+class Spark:
+    """Runs bounded aggregates in a Spark application. Safe to share between threads.
+
+    The user's session is left as it is: settings that decide what SQL means are those of a session of the engine's own.
+    A view is what its owner says it is, and must be such that each of its rows depends on one unit alone, and that no
+    row makes it fail: `LIMIT`, a window over several people or a cast that raises in a view would let one person's rows
+    decide about others'. Rows alone leave the executors, and then only bounded and summed: the driver is sent the sums
+    of each group.
+
+    Spark shows the numbers of rows of each step in its web page and event log, and logs failures of tasks with what
+    made them fail: whoever may see these may see the data.
+
+    Parameters
+    ----------
+    source
+        A classic SparkSession; `session_of` makes one for a URL.
+    policy
+        Says which tables and columns exist; a column that it does not name is invisible.
+    tables
+        The policy's tables that are served here, by default all. They are found under their own names, or in a mapping
+        under names as SQL writes them, which may be qualified.
+    stops
+        Whether `close` stops the session.
+    """
+
+    def __init__(
+        self, source: SparkSession, policy: Policy, tables: Iterable[str] | None = None, *, stops: bool = False
+    ) -> None:
+        if not hasattr(source, "_jsparkSession"):
+            raise DataError(
+                f"a {type(source).__module__.partition('.')[0]} {type(source).__name__} of Spark Connect, or another "
+                "object, is not a source; give a classic SparkSession, SparkSession.builder.master(…).getOrCreate()"
+            )
+        named = {name: DIALECT.identifier(name) for name in (policy.tables if tables is None else tables)}
+        if isinstance(tables, Mapping):
+            named |= tables
+        unknown = [name for name in named if name not in policy.tables]
+        if unknown:
+            raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
+        self._policy = policy
+        self._tables = named
+        self._stops = source.stop if stops else None
+        self._lock = threading.Lock()
+        try:
+            session = PrivateSession(source)
+        except Exception:  # noqa: BLE001 - what Spark says may hold anything
+            session = None
+        if session is None:
+            raise DataError("the Spark session has stopped; start another and connect again")
+        self._session = session
+
+    def check(self, table: str) -> None:
+        """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
+        with self._lock:
+            self._relation(table)
+            self._check_links(table)
+
+    def together(self, tables: Sequence[str]) -> None:
+        """Everything here can be read in one query."""
+
+    def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
+        """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
+        with self._lock:
+            found: dict[str, Relation] = {}
+
+            def stored(name: str) -> Relation:
+                if name not in found:
+                    found[name] = self._relation(name)
+                return found[name]
+
+            source = rows_sql(DIALECT, request, self._policy, stored)
+            rows = self._rows(bounded_sql(request, source, salt))
+            lost = rows is None and not self._session.is_alive()
+        if lost:
+            raise DataError(
+                "Spark stopped before the query was finished: the cluster or the driver is gone. "
+                f"{_SPENT} Start another session and connect again"
+            )
+        if rows is None:  # raised here, so that what Spark said is not even its context
+            raise DataError(
+                f"Spark could not finish reading {', '.join(request.tables)}: a file may be damaged, a view may have "
+                f"failed, or memory or disk ran out. {_SPENT}"
+            )
+        return groups_of(rows, request)
+
+    def close(self) -> None:
+        """Forget the tables. The session stays the caller's, unless it is said to stop."""
+        with self._lock:
+            self._session.close()
+            if self._stops is not None:
+                self._stops()
+
+    def explain(self, request: BoundedAggregate) -> str:
+        """The physical plan of a request, in Spark's words: what is shuffled, and how often."""
+        with self._lock:
+            source = rows_sql(DIALECT, request, self._policy, self._relation)
+            return self._session.plan(bounded_sql(request, source, bytes(16)))
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]] | None:
+        """The rows, or None if the engine failed: whatever a row made it say stays here."""
+        try:
+            return self._session.rows(sql)
+        except Exception:  # noqa: BLE001
+            return None
+
+    def _check_links(self, name: str) -> None:
+        """Raise `DataError` if what says whose a row is could match nothing in another table."""
+        about = self._policy.tables[name]
+        stored = self._relation(name).columns
+        pairs: list[tuple[str, str, str]] = []
+        if about.path is not None:
+            pairs.append((about.path.column, about.path.table, about.path.key))
+        if about.person is not None:
+            others = ((n, t.person) for n, t in self._policy.tables.items() if n != name and n in self._tables)
+            pairs += [(about.person, other, column) for other, column in others if column is not None]
+        for column, other, key in pairs:
+            here, there = stored[column].type, self._relation(other).columns[key].type
+            if link_family(here) != link_family(there):
+                raise DataError(
+                    f"{name}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
+                    "not be found in both; store them alike"
+                )
+
+    def _relation(self, name: str) -> Relation:
+        """A table as it is now, under a name in the engine's session."""
+        if name not in self._tables:
+            raise DataError(f"the policy's table {name} has no source; give connect() one under that name")
+        table = self._policy.tables[name]
+        view = f"discreet_{list(self._policy.tables).index(name)}"
+        try:
+            described = self._session.bind(view, self._tables[name])
+        except Exception:  # noqa: BLE001
+            described = None
+        if described is None and not self._session.is_alive():
+            raise DataError("the Spark session has stopped; start another and connect again")
+        if described is None:
+            raise DataError(
+                f"the Spark session has no table or view {self._tables[name]} that can be read; "
+                "register it under that name, and not as a stream"
+            )
+        wanted = list(dict.fromkeys([*table.columns, *table.hidden, *self._policy.linked_by(name)]))
+        return Relation(view, _columns(name, wanted, described))
+
+
+def spark_at(url: str, policy: Policy, tables: Iterable[str] | None = None) -> Spark:
+    """The engine at a URL of `session_of`. Closing it stops the application, unless that ran before."""
+    ran = is_running()
+    session = session_of(url)
+    try:
+        return Spark(session, policy, tables, stops=not ran)
+    except BaseException:
+        if not ran:
+            session.stop()
+        raise
+
+
+def _columns(table: str, wanted: list[str], described: list[tuple[str, str]]) -> dict[str, StoredColumn]:
+    """The stored columns that the policy names. Raises `DataError` if one is missing, ambiguous or of no known type."""
+    names = [name.casefold() for name, _ in described]
+    if any(names.count(column.casefold()) > 1 for column in wanted):
+        raise DataError(f"two columns of {table} differ by case alone; rename one")
+    missing = [column for column in wanted if column.casefold() not in names]
+    if missing:
+        raise DataError(f"the source of {table} lacks what the policy names: {', '.join(missing)}")
+    found: dict[str, StoredColumn] = {}
+    for column in wanted:
+        name, kind = described[names.index(column.casefold())]
+        plain = "string" if kind.startswith("string collate ") else kind
+        if plain.partition("(")[0] not in _READABLE:
+            raise DataError(f"{column} of {table} is stored as {kind}, which is not supported; cast it first")
+        quoted = DIALECT.identifier(name)
+        found[column] = StoredColumn(name, plain, quoted if plain == kind else f"collate({quoted}, 'UTF8_BINARY')")
+    return found

@@ -1,0 +1,83 @@
+"""Functions of dates and timestamps in Spark. Timestamps have no zone, and where Spark wants one it is UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from discreet.engines.spark._readings import in_calendar, let
+from discreet.engines.sql import Rendering, Write, Writer
+from discreet.query import Call, interval_length
+
+__all__ = ["DATES"]
+
+_PARTS = {
+    "YEAR": "year({})", "QUARTER": "quarter({})", "MONTH": "month({})", "WEEK": "weekofyear({})", "DAY": "day({})",
+    "DAYOFWEEK": "dayofweek({}) - 1", "ISODOW": "weekday({}) + 1", "DAYOFYEAR": "dayofyear({})",
+    "HOUR": "hour({})", "MINUTE": "minute({})", "SECOND": "second({})",
+}  # fmt: skip
+_DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
+_SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600}
+_DAY = 86400
+
+
+def _part(name: str) -> Rendering:
+    def render(call: Call, writer: Writer, _: Write) -> str:
+        kind = "timestamp" if name in _SECONDS else "date"
+        return f"CAST({_PARTS[name].format(writer.value(call.args[0], kind))} AS BIGINT)"
+
+    return render
+
+
+def _truncate(call: Call, writer: Writer, _: Write) -> str:
+    node = call.args[0]
+    kept = writer.row.kind(node) == "date" and call.option in _DATE_UNITS
+    return f"CAST({_floor(writer.value(node, 'timestamp'), call.option)} AS {'DATE' if kept else 'TIMESTAMP_NTZ'})"
+
+
+def _floor(moment: str, unit: str) -> str:
+    return f"date_trunc('{unit}', CAST({moment} AS TIMESTAMP_LTZ))"
+
+
+def _difference(call: Call, writer: Writer, _: Write) -> str:
+    first, second = (writer.value(node, "timestamp") for node in call.args)
+    unit = call.option
+    if unit in _SECONDS:
+        return f"({_count(second, unit)} - {_count(first, unit)})"
+    if unit in ("DAY", "WEEK"):
+        days = f"CAST(datediff({second}, {first}) AS BIGINT)"
+        return days if unit == "DAY" else f"({days} DIV 7L)"  # DuckDB counts the weeks that are over
+    months = f"months_between({_floor(second, unit)}, {_floor(first, unit)})"
+    return f"CAST(rint({months} / {({'YEAR': 12, 'QUARTER': 3, 'MONTH': 1})[unit]}D) AS BIGINT)"
+
+
+def _count(moment: str, unit: str) -> str:
+    """Whole units since 1970."""
+    return f"floor(unix_seconds(CAST({moment} AS TIMESTAMP_LTZ)) / {_SECONDS[unit]})"
+
+
+def _shift(sign: int) -> Rendering:
+    def render(call: Call, writer: Writer, _: Write) -> str:
+        moment, interval = call.args
+        assert isinstance(interval, exp.Interval)
+        count, unit = interval_length(interval)
+        count, value = sign * count, writer.value(moment, "timestamp")
+        if unit in ("YEAR", "QUARTER", "MONTH"):
+            months = count * {"YEAR": 12, "QUARTER": 3, "MONTH": 1}[unit]
+            shifted = f"({value} + make_ym_interval(0, {months}))"
+        else:
+            days, seconds = divmod(count * {"WEEK": 7 * _DAY, "DAY": _DAY, **_SECONDS}[unit], _DAY)
+            shifted = f"({value} + make_dt_interval({days}, 0, 0, {seconds}))"
+        return let(shifted, lambda y: in_calendar(y, "TIMESTAMP_NTZ"))
+
+    return render
+
+
+DATES: Mapping[str, Rendering] = {
+    **{part: _part(part) for part in _PARTS},
+    "DATE_TRUNC": _truncate,
+    "DATE_DIFF": _difference,
+    "+ INTERVAL": _shift(1),
+    "- INTERVAL": _shift(-1),
+}

@@ -1,0 +1,100 @@
+"""A session of the engine's own, beside the user's in the same Spark application, in which every setting is known.
+
+Tables are resolved in the user's session, whose temporary views and catalog no other session sees, and the plan that
+they stand for is carried over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["PrivateSession"]
+
+_SETTINGS = {
+    "spark.sql.ansi.enabled": "false",  # what does not convert, or divides by zero, is null
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.variable.substitute": "false",  # ${…} in a text is a text
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.parser.singleCharacterPipeOperator.enabled": "true",
+    "spark.sql.groupByAliases": "false",
+    "spark.sql.icu.caseMappings.enabled": "true",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.legacy.ctePrecedencePolicy": "CORRECTED",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
+    "spark.sql.legacy.literal.pickMinimumPrecision": "true",
+    "spark.sql.legacy.charVarcharAsString": "false",
+    "spark.sql.legacy.codingErrorAction": "true",
+    "spark.sql.legacy.javaCharsets": "true",
+    "spark.sql.legacy.integerGroupingId": "false",
+    "spark.sql.requireAllClusterKeysForDistribution": "false",  # windows by person and group need no shuffle
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.maxPlanStringLength": "0",
+}
+_KEPT = (
+    "spark.sql.shuffle.partitions",
+    "spark.sql.adaptive.",
+    "spark.sql.files.",
+    "spark.sql.autoBroadcastJoinThreshold",
+)
+"""The user's settings that decide how fast a query is, and nothing else."""
+
+
+class PrivateSession:
+    """Runs queries over tables of a user's session. Not safe to share between threads."""
+
+    def __init__(self, user: SparkSession) -> None:
+        self._user: Any = user
+        self._views: set[str] = set()
+        self._own: Any = self._user._jsparkSession.newSession()  # noqa: SLF001
+        settings: dict[str, str] = self._user.conf.getAll
+        for name, value in settings.items():
+            if name.startswith(_KEPT):
+                self._own.conf().set(name, value)
+        for name, value in _SETTINGS.items():
+            self._own.conf().set(name, value)
+
+    def bind(self, view: str, table: str) -> list[tuple[str, str]]:
+        """Give a table of the user's session a name here; returns its columns with their types."""
+        found = self._user.table(table)
+        if found.isStreaming:
+            raise ValueError
+        plan = found._jdf.queryExecution().analyzed()  # noqa: SLF001
+        rows = self._user._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._own, plan)  # noqa: SLF001
+        rows.createOrReplaceTempView(view)
+        self._views.add(view)
+        return [(field.name, field.dataType.simpleString()) for field in found.schema.fields]
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        from pyspark.sql.classic.dataframe import DataFrame
+
+        return [tuple(row) for row in DataFrame(self._own.sql(sql), self._user).collect()]
+
+    def plan(self, sql: str) -> str:
+        """How Spark would run a query, in its own words: for tests and benchmarks."""
+        return str(self._own.sql(sql).queryExecution().executedPlan())
+
+    def is_alive(self) -> bool:
+        """Whether there is still a Spark application behind the session."""
+        try:
+            return not self._user._jsparkSession.sparkContext().isStopped()  # noqa: SLF001
+        except Exception:  # noqa: BLE001 - whatever it is, there is no answer
+            return False
+
+    def close(self) -> None:
+        """Forget the views; the application is the user's."""
+        try:
+            for view in self._views:
+                self._own.catalog().dropTempView(view)
+        except Exception:  # noqa: BLE001 - a session that is gone has no views
+            return

@@ -1,0 +1,58 @@
+"""Spark by URL: what is refused in words, and one whole way from a URL to groups."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from discreet.engines.spark import session_of
+from discreet.engines.spark._url import _check_java, _parsed
+from discreet.errors import DataError, MissingExtra
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["spark://", "spark://host", "spark://host:port", "spark://user:secret@host:7077", "spark://local[0]",
+     "spark://local[2]x", "spark://local:x", "http://host:7077", "spark://host:7077/a/b"],
+)  # fmt: skip
+def test_a_bad_url_is_refused_without_being_repeated(url: str) -> None:
+    with pytest.raises(DataError, match="no URL of Spark; write spark://host:7077") as caught:
+        session_of(url)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("tables", ["visits", "visits=", "=/a", "v=/a&v=/b"])
+def test_bad_tables_are_refused(tables: str) -> None:
+    with pytest.raises(DataError, match=r"visits=/data/visits\.parquet"):
+        session_of(f"spark://local?{tables}")
+
+
+def test_what_a_url_says() -> None:
+    assert _parsed("spark://local") == ("local[*]", {})
+    assert _parsed("spark://local[2]/?a=/x%20y.parquet&b=s3://c/d.csv") == (
+        "local[2]", {"a": "/x y.parquet", "b": "s3://c/d.csv"},
+    )  # fmt: skip
+    assert _parsed("spark://a.b-c:7077") == ("spark://a.b-c:7077", {})
+    assert _parsed("spark://localhost:7077") == ("spark://localhost:7077", {})
+
+
+def test_without_pyspark_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtra, match=r"pip install \"discreet\[spark\]\""):
+        session_of("spark://local")
+
+
+def test_without_java_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(DataError, match="Spark needs Java 17"):
+        _check_java()
+
+
+def test_an_old_java_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = subprocess.CompletedProcess[str]([], 0, "", 'openjdk version "1.8.0_392"')
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: old)
+    with pytest.raises(DataError, match="Java 8; install a newer one"):
+        _check_java()
