@@ -74,6 +74,28 @@ def test_the_table_says_error_cost_and_what_is_left(cli: Any) -> None:
     assert "cost epsilon 0.333333; left epsilon 2.66667, delta 0.001" in done.out
 
 
+def test_estimates_of_bias_are_bought_and_told(cli: Any) -> None:
+    text = ("SELECT SUM(cost) AS s, SUM(age) AS a, COUNT(*) AS n FROM visits", "--epsilon", "1", "--bias")
+    done, again = cli.ask(*text, "-f", "json"), cli.ask(*text)
+    assert done.code == again.code == 0
+    assert list(done.json) == ["columns", "rows", "errors", "bias", "loss", "remaining"]
+    assert done.json["loss"] == {"kind": "pure", "epsilon": "1"}
+    first, *_, last = sorted(done.json["bias"], key=lambda bias: bias["what"])
+    assert list(first) == ["columns", "what", "estimate", "error", "at_least"]
+    assert (first["what"], first["columns"]) == ("rows of people beyond the first 2 of each", ["s", "a", "n"])
+    assert (last["what"], last["columns"]) == ("what of cost is cut off below 0, summed", ["s"])
+    assert re.search(r"\nbias of s: rows with cost above 50: -?[\d,.e+]+ ± [\d,.e+]+ \(95 %\)\n", again.out)
+    assert "what of age is cut off above 120, summed: " in again.out
+    assert again.out.count(", a lower limit\n") == 5
+    assert "left epsilon 2," in again.out
+
+
+def test_csv_has_no_room_for_bias(cli: Any) -> None:
+    done = cli.ask("SELECT SUM(cost) AS s FROM visits", "--epsilon", "1", "--bias", "-f", "csv")
+    assert done.code == 2 and "--format json" in done.err
+    assert not Path("visits.ledger").exists()
+
+
 def test_a_repeat_is_free_and_the_same(cli: Any) -> None:
     first = cli.ask(COUNT, "--epsilon", "0.5", "--format", "json")
     again = cli.ask(f"  {COUNT.replace('region', 'REGION')} -- again", "--epsilon", "1/2", "--format", "json")

@@ -99,3 +99,9 @@ def test_a_url_of_another_kind_is_refused_without_its_secrets(url: str) -> None:
         with pytest.raises(dp.DataError, match="give a path, a postgresql://") as caught:
             open_engine(source, POLICY)
         assert "secret" not in str(caught.value)
+
+
+def test_two_sources_of_one_table_are_refused() -> None:
+    """Not one of them taken without a word."""
+    with pytest.raises(dp.DataError, match="visits and Visits are sources of one table"):
+        open_engine({"people": PEOPLE, "visits": VISITS, "Visits": VISITS}, POLICY)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from sqlglot import exp, parse_one
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
@@ -77,6 +78,46 @@ def test_what_bounds_cut_is_counted_and_summed() -> None:
     assert all(bias.at_least == bias.what.endswith("summed") and 0 <= bias.error < 1e-3 for bias in found.values())
 
 
+@pytest.mark.parametrize(
+    ("bounds", "above", "below"),
+    [
+        ([19_000_101, 20_261_231], [20_261_232, 20_270_101], [19_000_100, -(2**63)]),
+        ([0, 2**62 + 1], [2**62 + 2, 2**63 - 1], [-1]),
+        ([0, 2**63 - 1], [], [-1, -(2**63)]),
+    ],
+    ids=str,
+)
+def test_rows_beyond_bounds_of_many_digits_are_counted_exactly(
+    bounds: list[int], above: list[int], below: list[int]
+) -> None:
+    """Not from the bound rounded to a few digits: what lies at a bound is not beyond it, what lies next to it is."""
+    facts = policy(unit="rows", max_rows=None, max_groups=None, columns={"x": {"type": "int", "bounds": bounds}})
+    with dp.connect({"t": pa.table({"x": [*bounds, *above, *below]}), "u": OTHER}, facts) as session:
+        found = session.sql("SELECT SUM(x) AS s FROM t", dp.pure(10_000), bias=True).bias("s")
+    assert [bias.what for bias in found][:3:2] == [
+        f"rows with x above {bounds[1]:.15g}",
+        f"rows with x below {bounds[0]}",
+    ]
+    assert [bias.estimate for bias in found][::2] == [len(above), len(below)]
+
+
+@pytest.mark.parametrize("bounds", [(19_000_101, 20_261_231), ("1/3", "5/7"), ("-2/3", "1e99")], ids=str)
+def test_what_is_cut_off_is_never_taken_for_more(bounds: tuple[Any, Any]) -> None:
+    """The steps of the question that is asked lie no nearer to a bound than what they stand for."""
+    lower, upper = map(Fraction, bounds)
+    columns = {"x": {"type": "float", "bounds": bounds}}
+    facts = policy(unit="rows", max_rows=None, max_groups=None, columns=columns)
+    (asked,) = plan_with_bias("SELECT SUM(x) AS s FROM t", facts, dp.pure(1)).bias
+    above, below = parse_one(asked.plan.sql, dialect="duckdb").find_all(exp.Case)
+    for steps, bound, sign in ((above, upper, 1), (below, lower, -1)):
+        assert len(steps.args["ifs"]) == 10
+        for step in steps.args["ifs"]:
+            beyond, stands_for = (
+                Fraction(node.sql().strip("()")) for node in (step.this.expression, step.args["true"])
+            )
+            assert sign * (beyond - bound) >= stands_for > 0
+
+
 def test_rows_beyond_the_cap_are_counted() -> None:
     with dp.connect({"t": table(), "u": OTHER}, policy()) as session:
         release = session.sql("SELECT COUNT(*) AS n FROM t", NEARLY_EXACT, bias=True)
@@ -130,6 +171,17 @@ def test_a_plan_without_bias_is_what_it_was() -> None:
         asked.spend_for({"s": 10})
 
 
+def test_a_column_called_as_a_person_elsewhere_is_no_person() -> None:
+    """The rows of a table with a path have no person of their own, whatever their columns are called."""
+    tables = {
+        "orders": {"unit": "who", "max_rows": 2, "columns": {}},
+        "items": {"unit": "order_id -> orders.id", "max_rows": 4, "columns": {k: COLUMNS[k] for k in ("who", "y")}},
+    }
+    facts = load_policy({"version": "1", "tables": tables})
+    (asked,) = plan_with_bias("SELECT SUM(y) AS s FROM items", facts, dp.pure(1)).bias
+    assert [part.what for part in asked.parts][::2] == ["rows with y above 5", "rows with y below 0"]
+
+
 def test_joins_have_bounds_and_private_keys_keep_their_delta() -> None:
     joined = "SELECT SUM(z * y) AS s FROM t JOIN u ON t.who = u.who WHERE z > 1"
     with dp.connect({"t": table(), "u": OTHER}, policy()) as session:
@@ -158,6 +210,7 @@ def test_there_is_nothing_to_estimate_for_a_count_of_rows() -> None:
         plan_with_bias("SELECT COUNT(*) AS n FROM t", policy(unit="rows", max_rows=None, max_groups=None), dp.pure(1))
 
 
+@pytest.mark.soak
 def test_estimates_are_off_by_their_noise() -> None:
     """400 answers: any of five 95 % bars holds less than 86 % by chance once in 1e11."""
     text, right = "SELECT SUM(x) AS s FROM t", list[float]()

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from discreet.cli._options import Format
+from discreet.errors import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from discreet.privacy import Loss
-    from discreet.query import Release
+    from discreet.query import Bias, Release
 
 __all__ = ["plain_value", "print_json", "print_release", "print_table"]
 
@@ -73,13 +74,43 @@ def _errors(release: Release, level: float) -> dict[str, list[object]]:
 def _as_json(release: Release, remaining: Loss, level: float) -> dict[str, Any]:
     from discreet.privacy import to_json
 
+    bought = _biases(release)
     return {
         "columns": release.to_arrow().column_names,
         "rows": _rows(release),
         "errors": _errors(release, level),
+        **({"bias": [_bias_as_json(bias, columns) for bias, columns in bought]} if bought else {}),
         "loss": to_json(release.loss),
         "remaining": to_json(remaining),
     }
+
+
+def _biases(release: Release) -> list[tuple[Bias, list[str]]]:
+    """The estimates of bias that were bought with a release, each with the columns that it is of; none if none were."""
+    if not release.certificate.get("bias"):
+        return []
+    columns: dict[Bias, list[str]] = {}
+    for name in release.noisy:
+        for bias in release.bias(name):
+            columns.setdefault(bias, []).append(name)
+    return list(columns.items())
+
+
+def _bias_as_json(bias: Bias, columns: list[str]) -> dict[str, object]:
+    return {
+        "columns": columns,
+        "what": bias.what,
+        "estimate": plain_value(bias.estimate),
+        "error": plain_value(bias.error),
+        "at_least": bias.at_least,
+    }
+
+
+def _bias_in_words(bias: Bias, columns: list[str]) -> str:
+    limit = ", a lower limit" if bias.at_least else ""
+    return printable(
+        f"bias of {', '.join(columns)}: {bias.what}: {bias.estimate:,.6g} ± {bias.error:,.4g} (95 %){limit}"
+    )
 
 
 def _print_csv(release: Release, level: float) -> None:
@@ -103,4 +134,6 @@ def _print_for_people(release: Release, remaining: Loss, level: float) -> None:
 
     print_table(release_table(release, level))
     typer.echo(release_note(release, level))
+    for bias, columns in _biases(release):
+        typer.echo(_bias_in_words(bias, columns))
     typer.echo(f"cost {in_words(release.loss)}; left {in_words(remaining)}")

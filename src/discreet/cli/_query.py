@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
 from discreet.cli._options import (
     DataOption,
     DeltaOption,
@@ -43,6 +47,9 @@ def query(  # noqa: PLR0913 — an option each
     delta: DeltaOption = None,
     form: FormatOption = Format.table,
     level: LevelOption = 0.95,
+    bias: Annotated[
+        bool, typer.Option("--bias", help="Give a tenth of the spend to estimates of what bounds and caps did.")
+    ] = False,
 ) -> None:
     """Answer a SELECT with differential privacy and charge the ledger.
 
@@ -53,16 +60,18 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli._source import source_of
         from discreet.cli._spend import spend_of
         from discreet.policy import load_policy
-        from discreet.query import make_plan
+        from discreet.query import make_plan, plan_with_bias
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
         if spend is None:
             raise ParameterError("say what the answer may cost: --epsilon E, or --rho R, and --delta D beside them")
         check_level(level)
+        if bias and form is Format.csv:
+            raise ParameterError("csv has no room for the estimates of --bias; ask for --format json or table")
         facts = load_policy(policy)
-        make_plan(sql, facts, spend)  # what is refused is refused before a ledger is made
+        (plan_with_bias if bias else make_plan)(sql, facts, spend)  # what is refused is refused before a ledger is made
         with connect(source_of(data), facts, ledger) as session:
-            release = session.sql(sql, spend)
+            release = session.sql(sql, spend, bias=bias)
             remaining = session.remaining
     print_release(release, remaining, form, level)

@@ -38,6 +38,10 @@ def _engine(source: object, policy: Policy) -> Engine:
     known = {name.casefold(): name for name in policy.tables}
     places: dict[object, tuple[object, list[str]]] = {}
     files: dict[str, object] = {}
+    given: dict[str, str] = {}
+    for name in map(str, source):
+        if (other := given.setdefault(name.casefold(), name)) != name:
+            raise DataError(f"{other} and {name} are sources of one table, since case tells no names apart; keep one")
     for name, value in source.items():
         table = known.get(str(name).casefold())
         if table is None or _place(value) is None:

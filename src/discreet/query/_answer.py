@@ -92,6 +92,15 @@ class Answer:
             return np.zeros(rows)
         if indices[0] == QUANTILE:
             return np.full(rows, np.nan)
+        with np.errstate(all="ignore"):
+            half = self._half_widths(column, indices, level, rows)
+        half = (half if shape.cap is None else np.fmin(half, shape.cap)) + shape.slack
+        missing = np.asarray(pc.is_null(self.table.column(column).slice(0, rows)))
+        return np.where(missing, np.nan, half)
+
+    def _half_widths(self, column: str, indices: Sequence[int], level: float, rows: int) -> Floats:
+        """What the noise alone makes of the error, by its law or to first order or at the points of the basis."""
+        shape = self.shapes[column]
         noises = [self.noises[i] for i in indices]
         slopes = np.array([shape.slopes[i][:rows] for i in indices])
         if shape.linear:  # the same for every row, unless a key is a factor
@@ -104,13 +113,10 @@ class Answer:
             half = self.basis.half_widths(column, self.noises, within, rows)
             if within < level:  # few points lie so far out; the tails are those of the first order
                 first_order = [ratio_half_widths(list(slopes), noises, each) for each in (level, within)]
-                with np.errstate(all="ignore"):
-                    half *= np.nan_to_num(first_order[0] / first_order[1], nan=1.0, posinf=1.0)
+                half *= np.nan_to_num(first_order[0] / first_order[1], nan=1.0, posinf=1.0)
             if self.basis.items[column].find(*_CHOICES):
                 half = np.where(np.isnan(slopes).any(axis=0), np.nan, half)
-        half = (half if shape.cap is None else np.fmin(half, shape.cap)) + shape.slack
-        missing = np.asarray(pc.is_null(self.table.column(column).slice(0, rows)))
-        return np.where(missing, np.nan, half)
+        return half
 
 
 def answer(

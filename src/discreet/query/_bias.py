@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from sqlglot import exp, parse_one
@@ -30,6 +31,7 @@ _SHARE = Fraction(1, 10)
 _WIDER = 8
 _FINEST = 64
 """What is cut off is summed in steps from 1/64 of the width of the bounds, each twice the one before, to 8 widths."""
+_DIGITS, _DIGITS_SHOWN = 120, 15
 _NOT_THIS = "the bias of this query cannot be estimated; leave out bias=True, or compute less in WHERE and ON"
 _ROWS_SEEN = 10
 """Of one person so many times the cap of rows are looked at, to count those that the cap drops."""
@@ -42,7 +44,7 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None) -> P
     and what `make_plan` raises.
     """
     bare = make_plan(query, policy)
-    asked = [each for each in (_clipped(bare), _dropped(bare)) if each is not None]
+    asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None]
     if not asked:
         raise QueryError(
             "bias=True estimates what the bounds of columns and the cap on rows do to a query of tables or of joins of "
@@ -86,11 +88,11 @@ def _clipped(plan: Plan) -> Asked | None:
             value = exp.column(exp.to_identifier(name, quoted=True))
             steps = [width * 2**i / _FINEST for i in range(20) if 2**i <= _WIDER * _FINEST]
             cut = exp.Case(
-                ifs=[exp.If(this=_beyond(value, bound + sign * s, sign), true=_number(s)) for s in reversed(steps)],
-                default=_number(Fraction(0)),
+                ifs=[exp.If(this=_beyond(value, bound + sign * s, sign), true=_number(s, -1)) for s in reversed(steps)],
+                default=exp.Literal.number(0),
             )
             count = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=_beyond(value, bound, sign)))
-            limit = decimal_text(bound)
+            limit = decimal_text(bound, _DIGITS_SHOWN)
             items += [count, exp.Sum(this=cut)]
             parts += [
                 BiasPart(columns, f"rows with {name} {side} {limit}", at_least=False),
@@ -99,11 +101,11 @@ def _clipped(plan: Plan) -> Asked | None:
     return (_instead(plan, items), tuple(parts), 1) if items else None
 
 
-def _dropped(plan: Plan) -> Asked | None:
+def _dropped(plan: Plan, policy: Policy) -> Asked | None:
     """How many rows people have beyond the cap on rows."""
     bounded = plan.levels[0].bounded
-    unit = plan.unit.name
-    if unit is None or not isinstance(bounded.relation, Scan) or unit not in bounded.relation.columns.values():
+    unit = policy.tables[bounded.relation.table].person if isinstance(bounded.relation, Scan) else None
+    if unit is None or not isinstance(bounded.relation, Scan):
         return None
     name = next(here for here, column in bounded.relation.columns.items() if column == unit)
     person = exp.column(exp.to_identifier(name, quoted=True))
@@ -162,11 +164,14 @@ def _instead(plan: Plan, items: Sequence[exp.Expr], names: Sequence[str] = ()) -
 
 
 def _beyond(value: exp.Expr, bound: Fraction, sign: int) -> exp.Expr:
-    return (exp.GT if sign > 0 else exp.LT)(this=value.copy(), expression=_number(bound))
+    return (exp.GT if sign > 0 else exp.LT)(this=value.copy(), expression=_number(bound, sign))
 
 
-def _number(value: Fraction) -> exp.Expr:
-    positive = exp.Literal.number(decimal_text(abs(value)).replace(",", ""))
+def _number(value: Fraction, sign: int) -> exp.Expr:
+    """A number exactly, or where it has no end the next decimal above it (sign 1) or below (-1)."""
+    context = Context(_DIGITS, ROUND_CEILING if sign > 0 else ROUND_FLOOR, MIN_EMIN, MAX_EMAX)
+    decimal = context.divide(Decimal(value.numerator), Decimal(value.denominator))
+    positive = exp.Literal.number(str(abs(value) if value.denominator == 1 else decimal.copy_abs()))
     return exp.Neg(this=positive) if value < 0 else positive
 
 

@@ -6,6 +6,7 @@ Theory: ``proofs/suggest.md``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -26,6 +27,8 @@ _TAIL, _TAIL_POWER = 0.4, 1.5
 _FAR, _FAR_POWER = 0.03, 2.0
 _OTHER_SIGN = 0.1
 """How readily noise may pass for rows: next to a thin edge, elsewhere, and across zero; see the proof note."""
+_FAR_WIDER = 10**100
+"""From here on all that would widen bounds is as hard to believe."""
 _THIN = 8
 """An edge is thin where its last cell has fewer rows than this many scales of the noise."""
 _MISTAKEN = 1 / 1000
@@ -54,11 +57,11 @@ def choose_bounds(
         if beside is None:
             return _about_zero(ladder)
         low, high = min(zero, beside[0]), max(zero, beside[1])
-    low, high = _held(noisy, floats(ladder.ends), noise, low, high)
+    low, high = _held(noisy, ladder.ends, noise, low, high)
     here = slice(low, high + 1)
     ends = ladder.ends[low : high + 2]
-    spread = _halved(noise, share)
-    below, above = _best(noisy[here], ladder.middles[here], floats(ends), spread)
+    inside, middles = (_within(ends[0], ends[-1], places) for places in (ends, ladder.middles[here]))
+    below, above = _best(noisy[here], middles, inside, _halved(noise, share))
     return _rounded(ends[below], ends[above + 1], ladder)
 
 
@@ -70,10 +73,9 @@ def choose_cap(noisy: Counts, ladder: Ladder, noise: NoiseMechanism, share: Frac
     first = int(np.argmax(noisy))
     if noisy[first] <= _exceeded(noise, 1, _MISTAKEN / ladder.cells):
         return None
-    ends = floats(ladder.ends)
-    _, high = _held(noisy, ends, noise, 0, first)
-    caps = ends[1 : high + 2]
-    lost = np.maximum(ladder.middles[None, : high + 1] - caps[:, None], 0) @ noisy[: high + 1]
+    _, high = _held(noisy, ladder.ends, noise, 0, first)
+    caps = floats(ladder.ends[1 : high + 2])
+    lost = np.maximum(floats(ladder.middles[: high + 1])[None, :] - caps[:, None], 0) @ noisy[: high + 1]
     errors = np.maximum(lost, 0) + _ABSOLUTE * _whole(noise, share) * caps
     return int(ladder.ends[int(np.argmin(errors)) + 1])
 
@@ -93,7 +95,12 @@ def _clearest(noisy: Counts, noise: NoiseMechanism, zero: int) -> tuple[int, int
     return None if found[0] <= 1 else found[1]
 
 
-def _held(noisy: Counts, ends: Counts, noise: NoiseMechanism, low: int, high: int) -> tuple[int, int]:
+def _within(lower: Fraction, upper: Fraction, places: Sequence[Fraction]) -> Counts:
+    """Where places lie between 0 for the lower end and 1 for the upper: no double tells apart ends that are far out."""
+    return floats([(place - lower) / (upper - lower) for place in places])
+
+
+def _held(noisy: Counts, ends: Sequence[Fraction], noise: NoiseMechanism, low: int, high: int) -> tuple[int, int]:
     """The outermost cells that hold values, as far as noise allows to tell, beside those from `low` to `high`.
 
     A window of cells is taken in if its count is above what noise alone exceeds with a small probability: the smaller
@@ -102,7 +109,9 @@ def _held(noisy: Counts, ends: Counts, noise: NoiseMechanism, low: int, high: in
     """
     sums = np.concatenate([[0.0], np.cumsum(noisy)])
     thin = _THIN * _scale(noise)
-    known, moved = float(ends[high + 1] - ends[low]), True
+    common = math.lcm(*(end.denominator for end in ends))
+    places = [int(end * common) for end in ends]  # exact, and quicker than fractions
+    known, moved = places[high + 1] - places[low], True
 
     def window(up: bool, gap: int) -> tuple[int, bool] | None:  # noqa: FBT001
         """The far end of the shortest window that is taken in at so many cells beyond, and whether as a tail."""
@@ -113,7 +122,8 @@ def _held(noisy: Counts, ends: Counts, noise: NoiseMechanism, low: int, high: in
             first, last = (high + gap, high + gap + size - 1) if up else (low - gap - size + 1, low - gap)
             if first < 0 or last >= len(noisy):
                 break
-            wider = float(ends[max(high, last) + 1] - ends[min(low, first)]) / known
+            width = places[max(high, last) + 1] - places[min(low, first)]
+            wider = min(width, _FAR_WIDER * known) / known
             chance = share / wider**power / (gap * (gap + 1) / 2) ** 2
             if sums[last + 1] - sums[first] > _exceeded(noise, size, chance):
                 return (last if up else first), tail
@@ -128,7 +138,7 @@ def _held(noisy: Counts, ends: Counts, noise: NoiseMechanism, low: int, high: in
                 gap += 1
                 if found is not None:
                     low, high = (low, found[0]) if up else (found[0], high)
-                    known = known if found[1] else float(ends[high + 1] - ends[low])
+                    known = known if found[1] else places[high + 1] - places[low]
                     gap, moved = 1, True
     return low, high
 

@@ -43,7 +43,7 @@ class Ladder:
         return next((i for i, (a, b) in enumerate(pairwise(self.ends)) if a == b), None)
 
     @property
-    def middles(self) -> NDArray[np.float64]:
+    def middles(self) -> tuple[Fraction, ...]:
         """The middle of each cell, of its whole numbers if all are."""
         middles: list[Fraction] = []
         zero = self.zero
@@ -51,7 +51,7 @@ class Ladder:
             closed = below == above or (zero is None and i in (0, self.cells - 1))
             inside = Fraction(int(self.whole and not closed))
             middles.append((below + above + (inside if above > 0 else -inside)) / 2)
-        return np.array(middles, dtype=np.float64)
+        return tuple(middles)
 
     def cell(self, number: exp.Expr) -> exp.Expr:
         """The cell of a number as an expression: a tree of comparisons, so that each row meets few of them.

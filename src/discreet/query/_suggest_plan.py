@@ -121,6 +121,8 @@ def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, key
     Raises `QueryError` for a table or column that has nothing to suggest, `ParameterError` for a spend that cannot buy
     it; see `discreet.session.Session.suggest`.
     """
+    if not (isinstance(table, str) and isinstance(column, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise QueryError('name a table and one of its columns as texts, for example suggest("visits", "cost", spend)')
     name = match_name(table, policy.tables, "the policy", "table")
     about = policy.tables[name]
     declared_name, declared = _declared(name, about, column)
