@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.spark._bounding import bounded_sql
@@ -99,14 +100,20 @@ class Spark:
                     found[name] = self._relation(name)
                 return found[name]
 
-            source = rows_sql(DIALECT, request, self._policy, stored)
-            rows = self._rows(bounded_sql(request, source, salt))
+            rows, refused = None, None
+            try:
+                source = rows_sql(DIALECT, request, self._policy, stored)
+                rows = self._rows(bounded_sql(request, source, salt))
+            except DataError as error:  # a table is not what it was when it was checked
+                refused = str(error)
             lost = rows is None and not self._session.is_alive()
         if lost:
             raise DataError(
                 "Spark stopped before the query was finished: the cluster or the driver is gone. "
                 f"{_SPENT} Start another session and connect again"
             )
+        if refused is not None:
+            raise DataError(f"{refused}. {_SPENT}")
         if rows is None:  # raised here, so that what Spark said is not even its context
             raise DataError(
                 f"Spark could not finish reading {', '.join(request.tables)}: a file may be damaged, a view may have "
@@ -119,7 +126,8 @@ class Spark:
         with self._lock:
             self._session.close()
             if self._stops is not None:
-                self._stops()
+                with suppress(Exception):  # it may be gone already
+                    self._stops()
 
     def explain(self, request: BoundedAggregate) -> str:
         """The physical plan of a request, in Spark's words: what is shuffled, and how often."""
