@@ -129,7 +129,8 @@ DATES = (
         "not a number", "null where d is", _truncated, (1, 1), evaluate=_floor,
     ),
     Function(
-        ("DATE_DIFF", "DATEDIFF"), "DATE_DIFF('day', a, b)", "how many times the part changes from a to b; of weeks, how many times seven days are over",
+        ("DATE_DIFF", "DATEDIFF"), "DATE_DIFF('day', a, b)",
+        "how many times the part changes from a to b; of weeks, how many times seven days are over",
         "as many as 9,999 years have", "null where a or b is", _difference, (2, 2),
         _changes,
         exact="always",
