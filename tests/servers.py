@@ -1,6 +1,6 @@
 """A PostgreSQL server and a Spark application for the tests that ask for them, and tables put there.
 
-One worker runs all tests that ask for one of them, so that each is started once.
+One worker runs all tests that ask for one of them, so that each is started once, and every file, for the same reason.
 """
 
 from __future__ import annotations
@@ -46,13 +46,11 @@ _numbers = itertools.count()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that ask for a server, or are told to by a mark of its name, run in one worker."""
+    """Tests that ask for a server, or are told to by a mark of its name, run in one worker; so does each other file."""
     for item in items:
         asked = {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers())}
-        for server in _SERVERS:
-            if server in asked:
-                item.add_marker(pytest.mark.xdist_group("servers"))
-                break
+        together = "servers" if asked.intersection(_SERVERS) else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(together))
 
 
 @pytest.fixture(scope="session")
