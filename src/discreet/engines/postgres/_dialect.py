@@ -13,7 +13,7 @@ from discreet.engines.postgres._texts import number_of
 from discreet.engines.postgres._total import half_away, times_fixed
 from discreet.engines.postgres._types import WHOLE, clean, nearest, person, text_of
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
-from discreet.errors import DataError
+from discreet.errors import QueryError
 from discreet.policy import ColumnType
 
 __all__ = ["PostgresDialect", "holds"]
@@ -109,7 +109,7 @@ class PostgresDialect(Dialect):
 
     def text(self, value: str) -> str:
         if not holds(value):
-            raise DataError("PostgreSQL's texts hold no NUL character and no surrogate; leave it out of the query")
+            raise QueryError("PostgreSQL's texts hold no NUL character and no surrogate; leave it out of the query")
         return f'{super().text(value)} COLLATE "C"'
 
     def rounded(self, number: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,6 +68,7 @@ class PostgreSQL:
             raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
         self._server = Server(source)
         self._lock = threading.Lock()
+        self._relations: dict[str, Relation] = {}
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._schemas: tuple[str, ...] = ()
         self._casing = _CASING[-1]
@@ -82,8 +83,9 @@ class PostgreSQL:
         with self._lock:
             self._read(lambda: self._check(table), f"looking up {table}")
 
-    def together(self, tables: Sequence[str]) -> None:
-        """Everything here can be read in one query."""
+    def accept(self, request: BoundedAggregate) -> None:
+        """Write the query, as `run` will. Raises `QueryError` for texts that PostgreSQL cannot hold."""
+        self._sql(request, PostgresDialect(self._casing), self._described, bytes(16))
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
@@ -147,11 +149,21 @@ class PostgreSQL:
 
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         assert self._connection is not None
-        request = replace(request, keys=tuple(map(_storable, request.keys)))
         dialect = PostgresDialect(self._casing, self._seed(request), keeps_rows=not self._is_one_table(request))
-        source = rows_sql(dialect, request, self._policy, cached(self._relation))
-        sql = bounded_sql(dialect, request, source, salt)
+        sql = self._sql(request, dialect, cached(self._relation), salt)
         return groups_of(self._connection.execute(sql.encode()).fetchall(), request)
+
+    def _sql(
+        self, request: BoundedAggregate, dialect: PostgresDialect, stored: Callable[[str], Relation], salt: bytes
+    ) -> str:
+        request = replace(request, keys=tuple(map(_storable, request.keys)))
+        return bounded_sql(dialect, request, rows_sql(dialect, request, self._policy, stored), salt)
+
+    def _described(self, table: str) -> Relation:
+        """A table as it was when it was last looked up."""
+        if table not in self._relations:
+            self.check(table)
+        return self._relations[table]
 
     def _seed(self, request: BoundedAggregate) -> int | None:
         """See `PostgresDialect`: for few texts, one of the first numbers will do."""
@@ -161,7 +173,7 @@ class PostgreSQL:
         known = request.keys[0].values
         if known is None or None in known or not 0 < len(known) <= _MOST_BITS:
             return None
-        row = self._connection.execute(_SEED, ([str(value) for value in known],)).fetchone()
+        row = self._connection.execute(_SEED, ([str(value) for value in known if holds(str(value))],)).fetchone()
         return None if row is None else int(row[0])
 
     def _is_one_table(self, request: BoundedAggregate) -> bool:
@@ -196,7 +208,9 @@ class PostgreSQL:
         assert self._connection is not None
         about = self._policy.tables[table]
         wanted = list(dict.fromkeys([*about.columns, *about.hidden, *self._policy.linked_by(table)]))
-        return describe(self._connection, table, self._names[table], wanted, self._schemas)
+        found = describe(self._connection, table, self._names[table], wanted, self._schemas)
+        self._relations[table] = found
+        return found
 
 
 def _storable(key: GroupKey) -> GroupKey:
