@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -70,6 +71,7 @@ class PostgreSQL:
         self._lock = threading.Lock()
         self._relations: dict[str, Relation] = {}
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._process = os.getpid()
         self._schemas: tuple[str, ...] = ()
         self._casing = _CASING[-1]
         self._closed = False
@@ -97,13 +99,14 @@ class PostgreSQL:
         with self._lock:
             self._closed = True
             if self._connection is not None:
-                self._connection.close()
+                _end(self._connection, self._process)
 
     def _open(self, *, spends: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, made anew if it was lost."""
         if self._closed:
             raise DataError("the connection to PostgreSQL was closed; open the session again")
-        if self._connection is not None and self._is_alive(self._connection):
+        ours = self._process == os.getpid()  # a fork has its parent's connection, and must not speak on it
+        if self._connection is not None and ours and self._is_alive(self._connection):
             return self._connection
         reached: tuple[psycopg.Connection[tuple[Any, ...]], tuple[str, ...]] | None = None
         refusal = ""
@@ -114,7 +117,8 @@ class PostgreSQL:
         if reached is None:
             raise DataError(f"{refusal}. {_SPENT}" if spends else refusal)
         self._connection, self._schemas = reached
-        weakref.finalize(self, self._connection.close)
+        self._process = os.getpid()
+        weakref.finalize(self, _end, self._connection, self._process)
         found = self._connection.execute(_COLLATIONS, (list(_CASING),)).fetchall()
         self._casing = next(name for name in _CASING if (name,) in found)
         return self._connection
@@ -211,6 +215,12 @@ class PostgreSQL:
         found = describe(self._connection, table, self._names[table], wanted, self._schemas)
         self._relations[table] = found
         return found
+
+
+def _end(connection: psycopg.Connection[tuple[Any, ...]], process: int) -> None:
+    """Close a connection, unless it is another process's."""
+    if os.getpid() == process:
+        connection.close()
 
 
 def _storable(key: GroupKey) -> GroupKey:
