@@ -14,7 +14,7 @@ from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._groups import groups_of
 from discreet.engines.postgres._tables import describe
 from discreet.engines.postgres._types import link_family
-from discreet.engines.postgres._url import Server
+from discreet.engines.postgres._url import Server, settle
 from discreet.engines.sql import Relation, bounded_sql, rows_sql
 from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
@@ -137,6 +137,7 @@ class PostgreSQL:
         connection = self._open(spends=spends)
         try:
             with connection.transaction():
+                settle(connection)
                 return work()
         except DiscreetError:
             raise
