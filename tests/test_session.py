@@ -6,7 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -178,7 +178,7 @@ class BrokenEngine:
     def check(self, table: str) -> None:
         pass
 
-    def together(self, tables: Sequence[str]) -> None:
+    def accept(self, request: BoundedAggregate) -> None:
         pass
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:

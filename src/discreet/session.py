@@ -116,8 +116,8 @@ class Session:
         """
         make = plan_with_bias if bias else make_plan
         plan = make(query, self._policy, spend)
-        for level in plan.levels:
-            self._engine.together(level.bounded.tables)
+        for level in [*plan.levels, *(level for each in plan.bias for level in each.plan.levels)]:
+            self._engine.accept(level.bounded)
         return assuming(plan, assume)
 
     def table(self, name: str) -> Any:
@@ -194,6 +194,8 @@ class Session:
         bounds = [0, 100]
         """
         plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
+        for level in plan.levels:
+            self._engine.accept(level.bounded)
         plan_hash = plan.hash(self._policy)
         stored = self._ledger.find(plan_hash)
         if stored is not None:

@@ -151,7 +151,7 @@ class Remembered:
 
     def __init__(self, groups: list[Group]) -> None:
         self.run = lambda *_: groups
-        self.together = self.check = self.close = self.find = self.reserve = self.commit = lambda *_: None
+        self.accept = self.check = self.close = self.find = self.reserve = self.commit = lambda *_: None
 
 
 def runs(asked: Query, database: Tables, size: int) -> Outputs:

@@ -76,6 +76,14 @@ def test_a_path_that_leads_to_another_engine_is_refused() -> None:
     engine.close()
 
 
+@pytest.mark.parametrize("source", ["host=h password=secret", "host=h PASSWORD = secret dbname=visits.parquet"])
+def test_a_password_in_what_is_no_url_is_not_shown(source: str) -> None:
+    for given in (source, dict.fromkeys(POLICY.tables, source)):
+        with pytest.raises(dp.DataError, match="a PostgreSQL source is a URL") as caught:
+            open_engine(given, POLICY)
+        assert "secret" not in str(caught.value)
+
+
 def test_a_table_without_a_source_is_missed() -> None:
     engine = Several({"people": DuckDB({"people": PEOPLE}, POLICY)}, POLICY)
     with pytest.raises(dp.DataError, match="visits has no source"):

@@ -43,6 +43,8 @@ def _parsed(text: str) -> exp.Expr:
         ("POWER(z, -1)", 0.5, 2, False),
         ("POWER(y, 0.5)", 0, math.sqrt(2), False),
         ("POWER(2, x)", 0.125, 512, False),
+        ("LEAST(POWER(QUARTER(d), u), 9)", 0, 9, False),
+        ("LEAST(POWER(GREATEST(u, 1), y), 9)", 1, 9, False),
         ("ABS(x)", 0, 9, True),
         ("ABS(x - 20)", 11, 23, True),
         ("x % 4", -3, 3, True),

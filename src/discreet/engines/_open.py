@@ -93,6 +93,8 @@ def _place(source: object) -> object:
     if isinstance(source, str):
         if source.startswith((*_POSTGRES, _SPARK)):
             return source
+        if "password=" in source.lower().replace(" ", ""):
+            raise DataError("a PostgreSQL source is a URL such as postgresql://user:password@host:5432/database")
         if "://" in source:
             raise DataError(
                 f"a source at {source.partition('://')[0]}:// cannot be read; give a path, a postgresql:// or a "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from discreet.query import BoundedAggregate, Group
@@ -17,8 +16,8 @@ class Engine(Protocol):
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
         ...
 
-    def together(self, tables: Sequence[str]) -> None:
-        """Raise `QueryError` unless one query can read all of these tables."""
+    def accept(self, request: BoundedAggregate) -> None:
+        """Raise `QueryError` for what `run` would refuse by the query alone; no data are read."""
         ...
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -28,13 +28,15 @@ class Several:
             raise DataError(f"{table} finds its people in {path.table}, which is in another engine; keep both in one")
         self._at(table).check(table)
 
-    def together(self, tables: Sequence[str]) -> None:
-        """Raise `QueryError` unless one engine has all of the tables."""
+    def accept(self, request: BoundedAggregate) -> None:
+        """Raise `QueryError` unless one engine has all of the tables, and accepts the request."""
+        tables = request.tables
         if len({id(self._at(table)) for table in tables}) > 1:
             raise QueryError(
                 f"{' and '.join(tables)} are in different engines, and no rows are carried from one to another; ask "
                 "about each apart, or copy one to where the other is"
             )
+        self._at(tables[0]).accept(request)
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """See `discreet.engines.Engine`."""

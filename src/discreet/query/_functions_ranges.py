@@ -153,6 +153,8 @@ def grown(function: Callable[..., Decimal], *ends: End) -> Range:
 def _power(base: Decimal, exponent: Decimal, context: Context) -> Decimal:
     if base == 0:
         return Decimal(0) if exponent > 0 else Decimal("Infinity")
+    if base == 1 or exponent == 0:
+        return Decimal(1)
     steps = context.multiply(exponent, context.ln(base)) if not base.is_infinite() else exponent * base
     return exponential(steps, context)
 

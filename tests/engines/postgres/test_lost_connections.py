@@ -44,6 +44,43 @@ def _sum(engine: PostgreSQL) -> int:
     return sum(group.sums[0] for group in engine.run(BOUNDED, bytes(16)))
 
 
+def test_settings_are_those_of_each_transaction(engine: PostgreSQL, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pooler may give each another session of the server, where nothing is set."""
+    assert engine._connection is not None
+    engine._connection.execute("RESET ALL")
+    found: list[str] = []
+    real = engine._groups
+
+    def look(*arguments: Any) -> Any:
+        assert engine._connection is not None
+        for name in ("search_path", "TimeZone", "row_security", "transaction_isolation", "transaction_read_only"):
+            row = engine._connection.execute(f"SHOW {name}".encode()).fetchone()
+            assert row is not None
+            found.append(row[0])
+        return real(*arguments)
+
+    monkeypatch.setattr(engine, "_groups", look)
+    assert _sum(engine) == 2
+    assert found == ["pg_catalog, pg_temp", "UTC", "off", "repeatable read", "on"]
+
+
+def test_a_fork_leaves_its_parents_connection_alone(engine: PostgreSQL) -> None:
+    before = _pid(engine)
+    with warnings.catch_warnings(action="ignore"):  # that there are threads
+        child = os.fork()
+    if child == 0:
+        done = 1
+        try:
+            done = int(_sum(engine) != 2 or _pid(engine) == before)
+            engine.close()
+        finally:
+            os._exit(done)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert engine._connection is not None
+    assert engine._connection.execute("SELECT 1").fetchone() == (1,)
+    assert (_sum(engine), _pid(engine)) == (2, before)
+
+
 def _slow(engine: PostgreSQL, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each query first wait."""
     real = engine._groups

@@ -12,8 +12,10 @@ import pytest
 
 import discreet as dp
 from discreet.engines.postgres import PostgreSQL
+from discreet.ledger import open_ledger
 from discreet.policy import load_policy
 from discreet.query import make_plan
+from discreet.session import Session
 
 _numbers = itertools.count()
 COLUMNS: dict[str, Any] = {"k": {"type": "string"}, "x": {"type": "int", "bounds": [0, 9]}}
@@ -286,8 +288,21 @@ def test_odd_public_keys_are_found_and_those_that_nothing_holds_are_not(
         )
         assert _keys(postgres, f"{schema}.t", policy, same) == {(): len(ODD_KEYS)}
     assert _keys(postgres, f"{schema}.t", _policy({"k": {"type": "string", "keys": ["\0"]}}, unit)) == {}
-    with pytest.raises(dp.DataError, match="NUL"):
+    with pytest.raises(dp.QueryError, match="NUL"):
         _keys(postgres, f"{schema}.t", None, "SELECT COUNT(*) FROM t WHERE k = 'a\0b'")
+
+
+def test_what_cannot_be_asked_is_refused_before_anything_is_spent(
+    admin: psycopg.Connection[Any], postgres: str, schema: str
+) -> None:
+    admin.execute(f"CREATE TABLE {schema}.t (u int, k text, x int)".encode())
+    policy = _policy()
+    engine = PostgreSQL(postgres, policy, {"t": f"{schema}.t"})
+    with Session(engine, policy, open_ledger(None, dp.pure(1))) as session:
+        for ask in (session.plan, session.sql):
+            with pytest.raises(dp.QueryError, match="NUL"):
+                ask("SELECT COUNT(*) AS n FROM t WHERE k = 'a\0b'", dp.pure(1))
+        assert session.remaining == dp.pure(1)
 
 
 def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,8 @@ def test_what_a_url_says() -> None:
 
 
 def test_without_pyspark_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyspark"]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MissingExtra, match=r"pip install \"discreet\[spark\]\""):
         session_of("spark://local")

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import duckdb
@@ -91,8 +91,9 @@ class DuckDB:
                     "not be found in both; store them alike"
                 )
 
-    def together(self, tables: Sequence[str]) -> None:
-        """Everything here can be read in one query."""
+    def accept(self, request: BoundedAggregate) -> None:
+        """Write the query, as `run` will."""
+        bounded_sql(DIALECT, request, rows_sql(DIALECT, request, self._policy, self._relation), bytes(16))
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""

@@ -13,7 +13,7 @@ from discreet.engines.postgres._texts import number_of
 from discreet.engines.postgres._total import half_away, times_fixed
 from discreet.engines.postgres._types import WHOLE, clean, nearest, person, text_of
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
-from discreet.errors import DataError
+from discreet.errors import QueryError
 from discreet.policy import ColumnType
 
 __all__ = ["PostgresDialect", "holds"]
@@ -27,7 +27,7 @@ _EXACT = 2**50
 class PostgresDialect(Dialect):
     """PostgreSQL's words.
 
-    `casing` is the collation by which it knows upper and lower case. `seed` is one for which the hashes of the public
+    `casing` is the collation by which it knows upper and lower case. `offset` is one for which the hashes of the public
     texts of the request's one key have different ends of six bits, None if there is none.
     """
 
@@ -44,9 +44,9 @@ class PostgresDialect(Dialect):
     compares_first = False
     subtracts = False
 
-    def __init__(self, casing: str, seed: int | None = None, *, keeps_rows: bool = True) -> None:
+    def __init__(self, casing: str, offset: int | None = None, *, keeps_rows: bool = True) -> None:
         self._casing = casing
-        self._seed = seed
+        self._offset = offset
         self._keeps_rows = keeps_rows
 
     @property
@@ -109,7 +109,7 @@ class PostgresDialect(Dialect):
 
     def text(self, value: str) -> str:
         if not holds(value):
-            raise DataError("PostgreSQL's texts hold no NUL character and no surrogate; leave it out of the query")
+            raise QueryError("PostgreSQL's texts hold no NUL character and no surrogate; leave it out of the query")
         return f'{super().text(value)} COLLATE "C"'
 
     def rounded(self, number: str) -> str:
@@ -137,9 +137,9 @@ class PostgresDialect(Dialect):
 
     def groups_seen(self, keys: int) -> str | None:  # noqa: ARG002
         """The bits of a mask."""
-        if self._seed is None:
+        if self._offset is None:
             return None
-        bit = f"CAST(1 AS bigint) << CAST(hashtextextended(k0, {self._seed}) & 63 AS integer)"
+        bit = f"CAST(1 AS bigint) << CAST(hashtextextended(k0, {self._offset}) & 63 AS integer)"
         return f"bit_count(CAST(bit_or({bit}) AS bit(64)))"
 
     def extreme(self, name: str, value: str, kind: str) -> str:

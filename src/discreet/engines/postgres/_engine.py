@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +14,7 @@ from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._groups import groups_of
 from discreet.engines.postgres._tables import describe
 from discreet.engines.postgres._types import link_family
-from discreet.engines.postgres._url import Server
+from discreet.engines.postgres._url import Server, settle
 from discreet.engines.sql import Relation, bounded_sql, rows_sql
 from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
@@ -68,7 +69,9 @@ class PostgreSQL:
             raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
         self._server = Server(source)
         self._lock = threading.Lock()
+        self._relations: dict[str, Relation] = {}
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+        self._process = os.getpid()
         self._schemas: tuple[str, ...] = ()
         self._casing = _CASING[-1]
         self._closed = False
@@ -82,8 +85,9 @@ class PostgreSQL:
         with self._lock:
             self._read(lambda: self._check(table), f"looking up {table}")
 
-    def together(self, tables: Sequence[str]) -> None:
-        """Everything here can be read in one query."""
+    def accept(self, request: BoundedAggregate) -> None:
+        """Write the query, as `run` will. Raises `QueryError` for texts that PostgreSQL cannot hold."""
+        self._sql(request, PostgresDialect(self._casing), self._described, bytes(16))
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
@@ -95,13 +99,14 @@ class PostgreSQL:
         with self._lock:
             self._closed = True
             if self._connection is not None:
-                self._connection.close()
+                _end(self._connection, self._process)
 
     def _open(self, *, spends: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, made anew if it was lost."""
         if self._closed:
             raise DataError("the connection to PostgreSQL was closed; open the session again")
-        if self._connection is not None and self._is_alive(self._connection):
+        ours = self._process == os.getpid()  # a fork has its parent's connection, and must not speak on it
+        if self._connection is not None and ours and self._is_alive(self._connection):
             return self._connection
         reached: tuple[psycopg.Connection[tuple[Any, ...]], tuple[str, ...]] | None = None
         refusal = ""
@@ -112,7 +117,8 @@ class PostgreSQL:
         if reached is None:
             raise DataError(f"{refusal}. {_SPENT}" if spends else refusal)
         self._connection, self._schemas = reached
-        weakref.finalize(self, self._connection.close)
+        self._process = os.getpid()
+        weakref.finalize(self, _end, self._connection, self._process)
         found = self._connection.execute(_COLLATIONS, (list(_CASING),)).fetchall()
         self._casing = next(name for name in _CASING if (name,) in found)
         return self._connection
@@ -131,6 +137,7 @@ class PostgreSQL:
         connection = self._open(spends=spends)
         try:
             with connection.transaction():
+                settle(connection)
                 return work()
         except DiscreetError:
             raise
@@ -147,13 +154,23 @@ class PostgreSQL:
 
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         assert self._connection is not None
-        request = replace(request, keys=tuple(map(_storable, request.keys)))
-        dialect = PostgresDialect(self._casing, self._seed(request), keeps_rows=not self._is_one_table(request))
-        source = rows_sql(dialect, request, self._policy, cached(self._relation))
-        sql = bounded_sql(dialect, request, source, salt)
+        dialect = PostgresDialect(self._casing, self._offset(request), keeps_rows=not self._is_one_table(request))
+        sql = self._sql(request, dialect, cached(self._relation), salt)
         return groups_of(self._connection.execute(sql.encode()).fetchall(), request)
 
-    def _seed(self, request: BoundedAggregate) -> int | None:
+    def _sql(
+        self, request: BoundedAggregate, dialect: PostgresDialect, stored: Callable[[str], Relation], salt: bytes
+    ) -> str:
+        request = replace(request, keys=tuple(map(_storable, request.keys)))
+        return bounded_sql(dialect, request, rows_sql(dialect, request, self._policy, stored), salt)
+
+    def _described(self, table: str) -> Relation:
+        """A table as it was when it was last looked up."""
+        if table not in self._relations:
+            self.check(table)
+        return self._relations[table]
+
+    def _offset(self, request: BoundedAggregate) -> int | None:
         """See `PostgresDialect`: for few texts, one of the first numbers will do."""
         assert self._connection is not None
         if len(request.keys) != 1 or request.keys[0].type != "string" or request.max_groups is None:
@@ -161,7 +178,7 @@ class PostgreSQL:
         known = request.keys[0].values
         if known is None or None in known or not 0 < len(known) <= _MOST_BITS:
             return None
-        row = self._connection.execute(_SEED, ([str(value) for value in known],)).fetchone()
+        row = self._connection.execute(_SEED, ([str(value) for value in known if holds(str(value))],)).fetchone()
         return None if row is None else int(row[0])
 
     def _is_one_table(self, request: BoundedAggregate) -> bool:
@@ -196,7 +213,15 @@ class PostgreSQL:
         assert self._connection is not None
         about = self._policy.tables[table]
         wanted = list(dict.fromkeys([*about.columns, *about.hidden, *self._policy.linked_by(table)]))
-        return describe(self._connection, table, self._names[table], wanted, self._schemas)
+        found = describe(self._connection, table, self._names[table], wanted, self._schemas)
+        self._relations[table] = found
+        return found
+
+
+def _end(connection: psycopg.Connection[tuple[Any, ...]], process: int) -> None:
+    """Close a connection, unless it is another process's."""
+    if os.getpid() == process:
+        connection.close()
 
 
 def _storable(key: GroupKey) -> GroupKey:

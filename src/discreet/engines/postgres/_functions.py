@@ -12,6 +12,7 @@ Values are those of DuckDB, but for these:
 - No text holds a NUL character: none can be stored, and a query with one is refused.
 - A value of a REAL reads as the double that it is: 0.1 is 0.10000000149011612 as a text.
 - A DECIMAL holds numbers beyond doubles, which read as infinities, from 1.7e308 up, and as zero, below 1e-300.
+- A text of more than 16 MiB is null, but where it names a person or links rows.
 - Of CHAR(n) the blanks at the end are no part. BYTEA is not read.
 """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from discreet.engines.postgres._functions_dates import in_calendar
 from discreet.engines.postgres._texts import boolean_of, date_of, number_of, number_text, timestamp_of, whole_of, within
 from discreet.engines.postgres._total import INFINITY, NAN, double
@@ -17,9 +19,15 @@ READABLE = (*WHOLE, *FRACTIONS, *TEXTS, "boolean", "numeric", "uuid", "date", "t
 """By PostgreSQL's names, but for any enumeration, and the two kinds of timestamps."""
 
 
-def clean(stored: StoredColumn, kind: ColumnType, low: str = "") -> str:
-    """A stored column as the policy's type; null for what does not convert."""
-    del low
+_LONGEST = 2**24
+"""In bytes. Some functions fail on texts of 256 MiB and more, and no row of the result may have 1 GiB."""
+
+
+def clean(stored: StoredColumn, kind: ColumnType) -> str:
+    """A stored column as the policy's type; null for what does not convert, and for texts that are too long."""
+    if stored.type in TEXTS:
+        short = f'(CASE WHEN octet_length({stored.sql}) <= {_LONGEST} THEN {stored.sql} END COLLATE "C")'
+        stored = replace(stored, sql=short)
     match kind:
         case "bool":
             return _boolean(stored)

@@ -9,7 +9,7 @@ from discreet.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     import psycopg
 
-__all__ = ["Server"]
+__all__ = ["Server", "settle"]
 
 _SCHEMES = ("postgresql://", "postgres://")
 _LEAST = 160_000
@@ -33,6 +33,12 @@ SETTINGS = {
     "work_mem": "256MB",
 }
 """What decides what a query means, or what it costs: for this connection alone. The rest is as the server has it."""
+
+
+def settle(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """Make the settings those of this transaction: a pooler may have given it another session of the server."""
+    each = ", ".join(["pg_catalog.set_config(%s, %s, true)"] * len(SETTINGS))
+    connection.execute(f"SELECT {each}".encode(), [text for pair in SETTINGS.items() for text in pair])
 
 
 class Server:
@@ -108,6 +114,8 @@ class Server:
         import psycopg
 
         connection.prepare_threshold = None
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
         try:
             found = connection.execute("SELECT pg_catalog.current_schemas(false)::pg_catalog.text[]").fetchone()
             for name, value in SETTINGS.items():

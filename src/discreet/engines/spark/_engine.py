@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +73,7 @@ class Spark:
         self._tables = named
         self._stops = source.stop if stops else None
         self._lock = threading.Lock()
+        self._relations: dict[str, Relation] = {}
         try:
             session = PrivateSession(source)
         except Exception:  # noqa: BLE001 - what Spark says may hold anything
@@ -87,8 +88,9 @@ class Spark:
             self._relation(table)
             self._check_links(table)
 
-    def together(self, tables: Sequence[str]) -> None:
-        """Everything here can be read in one query."""
+    def accept(self, request: BoundedAggregate) -> None:
+        """Write the query, as `run` will."""
+        bounded_sql(request, rows_sql(DIALECT, request, self._policy, self._described), bytes(16))
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
@@ -178,7 +180,14 @@ class Spark:
                 "register it under that name, and not as a stream"
             )
         wanted = list(dict.fromkeys([*table.columns, *table.hidden, *self._policy.linked_by(name)]))
-        return Relation(view, _columns(name, wanted, described))
+        self._relations[name] = Relation(view, _columns(name, wanted, described))
+        return self._relations[name]
+
+    def _described(self, name: str) -> Relation:
+        """A table as it was when it was last looked up."""
+        if name not in self._relations:
+            self.check(name)
+        return self._relations[name]
 
 
 def spark_at(url: str, policy: Policy, tables: Iterable[str] | None = None) -> Spark:
