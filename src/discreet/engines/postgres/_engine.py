@@ -31,7 +31,7 @@ _COLLATIONS = """
 SELECT collname FROM pg_collation WHERE collname = ANY(%s) AND collnamespace = CAST('pg_catalog' AS regnamespace)
 """
 _MOST_BITS = 28
-_SEED = """
+_OFFSET = """
 SELECT s FROM generate_series(0, 4095) AS s WHERE (
     SELECT count(*) = count(DISTINCT hashtextextended(k COLLATE "C", s) & 63) FROM unnest(CAST(%s AS text[])) AS k
 ) LIMIT 1
@@ -178,7 +178,7 @@ class PostgreSQL:
         known = request.keys[0].values
         if known is None or None in known or not 0 < len(known) <= _MOST_BITS:
             return None
-        row = self._connection.execute(_SEED, ([str(value) for value in known if holds(str(value))],)).fetchone()
+        row = self._connection.execute(_OFFSET, ([str(value) for value in known if holds(str(value))],)).fetchone()
         return None if row is None else int(row[0])
 
     def _is_one_table(self, request: BoundedAggregate) -> bool:
