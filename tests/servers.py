@@ -49,8 +49,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that ask for a server, or are told to by a mark of its name, run in one worker; so does each other file."""
     for item in items:
         asked = {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers())}
-        together = "servers" if asked.intersection(_SERVERS) else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(together))
+        served = bool(asked.intersection(_SERVERS))
+        item.add_marker(pytest.mark.xdist_group("servers" if served else str(item.path)))
+        if served:  # the first waits for its server to start
+            item.add_marker(pytest.mark.timeout(400))
 
 
 @pytest.fixture(scope="session")
