@@ -16,7 +16,7 @@ from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._sources import relation_sql
-from discreet.engines.sql import Relation, StoredColumn, bounded_sql, read_groups, rows_sql
+from discreet.engines.sql import Relation, StoredColumn, bounded_sql, check_links, read_groups, rows_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, Scan
@@ -70,26 +70,7 @@ class DuckDB:
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
         with self._lock:
-            self._relation(table)
-            self._check_links(table)
-
-    def _check_links(self, name: str) -> None:
-        """Raise `DataError` if what says whose a row is could match nothing in another table."""
-        about = self._policy.tables[name]
-        stored = self._relation(name).columns
-        pairs: list[tuple[str, str, str]] = []
-        if about.path is not None:
-            pairs.append((about.path.column, about.path.table, about.path.key))
-        if about.person is not None:
-            others = ((n, t.person) for n, t in self._policy.tables.items() if n != name and n in self._sources)
-            pairs += [(about.person, other, column) for other, column in others if column is not None]
-        for column, other, key in pairs:
-            here, there = stored[column].type, self._relation(other).columns[key].type
-            if link_family(here) != link_family(there):
-                raise DataError(
-                    f"{name}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
-                    "not be found in both; store them alike"
-                )
+            check_links(table, self._policy, self._sources, self._relation, link_family)
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will."""

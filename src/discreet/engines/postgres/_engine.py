@@ -15,7 +15,7 @@ from discreet.engines.postgres._groups import groups_of
 from discreet.engines.postgres._tables import describe
 from discreet.engines.postgres._types import link_family
 from discreet.engines.postgres._url import Server, settle
-from discreet.engines.sql import Relation, bounded_sql, rows_sql
+from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql
 from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Scan
@@ -83,7 +83,10 @@ class PostgreSQL:
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
         with self._lock:
-            self._read(lambda: self._check(table), f"looking up {table}")
+            self._read(
+                lambda: check_links(table, self._policy, self._names, self._relation, link_family),
+                f"looking up {table}",
+            )
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will. Raises `QueryError` for texts that PostgreSQL cannot hold."""
@@ -187,24 +190,6 @@ class PostgreSQL:
         while isinstance(relation, Filtered):
             relation = relation.input
         return isinstance(relation, Scan) and self._policy.tables[relation.table].path is None
-
-    def _check(self, table: str) -> None:
-        """Raise `DataError` also if what says whose a row is could match nothing in another table."""
-        about = self._policy.tables[table]
-        stored = self._relation(table).columns
-        pairs: list[tuple[str, str, str]] = []
-        if about.path is not None:
-            pairs.append((about.path.column, about.path.table, about.path.key))
-        if about.person is not None:
-            others = ((n, t.person) for n, t in self._policy.tables.items() if n != table and n in self._names)
-            pairs += [(about.person, other, column) for other, column in others if column is not None]
-        for column, other, key in pairs:
-            here, there = stored[column].type, self._relation(other).columns[key].type
-            if link_family(here) != link_family(there):
-                raise DataError(
-                    f"{table}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
-                    "not be found in both; store them alike"
-                )
 
     def _relation(self, table: str) -> Relation:
         """A table as it is now: somebody may have changed it since it was checked."""

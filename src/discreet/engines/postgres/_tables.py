@@ -75,8 +75,6 @@ def _found(connection: Connection, table: str, name: str, schemas: Sequence[str]
     schema, own = _parts(name)
     among = [schema] if schema is not None else list(schemas)
     rows = connection.execute(_FIND, (own, among)).fetchall()
-    if schema is not None and not rows:
-        rows = []
     for where in among:
         here = [row for row in rows if row[1] == where]
         exact = [row for row in here if row[2] == own] or here

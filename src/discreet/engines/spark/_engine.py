@@ -12,7 +12,7 @@ from discreet.engines.spark._dialect import DIALECT, link_family
 from discreet.engines.spark._private import PrivateSession
 from discreet.engines.spark._results import groups_of
 from discreet.engines.spark._url import is_running, session_of
-from discreet.engines.sql import Relation, StoredColumn, rows_sql
+from discreet.engines.sql import Relation, StoredColumn, check_links, rows_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Group
@@ -85,8 +85,7 @@ class Spark:
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
         with self._lock:
-            self._relation(table)
-            self._check_links(table)
+            check_links(table, self._policy, self._tables, self._relation, link_family)
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will."""
@@ -143,24 +142,6 @@ class Spark:
             return self._session.rows(sql)
         except Exception:  # noqa: BLE001
             return None
-
-    def _check_links(self, name: str) -> None:
-        """Raise `DataError` if what says whose a row is could match nothing in another table."""
-        about = self._policy.tables[name]
-        stored = self._relation(name).columns
-        pairs: list[tuple[str, str, str]] = []
-        if about.path is not None:
-            pairs.append((about.path.column, about.path.table, about.path.key))
-        if about.person is not None:
-            others = ((n, t.person) for n, t in self._policy.tables.items() if n != name and n in self._tables)
-            pairs += [(about.person, other, column) for other, column in others if column is not None]
-        for column, other, key in pairs:
-            here, there = stored[column].type, self._relation(other).columns[key].type
-            if link_family(here) != link_family(there):
-                raise DataError(
-                    f"{name}.{column} is stored as {here} and {other}.{key} as {there}, so that the same person would "
-                    "not be found in both; store them alike"
-                )
 
     def _relation(self, name: str) -> Relation:
         """A table as it is now, under a name in the engine's session."""

@@ -6,6 +6,7 @@ from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions import CHOICES
 from discreet.engines.sql._functions_writer import Rendering, Write, Writer, function
 from discreet.engines.sql._histograms import read_groups
+from discreet.engines.sql._links import check_links
 from discreet.engines.sql._parts import Part, cell_names, when_name
 from discreet.engines.sql._relation import Relation, StoredColumn
 from discreet.engines.sql._rendering import rows_sql
@@ -23,6 +24,7 @@ __all__ = [
     "Writer",
     "bounded_sql",
     "cell_names",
+    "check_links",
     "function",
     "read_groups",
     "rows_sql",
