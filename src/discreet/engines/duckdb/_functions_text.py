@@ -6,14 +6,11 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from discreet.engines.sql import Rendering, Write, Writer
-from discreet.query import LONGEST_TEXT, Call
+from discreet.engines.sql import TEXTS as SHARED
+from discreet.engines.sql import Rendering, Write, Writer, cut, strings
+from discreet.query import Call
 
 __all__ = ["TEXTS"]
-
-
-def _cut(sql: str) -> str:
-    return f"substring({sql}, 1, {LONGEST_TEXT})"
 
 
 def _offset(node: exp.Expr, writer: Writer) -> str:
@@ -30,39 +27,21 @@ def _sliced(name: str) -> Rendering:
     return render
 
 
-def _together(call: Call, writer: Writer, _: Write) -> str:
-    left, right = (_cut(writer.value(node, "string")) for node in call.args)
-    return _cut(f"({left} || {right})")
-
-
 def _concat(call: Call, writer: Writer, _: Write) -> str:
-    return _cut(f"concat({', '.join(_cut(writer.value(node, 'string')) for node in call.args)})")
-
-
-def _replace(call: Call, writer: Writer, _: Write) -> str:
-    value, searched, replacement = (writer.value(node, "string") for node in call.args)
-    return _cut(f"replace({_cut(value)}, {searched}, {replacement})")
-
-
-def _strings(name: str) -> Rendering:
-    def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"{name}({', '.join(writer.value(node, 'string') for node in call.args)})"
-
-    return render
+    return cut(f"concat({', '.join(cut(writer.value(node, 'string')) for node in call.args)})")
 
 
 TEXTS: Mapping[str, Rendering] = {
     **{
-        name.upper(): _strings(name)
+        name.upper(): strings(name)
         for name in (
             "lower", "upper", "reverse", "length", "trim", "ltrim", "rtrim", "starts_with", "ends_with", "contains",
         )
     },
-    "POSITION": _strings("strpos"),
+    "POSITION": strings("strpos"),
     "SUBSTRING": _sliced("substring"),
     "LEFT": _sliced("left"),
     "RIGHT": _sliced("right"),
-    "||": _together,
     "CONCAT": _concat,
-    "REPLACE": _replace,
+    **SHARED,
 }  # fmt: skip

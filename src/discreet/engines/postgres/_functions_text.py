@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from discreet.engines.postgres._total import bound
-from discreet.engines.sql import Rendering, Write, Writer
-from discreet.query import LONGEST_TEXT, Call, whole_literal
+from discreet.engines.sql import TEXTS as SHARED
+from discreet.engines.sql import Rendering, Write, Writer, cut, strings
+from discreet.query import Call, whole_literal
 
 __all__ = ["texts"]
 
 _FAR = 2**30
 """Longer than any text."""
-
-
-def _cut(sql: str) -> str:
-    return f"left({sql}, {LONGEST_TEXT})"
 
 
 def _offset(node: exp.Expr, writer: Writer) -> str:
@@ -48,25 +45,8 @@ def _substring(call: Call, writer: Writer, _: Write) -> str:
     return f"(SELECT CASE WHEN {strict} THEN {body} END FROM (SELECT {', '.join(items)} OFFSET 0) AS o)"
 
 
-def _together(call: Call, writer: Writer, _: Write) -> str:
-    left, right = (_cut(writer.value(node, "string")) for node in call.args)
-    return _cut(f"({left} || {right})")
-
-
 def _concat(call: Call, writer: Writer, _: Write) -> str:
-    return _cut(f"concat({', '.join(_cut(writer.value(node, 'string')) for node in call.args)})")
-
-
-def _replace(call: Call, writer: Writer, _: Write) -> str:
-    value, searched, replacement = (writer.value(node, "string") for node in call.args)
-    return _cut(f"replace({_cut(value)}, {searched}, {replacement})")
-
-
-def _strings(name: str) -> Rendering:
-    def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"{name}({', '.join(writer.value(node, 'string') for node in call.args)})"
-
-    return render
+    return cut(f"concat({', '.join(cut(writer.value(node, 'string')) for node in call.args)})")
 
 
 def _length(call: Call, writer: Writer, _: Write) -> str:
@@ -74,11 +54,11 @@ def _length(call: Call, writer: Writer, _: Write) -> str:
 
 
 def _position(call: Call, writer: Writer, _: Write) -> str:
-    return f"CAST({_strings('strpos')(call, writer, _)} AS bigint)"
+    return f"CAST({strings('strpos')(call, writer, _)} AS bigint)"
 
 
 def _contains(call: Call, writer: Writer, _: Write) -> str:
-    return f"({_strings('strpos')(call, writer, _)} > 0)"
+    return f"({strings('strpos')(call, writer, _)} > 0)"
 
 
 def _ends(call: Call, writer: Writer, _: Write) -> str:
@@ -108,19 +88,18 @@ def texts(casing: str) -> Mapping[str, Rendering]:
         "ILIKE": ilike,
         "LOWER": change("lower"),
         "UPPER": change("upper"),
-        "REVERSE": _strings("reverse"),
+        "REVERSE": strings("reverse"),
         "LENGTH": _length,
-        "TRIM": _strings("btrim"),
-        "LTRIM": _strings("ltrim"),
-        "RTRIM": _strings("rtrim"),
-        "STARTS_WITH": _strings("starts_with"),
+        "TRIM": strings("btrim"),
+        "LTRIM": strings("ltrim"),
+        "RTRIM": strings("rtrim"),
+        "STARTS_WITH": strings("starts_with"),
         "ENDS_WITH": _ends,
         "CONTAINS": _contains,
         "POSITION": _position,
         "SUBSTRING": _substring,
         "LEFT": _sided("left"),
         "RIGHT": _sided("right"),
-        "||": _together,
         "CONCAT": _concat,
-        "REPLACE": _replace,
+        **SHARED,
     }

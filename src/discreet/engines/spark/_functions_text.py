@@ -7,16 +7,13 @@ from collections.abc import Callable, Mapping
 from sqlglot import exp
 
 from discreet.engines.spark._readings import whole
-from discreet.engines.sql import Rendering, Write, Writer
-from discreet.query import LONGEST_TEXT, Call, whole_literal
+from discreet.engines.sql import TEXTS as SHARED
+from discreet.engines.sql import Rendering, Write, Writer, cut, strings
+from discreet.query import Call, whole_literal
 
 __all__ = ["TEXTS"]
 
 _SPACES = "\u0020\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
-
-
-def _cut(sql: str) -> str:
-    return f"substring({sql}, 1, {LONGEST_TEXT})"
 
 
 def _offset(node: exp.Expr, writer: Writer) -> str:
@@ -93,39 +90,21 @@ def _trimmed(side: str) -> Rendering:
     return render
 
 
-def _together(call: Call, writer: Writer, _: Write) -> str:
-    left, right = (_cut(writer.value(node, "string")) for node in call.args)
-    return _cut(f"({left} || {right})")
-
-
 def _concat(call: Call, writer: Writer, _: Write) -> str:
-    return _cut(f"concat_ws('', {', '.join(_cut(writer.value(node, 'string')) for node in call.args)})")
-
-
-def _replace(call: Call, writer: Writer, _: Write) -> str:
-    value, searched, replacement = (writer.value(node, "string") for node in call.args)
-    return _cut(f"replace({_cut(value)}, {searched}, {replacement})")
-
-
-def _strings(name: str) -> Rendering:
-    def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"{name}({', '.join(writer.value(node, 'string') for node in call.args)})"
-
-    return render
+    return cut(f"concat_ws('', {', '.join(cut(writer.value(node, 'string')) for node in call.args)})")
 
 
 TEXTS: Mapping[str, Rendering] = {
-    **{name.upper(): _strings(name) for name in ("lower", "upper", "reverse", "length", "contains")},
-    "STARTS_WITH": _strings("startswith"),
-    "ENDS_WITH": _strings("endswith"),
+    **{name.upper(): strings(name) for name in ("lower", "upper", "reverse", "length", "contains")},
+    "STARTS_WITH": strings("startswith"),
+    "ENDS_WITH": strings("endswith"),
     "TRIM": _trimmed("BOTH"),
     "LTRIM": _trimmed("LEADING"),
     "RTRIM": _trimmed("TRAILING"),
-    "POSITION": _strings("instr"),
+    "POSITION": strings("instr"),
     "SUBSTRING": _sliced,
     "LEFT": _sided(_left),
     "RIGHT": _sided(_right),
-    "||": _together,
     "CONCAT": _concat,
-    "REPLACE": _replace,
+    **SHARED,
 }

@@ -4,6 +4,7 @@ from discreet.engines.sql._bounding import Uncapped, bounded_sql, salts, uncappe
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions import CHOICES
+from discreet.engines.sql._functions_text import TEXTS, cut, strings
 from discreet.engines.sql._functions_writer import Rendering, Write, Writer, function
 from discreet.engines.sql._histograms import read_groups
 from discreet.engines.sql._links import check_links
@@ -13,6 +14,7 @@ from discreet.engines.sql._rendering import rows_sql
 
 __all__ = [
     "CHOICES",
+    "TEXTS",
     "Dialect",
     "Expressions",
     "Part",
@@ -25,10 +27,12 @@ __all__ = [
     "bounded_sql",
     "cell_names",
     "check_links",
+    "cut",
     "function",
     "read_groups",
     "rows_sql",
     "salts",
+    "strings",
     "uncapped",
     "when_name",
 ]
