@@ -8,18 +8,19 @@ import tempfile
 from pathlib import Path
 
 from discreet.errors import LedgerError
-from discreet.ledger._rows import begin_ledger
+from discreet.ledger._begin import Begin
 from discreet.ledger._sqlite import Database, header_of
-from discreet.ledger._table import APPLICATION_ID, FORMAT
+from discreet.ledger._table import FORMAT
 from discreet.ledger._trouble import in_plain_words
-from discreet.privacy import Loss
+
+APPLICATION_ID = 0x64704C67
 
 __all__ = ["create", "identify"]
 
 _PREFIX, _SUFFIX = ".discreet-", ".new"
 
 
-def create(path: str, budget: Loss) -> None:
+def create(path: str, begin: Begin) -> None:
     """Make the ledger at `path`, whole or not at all; an existing file is left as it is.
 
     The file is built beside its place under another name, synced, and linked to its place, which never overwrites.
@@ -35,7 +36,7 @@ def create(path: str, budget: Loss) -> None:
             os.close(handle)
             database = Database(str(draft))
             with database.transaction(write=True) as connection:
-                begin_ledger(connection, budget)
+                begin(database, connection)
             database.close()
             try:
                 os.link(draft, path)

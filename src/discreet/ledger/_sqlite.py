@@ -102,6 +102,24 @@ class Database:
             if home != self._home():
                 raise LedgerError(f"{self.where} was moved or replaced while in use; put it back and open it again")
 
+    def sync(self) -> None:
+        pass
+
+    def clock(self, connection):
+        from datetime import UTC, datetime
+        return datetime.now(UTC)
+
+    def append_only(self, connection, table):
+        for verb in ("update", "delete"):
+            connection.exec_driver_sql(f"CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table} BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END")
+
+    def mark(self, connection, number):
+        connection.exec_driver_sql(f"PRAGMA application_id = {0x64704C67}")
+        connection.exec_driver_sql(f"PRAGMA user_version = {number}")
+
+    def marked(self, connection):
+        return connection.exec_driver_sql("PRAGMA user_version").scalar()
+
     def _begin(self, held: ExitStack, *, write: bool) -> sa.Connection:
         deadline, pause = time.monotonic() + PATIENCE, 0.001
         while True:
