@@ -12,14 +12,13 @@ import sqlalchemy as sa
 from discreet.errors import ParameterError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE
-from discreet.ledger._book import SIGNING_KEY
 from discreet.ledger._chain import row_after
 from discreet.ledger._database import Database
 from discreet.ledger._periods import Period
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
 from discreet.ledger._story import Facts, began, beginning
-from discreet.ledger._table import make, secrets
+from discreet.ledger._table import SIGNING_KEY, make, secrets
 from discreet.privacy import Loss, currency
 
 __all__ = ["Begin", "begin", "facts"]
@@ -53,7 +52,7 @@ def begin(
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
         event: dict[str, Any] = dict(beginning(signed))
         at = database.clock(connection)
-        row = row_after(None, "create", WHOLE, event, began(budget, at, every=every, until=until), at)
+        row = row_after(None, "create", WHOLE, event, began(signed, budget, at, every=every, until=until), at)
         _rows.append(connection, row)
 
     return run

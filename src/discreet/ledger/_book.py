@@ -14,15 +14,14 @@ from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE
 from discreet.ledger._chain import Row, check, entry, facts_in, row_after, scene_in, sha256, walk
 from discreet.ledger._database import Database
+from discreet.ledger._forward import bring_forward, check_continued
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import public_key
 from discreet.ledger._story import Facts, Kind, Scene, told
-from discreet.ledger._table import secrets
+from discreet.ledger._table import SIGNING_KEY, secrets
 
-__all__ = ["SIGNING_KEY", "Book", "Page"]
-
-SIGNING_KEY = "signing key"
+__all__ = ["Book", "Page"]
 
 
 class Page:
@@ -70,6 +69,7 @@ class Book:
         self.database = database
         self.where = database.where
         self.seal = seal
+        bring_forward(database, seal)
         with database.transaction(write=False) as connection:
             self.first = _rows.first(connection, self.where)
             self.facts: Facts = facts_in(self.first, self.where)
@@ -146,6 +146,9 @@ class Book:
     def verify(self, anchors: Mapping[str, str]) -> int:
         """Walk the whole chain up to now; the number of entries. `anchors` are hashes it must hold, each with a name."""
         last = self.head().seq
+        if self.facts.continued is not None:
+            with self.database.transaction(write=False) as connection:
+                check_continued(connection, self.facts.continued, self.where)
         count, missing = 0, dict(anchors)
         for row in walk(_rows.pages(self.database, last, payloads=True), self.where):
             count += 1

@@ -178,7 +178,8 @@ class _Teller:
         self._accounts: dict[str, Account] = {}
         self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
         self._last = first
-        expected = began(scene.whole.cap, _moment(first), every=scene.whole.every, until=scene.whole.until)
+        terms = {"every": scene.whole.every, "until": scene.whole.until}
+        expected = began(self._facts, scene.whole.cap, _moment(first), **terms)
         if first.kind != "create" or first.account != WHOLE or write_scene(expected) != write_scene(scene):
             raise self._bad(first, f"a {first.kind!r} entry does not belong there")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import ParameterError
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Times, currency, in_currency, in_words, parts
@@ -89,6 +90,11 @@ def numbers(loss: Loss) -> list[str]:
 
 def from_numbers(name: str, texts: Iterable[str]) -> Loss:
     """The node of the currency `name` that was written by `numbers`; raises `ValueError` or `ParameterError`."""
+    return _node(name, *texts)
+
+
+@lru_cache(4096)
+def _node(name: str, *texts: str) -> Loss:
     return _NODES[name](*map(Fraction, texts))
 
 

@@ -15,13 +15,23 @@ from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger._account import WHOLE, Account, account_from_json, account_to_json
 from discreet.ledger._filter import add, from_numbers, limit, nothing, numbers, within
 from discreet.ledger._history import CURRENCIES, History, added, of_loss, together
-from discreet.privacy import Loss, currency, in_words, left, parts, to_json
+from discreet.privacy import Loss, in_words, left, parts, to_json
 
-__all__ = ["Facts", "Kind", "Scene", "began", "beginning", "facts_of", "read_scene", "told", "write_scene"]
+__all__ = ["Continued", "Facts", "Kind", "Scene", "began", "beginning", "facts_of", "read_scene", "told", "write_scene"]
 
 Kind = Literal["create", "reserve", "release", "grant", "freeze", "thaw", "renew", "transfer"]
 
 Event = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """An older ledger that one goes on from: its format, how many entries it had and the hash of the last, its total."""
+
+    format: int
+    entries: int
+    head: str
+    spent: Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,7 @@ class Facts:
     parts: tuple[str, ...] = ()
     public_key: str | None = None
     key_check: str | None = None
+    continued: Continued | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +69,38 @@ class Scene:
         return together(self.history[WHOLE], [each for name, each in self.history.items() if name])
 
 
-def began(budget: Loss, at: datetime, **terms: Any) -> Scene:
+def began(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> Scene:
     """The first scene of a ledger with this budget, as `limit` returns it."""
-    none = nothing(currency(budget))
-    whole = Account(WHOLE, "owner", budget, none, none, at, **terms)
-    return Scene(whole, None, {WHOLE: of_loss(nothing("pure"))})
+    none = nothing(facts.currency)
+    spent = none if facts.continued is None else facts.continued.spent
+    whole = Account(WHOLE, "owner", budget, spent, none, at, **terms)
+    return Scene(whole, None, {WHOLE: of_loss(nothing("pure") if facts.continued is None else spent)})
 
 
 def beginning(facts: Facts) -> Event:
     """The facts as an event in plain JSON, for `facts_of`."""
-    found = {name: getattr(facts, name) for name in Facts.__slots__}
-    return {name: list(value) if name == "parts" else value for name, value in found.items() if value}
+    found: dict[str, Any] = {name: getattr(facts, name) for name in ("currency", *_TEXTS)}
+    found["parts"] = list(facts.parts)
+    if facts.continued is not None:
+        each = facts.continued
+        found["continued"] = [each.format, each.entries, each.head, numbers(each.spent)]
+    return {name: value for name, value in found.items() if value}
 
 
 def facts_of(event: Event) -> Facts:
     """The inverse of `beginning`; raises `ValueError` and its kin on anything else."""
-    texts = {name: event.get(name) for name in ("people", "relation", "public_key", "key_check")}
-    named = event.get("parts", [])
-    if not all(isinstance(text, str) for text in [event["currency"], *named]):
+    unit, named = event["currency"], event.get("parts", [])
+    texts = {name: event.get(name) for name in _TEXTS}
+    if not all(isinstance(text, str) for text in [unit, *named, *(text for text in texts.values() if text)]):
         raise ValueError("facts")
-    return Facts(currency=event["currency"], parts=tuple(named), **texts)
+    continued = None
+    if "continued" in event:
+        number, count, head, spent = event["continued"]
+        continued = Continued(number, count, head, from_numbers(unit, spent))
+    return Facts(currency=unit, parts=tuple(named), continued=continued, **texts)
+
+
+_TEXTS = ("people", "relation", "public_key", "key_check")
 
 
 def told(facts: Facts, scene: Scene, kind: Kind, name: str, event: Event, at: datetime) -> Scene:

@@ -12,7 +12,7 @@ from discreet.errors import LedgerError
 from discreet.ledger._chain import Row
 from discreet.ledger._database import Database
 
-__all__ = ["FORMAT", "entries", "format_of", "make", "meta", "row_columns", "secrets", "tables"]
+__all__ = ["FORMAT", "SIGNING_KEY", "entries", "format_of", "make", "meta", "row_columns", "secrets", "tables"]
 
 FORMAT = 2
 """The number of the format that this version writes."""
@@ -59,6 +59,9 @@ secrets = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
+
+SIGNING_KEY = "signing key"
+"""The name of the secret that signs."""
 
 row_columns = tuple(sa.type_coerce(entries.c[name], sa.types.NullType()).label(name) for name in Row._fields)
 """The columns of a `Row`, uncast: a ledger that was tampered with may hold anything."""
