@@ -45,7 +45,7 @@ def open_ledger(path: str | os.PathLike[str] | None, budget: Loss | None) -> Led
             raise LedgerError(f"there is no ledger {_name(place)}, and a new ledger needs a budget: give one, "
                               "for example dp.pure(3)")  # fmt: skip
         if place is not None:
-            create(place, accepted)
+            create(place, lambda connection: begin_ledger(connection, accepted))
     if place is not None:
         identify(place)
     database = Database(place)

@@ -12,11 +12,9 @@ import sqlalchemy as sa
 
 from discreet.errors import LedgerError
 from discreet.ledger._chain import Row
+from discreet.ledger._sqlite import append_only, mark, marked
 
-__all__ = ["APPLICATION_ID", "FORMAT", "bring_forward", "entries", "is_current", "make", "meta", "row_columns"]
-
-APPLICATION_ID = 0x64704C67
-"""``dpLg``: what `file` and SQLite read at offset 68 of a ledger."""
+__all__ = ["FORMAT", "bring_forward", "entries", "is_current", "make", "meta", "row_columns"]
 
 FORMAT = 1
 """The number of the format that this version writes."""
@@ -52,19 +50,12 @@ meta = sa.Table(
 row_columns = tuple(sa.type_coerce(entries.c[name], sa.types.NullType()).label(name) for name in Row._fields)
 """The columns of a `Row`, uncast: a ledger that was tampered with may hold anything."""
 
-_APPEND_ONLY = """
-CREATE TRIGGER entries_no_{verb} BEFORE {verb} ON entries
-BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END
-"""
-
 
 def make(connection: sa.Connection) -> None:
     """Create the empty tables in an empty database."""
-    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.exec_driver_sql(f"PRAGMA user_version = {FORMAT}")
+    mark(connection, FORMAT)
     _tables.create_all(connection)
-    for verb in ("update", "delete"):
-        connection.exec_driver_sql(_APPEND_ONLY.format(verb=verb))
+    append_only(connection)
     connection.execute(sa.insert(meta).values(format=FORMAT, last=0))
 
 
@@ -81,14 +72,14 @@ def bring_forward(connection: sa.Connection, where: str) -> None:
             raise LedgerError(f"{where} has format {number}, which no version of discreet wrote; restore a copy of it")
         step(connection)
         connection.execute(sa.update(meta).values(format=number + 1))
-        connection.exec_driver_sql(f"PRAGMA user_version = {number + 1}")
+        mark(connection, number + 1)
 
 
 def _format(connection: sa.Connection, where: str) -> int:
     found = connection.execute(sa.select(meta.c.format)).scalar()
-    marked = connection.exec_driver_sql("PRAGMA user_version").scalar()
-    if not isinstance(found, int) or found != marked:
-        raise LedgerError(f"{where} says two things about its format ({marked} and {found}); restore a copy of it")
+    number = marked(connection)
+    if not isinstance(found, int) or found != number:
+        raise LedgerError(f"{where} says two things about its format ({number} and {found}); restore a copy of it")
     if found > FORMAT:
         raise LedgerError(
             f"{where} has format {found}, and this version of discreet knows formats up to {FORMAT}: upgrade discreet"
