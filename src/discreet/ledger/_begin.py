@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,18 +12,15 @@ from discreet.errors import ParameterError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE
 from discreet.ledger._chain import row_after
-from discreet.ledger._database import Database
+from discreet.ledger._database import Fill
 from discreet.ledger._periods import Period
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
 from discreet.ledger._story import Facts, began, beginning
-from discreet.ledger._table import SIGNING_KEY, make, secrets
+from discreet.ledger._table import SIGNING_KEY, kind_of, make, secrets
 from discreet.privacy import Loss, currency
 
-__all__ = ["Begin", "begin", "facts"]
-
-Begin = Callable[[Database, sa.Connection], None]
-"""Makes an empty database a ledger, in a transaction of the caller."""
+__all__ = ["begin", "facts"]
 
 
 def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...]) -> Facts:
@@ -41,17 +37,17 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
 
 def begin(
     budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, until: datetime | None = None
-) -> Begin:
+) -> Fill:
     """What makes a ledger with this budget, as `limit` returns it; each has a signing key of its own."""
 
-    def run(database: Database, connection: sa.Connection) -> None:
+    def run(connection: sa.Connection) -> None:
         private = new_key()
-        make(database, connection)
+        make(connection)
         signed = replace(fixed, public_key=public_key(private), key_check=seal.check())
         sealed = seal.closed(WHOLE, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
         event: dict[str, Any] = dict(beginning(signed))
-        at = database.clock(connection)
+        at = kind_of(connection).clock(connection)
         row = row_after(None, "create", WHOLE, event, began(signed, budget, at, every=every, until=until), at)
         _rows.append(connection, row)
 

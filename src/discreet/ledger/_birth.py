@@ -8,19 +8,19 @@ import tempfile
 from pathlib import Path
 
 from discreet.errors import LedgerError
-from discreet.ledger._begin import Begin
-from discreet.ledger._sqlite import Database, header_of
+from discreet.ledger._database import Fill
+from discreet.ledger._sqlite import APPLICATION_ID, build, header_of
 from discreet.ledger._table import FORMAT
 from discreet.ledger._trouble import in_plain_words
-
-APPLICATION_ID = 0x64704C67
+from discreet.ledger._wal import synced, synced_directory
 
 __all__ = ["create", "identify"]
 
+_LEFTOVERS = ("-wal", "-shm", "-journal")
 _PREFIX, _SUFFIX = ".discreet-", ".new"
 
 
-def create(path: str, begin: Begin) -> None:
+def create(path: str, fill: Fill) -> None:
     """Make the ledger at `path`, whole or not at all; an existing file is left as it is.
 
     The file is built beside its place under another name, synced, and linked to its place, which never overwrites.
@@ -29,23 +29,28 @@ def create(path: str, begin: Begin) -> None:
     home = Path(path).parent
     if not home.is_dir():
         raise LedgerError(f"{where} cannot be made: there is no directory {str(home)!r}; make it first")
+    for rest in (path + ending for ending in _LEFTOVERS):
+        if os.path.lexists(rest) and not os.path.lexists(path):
+            raise LedgerError(
+                f"{where} cannot be made: {rest!r} is there, a part of a ledger that was moved or deleted; put the "
+                "ledger back, or move that file too"
+            )
     with in_plain_words(where):
         handle, name = tempfile.mkstemp(_SUFFIX, _PREFIX, home)  # for its owner's eyes only: mode 0600
         draft = Path(name)
         try:
             os.close(handle)
-            database = Database(str(draft))
-            with database.transaction(write=True) as connection:
-                begin(database, connection)
-            database.close()
+            build(str(draft), fill)
+            _sync(draft)
             try:
                 os.link(draft, path)
             except FileExistsError:
                 return
         finally:
             draft.unlink(missing_ok=True)
-            draft.with_name(draft.name + "-journal").unlink(missing_ok=True)
-        _sync_directory(home)
+            for ending in _LEFTOVERS:
+                draft.with_name(draft.name + ending).unlink(missing_ok=True)
+        synced_directory(home)
 
 
 def identify(path: str) -> None:
@@ -62,14 +67,11 @@ def identify(path: str) -> None:
             if os.stat(path).st_nlink > 1:  # noqa: PTH116
                 raise LedgerError(f"{where} has a second name (a hard link); delete all but one of its names")
         header = header_of(path)
+    if header is None:
+        return
     number, mark = (int.from_bytes(header[at : at + 4]) for at in (60, 68))
     if header[:16] != b"SQLite format 3\0" or mark != APPLICATION_ID:
         raise LedgerError(f"{where} is not a ledger of discreet; give another path, and a new ledger is made there")
-    if header[18:20] != b"\1\1":
-        raise LedgerError(
-            f"{where} was switched to a write-ahead log, where charges may live in a second file; switch it back, with "
-            f"sqlite3 {path!r} 'PRAGMA journal_mode = DELETE'"
-        )
     if number > FORMAT:
         raise LedgerError(
             f"{where} is a ledger of format {number}, and this version of discreet knows formats up to {FORMAT}: "
@@ -87,9 +89,6 @@ def _drop_drafts(path: str) -> None:
             continue
 
 
-def _sync_directory(home: Path) -> None:
-    handle = os.open(home, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _sync(draft: Path) -> None:
+    with draft.open("rb") as file:
+        synced(file.fileno())

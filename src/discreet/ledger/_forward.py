@@ -20,7 +20,7 @@ from discreet.ledger._chain import ROOT, canonical
 from discreet.ledger._database import Database
 from discreet.ledger._sealing import Seal
 from discreet.ledger._story import Continued, Facts
-from discreet.ledger._table import FORMAT, format_of
+from discreet.ledger._table import FORMAT, format_of, kind_of
 from discreet.privacy import Loss, currency, from_json
 
 __all__ = ["bring_forward", "check_continued"]
@@ -31,15 +31,15 @@ _COLUMNS_1 = "seq, kind, reservation, plan_hash, loss, spent, payload_sha256, at
 def bring_forward(database: Database, seal: Seal) -> None:
     """Bring an older format up to this one, in one transaction; raises `LedgerError` for one that nobody wrote."""
     with database.transaction(write=False) as connection:
-        if format_of(database, connection) == FORMAT:
+        if format_of(connection, database.where) == FORMAT:
             return
     with database.transaction(write=True) as connection:
-        number = format_of(database, connection)
+        number = format_of(connection, database.where)
         if number == FORMAT:
             return
         if number not in _STEPS:
             raise LedgerError(f"{database.where} has format {number}, which no version wrote; restore a copy of it")
-        _STEPS[number](database, connection, seal)
+        _STEPS[number](connection, database.where, seal)
 
 
 def check_continued(connection: sa.Connection, continued: Continued, where: str) -> None:
@@ -58,7 +58,7 @@ def check_continued(connection: sa.Connection, continued: Continued, where: str)
         raise LedgerError(f"{where} cannot be trusted: the entries of its older format end elsewhere than they did")
 
 
-def _from_1(database: Database, connection: sa.Connection, seal: Seal) -> None:
+def _from_1(connection: sa.Connection, where: str, seal: Seal) -> None:
     first, last = (
         connection.exec_driver_sql(f"SELECT {_COLUMNS_1} FROM entries ORDER BY seq {way} LIMIT 1").one()  # noqa: S608
         for way in ("ASC", "DESC")
@@ -72,15 +72,15 @@ def _from_1(database: Database, connection: sa.Connection, seal: Seal) -> None:
         "DROP TABLE meta",
     ):
         connection.exec_driver_sql(statement)
-    database.append_only(connection, "entries_1")
+    kind_of(connection).append_only(connection, "entries_1")
     facts = replace(Facts(currency(budget)), continued=Continued(1, last.seq + 1, last.hash, spent))
-    begin(budget, facts, seal)(database, connection)
-    check_continued(connection, Continued(1, last.seq + 1, last.hash, spent), database.where)
+    begin(budget, facts, seal)(connection)
+    check_continued(connection, Continued(1, last.seq + 1, last.hash, spent), where)
 
 
 def _loss(text: str) -> Loss:
     return from_json(json.loads(text))
 
 
-_STEPS: dict[int, Callable[[Database, sa.Connection, Seal], None]] = {1: _from_1}
+_STEPS: dict[int, Callable[[sa.Connection, str, Seal], None]] = {1: _from_1}
 """Format n -> what brings it to today's."""

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.ledger._address import SCHEMES, address_of
 from discreet.ledger._filter import limit
 from discreet.ledger._periods import Period
 from discreet.privacy import Loss, Relation, in_words
 
 if TYPE_CHECKING:
-    from discreet.ledger._begin import Begin
-    from discreet.ledger._database import Database
+    from discreet.ledger._database import Database, Fill
     from discreet.ledger._owned import OwnedLedger
 
 __all__ = ["open_ledger"]
@@ -93,28 +93,40 @@ def open_ledger(  # noqa: PLR0913
     return ledger
 
 
-def _database(path: str | os.PathLike[str] | None, start: Begin | None) -> Database:
+def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Database:
+    if isinstance(path, str) and path.startswith(SCHEMES):
+        address_of(path)  # says what is wrong with it, or missing
+        from discreet.ledger._postgres import Database as PostgresDatabase
+
+        server = PostgresDatabase(path)
+        try:
+            if not (server.exists() if start is None else server.create(start) or True):
+                raise _needs_budget(server.where)
+        except BaseException:
+            server.close()
+            raise
+        return server
     from discreet.ledger._birth import create, identify
     from discreet.ledger._sqlite import Database as SqliteDatabase
 
     if path is None:
         if start is None:
-            raise _needs_budget("in memory")
+            raise _needs_budget("the ledger in memory")
         database = SqliteDatabase(None)
         with database.transaction(write=True) as connection:
-            start(database, connection)
+            start(connection)
         return database
     place = _resolve(path)
     if not os.path.lexists(place):
         if start is None:
-            raise _needs_budget(repr(place))
+            raise _needs_budget(f"the ledger {place!r}")
         create(place, start)
     identify(place)
     return SqliteDatabase(place)
 
 
 def _needs_budget(where: str) -> LedgerError:
-    return LedgerError(f"there is no ledger {where}, and a new ledger needs a budget: give one, for example dp.pure(3)")
+    return LedgerError(f"{where} does not exist, and a new ledger needs a budget: give one, for example dp.pure(3)")
 
 
 def _resolve(path: str | os.PathLike[str]) -> str:

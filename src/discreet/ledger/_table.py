@@ -6,13 +6,14 @@ was deleted by hand is missed. `secrets` holds the key that signs, sealed if the
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError
 from discreet.ledger._chain import Row
-from discreet.ledger._database import Database
 
-__all__ = ["FORMAT", "SIGNING_KEY", "entries", "format_of", "make", "meta", "row_columns", "secrets", "tables"]
+__all__ = ["FORMAT", "SIGNING_KEY", "entries", "format_of", "kind_of", "make", "meta", "row_columns", "secrets", "tables"]
 
 FORMAT = 2
 """The number of the format that this version writes."""
@@ -67,25 +68,33 @@ row_columns = tuple(sa.type_coerce(entries.c[name], sa.types.NullType()).label(n
 """The columns of a `Row`, uncast: a ledger that was tampered with may hold anything."""
 
 
-def make(database: Database, connection: sa.Connection) -> None:
+def kind_of(connection: sa.Connection) -> ModuleType:
+    """The module of the database that a connection is to."""
+    if connection.dialect.name == "postgresql":
+        from discreet.ledger import _postgres
+
+        return _postgres
+    from discreet.ledger import _sqlite
+
+    return _sqlite
+
+
+def make(connection: sa.Connection) -> None:
     """Create the empty tables."""
     tables.create_all(connection)
-    database.append_only(connection, "entries")
-    database.mark(connection, FORMAT)
+    kind_of(connection).append_only(connection, "entries")
+    kind_of(connection).mark(connection, FORMAT)
     connection.execute(sa.insert(meta).values(format=FORMAT, last=0))
 
 
-def format_of(database: Database, connection: sa.Connection) -> int:
+def format_of(connection: sa.Connection, where: str) -> int:
     """The format of the ledger that is there; raises `LedgerError` for a newer or an unclear one."""
     found = connection.execute(sa.select(meta.c.format)).scalar()
-    marked = database.marked(connection)
+    marked = kind_of(connection).marked(connection)
     if not isinstance(found, int) or marked not in (found, None):
-        raise LedgerError(
-            f"{database.where} says two things about its format ({marked} and {found}); restore a copy of it"
-        )
+        raise LedgerError(f"{where} says two things about its format ({marked} and {found}); restore a copy of it")
     if found > FORMAT:
         raise LedgerError(
-            f"{database.where} has format {found}, and this version of discreet knows formats up to {FORMAT}: upgrade "
-            "discreet"
+            f"{where} has format {found}, and this version of discreet knows formats up to {FORMAT}: upgrade discreet"
         )
     return found

@@ -10,15 +10,16 @@ from sqlalchemy.exc import DBAPIError
 
 from discreet.errors import LedgerError
 
-__all__ = ["in_plain_words", "is_busy", "told"]
+__all__ = ["in_plain_words", "is_busy", "is_of_the_disk", "is_unsynced", "told"]
 
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 
 _WORDS = {
     sqlite3.SQLITE_READONLY_DBMOVED: "the file was moved or deleted while in use; put it back and open it again",
     sqlite3.SQLITE_FULL: "the disk is full; free some space and try again",
     sqlite3.SQLITE_BUSY: "another process has kept it locked for a minute; end that process, or try again later",
     sqlite3.SQLITE_LOCKED: "another process has kept it locked for a minute; end that process, or try again later",
+    sqlite3.SQLITE_PROTOCOL: "another process has kept it locked for a minute; end that process, or try again later",
     sqlite3.SQLITE_READONLY: "it or its directory is read-only; give this user write permission to both",
     sqlite3.SQLITE_PERM: "it may not be used by this user; give this user read and write permission",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened; check that the file is there and that this user may read and write "
@@ -33,6 +34,16 @@ _WORDS = {
 def is_busy(error: BaseException) -> bool:
     """Whether trying again in a moment may help."""
     return _code(error) & 0xFF in _BUSY
+
+
+def is_of_the_disk(error: BaseException) -> bool:
+    """Whether the disk refused to read, write or sync; that it was full does not count."""
+    return _code(error) & 0xFF == sqlite3.SQLITE_IOERR
+
+
+def is_unsynced(error: BaseException) -> bool:
+    """Whether the disk refused to confirm what it was given."""
+    return _code(error) in (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 
 
 @contextmanager
