@@ -54,8 +54,8 @@ class LedgerAudit:
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:
         """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one.
 
-        `anchors` are hashes of entries that were noted elsewhere, by what they are called in an error: the hash of a
-        `head`, or the position in a certificate. A chain that lacks one was cut off or put back. Without any, that
+        `anchors` are hashes of entries that were noted elsewhere, each under the name that an error calls it by: the
+        hash of a `head`, or the position in a certificate. A chain that lacks one was cut off or put back. Without any, that
         cannot be known.
         """
         return self._book.verify(anchors or {})

@@ -35,9 +35,7 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
     return Facts(currency(budget), people, relation, parts)
 
 
-def begin(
-    budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, until: datetime | None = None
-) -> Fill:
+def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, until: datetime | None = None) -> Fill:
     """What makes a ledger with this budget, as `limit` returns it; each has a signing key of its own."""
 
     def run(connection: sa.Connection) -> None:

@@ -144,12 +144,12 @@ class Book:
         return Head(self.first.hash, self.seen.seq, self.seen.hash)
 
     def verify(self, anchors: Mapping[str, str]) -> int:
-        """Walk the whole chain up to now; the number of entries. `anchors` are hashes it must hold, each with a name."""
+        """Walk the whole chain up to now; the number of entries. `anchors` are names of hashes that it must hold."""
         last = self.head().seq
         if self.facts.continued is not None:
             with self.database.transaction(write=False) as connection:
                 check_continued(connection, self.facts.continued, self.where)
-        count, missing = 0, dict(anchors)
+        count, missing = 0, {ident: name for name, ident in anchors.items()}
         for row in walk(_rows.pages(self.database, last, payloads=True), self.where):
             count += 1
             missing.pop(row.hash, None)

@@ -21,7 +21,19 @@ from discreet.ledger._filter import from_numbers
 from discreet.ledger._protocol import Entry
 from discreet.ledger._story import Facts, Kind, Scene, began, facts_of, read_scene, told, write_scene
 
-__all__ = ["ROOT", "Row", "canonical", "check", "entry", "facts_in", "row_after", "scene_in", "sha256", "walk"]
+__all__ = [
+    "ROOT",
+    "Row",
+    "Walker",
+    "canonical",
+    "check",
+    "entry",
+    "facts_in",
+    "row_after",
+    "scene_in",
+    "sha256",
+    "walk",
+]
 
 ROOT = "00" * 32
 
@@ -149,62 +161,68 @@ def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterato
     Checked are the chain, the payloads, the story (each event is told again from the states before it, and must lead
     to the states that its row holds), and that each release belongs to one reservation of the same plan.
     """
-    teller: _Teller | None = None
-    last: Row | None = None
+    walker = Walker(where)
     for values, payload in rows:
-        row = check(values, where)
-        if row.seq != (0 if last is None else last.seq + 1):
-            raise _broken(where, 0 if last is None else last.seq + 1, "it is missing")
-        if row.previous != (ROOT if last is None else last.hash):
-            raise _broken(where, row.seq, "it does not continue the entry before it")
-        if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
-            raise _broken(where, row.seq, "its payload is not the one that was stored")
-        if teller is None:
-            teller = _Teller(row, where)
-        else:
-            teller.hear(row)
-        last = row
-        yield row
+        yield walker.step(values, payload)
 
 
-class _Teller:
-    """The states of all accounts so far, and the reservations without a release."""
+class Walker:
+    """The states of all accounts up to a row, and the reservations without a release."""
 
-    def __init__(self, first: Row, where: str) -> None:
+    def __init__(self, where: str) -> None:
         self._where = where
-        self._facts = facts_in(first, where)
-        scene = scene_in(self._facts, first, where)
-        self._whole, self._history = scene.whole, scene.history
+        self._last: Row | None = None
+        self._facts = Facts("pure")
+        self._scene: Scene | None = None
         self._accounts: dict[str, Account] = {}
         self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
-        self._last = first
-        terms = {"every": scene.whole.every, "until": scene.whole.until}
-        expected = began(self._facts, scene.whole.cap, _moment(first), **terms)
-        if first.kind != "create" or first.account != WHOLE or write_scene(expected) != write_scene(scene):
-            raise self._bad(first, f"a {first.kind!r} entry does not belong there")
 
-    def hear(self, row: Row) -> None:
-        """Tell the event of a row again; raises `LedgerError` if it does not lead to what the row holds."""
+    def step(self, values: Sequence[object], payload: object) -> Row:
+        """The next row, checked; raises `LedgerError` if it is not what comes next."""
+        row = check(values, self._where)
+        after = 0 if self._last is None else self._last.seq + 1
+        if row.seq != after:
+            raise _broken(self._where, after, "it is missing")
+        if row.previous != (ROOT if self._last is None else self._last.hash):
+            raise self._bad(row, "it does not continue the entry before it")
+        if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
+            raise self._bad(row, "its payload is not the one that was stored")
+        if self._last is None or self._scene is None:
+            self._scene = self._begins(row)
+        else:
+            self._scene = self._continues(row, self._scene, self._last)
+        self._last = row
+        return row
+
+    def _begins(self, row: Row) -> Scene:
+        self._facts = facts_in(row, self._where)
+        scene = scene_in(self._facts, row, self._where)
+        terms = {"every": scene.whole.every, "until": scene.whole.until}
+        expected = began(self._facts, scene.whole.cap, _moment(row), **terms)
+        if row.kind != "create" or row.account != WHOLE or write_scene(expected) != write_scene(scene):
+            raise self._bad(row, f"a {row.kind!r} entry does not belong there")
+        return scene
+
+    def _continues(self, row: Row, scene: Scene, last: Row) -> Scene:
         body = _read(row, self._where)
         event: Mapping[str, Any] = body["event"]
-        before = Scene(self._whole, self._accounts.get(row.account), self._history)
+        before = Scene(scene.whole, self._accounts.get(row.account), scene.history)
         try:
-            at = _moment(row)
-            if at < _moment(self._last):
+            if _moment(row) < _moment(last):
                 raise LedgerError("it is older than the entry before it")
-            self._belongs(row, event)
-            after = told(self._facts, before, _kind(row.kind), row.account, event, at)
+            self._belongs(row, event, last)
+            after = told(self._facts, before, _kind(row.kind), row.account, event, _moment(row))
         except DiscreetError as error:
             raise self._bad(row, str(error)) from None
         except _BAD:
             raise _strange(self._where, row.seq) from None
         if {"event": event, **write_scene(after)} != body:
             raise self._bad(row, "its total is wrong")
-        self._whole, self._history, self._last = after.whole, after.history, row
         if after.account is not None:
             self._accounts[row.account] = after.account
+        return after
 
-    def _belongs(self, row: Row, event: Mapping[str, Any]) -> None:
+    def _belongs(self, row: Row, event: Mapping[str, Any], last: Row) -> None:
         """Whether the columns beside the event tell the same story."""
         reserves, releases = row.kind == "reserve", row.kind == "release"
         present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
@@ -223,10 +241,9 @@ class _Teller:
             if reserved != (row.plan_hash, row.account, event["loss"]):
                 raise LedgerError("it is a release of something other than what was reserved")
         elif row.kind == "transfer" and "from" in event:
-            given = json.loads(self._last.body)["event"]
-            if self._last.kind != "transfer" or (event["from"], row.account, event["loss"]) != (
-                self._last.account, given["to"], given["loss"],
-            ):  # fmt: skip
+            given = json.loads(last.body)["event"]
+            taken = (event["from"], row.account, event["loss"])
+            if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
                 raise LedgerError("it is taken from nobody")
 
     def _bad(self, row: Row, what: str) -> LedgerError:

@@ -12,7 +12,18 @@ from discreet.ledger._chain import Row, check
 from discreet.ledger._database import Database
 from discreet.ledger._table import FORMAT, entries, meta, row_columns
 
-__all__ = ["Tip", "append", "first", "newest_of_each", "of_hash", "of_key", "of_reservation", "pages", "payload_of", "tip"]
+__all__ = [
+    "Tip",
+    "append",
+    "first",
+    "newest_of_each",
+    "of_hash",
+    "of_key",
+    "of_reservation",
+    "pages",
+    "payload_of",
+    "tip",
+]
 
 _PAGE_ROWS, _PAGE_BYTES = 100, 2**24
 
@@ -78,7 +89,9 @@ def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", pla
     return Tip(
         rows[found[0].highest],
         next((row for row in newest if row.account == account), None),
-        next((row for row in newest if (row.account, row.plan_hash, row.kind) == (account, plan_hash, "release")), None),
+        next(
+            (row for row in newest if (row.account, row.plan_hash, row.kind) == (account, plan_hash, "release")), None
+        ),
     )
 
 

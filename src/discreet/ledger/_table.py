@@ -13,7 +13,18 @@ import sqlalchemy as sa
 from discreet.errors import LedgerError
 from discreet.ledger._chain import Row
 
-__all__ = ["FORMAT", "SIGNING_KEY", "entries", "format_of", "kind_of", "make", "meta", "row_columns", "secrets", "tables"]
+__all__ = [
+    "FORMAT",
+    "SIGNING_KEY",
+    "entries",
+    "format_of",
+    "kind_of",
+    "make",
+    "meta",
+    "row_columns",
+    "secrets",
+    "tables",
+]
 
 FORMAT = 2
 """The number of the format that this version writes."""

@@ -212,7 +212,11 @@ MUTANTS = (
     _mutant(
         "a ledger that was rolled back",
         "An older copy of the file is taken for the ledger: what was spent since is free.",
-        (rows, "tip", lambda connection, seen, where, *about: _tip(connection, rows.first(connection, where), where, *about)),
+        (
+            rows,
+            "tip",
+            lambda connection, seen, where, *about: _tip(connection, rows.first(connection, where), where, *about),
+        ),
         script=scripts.rolled_back,
         true_epsilon=4 * 1,
         samples=8_000,
