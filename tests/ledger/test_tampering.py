@@ -225,15 +225,15 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
     ]
     at = datetime.fromisoformat(last.at)
     for kind, event, after, rest in (true, also, *false):
-        row = row_after(last, kind, "", event, after, at, **rest)
+        row = row_after(last, kind, "", event, scene=after, at=at, **rest)
         story = walk([*told_rows, (row, rest.get("payload"))], "the ledger")
         if (kind, event, after, rest) in (true, also):
             assert len(list(story)) == 8
         else:
             with pytest.raises(LedgerError, match="entry 7 is bad"):
                 list(story)
+    row = row_after(last, "freeze", "", {}, scene=whole(frozen=True), at=at - timedelta(seconds=1))
     with pytest.raises(LedgerError, match="older than the entry before"):
-        row = row_after(last, "freeze", "", {}, whole(frozen=True), at - timedelta(seconds=1))
         list(walk([*told_rows, (row, None)], "the ledger"))
 
 

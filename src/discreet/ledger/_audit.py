@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from discreet.ledger._account import Account
 from discreet.ledger._book import Book
-from discreet.ledger._history import History, together
+from discreet.ledger._history import History
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._story import Facts
 
@@ -14,7 +14,7 @@ __all__ = ["LedgerAudit"]
 
 
 class LedgerAudit:
-    """All entries, accounts and totals of a ledger, and whether it is whole. It can spend nothing and open no release."""
+    """All entries, accounts and totals of a ledger, and whether it is whole. It spends nothing and opens no release."""
 
     def __init__(self, book: Book) -> None:
         self._book = book
@@ -55,7 +55,7 @@ class LedgerAudit:
         """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one.
 
         `anchors` are hashes of entries that were noted elsewhere, each under the name that an error calls it by: the
-        hash of a `head`, or the position in a certificate. A chain that lacks one was cut off or put back. Without any, that
-        cannot be known.
+        hash of a `head`, or the position in a certificate. A chain that lacks one was cut off or put back. Without any,
+        that cannot be known.
         """
         return self._book.verify(anchors or {})

@@ -46,7 +46,8 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
         event: dict[str, Any] = dict(beginning(signed))
         at = kind_of(connection).clock(connection)
-        row = row_after(None, "create", WHOLE, event, began(signed, budget, at, every=every, until=until), at)
+        scene = began(signed, budget, at, every=every, until=until)
+        row = row_after(None, "create", WHOLE, event, scene=scene, at=at)
         _rows.append(connection, row)
 
     return run

@@ -55,7 +55,7 @@ class Page:
         at = self.now()
         self.scene = told(self._book.facts, self.scene, kind, self.account, event, at)
         self.last = row_after(
-            self.last, kind, self.account, event, self.scene, at,
+            self.last, kind, self.account, event, scene=self.scene, at=at,
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
         _rows.append(self._connection, self.last, payload)
@@ -157,8 +157,8 @@ class Book:
             raise LedgerError(f"{self.where} cannot be trusted: entry {count} is bad: it is missing")
         for name in missing.values():
             raise LedgerError(
-                f"{self.where} cannot be trusted: it lacks an entry that it held once, by {name}: its end was cut off, or "
-                "an older copy was put back. Stop releasing from these data, and find the ledger that holds it"
+                f"{self.where} cannot be trusted: it lacks an entry that it held once, by {name}: its end was cut off, "
+                "or an older copy was put back. Stop releasing from these data, and find the ledger that holds it"
             )
         return count
 

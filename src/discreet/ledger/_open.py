@@ -84,8 +84,8 @@ def open_ledger(  # noqa: PLR0913
         ledger = OwnedLedger(Book(database, seal))
         if accepted is not None and ledger.budget != accepted:
             raise LedgerError(
-                f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it with "
-                "its own budget or with None, renew it with another, or start a new ledger in another place"
+                f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it "
+                "with its own budget or with None, renew it with another, or start a new ledger in another place"
             )
     except BaseException:
         database.close()

@@ -47,12 +47,12 @@ def open_for(
 
 
 def check_suits(ledger: Ledger, policy: Policy) -> None:
-    """Raise `LedgerError` if the ledger is about other people than the policy, or other neighbours, or lacks its part."""
+    """Raise `LedgerError` if the ledger is about other people or neighbours than the policy, or lacks its part."""
     facts = ledger.facts
     if facts.relation not in (None, policy.relation):
         raise LedgerError(
-            f"the ledger counts losses for neighbours by {facts.relation}, and the policy is for {policy.relation}: their "
-            "losses do not add up; keep a ledger for each, or change the policy"
+            f"the ledger counts losses for neighbours by {facts.relation}, and the policy is for {policy.relation}: "
+            "their losses do not add up; keep a ledger for each, or change the policy"
         )
     if None not in (facts.people, policy.people) and facts.people != policy.people:
         raise LedgerError(
