@@ -17,7 +17,7 @@ from discreet.ledger import open_ledger
 from discreet.ledger._chain import Row, Walker, check, facts_in, row_after, scene_in, walk
 from discreet.ledger._filter import numbers
 from discreet.ledger._history import of_loss
-from discreet.ledger._story import told
+from discreet.ledger._story import Event, told
 from discreet.privacy import Pure, pure
 
 COLUMNS = [*Row._fields, "payload"]
@@ -194,7 +194,8 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         return replace(scene, whole=replace(scene.whole, **changes))
 
     history = {"history": {name: numbers(each) for name, each in of_loss(pure("0.01")).items()}}
-    spent = told(facts, scene, "reserve", "", history, datetime.fromisoformat(last.at))
+    at = datetime.fromisoformat(last.at)
+    spent = told(facts, scene, Event("reserve", "", history, at))
     true = ("release", {"loss": ["1/4"]}, scene, {"reservation": dead, "plan_hash": "c", "payload": b"x"})
     also = ("reserve", history, spent, {"plan_hash": "c", "idempotency_key": "k"})
     false = [
@@ -223,16 +224,15 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("transfer", {"to": "ada", "loss": ["1"]}, whole(cap=pure(2)), {}),
         ("grant", {"role": "analyst", "cap": ["1"]}, scene, {}),
     ]
-    at = datetime.fromisoformat(last.at)
     for kind, event, after, rest in (true, also, *false):
-        row = row_after(last, kind, "", event, scene=after, at=at, **rest)
+        row = row_after(last, Event(kind, "", event, at), after, **rest)
         story = walk([*told_rows, (row, rest.get("payload"))], "the ledger")
         if (kind, event, after, rest) in (true, also):
             assert len(list(story)) == 8
         else:
             with pytest.raises(LedgerError, match="entry 7 is bad"):
                 list(story)
-    row = row_after(last, "freeze", "", {}, scene=whole(frozen=True), at=at - timedelta(seconds=1))
+    row = row_after(last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True))
     with pytest.raises(LedgerError, match="older than the entry before"):
         list(walk([*told_rows, (row, None)], "the ledger"))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,7 +15,7 @@ from discreet.ledger._database import Fill
 from discreet.ledger._periods import Period
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
-from discreet.ledger._story import Facts, began, beginning
+from discreet.ledger._story import Event, Facts, began, beginning
 from discreet.ledger._table import SIGNING_KEY, kind_of, make, secrets
 from discreet.privacy import Loss, currency
 
@@ -44,10 +43,8 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
         signed = replace(fixed, public_key=public_key(private), key_check=seal.check())
         sealed = seal.closed(WHOLE, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
-        event: dict[str, Any] = dict(beginning(signed))
-        at = kind_of(connection).clock(connection)
-        scene = began(signed, budget, at, every=every, until=until)
-        row = row_after(None, "create", WHOLE, event, scene=scene, at=at)
+        event = Event("create", WHOLE, beginning(signed), kind_of(connection).clock(connection))
+        row = row_after(None, event, began(signed, budget, event.at, every=every, until=until))
         _rows.append(connection, row)
 
     return run

@@ -18,7 +18,7 @@ from discreet.ledger._forward import bring_forward, check_continued
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import public_key
-from discreet.ledger._story import Facts, Kind, Scene, told
+from discreet.ledger._story import Event, Facts, Kind, Scene, told
 from discreet.ledger._table import SIGNING_KEY, secrets
 
 __all__ = ["Book", "Page"]
@@ -44,7 +44,7 @@ class Page:
     def write(  # noqa: PLR0913
         self,
         kind: Kind,
-        event: Mapping[str, Any],
+        says: Mapping[str, Any],
         *,
         idempotency_key: str | None = None,
         reservation: str | None = None,
@@ -52,10 +52,10 @@ class Page:
         payload: bytes | None = None,
     ) -> Row:
         """Add an event about the account, or raise what `told` raises."""
-        at = self.now()
-        self.scene = told(self._book.facts, self.scene, kind, self.account, event, at)
+        event = Event(kind, self.account, says, self.now())
+        self.scene = told(self._book.facts, self.scene, event)
         self.last = row_after(
-            self.last, kind, self.account, event, scene=self.scene, at=at,
+            self.last, event, self.scene,
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
         _rows.append(self._connection, self.last, payload)

@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._filter import from_numbers
 from discreet.ledger._protocol import Entry
-from discreet.ledger._story import Facts, Kind, Scene, began, facts_of, read_scene, told, write_scene
+from discreet.ledger._story import Event, Facts, Kind, Scene, began, facts_of, read_scene, told, write_scene
 
 __all__ = [
     "ROOT",
@@ -69,12 +69,9 @@ def canonical(data: object) -> str:
 
 def row_after(  # noqa: PLR0913
     last: Row | None,
-    kind: Kind,
-    account: str,
-    event: Mapping[str, Any],
-    *,
+    event: Event,
     scene: Scene,
-    at: datetime,
+    *,
     idempotency_key: str | None = None,
     reservation: str | None = None,
     plan_hash: str | None = None,
@@ -83,14 +80,14 @@ def row_after(  # noqa: PLR0913
     """The row that continues the chain after `last`; None starts a chain."""
     row = Row(
         seq=0 if last is None else last.seq + 1,
-        kind=kind,
-        account=account,
+        kind=event.kind,
+        account=event.account,
         idempotency_key=idempotency_key,
         reservation=reservation,
         plan_hash=plan_hash,
-        body=canonical({"event": event, **write_scene(scene)}),
+        body=canonical({"event": event.says, **write_scene(scene)}),
         payload_sha256=None if payload is None else sha256(payload),
-        at=at.isoformat(timespec="microseconds"),
+        at=event.at.isoformat(timespec="microseconds"),
         previous=ROOT if last is None else last.hash,
         hash="",
     )
@@ -205,24 +202,25 @@ class Walker:
 
     def _continues(self, row: Row, scene: Scene, last: Row) -> Scene:
         body = _read(row, self._where)
-        event: Mapping[str, Any] = body["event"]
+        says: Mapping[str, Any] = body["event"]
         before = Scene(scene.whole, self._accounts.get(row.account), scene.history)
         try:
-            if _moment(row) < _moment(last):
+            event = Event(_kind(row.kind), row.account, says, _moment(row))
+            if event.at < _moment(last):
                 raise LedgerError("it is older than the entry before it")
-            self._belongs(row, event, last)
-            after = told(self._facts, before, _kind(row.kind), row.account, event, _moment(row))
+            self._belongs(row, says, last)
+            after = told(self._facts, before, event)
         except DiscreetError as error:
             raise self._bad(row, str(error)) from None
         except _BAD:
             raise _strange(self._where, row.seq) from None
-        if {"event": event, **write_scene(after)} != body:
+        if {"event": says, **write_scene(after)} != body:
             raise self._bad(row, "its total is wrong")
         if after.account is not None:
             self._accounts[row.account] = after.account
         return after
 
-    def _belongs(self, row: Row, event: Mapping[str, Any], last: Row) -> None:
+    def _belongs(self, row: Row, says: Mapping[str, Any], last: Row) -> None:
         """Whether the columns beside the event tell the same story."""
         reserves, releases = row.kind == "reserve", row.kind == "release"
         present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
@@ -233,16 +231,16 @@ class Walker:
         ):
             raise LedgerError(f"a {row.kind!r} entry does not look like that")
         if reserves:
-            self._open[row.hash] = (row.plan_hash, row.account, event["history"][self._facts.currency])
+            self._open[row.hash] = (row.plan_hash, row.account, says["history"][self._facts.currency])
         elif releases:
             reserved = self._open.pop(row.reservation, None)
             if reserved is None:
                 raise LedgerError(f"a {row.kind!r} entry does not belong there")
-            if reserved != (row.plan_hash, row.account, event["loss"]):
+            if reserved != (row.plan_hash, row.account, says["loss"]):
                 raise LedgerError("it is a release of something other than what was reserved")
-        elif row.kind == "transfer" and "from" in event:
+        elif row.kind == "transfer" and "from" in says:
             given = json.loads(last.body)["event"]
-            taken = (event["from"], row.account, event["loss"])
+            taken = (says["from"], row.account, says["loss"])
             if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
                 raise LedgerError("it is taken from nobody")
 

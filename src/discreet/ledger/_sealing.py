@@ -1,8 +1,8 @@
 """Encryption at rest: releases and the key that signs are unreadable without the ledger's own key.
 
-Each account's releases have a key of their own, HKDF-SHA256 of the ledger's 32 bytes. A sealed value is a nonce of 96 random bits and AES-256-GCM of the rest, bound to what it
-belongs to. What the chain hashes is the sealed value: it can be checked without the key. Not sealed are the entries
-themselves: who spent how much on which plan, and when.
+Each account's releases have a key of their own, HKDF-SHA256 of the ledger's 32 bytes. A sealed value is a nonce of 96
+random bits and AES-256-GCM of the rest, bound to what it belongs to. What the chain hashes is the sealed value: it can
+be checked without the key. Not sealed are the entries themselves: who spent how much on which plan, and when.
 """
 
 from __future__ import annotations

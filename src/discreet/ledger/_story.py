@@ -17,16 +17,36 @@ from discreet.ledger._filter import add, from_numbers, limit, nothing, numbers, 
 from discreet.ledger._history import CURRENCIES, History, added, of_loss, together
 from discreet.privacy import Loss, in_words, left, parts, to_json
 
-__all__ = ["Continued", "Facts", "Kind", "Scene", "began", "beginning", "facts_of", "read_scene", "told", "write_scene"]
+__all__ = [
+    "Continued",
+    "Event",
+    "Facts",
+    "Kind",
+    "Scene",
+    "began",
+    "beginning",
+    "facts_of",
+    "read_scene",
+    "told",
+    "write_scene",
+]
 
 Kind = Literal["create", "reserve", "release", "grant", "freeze", "thaw", "renew", "transfer"]
 
-Event = Mapping[str, Any]
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to an account, or to the whole, at a moment; `says` is the rest in plain JSON."""
+
+    kind: Kind
+    account: str
+    says: Mapping[str, Any]
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """An older ledger that one goes on from: its format, how many entries it had and the hash of the last, its total."""
+    """An older ledger that one goes on from: its format, its number of entries, the hash of the last, and its total."""
 
     format: int
     entries: int
@@ -77,8 +97,8 @@ def began(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> Scene:
     return Scene(whole, None, {WHOLE: of_loss(nothing("pure") if facts.continued is None else spent)})
 
 
-def beginning(facts: Facts) -> Event:
-    """The facts as an event in plain JSON, for `facts_of`."""
+def beginning(facts: Facts) -> dict[str, Any]:
+    """The facts as plain JSON, what the first event says, for `facts_of`."""
     found: dict[str, Any] = {name: getattr(facts, name) for name in ("currency", *_TEXTS)}
     found["parts"] = list(facts.parts)
     if facts.continued is not None:
@@ -87,15 +107,15 @@ def beginning(facts: Facts) -> Event:
     return {name: value for name, value in found.items() if value}
 
 
-def facts_of(event: Event) -> Facts:
+def facts_of(says: Mapping[str, Any]) -> Facts:
     """The inverse of `beginning`; raises `ValueError` and its kin on anything else."""
-    unit, named = event["currency"], event.get("parts", [])
-    texts = {name: event.get(name) for name in _TEXTS}
+    unit, named = says["currency"], says.get("parts", [])
+    texts = {name: says.get(name) for name in _TEXTS}
     if not all(isinstance(text, str) for text in [unit, *named, *(text for text in texts.values() if text)]):
         raise ValueError("facts")
     continued = None
-    if "continued" in event:
-        number, count, head, spent = event["continued"]
+    if "continued" in says:
+        number, count, head, spent = says["continued"]
         continued = Continued(number, count, head, from_numbers(unit, spent))
     return Facts(currency=unit, parts=tuple(named), continued=continued, **texts)
 
@@ -103,48 +123,49 @@ def facts_of(event: Event) -> Facts:
 _TEXTS = ("people", "relation", "public_key", "key_check")
 
 
-def told(facts: Facts, scene: Scene, kind: Kind, name: str, event: Event, at: datetime) -> Scene:
-    """The scene after an event about the account `name`, or the whole.
+def told(facts: Facts, scene: Scene, event: Event) -> Scene:
+    """The scene after an event.
 
     `scene.account` is that account before, None if there is none yet. Raises `BudgetExceeded` if a charge does not fit,
     and `LedgerError` for what may not happen. Neither says more of other accounts than that the whole is used up.
     """
+    at, says, name = event.at, event.says, event.account
     now = Scene(scene.whole.at(at), None if scene.account is None else scene.account.at(at), scene.history)
     subject = now.whole if name == WHOLE else now.account
-    if kind == "grant":
-        return replace(now, account=_granted(facts, now, name, event, at))
+    if event.kind == "grant":
+        return replace(now, account=_granted(facts, now, event))
     if subject is None:
         raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
-    match kind:
+    match event.kind:
         case "reserve":
-            return _reserved(facts, now, subject, event, at)
+            return _reserved(facts, now, subject, event)
         case "release":
             return now
         case "freeze" | "thaw":
-            after = replace(subject, frozen=kind == "freeze")
+            after = replace(subject, frozen=event.kind == "freeze")
         case "renew":
-            cap = from_numbers(facts.currency, event["cap"]) if "cap" in event else None
+            cap = from_numbers(facts.currency, says["cap"]) if "cap" in says else None
             after = subject.renewed(at, None if cap is None else limit(cap))
         case "transfer":
-            after = _moved(facts, subject, event)
+            after = _moved(facts, subject, says)
         case "create":
             raise LedgerError("a ledger is made once")
     return replace(now, whole=after) if name == WHOLE else replace(now, account=after)
 
 
-def _reserved(facts: Facts, now: Scene, subject: Account, event: Event, at: datetime) -> Scene:
+def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene:
     for each in {now.whole.name: now.whole, subject.name: subject}.values():
-        why = each.stopped(at)
+        why = each.stopped(event.at)
         if why is not None:
             raise LedgerError(f"{_called(each)} {why}; nothing was spent")
     if subject.role == "auditor":
         raise LedgerError(f"the account {subject.name!r} is an auditor's, who may read and not spend")
-    part = event.get("part")
+    part = event.says.get("part")
     if part is not None and part not in facts.parts:
         raise LedgerError(f"the ledger knows no part {part!r} of its people")
     if subject.part != part and subject.part is not None:
         raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
-    grown = {each: from_numbers(each, texts) for each, texts in event["history"].items() if each in CURRENCIES}
+    grown = {each: from_numbers(each, texts) for each, texts in event.says["history"].items() if each in CURRENCIES}
     loss = grown[facts.currency]
     if subject.name != WHOLE:
         subject = _within(subject, subject.charged(loss, part), loss)
@@ -176,29 +197,30 @@ def _later(account: Account) -> str:
     return ask if account.ends is None else f"wait for {account.ends:%Y-%m-%d} (UTC), when the next window begins"
 
 
-def _granted(facts: Facts, now: Scene, name: str, event: Event, at: datetime) -> Account:
-    role, part = event["role"], event.get("part")
+def _granted(facts: Facts, now: Scene, event: Event) -> Account:
+    says, name = event.says, event.account
+    role, part = says["role"], says.get("part")
     if name == WHOLE or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
         raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
     none = nothing(facts.currency)
     terms: dict[str, Any] = {
-        "cap": none if role == "auditor" else limit(from_numbers(facts.currency, event["cap"])),
-        "every": event.get("every"),
-        "until": datetime.fromisoformat(event["until"]) if "until" in event else None,
-        "token_sha256": event.get("token_sha256"),
+        "cap": none if role == "auditor" else limit(from_numbers(facts.currency, says["cap"])),
+        "every": says.get("every"),
+        "until": datetime.fromisoformat(says["until"]) if "until" in says else None,
+        "token_sha256": says.get("token_sha256"),
     }
     if now.account is None:
-        return Account(name, role, common=none, before=none, since=at, part=part, **terms)
+        return Account(name, role, common=none, before=none, since=event.at, part=part, **terms)
     if (now.account.role, now.account.part) != (role, part):
         raise LedgerError(f"the account {name!r} keeps its role and its part of the people; grant another name")
     return replace(now.account, **terms)
 
 
-def _moved(facts: Facts, subject: Account, event: Event) -> Account:
-    moved = from_numbers(facts.currency, event["loss"])
+def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
+    moved = from_numbers(facts.currency, says["loss"])
     if subject.role != "analyst" or not any(parts(moved)):
         raise LedgerError("only analysts' accounts can give to one another, and something")
-    if "from" in event:
+    if "from" in says:
         return replace(subject, cap=add(subject.cap, moved))
     if not within(moved, subject.remaining):
         raise BudgetExceeded(
