@@ -19,7 +19,7 @@ CONFIDENCE = 1 - 1e-9
 
 
 def chosen(seen_by: str, *, twins: bool = False) -> list:
-    """Those that are seen so; for the soak alone the slow ones, every other sampled one, and seven of eight sound twins.
+    """Those that are seen so; for the soak alone the slow ones, every other sampled one, and of sound twins seven in 8.
 
     How much each costs is worked out every time, and what is sound held to its claim by `test_entries.py`.
     """
