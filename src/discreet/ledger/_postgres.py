@@ -12,9 +12,11 @@ the lock is held over few rounds between client and server. An error of such a s
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -88,7 +90,6 @@ class Database:
         self._address = address_of(url)
         self.path = None
         self.where = self._address.where
-        self._closed = False
         self._begin_anew()
         with in_server_words(self.where), ExitStack() as held:
             self._take(held)
@@ -134,15 +135,13 @@ class Database:
 
     def close(self) -> None:
         """Refuse further transactions."""
-        self._closed = True
-        if self._process == os.getpid():
-            self._engine.dispose()
+        self._end()
 
     def _begin_anew(self) -> None:
         self._process = os.getpid()
         self._engine = sa.create_engine(
             "postgresql+psycopg://",
-            creator=self._connect,
+            creator=partial(reach, self.where, self._address.parts),
             poolclass=QueuePool,
             pool_size=_CONNECTIONS,
             max_overflow=0,
@@ -152,6 +151,7 @@ class Database:
             hide_parameters=True,
         )
         sa.event.listen(self._engine, "after_cursor_execute", _await_rows)
+        self._end = weakref.finalize(self, _dispose, self._engine, self._process)
 
     @contextmanager
     def _writing(self, lock: str) -> Generator[sa.Connection]:
@@ -185,10 +185,11 @@ class Database:
         raise LedgerError(f"{self.where}: the connection is lost again and again; check the server and the network")
 
     def _take(self, held: ExitStack) -> tuple[sa.Connection, Driver]:
-        if self._closed:
+        if not self._end.alive:
             raise LedgerError(f"{self.where} is closed; open it again with open_ledger")
         if self._process != os.getpid():
             _abandoned.append(self._engine)
+            self._end.detach()
             self._begin_anew()
         try:
             connection = self._engine.connect()
@@ -200,9 +201,6 @@ class Database:
         assert isinstance(driver, Connection)
         held.callback(_give_back, connection, driver)
         return connection, driver
-
-    def _connect(self) -> Driver:
-        return reach(self.where, self._address.parts)
 
     @contextmanager
     def _warned_of_nothing(self, driver: Driver) -> Generator[None]:
@@ -244,6 +242,11 @@ def _await_rows(connection: sa.Connection, *told: Any) -> None:
     changes = context.isinsert or context.isupdate or getattr(context, "isdelete", False)
     if not changes or compiled is None or compiled.effective_returning:
         pipeline.sync()
+
+
+def _dispose(engine: sa.Engine, process: int) -> None:
+    if process == os.getpid():
+        engine.dispose()
 
 
 def _give_back(connection: sa.Connection, driver: Driver) -> None:
