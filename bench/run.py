@@ -15,6 +15,7 @@ ALL = [
     "counting.py",
     "engine.py",
     "postgres.py",
+    "ledger.py",
     "utility.py",
     "accounting.py",
     "audit.py",

@@ -5,15 +5,18 @@ goes at once to the next; then a second, tiny transaction does wait. The server'
 second on disk has put there everything before it, and many processes share one flush. The second waits as the server
 is configured to, for its standbys too, and never less than for its own disk.
 
-Both are one message to the server, so that no writer waits for another's network either.
+What a writer executes without looking at a result is sent together with its COMMIT and the flush (a pipeline), so that
+the lock is held over few rounds between client and server. An error of such a statement comes when the block is left.
 """
 
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -34,6 +37,7 @@ __all__ = ["Database", "append_only", "clock", "mark", "marked"]
 Driver = Connection[tuple[Any, ...]]
 
 _CONNECTIONS = 8
+_PIPELINE = "discreet pipeline"
 _abandoned: list[sa.Engine] = []
 """A parent's, kept so that a child never ends them."""
 
@@ -57,17 +61,22 @@ _TABLES = """
 SELECT c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = '{ledger}' AND c.relkind IN ('r', 'v', 'm', 'p', 'f')
 """
-_APPEND_ONLY = """
-CREATE OR REPLACE FUNCTION only_grows() RETURNS trigger LANGUAGE plpgsql AS
-$$ BEGIN RAISE EXCEPTION 'a ledger only grows' USING ERRCODE = 'integrity_constraint_violation'; END $$;
-CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}
-FOR EACH STATEMENT EXECUTE FUNCTION only_grows()
-"""
+_APPEND_ONLY = (
+    """
+    CREATE OR REPLACE FUNCTION only_grows() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'a ledger only grows' USING ERRCODE = 'integrity_constraint_violation'; END $$
+    """,
+    """
+    CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON {table}
+    FOR EACH STATEMENT EXECUTE FUNCTION only_grows()
+    """,
+)
 
 
 def append_only(connection: sa.Connection, table: str = "entries") -> None:
     """Let nobody change or remove rows of this table by accident."""
-    connection.exec_driver_sql(_APPEND_ONLY.format(table=table))
+    for statement in _APPEND_ONLY:
+        connection.exec_driver_sql(statement.format(table=table))
 
 
 def mark(connection: sa.Connection, number: int) -> None:
@@ -96,7 +105,6 @@ class Database:
         self._address = address_of(url)
         self.path = None
         self.where = self._address.where
-        self._closed = False
         self._begin_anew()
         with in_server_words(self.where), ExitStack() as held:
             self._take(held)
@@ -115,7 +123,8 @@ class Database:
         """Return when everything is durable that anybody had committed before."""
         with in_server_words(self.where), ExitStack() as held:
             _, driver = self._take(held)
-            self._flush(driver, "")
+            with self._warned_of_nothing(driver):
+                driver.execute(_FLUSH)
 
     def clock(self, connection: sa.Connection) -> datetime:
         """The server's clock."""
@@ -139,15 +148,13 @@ class Database:
 
     def close(self) -> None:
         """Refuse further transactions."""
-        self._closed = True
-        if self._process == os.getpid():
-            self._engine.dispose()
+        self._end()
 
     def _begin_anew(self) -> None:
         self._process = os.getpid()
         self._engine = sa.create_engine(
             "postgresql+psycopg://",
-            creator=self._connect,
+            creator=partial(reach, self.where, self._address.parts),
             poolclass=QueuePool,
             pool_size=_CONNECTIONS,
             max_overflow=0,
@@ -156,17 +163,21 @@ class Database:
             use_native_hstore=False,
             hide_parameters=True,
         )
+        sa.event.listen(self._engine, "after_cursor_execute", _await_rows)
+        self._end = weakref.finalize(self, _dispose, self._engine, self._process)
 
     @contextmanager
     def _writing(self, lock: str) -> Generator[sa.Connection]:
         with in_server_words(self.where), ExitStack() as held:
             connection, driver = self._start(held, _WRITE, lock)
-            yield connection
-            if (
-                driver.info.transaction_status != TransactionStatus.INTRANS
-            ):  # COMMIT would mean ROLLBACK, and say nothing
+            with self._warned_of_nothing(driver), driver.pipeline() as pipeline:
+                connection.info[_PIPELINE] = pipeline
+                held.callback(connection.info.pop, _PIPELINE)
+                yield connection
+                committed = driver.execute("COMMIT")
+                driver.execute(_FLUSH)
+            if committed.statusmessage != "COMMIT":  # after an error that nobody minded, COMMIT means ROLLBACK
                 raise LedgerError(f"{self.where}: the transaction failed on its way; nothing was written")
-            self._flush(driver, "COMMIT; ")
 
     def _start(self, held: ExitStack, text: str, lock: str = "") -> tuple[sa.Connection, Driver]:
         """A connection in a transaction. One that was lost while nobody used it is replaced."""
@@ -187,10 +198,11 @@ class Database:
         raise LedgerError(f"{self.where}: the connection is lost again and again; check the server and the network")
 
     def _take(self, held: ExitStack) -> tuple[sa.Connection, Driver]:
-        if self._closed:
+        if not self._end.alive:
             raise LedgerError(f"{self.where} is closed; open it again with open_ledger")
         if self._process != os.getpid():
             _abandoned.append(self._engine)
+            self._end.detach()
             self._begin_anew()
         try:
             connection = self._engine.connect()
@@ -203,16 +215,9 @@ class Database:
         held.callback(_give_back, connection, driver)
         return connection, driver
 
-    def _connect(self) -> Driver:
-        connection = reach(self.where, self._address.parts)
-        connection.prepare_threshold = None  # behind a pooler the next transaction may have another session
-        return connection
-
-    def _flush(self, driver: Driver, before: str) -> None:
-        """Run `before`, and wait until everything is durable.
-
-        A wait for a standby that somebody cancels is a warning to the server, and no error.
-        """
+    @contextmanager
+    def _warned_of_nothing(self, driver: Driver) -> Generator[None]:
+        """A wait for a standby that somebody cancels is a warning to the server, and no error."""
         warned: list[str] = []
 
         def note(diagnostic: Diagnostic) -> None:
@@ -221,7 +226,7 @@ class Database:
 
         driver.add_notice_handler(note)
         try:
-            driver.execute(f"{before}{_FLUSH}".encode())
+            yield
         finally:
             driver.remove_notice_handler(note)
         if warned:
@@ -238,6 +243,23 @@ class Database:
                 "?ledger=… in the URL, and a new ledger is made there"
             )
         return bool(found)
+
+
+def _await_rows(connection: sa.Connection, *told: Any) -> None:
+    """SQLAlchemy asks at once whether a statement returns rows; only of plain changes it is known that they do not."""
+    context: sa.ExecutionContext = told[3]
+    pipeline = connection.info.get(_PIPELINE)
+    if pipeline is None:
+        return
+    compiled = getattr(context, "compiled", None)
+    changes = context.isinsert or context.isupdate or getattr(context, "isdelete", False)
+    if not changes or compiled is None or compiled.effective_returning:
+        pipeline.sync()
+
+
+def _dispose(engine: sa.Engine, process: int) -> None:
+    if process == os.getpid():
+        engine.dispose()
 
 
 def _give_back(connection: sa.Connection, driver: Driver) -> None:

@@ -17,13 +17,18 @@ __all__ = ["in_server_words", "reach"]
 
 _LEAST = 140_000
 _ASK = """
-SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_setting('fsync'), pg_catalog.current_setting('server_encoding')
+SELECT pg_catalog.pg_is_in_recovery(),
+pg_catalog.current_setting('fsync'), pg_catalog.current_setting('server_encoding')
 """
 _LOST = (
     "the connection was lost; if something was being written, it is not known whether it was: it counts if it was; the "
     "next use connects anew"
 )
 _KEPT = "another process has kept it locked for a minute; end that process, or try again later"
+_POOLER = (
+    "a pooler stands between that loses prepared statements; let it keep them (max_prepared_statements in "
+    "PgBouncer), or connect to the server itself"
+)
 _WORDS = {
     "08": _LOST,
     "57P01": _LOST,
@@ -35,8 +40,10 @@ _WORDS = {
     "40": "the server gave up because others were writing; try again",
     "57014": "somebody cancelled it; try again",
     "25006": "the server or the database is read-only; connect to the primary server, as a role that may write",
-    "42501": "this role lacks the right; ask the owner of the ledger for USAGE on its schema and SELECT, INSERT and UPDATE "
-    "on its tables, or for CREATE on the database to make a ledger",
+    "26000": _POOLER,
+    "42P05": _POOLER,
+    "42501": "this role lacks the right; ask the owner of the ledger for USAGE on its schema and for SELECT, INSERT "
+    "and UPDATE on its tables, or for CREATE on the database to make a ledger",
     "42P01": "there is no ledger of that name, or no longer; restore the schema with everything that was spent",
     "3F000": "there is no ledger of that name, or no longer; restore the schema with everything that was spent",
     "42703": "it is not a ledger: a schema of that name holds other tables; give another name, ?ledger=… in the URL",
