@@ -37,7 +37,7 @@ _SETTINGS = {
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "16",
+    "spark.sql.shuffle.partitions": "32",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",  # what a task sorts fits into its memory
 }
 _JAVA_OPTIONS = (
