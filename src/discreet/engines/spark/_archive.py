@@ -60,7 +60,6 @@ def keep(written: Path) -> Path:
     done = path is not None and java.returncode is not None and written.is_file()
     if path is not None and done:
         written.replace(path)
-    shutil.rmtree(written.parent, ignore_errors=True)
     if path is None or not done:
         raise DataError("Java wrote no archive; it needs OpenJDK 17 or newer and 200 MB of disk")
     return path
@@ -75,13 +74,16 @@ def _path() -> Path | None:
     home = os.environ.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
     spark = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    about = "\n".join([os.path.realpath(java or ""), os.path.realpath(spark), pyspark.__version__])
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "discreet"
+    about = "\n".join([os.path.realpath(java or "java"), os.path.realpath(spark), pyspark.__version__])
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "discreet"  # noqa: PTH111
     path = folder / f"spark-{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"
     return path if path.is_absolute() and _PLAIN.fullmatch(str(path)) and hasattr(os, "getuid") else None
 
 
 def _is_own(path: Path) -> bool:
     """Whether nobody else but the superuser can change it."""
-    found = path.lstat()
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
     return found.st_uid == os.getuid() and not found.st_mode & 0o022

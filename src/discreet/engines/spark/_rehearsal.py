@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -50,6 +51,14 @@ def make_archive() -> Path:
             "this process runs Spark already; make the archive in one of its own: python -m discreet.engines.spark"
         )
     written = fresh()
+    try:
+        _rehearse(written)
+        return keep(written)
+    finally:
+        shutil.rmtree(written.parent, ignore_errors=True)
+
+
+def _rehearse(written: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         parquet, text = _tables(Path(folder))
         session = session_of(f"spark://local?parquet={parquet}&text={text}", archived=written)
@@ -60,7 +69,6 @@ def make_archive() -> Path:
                 engine.run(make_plan(query.format(table), policy, approx(1, 1e-6)).levels[0].bounded, bytes(16))
         engine.close()
         session.stop()
-    return keep(written)
 
 
 def _tables(folder: Path) -> tuple[Path, Path]:
