@@ -30,14 +30,14 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_sessions_start_from_an_archive_of_ones_own(made: Path) -> None:
     assert archive() == made
-    assert _local(None)[OPTIONS].endswith(f" -XX:SharedArchiveFile={made}")
+    assert _local({})[OPTIONS].endswith(f" -XX:SharedArchiveFile={made}")
     assert made.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_without_an_archive_there_is_no_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert archive() is None
-    assert "Shared" not in _local(None)[OPTIONS]
+    assert "Shared" not in _local({})[OPTIONS]
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])

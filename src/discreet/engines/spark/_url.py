@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
@@ -40,13 +41,16 @@ _LOCAL = {
     "spark.sql.shuffle.partitions": "32",
     "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",  # what a task sorts fits into its memory
 }
-_JAVA_OPTIONS = (
+_SHORT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_LONG = (
     "-XX:+UseSerialGC -XX:Tier4InvocationThreshold=750000 -XX:Tier4MinInvocationThreshold=90000 "
     "-XX:Tier4CompileThreshold=2250000 -XX:Tier4BackEdgeThreshold=6000000"
 )
-"""For one machine. Starting takes most of the time of most queries, and Java's second compiler would take most of that:
-what runs 150 times as often as Java's own thresholds say is compiled by it, which are the loops over rows of long ones.
+"""For one machine. Starting takes most of the time of a query over little data, and the second compiler would take most
+of that. So it is left out for small files, and else used for what runs 150 times as often as Java's own
+thresholds say: the loops over rows.
 """
+_SMALL_BYTES = 2**25
 
 
 def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
@@ -78,7 +82,7 @@ def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
             "stop it, or give its session as the source"
         )
     builder = SparkSession.builder.master(master).appName("discreet")
-    for name, value in {**_SETTINGS, **(_local(archived) if master.startswith("local") else {})}.items():
+    for name, value in {**_SETTINGS, **(_local(tables, archived) if master.startswith("local") else {})}.items():
         builder = builder.config(name, value)
     try:
         session = builder.getOrCreate()
@@ -92,13 +96,26 @@ def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
     return session
 
 
-def _local(written: Path | None) -> dict[str, str]:
-    options, found = [_JAVA_OPTIONS], archive()
+def _local(tables: Mapping[str, str], written: Path | None = None) -> dict[str, str]:
+    options, found = [_SHORT if _is_small(tables) else _LONG], archive()
     if written is not None:
         options += [QUIET, f"-XX:ArchiveClassesAtExit={written}"]
     elif found is not None:
         options += [QUIET, f"-XX:SharedArchiveFile={found}"]
     return {**_LOCAL, "spark.driver.extraJavaOptions": " ".join(options)}
+
+
+def _is_small(tables: Mapping[str, str]) -> bool:
+    """Whether all tables are files of this machine, of a few million rows at most."""
+    files = [Path(path) for path in tables.values()]
+    try:
+        return (
+            bool(files)
+            and all(file.is_file() for file in files)
+            and sum(f.stat().st_size for f in files) < _SMALL_BYTES
+        )
+    except (OSError, ValueError):
+        return False
 
 
 def is_running() -> bool:
