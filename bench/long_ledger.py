@@ -26,8 +26,7 @@ SPEND = (
     "l.reserve('one more', pure('1/1000'), fresh=True); l.close()"
 )
 EMPTY = (
-    "from discreet.ledger import open_ledger; from discreet.privacy import pure; "
-    "open_ledger(None, pure(1)).remaining"
+    "from discreet.ledger import open_ledger; from discreet.privacy import pure; open_ledger(None, pure(1)).remaining"
 )
 
 

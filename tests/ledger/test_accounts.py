@@ -24,7 +24,7 @@ NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 def clock(monkeypatch):
     """Time as the test has it: a list whose last item is now."""
     times = [NOON]
-    monkeypatch.setattr(Database, "clock", lambda self, connection: times[-1])
+    monkeypatch.setattr(_sqlite, "clock", lambda connection: times[-1])
     return times
 
 

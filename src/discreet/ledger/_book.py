@@ -25,21 +25,21 @@ __all__ = ["Book", "Page"]
 
 
 class Page:
-    """Where a ledger ended when a transaction looked, for one account."""
+    """Where a ledger ended when a transaction looked, for one account.
+
+    `now` is the time of the next entry: the clock's, but never before the newest entry.
+    """
 
     def __init__(self, book: Book, connection: sa.Connection, account: str, plan_hash: str | None) -> None:
         self._book = book
         self._connection = connection
         self.account = account
-        self.last, newest, self.release = _rows.tip(connection, book.seen, book.where, account, plan_hash)
+        self.last, newest, self.release, clock = _rows.tip(connection, book.seen, book.where, account, plan_hash)
+        self.now = max(clock, datetime.fromisoformat(self.last.at))
         facts, where = book.facts, book.where
         at_last = scene_in(facts, self.last, where)
         about = None if newest is None or account == WHOLE else scene_in(facts, newest, where).account
         self.scene = Scene(at_last.whole, about, at_last.history)
-
-    def now(self) -> datetime:
-        """The time of the next entry: the clock's, but never before the newest entry."""
-        return max(self._book.database.clock(self._connection), datetime.fromisoformat(self.last.at))
 
     def write(  # noqa: PLR0913
         self,
@@ -52,7 +52,7 @@ class Page:
         payload: bytes | None = None,
     ) -> Row:
         """Add an event about the account, or raise what `told` raises."""
-        event = Event(kind, self.account, says, self.now())
+        event = Event(kind, self.account, says, self.now)
         self.scene = told(self._book.facts, self.scene, event)
         self.last = row_after(
             self.last, event, self.scene,
@@ -94,7 +94,7 @@ class Book:
         with self.database.transaction(write=False) as connection:
             page = self.page(connection, account)
             self.seen = page.last
-            found, at = page.scene, page.now()
+            found, at = page.scene, page.now
         known = None if found.account is None else found.account.at(at)
         return Scene(found.whole.at(at), known, found.history)
 
@@ -102,7 +102,7 @@ class Book:
         """The whole now, and each account under it."""
         with self.database.transaction(write=False) as connection:
             page = self.page(connection)
-            at = page.now()
+            at = page.now
             rows = _rows.newest_of_each(connection, self.where)
         told_of = [scene_in(self.facts, row, self.where) for row in rows]
         accounts = [Scene(s.whole, s.account.at(at), s.history) for s in told_of if s.account is not None]

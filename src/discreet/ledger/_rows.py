@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -32,11 +33,12 @@ _no_payload = sa.null().label("payload")
 
 
 class Tip(NamedTuple):
-    """The newest entry, the newest about an account, and the account's newest release of a plan."""
+    """The newest entry, the newest about an account, its newest release of a plan, and the time by the ledger's clock."""
 
     last: Row
     account: Row | None
     release: Row | None
+    clock: datetime
 
 
 def _newest(*conditions: Any) -> sa.ScalarSelect[int]:
@@ -56,6 +58,10 @@ _TIP = sa.select(
     sa.select(sa.func.max(sa.type_coerce(meta.c.format, sa.types.NullType()))).scalar_subquery().label("format"),
 ).where(entries.c.seq.in_([sa.bindparam("seen"), _highest, _of_account, _of_plan]))
 
+_SERVER_CLOCK = sa.func.timezone("UTC", sa.func.clock_timestamp()).label("clock")
+_TIPS = {"sqlite": _TIP, "postgresql": _TIP.add_columns(_SERVER_CLOCK)}
+"""A server tells its own time, which all its clients share, in the same breath."""
+
 _INSERT = sa.insert(entries)
 _FORWARD = sa.update(meta).values(last=sa.bindparam("newest"))
 
@@ -71,7 +77,7 @@ def first(connection: sa.Connection, where: str) -> Row:
 def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", plan_hash: str | None = None) -> Tip:
     """Where the ledger ends. Raises `LedgerError` if it no longer holds `seen`, an entry that it held before."""
     wanted = {"seen": seen.seq, "account": account, "plan_hash": plan_hash}
-    found = connection.execute(_TIP, wanted).all()
+    found = connection.execute(_TIPS[connection.dialect.name], wanted).all()
     if not found or found[0].facts != 1 or found[0].last != found[0].highest:
         raise LedgerError(
             f"{where} cannot be trusted: its newest entries were removed, or others added, by something other than "
