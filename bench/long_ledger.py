@@ -9,7 +9,6 @@ its own, its start and its imports included: CPU seconds of it and its children,
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import subprocess
 import sys
@@ -36,7 +35,7 @@ def build(path: Path, entries: int, accounts: int) -> None:
     with open_ledger(path, pure(10**9), every="month") as ledger:
         for name in names:
             ledger.grant(name, pure(10**8), token=False)
-        book = ledger._book
+        book = ledger._book  # noqa: SLF001
         charge = {"history": {name: list(texts) for name, texts in _charge().items()}}
         pages = {}
         with book.database.transaction(write=True) as connection:
@@ -82,7 +81,7 @@ def main() -> None:
         if not path.exists():
             began = time.process_time()
             build(path, options.entries, options.accounts)
-            print(f"built in {time.process_time() - began:.0f} CPU s, {os.stat(path).st_size / 1e6:,.0f} MB")
+            print(f"built in {time.process_time() - began:.0f} CPU s, {path.stat().st_size / 1e6:,.0f} MB")
         discreet = (sys.executable, "-m", "discreet.cli")
         ways = {
             "an empty one in memory": (sys.executable, "-c", EMPTY),

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
-from discreet.ledger import Reservation, Stored, open_ledger
+from discreet.ledger import Reservation, Stored, _sqlite, open_ledger
 from discreet.ledger._periods import PERIODS, next_start, start
-from discreet.ledger._sqlite import Database
 from discreet.privacy import Pure, approx, pure, rho
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -325,8 +324,8 @@ class Sharing(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         self.now = NOON
-        self.old, test = Database.clock, self
-        Database.clock = lambda self, connection: test.now
+        self.old = _sqlite.clock
+        _sqlite.clock = lambda connection: self.now
         self.ledger = open_ledger(None, pure(2), every="month", relation="add_remove", parts=("n", "s"))
         self.charges = []
         self.caps = {"ada": Fraction(1), "bob": Fraction(3, 2)}
@@ -389,7 +388,7 @@ class Sharing(RuleBasedStateMachine):
         if hasattr(self, "ledger"):
             self.ledger.verify()
             self.ledger.close()
-            Database.clock = self.old
+            _sqlite.clock = self.old
 
 
 TestSharing = Sharing.TestCase

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from discreet.errors import LedgerError
 from discreet.ledger._chain import Row, check
 from discreet.ledger._database import Database
-from discreet.ledger._table import FORMAT, entries, meta, row_columns
+from discreet.ledger._table import FORMAT, entries, kind_of, meta, row_columns
 
 __all__ = [
     "Tip",
@@ -33,7 +33,7 @@ _no_payload = sa.null().label("payload")
 
 
 class Tip(NamedTuple):
-    """The newest entry, the newest about an account, its newest release of a plan, and the time by the ledger's clock."""
+    """The newest entry, the newest about an account, its newest release of a plan, and the time."""
 
     last: Row
     account: Row | None
@@ -92,12 +92,14 @@ def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", pla
             "was there, for charges that it held are missing from this one"
         )
     newest = [rows[seq] for seq in sorted(rows, reverse=True)]
+    about = [row for row in newest if row.account == account]
+    released = [row for row in about if (row.plan_hash, row.kind) == (plan_hash, "release")]
+    told: datetime | None = getattr(found[0], "clock", None)
     return Tip(
         rows[found[0].highest],
-        next((row for row in newest if row.account == account), None),
-        next(
-            (row for row in newest if (row.account, row.plan_hash, row.kind) == (account, plan_hash, "release")), None
-        ),
+        about[0] if about else None,
+        released[0] if released else None,
+        kind_of(connection).clock(connection) if told is None else told.replace(tzinfo=UTC),
     )
 
 
