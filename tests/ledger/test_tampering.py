@@ -196,16 +196,23 @@ def test_the_file_refuses_updates_and_deletes_by_accident(path):
                 connection.execute(statement)
 
 
-def test_an_open_ledger_notices_that_its_file_went_back_in_time(path, tmp_path):
+def test_an_open_ledger_notices_that_it_went_back_in_time(path):
+    with open_ledger(path, None) as ledger:
+        reservation = ledger.reserve("d", pure(0.25))
+        alter(path, "DELETE FROM entries WHERE seq >= 7", "UPDATE meta SET last = 6")
+        for use in (lambda: ledger.reserve("e", pure(0.25)), lambda: ledger.commit(reservation, b""), ledger.verify):
+            with pytest.raises(LedgerError, match="gone back in time"):
+                use()
+
+
+def test_an_older_copy_put_in_the_place_of_an_open_ledger_is_refused(path, tmp_path):
     old = tmp_path / "backup"
     shutil.copy(path, old)
     with open_ledger(path, None) as ledger:
         reservation = ledger.reserve("d", pure(0.25))
-        with Path(path).open("r+b") as target:
-            target.write(old.read_bytes())
-            target.truncate()
+        old.rename(path)
         for use in (lambda: ledger.reserve("e", pure(0.25)), lambda: ledger.commit(reservation, b""), ledger.verify):
-            with pytest.raises(LedgerError, match="gone back in time"):
+            with pytest.raises(LedgerError, match="moved or replaced"):
                 use()
 
 

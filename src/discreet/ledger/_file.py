@@ -264,8 +264,7 @@ class File:
 
 
 def _end(connection: sa.Connection, how: Literal["commit", "rollback"]) -> None:
-    if connection.in_transaction():
-        getattr(connection, how)()
+    getattr(connection, how)()
     driver = _driver(connection)
     if driver.in_transaction:  # nothing was executed through SQLAlchemy
         getattr(driver, how)()

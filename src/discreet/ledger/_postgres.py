@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from psycopg import Connection, Error
 from psycopg.errors import Diagnostic
 from psycopg.pq import TransactionStatus
+from sqlalchemy.event import listen
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
@@ -150,7 +151,7 @@ class Database:
             use_native_hstore=False,
             hide_parameters=True,
         )
-        sa.event.listen(self._engine, "after_cursor_execute", _await_rows)
+        listen(self._engine, "after_cursor_execute", _await_rows)
         self._end = weakref.finalize(self, _dispose, self._engine, self._process)
 
     @contextmanager
