@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 from contextlib import closing
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 

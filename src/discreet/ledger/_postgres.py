@@ -43,14 +43,14 @@ _abandoned: list[sa.Engine] = []
 """A parent's, kept so that a child never ends them."""
 
 _SETTINGS = (
-    "SET LOCAL search_path = {ledger}, pg_temp; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {wait}"
+    'SET LOCAL search_path = "{ledger}", pg_temp; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {wait}'
 )
 _WRITE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {settings}; SET LOCAL synchronous_commit = off; "
     "SET LOCAL idle_in_transaction_session_timeout = {wait}; {lock}"
 )
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {settings}; SELECT 1"
-_LOCK = "SELECT FROM {ledger}.meta FOR UPDATE"
+_LOCK = 'SELECT FROM "{ledger}".meta FOR UPDATE'
 _LOCK_OF_BIRTH = "SELECT pg_catalog.pg_advisory_xact_lock(1685081191, pg_catalog.hashtext('{ledger}'))"
 _FLUSH = """
 SELECT pg_catalog.set_config('synchronous_commit', CASE
@@ -125,7 +125,7 @@ class Database:
         with self._writing(_LOCK_OF_BIRTH) as connection:
             if self._is_there(connection):
                 return False
-            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {self._address.ledger}")
+            connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self._address.ledger}"')
             fill(connection)
         return True
 
