@@ -447,7 +447,7 @@ def test_a_wait_for_a_standby_that_is_cancelled_is_no_success(url, admin):
 
 
 def test_makers_of_one_ledger_make_one(postgres):
-    place = f"{postgres}&ledger=race{os.getpid()}"
+    place = f"{postgres}&ledger=order"
     assert sorted(users("race", place, 4).split()) == ["0", "0", "0", "1"]
     with using(place) as database:
         assert not database.create(fill)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import sqlite3
@@ -94,14 +95,13 @@ def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path):
     assert contents(tmp_path) == before
 
 
-def test_a_ledger_with_a_write_ahead_log_is_refused(tmp_path):
+def test_a_ledger_that_was_given_a_rollback_journal_gets_its_log_back(tmp_path):
     path = tmp_path / "ledger"
     open_ledger(path, pure(1)).close()
-    sqlite_file(path, "PRAGMA journal_mode = WAL")
-    with refused("switched to a write-ahead log.*PRAGMA journal_mode = DELETE"):
-        open_ledger(path, None)
     sqlite_file(path, "PRAGMA journal_mode = DELETE")
-    open_ledger(path, None).close()
+    with open_ledger(path, None) as ledger:
+        ledger.reserve("plan", pure(0.1))
+    assert path.read_bytes()[18:20] == b"\2\2"
 
 
 def test_a_format_that_moves_on_while_the_ledger_is_open_is_refused(tmp_path):
@@ -120,6 +120,7 @@ def test_an_older_format_is_brought_forward_by_its_steps_or_refused(tmp_path, mo
     before = contents(tmp_path)
     with refused("format 1, which no version of discreet wrote"):
         open_ledger(path, None)
+    gc.collect()
     assert contents(tmp_path) == before
     steps = {1: lambda connection: connection.exec_driver_sql("CREATE TABLE anchors (hash TEXT)")}
     monkeypatch.setattr(_table, "_MIGRATIONS", steps)
@@ -195,7 +196,7 @@ def test_a_second_name_is_refused_and_a_draft_of_a_dead_maker_is_cleared_away(tm
 def test_making_never_overwrites(tmp_path):
     path = tmp_path / "ledger"
     path.write_text("precious")
-    create(str(path), pure(1))
+    create(str(path), lambda _: None)
     assert contents(tmp_path) == {"ledger": b"precious"}
 
 
@@ -218,8 +219,12 @@ def test_a_file_that_is_deleted_or_replaced_underneath(tmp_path):
             with refused("is gone"):
                 use()
         assert not path.exists()
-        open_ledger(path, pure(1)).close()
-        with refused("another ledger"):
+        with refused("a part of a ledger that was moved or deleted"):
+            open_ledger(path, pure(1))
+        assert not path.exists()
+        open_ledger(tmp_path / "new", pure(1)).close()
+        (tmp_path / "new").rename(path)
+        with refused("moved or replaced"):
             ledger.reserve("plan", pure(0.1))
         path.unlink()
         (tmp_path / "moved").rename(path)
@@ -235,7 +240,7 @@ def test_a_file_that_is_moved_in_the_middle_of_a_transaction(tmp_path, monkeypat
             return True
 
         monkeypatch.setattr("discreet.ledger._sql.within", move)
-        with refused("moved or deleted while in use"):
+        with refused("is gone; restore the file"):
             ledger.reserve("plan", pure(0.1))
 
 
@@ -243,9 +248,8 @@ def test_a_disk_that_is_full_for_one_release_takes_it_later(tmp_path):
     path = tmp_path / "ledger"
     with open_ledger(path, pure(1)) as ledger:
         reservation = ledger.reserve("plan", pure(0.1))
-        before = path.read_bytes()
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 60_000, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, hard))
         try:
             with refused("the disk"):
                 ledger.commit(reservation, b"x" * 200_000)

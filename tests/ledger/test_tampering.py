@@ -274,15 +274,23 @@ def test_the_file_refuses_updates_and_deletes_by_accident(path):
                 connection.execute(statement)
 
 
-def test_an_open_ledger_notices_that_its_file_went_back_in_time(path, tmp_path):
+def test_an_open_ledger_notices_that_it_went_back_in_time(path):
+    with open_ledger(path, None) as ledger:
+        reservation = ledger.reserve("d", pure(0.25))
+        alter(path, "DELETE FROM entries WHERE seq >= 7", "UPDATE meta SET last = 6")
+        for use in (lambda: ledger.reserve("e", pure(0.25)), lambda: ledger.commit(reservation, b""), ledger.verify):
+            with pytest.raises(LedgerError, match="gone back in time"):
+                use()
+
+
+def test_an_older_copy_put_in_the_place_of_an_open_ledger_is_refused(path, tmp_path):
     old = tmp_path / "backup"
     shutil.copy(path, old)
     with open_ledger(path, None) as ledger:
         reservation = ledger.reserve("d", pure(0.25))
-        with closing(sqlite3.connect(old)) as backup, closing(sqlite3.connect(path)) as target:
-            backup.backup(target)
+        old.rename(path)
         for use in (lambda: ledger.reserve("e", pure(0.25)), lambda: ledger.commit(reservation, b""), ledger.verify):
-            with pytest.raises(LedgerError, match="gone back in time"):
+            with pytest.raises(LedgerError, match="moved or replaced"):
                 use()
 
 
@@ -303,3 +311,15 @@ def test_every_flipped_byte_of_the_file_is_noticed_or_harmless(original, tmp_pat
         assert said[0] == truth[0]
         assert said[2] == truth[2]
         assert all(found in (right, None) for found, right in zip(said[1], truth[1], strict=True))
+
+
+def test_an_open_ledger_notices_that_its_entries_went_back_in_time(path, tmp_path):
+    old = tmp_path / "backup"
+    shutil.copy(path, old)
+    with open_ledger(path, None) as ledger:
+        reservation = ledger.reserve("d", pure("0.25"))
+        with closing(sqlite3.connect(old)) as backup, closing(sqlite3.connect(path)) as target:
+            backup.backup(target)
+        for use in (lambda: ledger.reserve("e", pure("0.25")), lambda: ledger.commit(reservation, b""), ledger.verify):
+            with pytest.raises(LedgerError, match="gone back in time"):
+                use()

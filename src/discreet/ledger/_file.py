@@ -49,6 +49,8 @@ class File:
         self._count = 0
         self._abandoned: list[object] = []
         self._log: Log | None = None
+        self._flushing = threading.Lock()
+        self._written = self._flushed = 0
         self._doubt: str | None = None
         self._engine = sa.create_engine(
             "sqlite://", creator=lambda: connect(path), poolclass=NullPool, hide_parameters=True
@@ -71,10 +73,13 @@ class File:
                 yield connection
                 _end(connection, "commit")
             log = self._known_log()
+            self._written += 1
+            ticket = self._written
             if log.is_long():
-                self._shorten(connection, log)
+                self._flush(log, ticket)
+                self._shorten(connection)
             locked.close()
-            self._sync(log)
+            self._flush(log, ticket)
             self._stay_home()
 
     def sync(self) -> None:
@@ -83,7 +88,7 @@ class File:
             self._begin(held, self._read)
             log = self._known_log()
             log.settle()
-            self._sync(log)
+            self._flush(log, None)
             self._stay_home()
 
     def shut(self) -> None:
@@ -94,13 +99,13 @@ class File:
 
     def inherit(self, *, torn: bool) -> None:
         """Be a child's: with locks of its own, and without what its parent has open."""
-        self._turn, self._change, self._process = threading.Lock(), threading.Lock(), os.getpid()
-        if torn:
+        self._turn, self._change, self._flushing = threading.Lock(), threading.Lock(), threading.Lock()
+        if torn or self._count:
             self._abandoned += [*self._idle, self._engine]
-            self._idle, self._count = [], 0
-            if self._log is not None:
-                self._log.close()
-                self._log = None
+            self._idle = []
+            self._forget_log()  # a copy of it would keep the parent's lock after the parent's death
+        else:
+            self._process = os.getpid()
 
     def _wait_for_turn(self, held: ExitStack) -> None:
         if not self._turn.acquire(timeout=_database.PATIENCE):
@@ -115,7 +120,7 @@ class File:
                 attempt.enter_context(inside())
                 if self._process != os.getpid():
                     raise LedgerError(
-                        f"{self._where} was open when this process was forked by something other than Python, and "
+                        f"{self._where} was open when this process was forked, by something other than Python, and "
                         "cannot be used here; fork before it is opened"
                     )
                 self._stay_home()
@@ -148,10 +153,10 @@ class File:
             raise LedgerError(self._doubt)
         log = self._known_log()
         log.settle()
-        if not log.lock():
-            return False
         with ExitStack() as attempt:
-            attempt.callback(log.unlock)
+            attempt.callback(log.unlock)  # harmless without the lock
+            if not log.lock():
+                return False
             attempt.callback(_end, connection, "rollback")
             _driver(connection).execute("BEGIN IMMEDIATE")
             locked.push(attempt.pop_all())
@@ -214,11 +219,22 @@ class File:
         assert self._log is not None
         return self._log
 
-    def _sync(self, log: Log) -> None:
-        try:
-            log.sync()
-        except OSError as error:
-            raise self._doubtful(error.strerror or "no reason given") from None
+    def _flush(self, log: Log, ticket: int | None) -> None:
+        """Sync the log, unless a sync that began after the commit of this number has done so.
+
+        One thread at a time: the system tells of a failure once, and only to the first who asks.
+        """
+        with self._flushing:
+            if self._doubt is not None:
+                raise LedgerError(self._doubt)
+            if ticket is not None and ticket <= self._flushed:
+                return
+            written = self._written
+            try:
+                log.sync()
+            except OSError as error:
+                raise self._doubtful(error.strerror or "no reason given") from None
+            self._flushed = written
 
     @contextmanager
     def _noticing(self) -> Generator[None]:
@@ -238,9 +254,8 @@ class File:
         )
         return LedgerError(self._doubt)
 
-    def _shorten(self, connection: sa.Connection, log: Log) -> None:
-        """Move what is on disk in the log into the file. The lock of writers is held."""
-        self._sync(log)
+    def _shorten(self, connection: sa.Connection) -> None:
+        """Move the log, which is on disk, into the file. The lock of writers is held."""
         try:
             _driver(connection).execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         except sqlite3.Error as error:
@@ -264,8 +279,7 @@ class File:
 
 
 def _end(connection: sa.Connection, how: Literal["commit", "rollback"]) -> None:
-    if connection.in_transaction():
-        getattr(connection, how)()
+    getattr(connection, how)()
     driver = _driver(connection)
     if driver.in_transaction:  # nothing was executed through SQLAlchemy
         getattr(driver, how)()

@@ -23,6 +23,7 @@ import sqlalchemy as sa
 from psycopg import Connection, Error
 from psycopg.errors import Diagnostic
 from psycopg.pq import TransactionStatus
+from sqlalchemy.event import listen
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
@@ -42,14 +43,14 @@ _abandoned: list[sa.Engine] = []
 """A parent's, kept so that a child never ends them."""
 
 _SETTINGS = (
-    "SET LOCAL search_path = {ledger}, pg_temp; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {wait}"
+    'SET LOCAL search_path = "{ledger}", pg_temp; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {wait}'
 )
 _WRITE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {settings}; SET LOCAL synchronous_commit = off; "
     "SET LOCAL idle_in_transaction_session_timeout = {wait}; {lock}"
 )
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {settings}; SELECT 1"
-_LOCK = "SELECT FROM {ledger}.meta FOR UPDATE"
+_LOCK = 'SELECT FROM "{ledger}".meta FOR UPDATE'
 _LOCK_OF_BIRTH = "SELECT pg_catalog.pg_advisory_xact_lock(1685081191, pg_catalog.hashtext('{ledger}'))"
 _FLUSH = """
 SELECT pg_catalog.set_config('synchronous_commit', CASE
@@ -137,7 +138,7 @@ class Database:
         with self._writing(_LOCK_OF_BIRTH) as connection:
             if self._is_there(connection):
                 return False
-            connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {self._address.ledger}")
+            connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self._address.ledger}"')
             fill(connection)
         return True
 
@@ -163,7 +164,7 @@ class Database:
             use_native_hstore=False,
             hide_parameters=True,
         )
-        sa.event.listen(self._engine, "after_cursor_execute", _await_rows)
+        listen(self._engine, "after_cursor_execute", _await_rows)
         self._end = weakref.finalize(self, _dispose, self._engine, self._process)
 
     @contextmanager

@@ -61,6 +61,6 @@ def check_suits(ledger: Ledger, policy: Policy) -> None:
         )
     if policy.part is not None and policy.part not in facts.parts:
         raise LedgerError(
-            f"the ledger knows no part {policy.part!r} of its people, and parts are fixed when it is made; leave the part "
+            f"the ledger knows no part {policy.part!r} of its people, and parts are fixed when it is made; leave it "
             "out of the policy, and its charges count for all"
         )

@@ -32,9 +32,9 @@ class Log:
         self._settled = False
         self._long = (b"", _FRAMES)
         try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+            self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except PermissionError:
-            self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
 
     def close(self) -> None:
         """Close the file; a lock goes with it."""
