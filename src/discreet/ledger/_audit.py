@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
-from discreet.ledger._account import Account
+from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
+from discreet.ledger._glance import kinds, latest, moments
 from discreet.ledger._history import History
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._story import Facts
@@ -50,6 +52,18 @@ class LedgerAudit:
     def entries(self) -> Iterator[Entry]:
         """Every entry up to now, in order, each checked against its own hash."""
         return self._book.entries()
+
+    def latest(self, count: int) -> list[Entry]:
+        """The newest entries, newest first, each checked against its own hash."""
+        return latest(self._book, count)
+
+    def kinds(self) -> dict[str, int]:
+        """How many entries there are of each kind, as the table says."""
+        return kinds(self._book)
+
+    def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+        """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
+        return moments(self._book, count, account)
 
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:
         """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one.
