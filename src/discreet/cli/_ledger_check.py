@@ -85,7 +85,7 @@ def check(  # noqa: PLR0913 — an option each
             raise LedgerError(f"the account {account} is an analyst's; its owner and auditors can check the ledger")
         head = book.head
         wanted = _own(anchors, head, named(ledger))
-        count = book.verify({"its head a moment ago": head.hash, **wanted})
+        count = book.verify({head.hash: "its head a moment ago", **wanted})
     if write_head is not None:
         _write(write_head, head)
     if form is Shape.json:
@@ -110,7 +110,7 @@ def _anchors(path: Path) -> list[tuple[str, str | None, str]]:
     found = [(str(path), *each) for each in _noted(_as_json(content))]
     if not found:
         raise ParameterError(
-            f"--anchor {path} notes no entry of a ledger: give what --write-head wrote, or a release with its certificate"
+            f"--anchor {path} notes no entry of a ledger: give what --write-head wrote, or a release with a certificate"
         )
     return found
 
@@ -150,7 +150,7 @@ def _own(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> d
                 f"{file} was noted from another ledger than {name}: name the ledger that it is about; if this is "
                 "said to be it, it was made anew, and what it held is lost"
             )
-    return {file: value for file, _, value in anchors}
+    return {value: file for file, _, value in anchors}
 
 
 def _write(path: Path, head: Head) -> None:

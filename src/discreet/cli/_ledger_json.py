@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["account_json", "as_json", "entry_json", "head_json"]
 
 
-def as_json(  # noqa: PLR0913
+def as_json(  # noqa: PLR0913, PLR0917
     name: str,
     facts: Facts,
     budgets: Sequence[Account],

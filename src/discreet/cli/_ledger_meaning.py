@@ -37,7 +37,7 @@ class Meaning:
         """The same in words."""
         from discreet.privacy import in_words
 
-        lost = f"{self.when} one person may have lost at most {in_words(self.loss)}"
+        lost = f"{self.when}, one person may have lost at most {in_words(self.loss)}"
         if self.upper >= 1:
             return f"{lost}, which is too much to bound what a belief of 1 % in what is true about them can become."
         off = f", except with probability {self.event:g}" if self.event else ""
@@ -51,7 +51,7 @@ class Meaning:
 
 
 def meanings(account: Account, now: dt.datetime, delta: Fraction) -> list[Meaning]:
-    """What is spent, what is left, and what windows to come add. For budgets without a δ of their own, with δ `delta`."""
+    """What is spent, what is left, and what windows to come add; at least at δ `delta` where there is one."""
     from discreet.privacy import parts
 
     full = _sum(account.lifetime, account.remaining)
@@ -60,7 +60,7 @@ def meanings(account: Account, now: dt.datetime, delta: Fraction) -> list[Meanin
     ahead, why = _ahead(account, now)
     if ahead:
         told.append((why, _sum(full, account.cap, ahead)))
-    return [Meaning(when, loss, *_belief(loss, delta)) for when, loss in told if any(parts(loss)) or "far" not in when]
+    return [Meaning(when, loss, *_belief(loss, delta)) for when, loss in told if any(parts(loss))]
 
 
 def odometer(loss: Loss, delta: Fraction) -> tuple[float, Fraction] | None:
@@ -92,7 +92,7 @@ def _ahead(account: Account, now: dt.datetime) -> tuple[int, str]:
     while at < account.until and count < _FAR:
         count, at = count + 1, next_start(account.every, at)
     day = f"{account.until:%Y-%m-%d}"
-    return count, f"After {count} more windows like this" + ("" if at < account.until else f", the last before {day},")
+    return count, f"After {count} more windows like this" + ("" if at < account.until else f", the last before {day}")
 
 
 def _sum(loss: Loss, other: Loss, times: int = 1) -> Loss:

@@ -29,10 +29,10 @@ __all__ = ["FREEZE", "GRANT", "RENEW", "THAW", "TRANSFER", "freeze", "grant", "r
 GRANT = (
     "[bold]Examples[/bold]\n\n"
     "  discreet ledger grant visits.ledger ada --epsilon 1\n\n"
-    "  discreet ledger grant visits.ledger ada --epsilon 0.5 --every month --until 2027-07-01 --token-file ada.token\n\n"
+    "  discreet ledger grant visits.ledger ada --epsilon 0.5 --every month --token-file ada.token\n\n"
     "  discreet ledger grant visits.ledger officer --role auditor\n\n"
-    "Granting an account again changes its cap, its terms and its token; what it has spent stays spent. The caps of all "
-    "accounts may add up to more than the whole budget: then whoever comes first spends it."
+    "Granting an account again changes its cap, its terms and its token; what it has spent stays spent. The caps of "
+    "all accounts may add up to more than the whole budget: then whoever comes first spends it."
 )
 FREEZE = (
     "[bold]Examples[/bold]\n\n  discreet ledger freeze visits.ledger ada\n\n"

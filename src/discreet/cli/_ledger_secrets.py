@@ -21,7 +21,7 @@ def key_from(path: Path | None) -> bytes | None:
     text = _read(path, "--key-file")
     if not _KEY.fullmatch(text):
         raise ParameterError(
-            f"--key-file {path} holds no key: a key is 64 hexadecimal digits. `discreet ledger create --key-file` makes one"
+            f"--key-file {path} holds no key: a key is 64 hexadecimal digits; `discreet ledger create` makes one"
         )
     return bytes.fromhex(text)
 

@@ -127,7 +127,7 @@ def _show(
         typer.echo(each.sentence)
 
 
-def _print(  # noqa: PLR0913
+def _print(  # noqa: PLR0913, PLR0917
     name: str,
     book: OwnedLedger | LedgerAudit | SqlLedger,
     budgets: list[Account],

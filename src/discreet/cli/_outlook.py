@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["outlook"]
 
 
-def outlook(  # noqa: PLR0913
+def outlook(  # noqa: PLR0913, PLR0917
     checked: Plan, policy: Policy, ledger: str, account: str | None, token_file: Path | None, key_file: Path | None
 ) -> str:
     """One line: what is left, and whether the plan is stored, or fits. Makes no ledger."""

@@ -63,8 +63,8 @@ def query(  # noqa: PLR0913 — an option each
     The charge is on disk before any noise is drawn, and the answer is on disk before it is printed.
     """
     with elapsed():
-        from discreet.cli._output import print_release
         from discreet.cli._ledger_open import access
+        from discreet.cli._output import print_release
         from discreet.cli._source import source_of
         from discreet.cli._spend import spend_of
         from discreet.policy import load_policy
