@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -79,13 +78,13 @@ def check(  # noqa: PLR0913 — an option each
     from discreet.ledger._owned import OwnedLedger
 
     files = [*(anchor or []), *([write_head] if write_head is not None and write_head.exists() else [])]
-    anchors = [each for file in dict.fromkeys(files) for each in _anchors(file)]
+    anchors = [_anchor(file) for file in dict.fromkeys(files)]
     with elapsed(), reading(ledger, key_file, account, token_file) as book:
         if not isinstance(book, OwnedLedger | LedgerAudit):
             raise LedgerError(f"the account {account} is an analyst's; its owner and auditors can check the ledger")
         head = book.head
         wanted = _own(anchors, head, named(ledger))
-        count = book.verify({head.hash: "its head a moment ago", **wanted})
+        count = book.verify({"its head a moment ago": head.hash, **wanted})
     if write_head is not None:
         _write(write_head, head)
     if form is Shape.json:
@@ -99,7 +98,7 @@ def check(  # noqa: PLR0913 — an option each
         typer.echo(f"The head is noted in {write_head}; keep it where the ledger's keeper cannot reach.")
 
 
-def _anchors(path: Path) -> list[tuple[str, str | None, str]]:
+def _anchor(path: Path) -> tuple[str, str | None, str]:
     """What a file says that a ledger held: its own name, the ledger if it says so, and the hash of an entry."""
     try:
         with path.open("rb") as file:
@@ -107,12 +106,12 @@ def _anchors(path: Path) -> list[tuple[str, str | None, str]]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no path"
         raise ParameterError(f"--anchor {path}: {reason}; name a head, a release or a certificate") from None
-    found = [(str(path), *each) for each in _noted(_as_json(content))]
-    if not found:
+    found = _noted(_as_json(content))
+    if found is None:
         raise ParameterError(
             f"--anchor {path} notes no entry of a ledger: give what --write-head wrote, or a release with a certificate"
         )
-    return found
+    return str(path), *found
 
 
 def _as_json(content: bytes) -> object:
@@ -129,17 +128,16 @@ def _as_json(content: bytes) -> object:
         return None
 
 
-def _noted(data: object) -> Iterable[tuple[str | None, str]]:
+def _noted(data: object) -> tuple[str | None, str] | None:
     if not isinstance(data, dict):
-        return
+        return None
     known = cast("dict[str, Any]", data)
     of = known.get("ledger")
     for name in ("hash", "position"):
         value = known.get(name)
         if isinstance(value, str) and _HASH.fullmatch(value):
-            yield of if isinstance(of, str) else None, value
-    if isinstance(known.get("certificate"), dict):
-        yield from _noted(known["certificate"])
+            return of if isinstance(of, str) else None, value
+    return _noted(known.get("certificate"))
 
 
 def _own(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> dict[str, str]:
@@ -150,7 +148,7 @@ def _own(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> d
                 f"{file} was noted from another ledger than {name}: name the ledger that it is about; if this is "
                 "said to be it, it was made anew, and what it held is lost"
             )
-    return {value: file for file, _, value in anchors}
+    return {file: value for file, _, value in anchors}
 
 
 def _write(path: Path, head: Head) -> None:

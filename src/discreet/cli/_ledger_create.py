@@ -81,10 +81,10 @@ def create(  # noqa: PLR0913 — an option each
 ) -> None:
     """Make a ledger with a budget. An existing one is left as it is."""
     from discreet.cli._ledger_open import named
-    from discreet.cli._ledger_secrets import forget, key_from
+    from discreet.cli._ledger_secrets import key_from
     from discreet.cli._spend import spend_of
     from discreet.ledger import open_ledger
-    from discreet.ledger._periods import PERIODS
+    from discreet.ledger._owned import checked_period
     from discreet.privacy import in_words
 
     budget = spend_of(epsilon, rho, mu, delta)
@@ -92,18 +92,13 @@ def create(  # noqa: PLR0913 — an option each
         raise ParameterError("say what may be lost in all, or in a window: --epsilon E, --rho R or --mu M")
     ends, neighbours = moment(until), _relation(relation)
     _refuse_existing(ledger)
-    period = next((each for each in PERIODS if each == every), None)
+    period = checked_period(None if every is None else every.value)
     made = key_file is not None and _made_key(key_file)
-    try:
-        key = key_from(key_file)
-        with open_ledger(
-            ledger, budget, key=key, every=period, until=ends, people=people, relation=neighbours, parts=part or ()
-        ) as book:
-            _say(named(ledger), book, in_words(book.budget))
-    except BaseException:
-        if made and key_file is not None and not Path(ledger).exists():
-            forget(key_file)
-        raise
+    with open_ledger(
+        ledger, budget, key=key_from(key_file), every=period, until=ends, people=people, relation=neighbours,
+        parts=part or (),
+    ) as book:  # fmt: skip
+        _say(named(ledger), book, in_words(book.budget))
     if made:
         typer.echo(
             f"The key is in {key_file}. Keep a copy elsewhere: without it no release can be read again.", err=True
@@ -117,10 +112,10 @@ def _relation(text: str | None) -> Literal["add_remove", "substitute"] | None:
 
 
 def _refuse_existing(ledger: str) -> None:
-    from discreet.cli._ledger_open import exists, named
+    from discreet.cli._ledger_open import at_server, exists, named
     from discreet.ledger import open_ledger
 
-    if "://" in ledger:
+    if at_server(ledger):
         try:
             open_ledger(ledger, None).close()
         except LedgerError:  # there is none, or whatever is wrong shows when it is made

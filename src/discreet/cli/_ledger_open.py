@@ -7,7 +7,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
-from urllib.parse import parse_qs, urlsplit
 
 from discreet.cli._ledger_secrets import key_from, token_from
 from discreet.errors import LedgerError
@@ -17,29 +16,32 @@ if TYPE_CHECKING:
     from discreet.ledger._owned import OwnedLedger
     from discreet.ledger._sql import SqlLedger
 
-__all__ = ["Access", "access", "exists", "named", "opened", "reading", "spending"]
+__all__ = ["Access", "access", "at_server", "exists", "named", "opened", "reading", "spending"]
 
 
 def exists(ledger: str) -> bool:
     """Whether there is something at a path; True for a URL, which only its server can tell."""
-    return "://" in ledger or os.path.lexists(ledger)
+    return at_server(ledger) or os.path.lexists(ledger)
+
+
+def at_server(ledger: str) -> bool:
+    """Whether a ledger is named by the URL of a server."""
+    from discreet.ledger._address import SCHEMES
+
+    return ledger.startswith(SCHEMES)
 
 
 def named(ledger: str) -> str:
-    """How messages call a ledger: a URL without user and password.
+    """How messages call a ledger: never with a password.
 
-    >>> named("postgresql://ada:secret@db.example:5432/dp?ledger=visits&password=x"), named("visits.ledger")
-    ('postgresql://db.example:5432/dp?ledger=visits', 'visits.ledger')
+    >>> named("postgresql://ada:secret@db.example/shop?ledger=visits"), named("visits.ledger")
+    ("the ledger 'visits' at db.example, database shop", 'visits.ledger')
     """
-    if "://" not in ledger:
+    if not at_server(ledger):
         return ledger
-    try:
-        parts = urlsplit(ledger)
-        name = parse_qs(parts.query).get("ledger", [])
-    except ValueError:
-        return f"{ledger.partition('://')[0]}://…"
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" + (f"?ledger={name[0]}" if name else "")
+    from discreet.ledger._address import address_of
+
+    return address_of(ledger).where
 
 
 class Access(TypedDict):
