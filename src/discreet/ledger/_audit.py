@@ -29,7 +29,7 @@ class LedgerAudit:
     @property
     def whole(self) -> Account:
         """The budget that all accounts share, as it is now."""
-        return self._book.scenes()[0].whole
+        return self._book.scene(WHOLE).whole
 
     @property
     def accounts(self) -> dict[str, Account]:
@@ -42,7 +42,7 @@ class LedgerAudit:
 
         All are true at once, and `discreet.privacy.filters.Odometer` reads an ε off any of them.
         """
-        return self._book.scenes()[0].lifetime
+        return self._book.scene(WHOLE).lifetime
 
     @property
     def head(self) -> Head:

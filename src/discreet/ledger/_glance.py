@@ -57,7 +57,7 @@ def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime
             found = (connection.execute(_newest_until, {"about": account, "until": seq}).scalar() for seq in wanted)
             wanted = {seq for seq in found if isinstance(seq, int)}
         rows = _of_numbers(connection, sorted(wanted), book.where)
-        now = page.now()
+        now = page.now
     for row in rows:
         scene = scene_in(book.facts, row, book.where)
         state = scene.whole if account == WHOLE else scene.account
