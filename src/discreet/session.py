@@ -53,6 +53,7 @@ def connect(
     *,
     account: str | None = None,
     token: str | None = None,
+    key: bytes | None = None,
 ) -> Session:
     """Open private tables for questions.
 
@@ -71,6 +72,8 @@ def connect(
     account, token
         The account of the ledger to spend from, and the secret that its owner was given for it. None is the owner's
         way: from the whole.
+    key
+        The 32 bytes that the ledger is encrypted with; a ledger that is made here takes them for life.
 
     Raises
     ------
@@ -89,7 +92,7 @@ def connect(
     checked = load_policy(policy)
     engine = open_engine(source, checked)
     try:
-        return Session(engine, checked, open_for(checked, ledger, account, token))
+        return Session(engine, checked, open_for(checked, ledger, account, token, key))
     except BaseException:
         engine.close()
         raise

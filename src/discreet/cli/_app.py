@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _account, _audit, _budget, _demo, _plan, _policy, _query, _suggest, _verify
+from discreet.cli import _account, _audit, _budget, _demo, _ledger, _plan, _policy, _query, _suggest, _verify
 from discreet.cli._errors import careful
 
 __all__ = ["app"]
@@ -68,5 +68,6 @@ _policies = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
 _policies.callback()(_policy.policy)
 _policies.command(epilog=_policy.EXAMPLES)(careful(_policy.init))
 app.add_typer(_policies, name="policy")
+app.add_typer(_ledger.ledgers, name="ledger")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

@@ -60,13 +60,13 @@ PolicyOption = Annotated[
     Path, typer.Option("--policy", "-p", metavar="FILE", show_default=False, help="The TOML file of public facts.")
 ]
 LedgerOption = Annotated[
-    Path,
+    str,
     typer.Option(
         "--ledger",
         "-l",
-        metavar="FILE",
+        metavar="LEDGER",
         show_default=False,
-        help="The file that keeps the budget; made, with the policy's budget, if there is none.",
+        help="The file, or postgresql:// URL, that keeps the budget; made, with the policy's budget, if there is none.",
     ),
 ]
 EpsilonOption = Annotated[

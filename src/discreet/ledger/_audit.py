@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 
-from discreet.ledger._account import Account
+from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
+from discreet.ledger._glance import kinds, latest, moments
 from discreet.ledger._history import History
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._story import Facts
@@ -27,7 +29,7 @@ class LedgerAudit:
     @property
     def whole(self) -> Account:
         """The budget that all accounts share, as it is now."""
-        return self._book.scenes()[0].whole
+        return self._book.scene(WHOLE).whole
 
     @property
     def accounts(self) -> dict[str, Account]:
@@ -40,7 +42,7 @@ class LedgerAudit:
 
         All are true at once, and `discreet.privacy.filters.Odometer` reads an ε off any of them.
         """
-        return self._book.scenes()[0].lifetime
+        return self._book.scene(WHOLE).lifetime
 
     @property
     def head(self) -> Head:
@@ -50,6 +52,18 @@ class LedgerAudit:
     def entries(self) -> Iterator[Entry]:
         """Every entry up to now, in order, each checked against its own hash."""
         return self._book.entries()
+
+    def latest(self, count: int) -> list[Entry]:
+        """The newest entries, newest first, each checked against its own hash."""
+        return latest(self._book, count)
+
+    def kinds(self) -> dict[str, int]:
+        """How many entries there are of each kind, as the table says."""
+        return kinds(self._book)
+
+    def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+        """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
+        return moments(self._book, count, account)
 
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:
         """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one.

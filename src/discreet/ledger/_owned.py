@@ -61,6 +61,18 @@ class OwnedLedger(SqlLedger):
         """Every entry up to now, in order, each checked against its own hash."""
         return self._audit.entries()
 
+    def latest(self, count: int) -> list[Entry]:
+        """The newest entries, newest first, each checked against its own hash."""
+        return self._audit.latest(count)
+
+    def kinds(self) -> dict[str, int]:
+        """How many entries there are of each kind, as the table says."""
+        return self._audit.kinds()
+
+    def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+        """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
+        return self._audit.moments(count, account)
+
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:
         """Walk the whole chain; the number of entries. See `LedgerAudit.verify`."""
         return self._audit.verify(anchors)

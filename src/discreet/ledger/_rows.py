@@ -62,6 +62,25 @@ _SERVER_CLOCK = sa.func.timezone("UTC", sa.func.clock_timestamp()).label("clock"
 _TIPS = {"sqlite": _TIP, "postgresql": _TIP.add_columns(_SERVER_CLOCK)}
 """A server tells its own time, which all its clients share, in the same breath."""
 
+_name = entries.c.account
+_names = sa.select(sa.func.min(_name).label("name")).where(_name != "").cte("names", recursive=True)
+_names = _names.union_all(
+    sa.select(sa.select(sa.func.min(_name)).where(_name > _names.c.name).scalar_subquery()).where(
+        _names.c.name.is_not(None)
+    )
+)
+_NEWEST_OF_EACH = (
+    sa.select(*row_columns)
+    .where(
+        entries.c.seq.in_(
+            sa.select(sa.select(sa.func.max(entries.c.seq)).where(_name == _names.c.name).scalar_subquery()).where(
+                _names.c.name.is_not(None)
+            )
+        )
+    )
+    .order_by(_name)
+)
+
 _INSERT = sa.insert(entries)
 _FORWARD = sa.update(meta).values(last=sa.bindparam("newest"))
 
@@ -136,10 +155,11 @@ def of_hash(connection: sa.Connection, ident: str, where: str) -> Row | None:
 
 
 def newest_of_each(connection: sa.Connection, where: str) -> list[Row]:
-    """The newest entry about each account, the whole left out, in the order of their names."""
-    newest = sa.select(sa.func.max(entries.c.seq)).where(entries.c.account != "").group_by(entries.c.account)
-    wanted = sa.select(*row_columns).where(entries.c.seq.in_(newest)).order_by(entries.c.account)
-    return [check(values, where) for values in connection.execute(wanted)]
+    """The newest entry about each account, the whole left out, in the order of their names.
+
+    From name to name by the index, so that it takes as long as there are accounts, not entries.
+    """
+    return [check(values, where) for values in connection.execute(_NEWEST_OF_EACH)]
 
 
 def pages(

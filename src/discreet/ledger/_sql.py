@@ -18,6 +18,7 @@ from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book, Page
 from discreet.ledger._chain import Row, sha256
 from discreet.ledger._filter import charge, numbers
+from discreet.ledger._glance import kinds, latest, moments
 from discreet.ledger._history import of_loss
 from discreet.ledger._protocol import Entry, Reservation, Stored
 from discreet.ledger._signing import certified
@@ -158,6 +159,18 @@ class SqlLedger:
     def entries(self) -> Iterator[Entry]:
         """Every entry about this account up to now, in order, each checked against its own hash."""
         return self._book.entries(self._account)
+
+    def latest(self, count: int) -> list[Entry]:
+        """The newest entries about this account, newest first, each checked against its own hash."""
+        return latest(self._book, count, self._account)
+
+    def kinds(self) -> dict[str, int]:
+        """How many entries about this account there are of each kind, as the table says."""
+        return kinds(self._book, self._account)
+
+    def moments(self, count: int) -> list[tuple[datetime, Account]]:
+        """This account at no more than `count` moments spread over the ledger, and now."""
+        return moments(self._book, count, self._account)
 
     def close(self) -> None:
         """Give up the ledger; a ledger in memory is gone."""

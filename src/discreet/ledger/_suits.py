@@ -17,6 +17,7 @@ def open_for(
     ledger: str | os.PathLike[str] | Ledger | None,
     account: str | None = None,
     token: str | None = None,
+    key: bytes | None = None,
 ) -> Ledger:
     """The ledger that a policy spends from, in the hands of an account or, for None, of the owner.
 
@@ -28,6 +29,7 @@ def open_for(
         owned = open_ledger(
             ledger,
             None if budget is None else budget.loss(),
+            key=key,
             every=None if budget is None else budget.every,
             until=None if budget is None else budget.until,
             people=policy.people,
@@ -41,8 +43,8 @@ def open_for(
         except BaseException:
             owned.close()
             raise
-    if account is not None:
-        raise LedgerError("this ledger is open already: give what its open_account returns, and no account")
+    if account is not None or key is not None:
+        raise LedgerError("this ledger is open already: give what its open_account returns, and no account and no key")
     return ledger
 
 
