@@ -393,6 +393,35 @@ def test_a_fork_waits_for_other_threads_but_not_for_ever(monkeypatch):
     thread.join()
 
 
+def test_a_child_of_a_fork_that_nobody_saw_is_refused(path, monkeypatch):
+    with using(path) as database:
+        add(database)
+        parent = os.getpid()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getpid", lambda: parent + 1)
+            with refused("forked, by something other than Python"):
+                add(database)
+        assert add(database) == 2
+
+
+def test_threads_share_a_sync(path, monkeypatch):
+    sync, syncs = _wal.Log.sync, []
+
+    def slowly(log):
+        syncs.append(time.sleep(0.05))
+        sync(log)
+
+    monkeypatch.setattr(_wal.Log, "sync", slowly)
+    with using(path) as database:
+        threads = [threading.Thread(target=add, args=(database,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(syncs) < 8
+        assert rows(database) == 8
+
+
 def test_connections_of_readers_are_used_again(path):
     with using(path) as database:
         for _ in range(20):
