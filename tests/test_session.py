@@ -284,8 +284,9 @@ def test_the_certificate_says_what_ran(session: Session) -> None:
     assert certificate["policy"] == policy.digest()
     assert (certificate["version"], certificate["unit"], certificate["relation"]) == ("1", "who", "add_remove")
     assert certificate["loss"] == {"kind": "pure", "epsilon": "1/2"}
-    assert len(certificate["mechanisms"]) == len(plan.levels[0].bounded.measures)
-    assert certificate["key_discovery"] is None
+    (level,) = certificate["levels"]
+    assert len(level["measures"]) == len(plan.levels[0].bounded.measures)
+    assert level["key_discovery"] is None
 
 
 def test_a_release_survives_its_bytes(ledger: Path) -> None:

@@ -24,7 +24,6 @@ from discreet.query import (
     Suggestion,
     SuggestionPlan,
     assuming,
-    bias_to_json,
     certificate_of,
     draw,
     make_plan,
@@ -270,12 +269,15 @@ class Session:
         """
         asked = MechanismQuestion(mechanism, sensitivity, spend, name)
         loss = asked.loss(self._policy.relation, self._ledger.currency)
+
+        def drawn(certify: Certify) -> MechanismRelease:
+            found = mechanism.release(value)
+            return MechanismRelease(found, loss, certify(asked.certificate(self._policy, loss, found)), mechanism)
+
         return self._released(
             asked.hash(self._policy, loss),
             loss,
-            lambda certify: MechanismRelease(
-                mechanism.release(value), loss, certify(asked.certificate(self._policy, loss)), mechanism
-            ),
+            drawn,
             lambda payload: MechanismRelease.from_bytes(payload, mechanism),
             idempotency_key=idempotency_key,
             fresh=name is None,
@@ -318,11 +320,10 @@ class Session:
         assert plan.loss is not None
         salt = noise.secret(16)
         noisy = [self._noisy(level, salt) for level in plan.levels]
-        statement = certificate_of(plan, plan.hash(self._policy), self._policy)
-        if plan.bias:
-            biases = [self._noisy(each.plan.levels[0], salt) for each in plan.bias]
-            statement["bias"] = bias_to_json(plan.bias, biases)
-        return Release(plan.finish(noisy), plan.loss, certify(statement))
+        biases = [self._noisy(each.plan.levels[0], salt) for each in plan.bias]
+        answer = plan.finish(noisy)
+        statement = certificate_of(plan, plan.hash(self._policy), self._policy, answer, biases)
+        return Release(answer, plan.loss, certify(statement))
 
     def _suggested(self, plan: SuggestionPlan, certify: Certify) -> Suggestion:
         salt = noise.secret(16)

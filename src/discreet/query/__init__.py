@@ -7,7 +7,7 @@ from discreet.query._aggregates import KINDS as STATISTICS
 from discreet.query._aggregates import PAIRS
 from discreet.query._assume import assuming
 from discreet.query._bias import plan_with_bias
-from discreet.query._bias_parts import Bias, bias_to_json
+from discreet.query._bias_parts import Bias
 from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
 from discreet.query._certificate import certificate_of
 from discreet.query._domains import domain, key_type
@@ -81,7 +81,6 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
-    "bias_to_json",
     "certificate_of",
     "constant",
     "divides_safely",
