@@ -175,8 +175,8 @@ def test_errors_are_the_mechanisms_own() -> None:
         with pytest.raises(ParameterError, match="depends on the data"):
             session.release(smooth, AGES).error()
         other = session.release(DiscreteLaplace(1), -700, sensitivity=1).certificate
-        assert {**other, "answer": None} == {**release.certificate, "answer": None}
-        assert other["answer"] != release.certificate["answer"]
+        differ = {name for name, value in release.certificate.items() if other[name] != value}
+        assert differ == {"answer", "position", "at", "signature"}
 
 
 @pytest.mark.parametrize(
