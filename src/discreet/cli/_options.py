@@ -22,6 +22,7 @@ __all__ = [
     "OptionalDataOption",
     "PolicyOption",
     "RhoOption",
+    "SaveOption",
     "SqlArgument",
     "check_level",
 ]
@@ -100,6 +101,15 @@ DeltaOption = Annotated[
 ]
 LevelOption = Annotated[
     float, typer.Option(metavar="P", help="Confidence of the error bars, strictly between 0 and 1.")
+]
+SaveOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--save",
+        metavar="FILE",
+        show_default=False,
+        help="Also write the whole release with its certificate to a new file, for `discreet verify`.",
+    ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer; see docs/cli.md.")]
 

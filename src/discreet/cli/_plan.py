@@ -126,8 +126,9 @@ def _outlook(checked: Plan, policy: Policy, path: Path, left: Loss | None) -> st
 
 
 def _print_errors(checked: Plan, form: Format, level: float) -> None:
-    from discreet.cli._output import plain_value, print_json
+    from discreet.cli._output import print_json
     from discreet.privacy import to_json
+    from discreet.query import plain_value
 
     priced = checked.loss is not None
     errors: dict[str, Any] = {

@@ -17,6 +17,7 @@ from discreet.cli._options import (
     MuOption,
     PolicyOption,
     RhoOption,
+    SaveOption,
     SqlArgument,
     check_level,
 )
@@ -47,6 +48,7 @@ def query(  # noqa: PLR0913 — an option each
     delta: DeltaOption = None,
     form: FormatOption = Format.table,
     level: LevelOption = 0.95,
+    save: SaveOption = None,
     bias: Annotated[
         bool, typer.Option("--bias", help="Give a tenth of the spend to estimates of what bounds and caps did.")
     ] = False,
@@ -60,7 +62,7 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli._source import source_of
         from discreet.cli._spend import spend_of
         from discreet.policy import load_policy
-        from discreet.query import make_plan, plan_with_bias
+        from discreet.query import check_new_file, make_plan, plan_with_bias
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
@@ -69,9 +71,13 @@ def query(  # noqa: PLR0913 — an option each
         check_level(level)
         if bias and form is Format.csv:
             raise ParameterError("csv has no room for the estimates of --bias; ask for --format json or table")
+        if save is not None:
+            check_new_file(save)
         facts = load_policy(policy)
         (plan_with_bias if bias else make_plan)(sql, facts, spend)  # what is refused is refused before a ledger is made
         with connect(source_of(data), facts, ledger) as session:
             release = session.sql(sql, spend, bias=bias)
             remaining = session.remaining
+        if save is not None:
+            release.save(save)
     print_release(release, remaining, form, level)

@@ -12,7 +12,7 @@ from discreet.query._bias_parts import bias_to_json
 from discreet.query._bounded import Group
 from discreet.query._level_parts import level_to_json
 from discreet.query._plan import Plan
-from discreet.query._stored_answer import bars_digest, values_digest
+from discreet.query._stored_answer import answer_to_stored, bars_digest, values_digest
 
 __all__ = ["certificate_of"]
 
@@ -42,7 +42,7 @@ def certificate_of(
         "bias": bias_to_json(plan.bias, biases) if plan.bias else None,
         "bias_levels": [level_to_json(level) for each in plan.bias for level in each.plan.levels],
         "answer": values_digest(answer.table),
-        "error_bars": bars_digest(answer),
+        "error_bars": bars_digest(*answer_to_stored(answer)),
     }
 
 

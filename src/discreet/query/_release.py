@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isinf, isnan
@@ -15,6 +16,7 @@ from discreet.privacy import Loss, from_json, to_json
 from discreet.query._answer import Answer
 from discreet.query._bias_parts import Bias
 from discreet.query._dual import Floats
+from discreet.query._files import read_file, write_file
 from discreet.query._stored_answer import answer_from_stored, answer_to_stored
 
 if TYPE_CHECKING:
@@ -144,6 +146,21 @@ class Release:
             return cls(answer, from_json(about["loss"]), about["certificate"])
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole release to a new file, which `load` reads and `discreet verify` checks.
+
+        Costs nothing. Raises `ParameterError` if there is such a file already, `DataError` if it cannot be written.
+        """
+        write_file(self.to_bytes(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """The release in a file by `save`. That it is genuine is not checked: ask `discreet verify`.
+
+        Raises `DataError` if the file cannot be read, `LedgerError` if it is no release of a query.
+        """
+        return cls.from_bytes(read_file(path))
 
     def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
         """The (first) rows as text for people: noisy numbers with ± half-width, and a ~ where that is approximate."""

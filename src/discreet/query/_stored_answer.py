@@ -81,9 +81,8 @@ def rows_digest(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     return _columns_digest(names, columns)
 
 
-def bars_digest(answer: Answer) -> str:
-    """SHA-256 of all that is stored of an answer: the exact values, their types, and what its error bars rest on."""
-    about, columns = answer_to_stored(answer)
+def bars_digest(about: Mapping[str, Any], columns: Sequence[Any]) -> str:
+    """SHA-256 of an answer as it is stored: the exact values, their types, and what its error bars rest on."""
     digest = hashlib.sha256(_canonical(about))
     for column in columns:
         digest.update(_canonical(str(column.type)))
