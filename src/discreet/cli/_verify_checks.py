@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.errors import DiscreetError, LedgerError, ParameterError
+from discreet.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.ledger import Ledger
+    from discreet.ledger._owned import OwnedLedger
     from discreet.query import Filed
 
 __all__ = ["Check", "checks"]
@@ -24,7 +24,7 @@ class Check:
     says: str
 
 
-def checks(filed: Filed, key: str | None, book: Ledger | None) -> Iterator[Check]:
+def checks(filed: Filed, key: str | None, book: OwnedLedger | None) -> Iterator[Check]:
     """All checks of a file, in the order in which they build on one another."""
     from discreet.ledger._signing import check_signature, fingerprint
 
@@ -45,7 +45,7 @@ def checks(filed: Filed, key: str | None, book: Ledger | None) -> Iterator[Check
 
 
 def _signer(certificate: Mapping[str, Any], signer: str | None, given: str | None, ledgers: str | None) -> Check:
-    from discreet.ledger._signing import check_signature, fingerprint
+    from discreet.ledger._signing import check_signature
 
     expected = [(name, key) for name, key in (("the key you gave", given), ("the ledger's key", ledgers)) if key]
     if signer is None:
@@ -54,8 +54,7 @@ def _signer(certificate: Mapping[str, Any], signer: str | None, given: str | Non
         return Check(
             "signer",
             "not checked",
-            "whose key that is cannot be known from the file: ask the owner of the data for the ledger's public key, "
-            f"and compare it with {fingerprint(signer)}, or give it as --key",
+            "whose key that is, no file can tell: ask the data's owner for the ledger's public key, and give it as --key",
         )
     for _, key in expected:
         found = _said(lambda key=key: check_signature(certificate, key))
@@ -95,7 +94,7 @@ def _loss(filed: Filed) -> Check:
     return Check("loss", "good", f"{in_words(from_json(filed.loss))} follows from the mechanisms that are named")
 
 
-def _in_ledger(certificate: Mapping[str, Any], book: Any) -> Iterator[Check]:
+def _in_ledger(certificate: Mapping[str, Any], book: OwnedLedger) -> Iterator[Check]:
     """That the ledger charged for this release, and is whole."""
     from discreet.privacy import from_json, in_currency, in_words, parts
 
@@ -106,11 +105,11 @@ def _in_ledger(certificate: Mapping[str, Any], book: Any) -> Iterator[Check]:
         return
     yield Check("ledger", "good", f"all {whole:,} entries of its chain are whole and in order")
     found = next((each for each in book.entries() if each.kind == "reserve" and each.hash == position), None)
-    if found is None:
+    if found is None or found.loss is None or certificate.get("ledger") != book.head.ledger:
         yield Check(
             "charge",
             "bad",
-            "the ledger has no entry at the certificate's position: it is of another ledger, or entries were taken back",
+            "the ledger has no entry at the certificate's position: that is in another ledger, or was taken back",
         )
         return
     stated = _said(lambda: parts(in_currency(from_json(certificate.get("loss")), book.currency)))
@@ -129,5 +128,3 @@ def _said(ask: Callable[[], Any]) -> Any:
         return ask()
     except (LedgerError, ParameterError) as error:
         return Check("", "bad", str(error))
-    except DiscreetError:
-        raise

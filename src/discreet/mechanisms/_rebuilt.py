@@ -65,7 +65,7 @@ def _made(said: object) -> Any:
         case {"number": str(text), **rest} if not rest:
             return rational(text, "a parameter")
         case {"kind": str(), **_rest}:
-            return from_json(cast("object", said))
+            return from_json(said)
         case {"is": str(name), **rest}:
             return _built(name, cast("Mapping[str, object]", rest))
         case _:
@@ -79,7 +79,7 @@ def _built(name: str, parameters: Mapping[str, object]) -> Any:
     if set(parameters) != {each.name for each in fields(found)}:
         raise ValueError
     takes = signature(found).parameters
-    values = {each: len if each == _UNSEEN else _made(value) for each, value in parameters.items()}
+    values: dict[str, Any] = {each: len if each == _UNSEEN else _made(value) for each, value in parameters.items()}
     if "spend" in takes and "spend" not in values:
         values["spend"] = Approx(values["epsilon"], values["delta"])
     return found(**{each: value for each, value in values.items() if each in takes})

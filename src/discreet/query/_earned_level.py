@@ -27,7 +27,7 @@ LEVEL = {
     "key_discovery",
     "top_keys",
 }
-_MEASURE = {"of", "lower", "upper", "l1", "l2_squared", "linf", "mechanism"}
+_MEASURE = {"of", "step", "lower", "upper", "l1", "l2_squared", "linf", "mechanism"}
 _ROWS = {"Count", "Distinct", "People"}
 _SUMS = {"Sum", "Product"}
 

@@ -19,8 +19,8 @@ def level_to_json(level: Level) -> dict[str, Any]:
     """The caps of a level with a spend, its noise and its cost, in plain JSON; numbers that are not whole as text.
 
     Each measure has the limits of one row's part, the norms that follow from them and the caps, and the noise that was
-    calibrated to those norms: all in the measure's whole numbers. Where keys are chosen first, the norms are those of
-    the chosen keys, and `top_keys` has what the choice was calibrated to.
+    calibrated to those norms: all in whole numbers, of which one is a `step` in the unit of the column. Where keys are
+    chosen first, the norms are those of the chosen keys, and `top_keys` has what the choice was calibrated to.
     """
     bounded, noise = level.bounded, level.noise
     assert noise is not None
@@ -42,6 +42,7 @@ def _measures(level: Level, noise: Noise) -> list[dict[str, Any]]:
     return [
         {
             "of": type(measure).__name__,
+            "step": str(getattr(measure, "step", 1)),
             "lower": measure.lower,
             "upper": measure.upper,
             "l1": moved.l1,

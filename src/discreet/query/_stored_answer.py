@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,10 @@ from discreet.query._dual import Floats
 from discreet.query._noise import noise_from_json, noise_to_json
 from discreet.query._stored_basis import basis_columns, basis_from_json, basis_to_json
 
-if TYPE_CHECKING:
-    from discreet.query._conditions import Values
-
 __all__ = ["answer_from_stored", "answer_to_stored", "bars_digest", "plain_value", "rows_digest", "values_digest"]
 
 
-def answer_to_stored(answer: Answer) -> tuple[dict[str, Any], list[Values]]:
+def answer_to_stored(answer: Answer) -> tuple[dict[str, Any], list[Any]]:
     """What `answer_from_stored` restores: the values first, then what the error bars are computed from."""
     table = answer.table
     slopes = [(name, i, s) for name, shape in answer.shapes.items() for i, s in shape.slopes.items()]
