@@ -54,7 +54,7 @@ def _signer(certificate: Mapping[str, Any], signer: str | None, given: str | Non
         return Check(
             "signer",
             "not checked",
-            "whose key that is, no file can tell: ask the data's owner for the ledger's public key, and give it as --key",
+            "whose key that is, no file can tell: ask the owner for the ledger's public key, and give it as --key",
         )
     for _, key in expected:
         found = _said(lambda key=key: check_signature(certificate, key))

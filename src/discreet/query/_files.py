@@ -26,10 +26,9 @@ def write_file(payload: bytes, path: str | os.PathLike[str]) -> None:
     try:
         with Path(path).open("xb") as file:
             file.write(payload)
-    except OSError as error:
-        raise DataError(
-            f"{os.fspath(path)!r} cannot be written: {error.strerror}; ask again, a repeat is free"
-        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its name cannot be one"
+        raise DataError(f"{os.fspath(path)!r} cannot be written: {reason}; ask again, a repeat is free") from None
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
