@@ -22,7 +22,7 @@ from discreet.privacy import pure
 OPEN = "from discreet.ledger import open_ledger; l = open_ledger(r'{path}'); print(l.remaining); l.close()"
 SPEND = (
     "from discreet.ledger import open_ledger; from discreet.privacy import pure; l = open_ledger(r'{path}'); "
-    "l.reserve('one more', pure('1/1000'), fresh=True); l.close()"
+    "l.reserve('one-more', pure('1/1000'), fresh=True); l.close()"
 )
 EMPTY = (
     "from discreet.ledger import open_ledger; from discreet.privacy import pure; open_ledger(None, pure(1)).remaining"

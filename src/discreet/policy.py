@@ -219,8 +219,9 @@ class Budget(_Part):
 class Policy(_Part):
     """The public facts of a source. See the module docstring; load one with `load_policy`.
 
-    `people` is the name of the people whom its tables are about: policies that share a ledger are about the same. `part`
-    says that they are all in this part of them, as the ledger names it; the owner vouches that nobody is in two parts.
+    `people` is the name of the people whom its tables are about: policies that share a ledger are about the same.
+    `part` says that all of them are in this part of the people, as the ledger names it; the owner vouches that nobody
+    is in two parts.
     """
 
     version: Annotated[str, Field(min_length=1)]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 from discreet import noise
 from discreet.engines import Engine, open_engine
 from discreet.errors import ParameterError
-from discreet.ledger import Ledger, Stored, check_suits, open_for
+from discreet.ledger import Certify, Ledger, Request, check_suits, open_for, spend_first
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
@@ -36,17 +37,8 @@ from discreet.sensitivity import Norms
 
 __all__ = ["Session", "connect"]
 
-Certify = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-
-class _Storable(Protocol):
-    def to_bytes(self) -> bytes: ...
-
-
-_R = TypeVar("_R", bound=_Storable)
-
-
-def connect(
+def connect(  # noqa: PLR0913
     source: object,
     policy: str | os.PathLike[str] | Mapping[str, object] | Policy,
     ledger: str | os.PathLike[str] | Ledger | None = None,
@@ -176,10 +168,8 @@ class Session:
         plan = self.plan(query, spend, bias=bias)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
-        return self._released(
-            plan.hash(self._policy), plan.loss, lambda certify: self._answer(plan, certify), Release.from_bytes,
-            idempotency_key=idempotency_key,
-        )  # fmt: skip
+        request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+        return spend_first(self._ledger, request, lambda certify: self._answer(plan, certify), Release.from_bytes)
 
     def suggest(
         self, table: str, column: str, spend: Loss, *, keys: bool = False, idempotency_key: str | None = None
@@ -212,12 +202,10 @@ class Session:
         plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
         for level in plan.levels:
             self._engine.accept(level.bounded)
-        return self._released(
-            plan.hash(self._policy), plan.loss, lambda certify: self._suggested(plan, certify), Suggestion.from_bytes,
-            idempotency_key=idempotency_key,
-        )  # fmt: skip
+        request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+        return spend_first(self._ledger, request, lambda certify: self._suggested(plan, certify), Suggestion.from_bytes)
 
-    def release(
+    def release(  # noqa: PLR0913
         self,
         mechanism: Any,
         value: Any,
@@ -277,14 +265,8 @@ class Session:
             found = mechanism.release(value)
             return MechanismRelease(found, loss, certify(asked.certificate(self._policy, loss, found)), mechanism)
 
-        return self._released(
-            asked.hash(self._policy, loss),
-            loss,
-            drawn,
-            lambda payload: MechanismRelease.from_bytes(payload, mechanism),
-            idempotency_key=idempotency_key,
-            fresh=name is None,
-        )
+        request = Request(asked.hash(self._policy, loss), loss, self._policy.part, idempotency_key, name is None)
+        return spend_first(self._ledger, request, drawn, partial(MechanismRelease.from_bytes, mechanism=mechanism))
 
     def close(self) -> None:
         """Close the source and the ledger."""
@@ -298,26 +280,6 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _released(  # noqa: PLR0913
-        self,
-        plan_hash: str,
-        loss: Loss,
-        drawn: Callable[[Certify], _R],
-        read: Callable[[bytes], _R],
-        *,
-        idempotency_key: str | None,
-        fresh: bool = False,
-    ) -> _R:
-        """Reserve, draw, store, answer: or answer with what is stored."""
-        reservation = self._ledger.reserve(
-            plan_hash, loss, part=self._policy.part, idempotency_key=idempotency_key, fresh=fresh
-        )
-        if isinstance(reservation, Stored):
-            return read(reservation.payload)
-        release = drawn(lambda statement: self._ledger.certify(statement, reservation))
-        self._ledger.commit(reservation, release.to_bytes())
-        return release
 
     def _answer(self, plan: Plan, certify: Certify) -> Release:
         assert plan.loss is not None

@@ -2,6 +2,19 @@
 
 from discreet.ledger._open import open_ledger
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
+from discreet.ledger._spend_first import Certify, Request, spend_first
 from discreet.ledger._suits import check_suits, open_for
 
-__all__ = ["Entry", "Head", "Ledger", "Reservation", "Stored", "check_suits", "open_for", "open_ledger"]
+__all__ = [
+    "Certify",
+    "Entry",
+    "Head",
+    "Ledger",
+    "Request",
+    "Reservation",
+    "Stored",
+    "check_suits",
+    "open_for",
+    "open_ledger",
+    "spend_first",
+]

@@ -169,7 +169,7 @@ class SqlLedger:
         return kinds(self._book, self._account)
 
     def moments(self, count: int) -> list[tuple[datetime, Account]]:
-        """This account at no more than `count` moments spread over the ledger, and now."""
+        """What the account was at no more than `count` moments spread over the ledger, and now."""
         return moments(self._book, count, self._account)
 
     def close(self) -> None:

@@ -1,0 +1,51 @@
+"""The order of every release: reserve, draw, store, answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from discreet.ledger._protocol import Ledger, Stored
+from discreet.privacy import Loss
+
+__all__ = ["Certify", "Request", "spend_first"]
+
+Certify = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""From what a release says of itself to its signed certificate."""
+
+
+class _Storable(Protocol):
+    def to_bytes(self) -> bytes: ...
+
+
+_R = TypeVar("_R", bound=_Storable)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked of a ledger: see `Ledger.reserve`."""
+
+    plan_hash: str
+    loss: Loss
+    part: str | None = None
+    idempotency_key: str | None = None
+    fresh: bool = False
+
+
+def spend_first(ledger: Ledger, request: Request, drawn: Callable[[Certify], _R], read: Callable[[bytes], _R]) -> _R:
+    """Answer a request with what is stored, at no cost; or charge it, and only then draw, store and answer.
+
+    `drawn` draws the noise and makes the release, `read` restores one from its bytes. Costs the loss of the request.
+    Raises what `Ledger.reserve` raises, with nothing spent, and what `drawn` and `Ledger.commit` raise: then the charge
+    stays, and nothing was answered.
+    """
+    reservation = ledger.reserve(
+        request.plan_hash, request.loss,
+        part=request.part, idempotency_key=request.idempotency_key, fresh=request.fresh,
+    )  # fmt: skip
+    if isinstance(reservation, Stored):
+        return read(reservation.payload)
+    release = drawn(lambda statement: ledger.certify(statement, reservation))
+    ledger.commit(reservation, release.to_bytes())
+    return release
