@@ -146,3 +146,16 @@ def test_text_in_a_file_cannot_steer_the_terminal(cli: Any) -> None:
     Path("a.json").write_text(json.dumps(content))
     done = cli("verify", "a.json")
     assert done.code == 1 and "\x1b" not in done.out and "does not ship" in done.out
+
+
+def test_an_auditor_may_check_and_an_analyst_may_not(cli: Any, saved: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_ledger("visits.ledger") as book:
+        tokens = {"ada": book.grant("ada", dp.approx(1, 0)), "eve": book.grant("eve", role="auditor")}
+    monkeypatch.setenv("DISCREET_TOKEN", tokens["eve"])
+    done = cli("verify", saved, "--ledger", "visits.ledger", "--account", "eve", "--format", "json")
+    assert done.code == 0 and set(results(done).values()) == {"good"}
+    monkeypatch.setenv("DISCREET_TOKEN", tokens["ada"])
+    done = cli("verify", saved, "--ledger", "visits.ledger", "--account", "ada")
+    assert done.code == 4 and "no chain" in done.err
+    monkeypatch.setenv("DISCREET_TOKEN", "guessed")
+    assert cli("verify", saved, "--ledger", "visits.ledger", "--account", "eve").code == 4

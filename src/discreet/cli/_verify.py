@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli._ledger_options import AccountOption, KeyFileOption, Shape, ShapeOption, TokenFileOption
 from discreet.errors import LedgerError, ParameterError, printable
 
 if TYPE_CHECKING:
@@ -26,12 +26,7 @@ EXAMPLES = (
 )
 
 
-class _Format(StrEnum):
-    table = "table"
-    json = "json"
-
-
-def verify(
+def verify(  # noqa: PLR0913 — an option each
     file: Annotated[
         Path,
         typer.Argument(
@@ -42,9 +37,13 @@ def verify(
     ],
     *,
     ledger: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--ledger", "-l", metavar="FILE", show_default=False, help="The ledger that is said to have charged for it."
+            "--ledger",
+            "-l",
+            metavar="LEDGER",
+            show_default=False,
+            help="The ledger that is said to have charged for it: a file or a URL. For its owner and auditors.",
         ),
     ] = None,
     key: Annotated[
@@ -53,14 +52,19 @@ def verify(
             "--key", metavar="HEX", show_default=False, help="The ledger's public key, as its owner made it known."
         ),
     ] = None,
-    form: Annotated[_Format, typer.Option("--format", "-f", help="How to print it; see docs/cli.md.")] = _Format.table,
+    form: ShapeOption = Shape.table,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
 ) -> None:
     """Check a release: who signed it, that it is unchanged, and that its loss follows from its mechanisms.
 
     Reads no data and spends nothing. Whose key signed it is known with --key or --ledger alone.
     """
+    from discreet.cli._ledger_open import reading
     from discreet.cli._verify_checks import checks
-    from discreet.ledger import open_ledger
+    from discreet.ledger._audit import LedgerAudit
+    from discreet.ledger._owned import OwnedLedger
     from discreet.query import read_file, read_filed
 
     if key is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", key.strip()):
@@ -69,20 +73,23 @@ def verify(
     if ledger is None:
         found = list(checks(filed, key, None))
     else:
-        if not ledger.exists():
-            raise LedgerError(f"there is no ledger at {ledger}")
-        with open_ledger(ledger, None) as book:
+        with reading(ledger, key_file, account, token_file) as book:
+            if not isinstance(book, OwnedLedger | LedgerAudit):
+                raise LedgerError(
+                    "an analyst's account sees its own entries alone, and no chain; leave --ledger out and give --key, "
+                    "or ask the ledger's owner or an auditor"
+                )
             found = list(checks(filed, key, book))
     _print(found, form)
     if any(check.result == "bad" for check in found):
         raise typer.Exit(1)
 
 
-def _print(found: list[Check], form: _Format) -> None:
+def _print(found: list[Check], form: Shape) -> None:
     from discreet.cli._output import print_json, print_table
 
     good = all(check.result != "bad" for check in found)
-    if form is _Format.json:
+    if form is Shape.json:
         said = [{"check": check.name, "result": check.result, "says": check.says} for check in found]
         print_json({"good": good, "checks": said})
         return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from discreet.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
+    from discreet.ledger._audit import LedgerAudit
     from discreet.ledger._owned import OwnedLedger
     from discreet.query import Filed
 
@@ -24,7 +25,7 @@ class Check:
     says: str
 
 
-def checks(filed: Filed, key: str | None, book: OwnedLedger | None) -> Iterator[Check]:
+def checks(filed: Filed, key: str | None, book: OwnedLedger | LedgerAudit | None) -> Iterator[Check]:
     """All checks of a file, in the order in which they build on one another."""
     from discreet.ledger._signing import check_signature, fingerprint
 
@@ -94,7 +95,7 @@ def _loss(filed: Filed) -> Check:
     return Check("loss", "good", f"{in_words(from_json(filed.loss))} follows from the mechanisms that are named")
 
 
-def _in_ledger(certificate: Mapping[str, Any], book: OwnedLedger) -> Iterator[Check]:
+def _in_ledger(certificate: Mapping[str, Any], book: OwnedLedger | LedgerAudit) -> Iterator[Check]:
     """That the ledger charged for this release, and is whole."""
     from discreet.privacy import from_json, in_currency, in_words, parts
 
@@ -112,7 +113,7 @@ def _in_ledger(certificate: Mapping[str, Any], book: OwnedLedger) -> Iterator[Ch
             "the ledger has no entry at the certificate's position: that is in another ledger, or was taken back",
         )
         return
-    stated = _said(lambda: parts(in_currency(from_json(certificate.get("loss")), book.currency)))
+    stated = _said(lambda: parts(in_currency(from_json(certificate.get("loss")), book.facts.currency)))
     right = found.plan_hash == certificate.get("plan") and found.account == (certificate.get("account") or "")
     if isinstance(stated, Check) or not right or any(a > b for a, b in zip(stated, parts(found.loss), strict=True)):
         yield Check("charge", "bad", "the ledger charged for something else, or for less than is stated")
