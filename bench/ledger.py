@@ -10,7 +10,9 @@ Each round runs every way in turn, so that all meet the same machine; the figure
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
+import os
 import sqlite3
 import statistics
 import tempfile
@@ -23,7 +25,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.ledger import _postgres, _sqlite
+from discreet.ledger import _postgres, _sqlite, open_ledger
+from discreet.privacy import pure
 
 tables = sa.MetaData()
 meta = sa.Table("meta", tables, sa.Column("last", sa.Integer))
@@ -97,18 +100,29 @@ def transaction(database: Any) -> Spend:
     return spend
 
 
+def reserving(place: str) -> Spend:
+    """What `Session` does before any noise: an analyst's charge, on the account and on the whole."""
+    account = open_ledger(place, pure(10**9)).open_account("ada")
+    plans = (f"plan{number}" for number in itertools.count(os.getpid() * 10**9))
+
+    def spend() -> None:
+        account.reserve(next(plans), pure("1/100"))
+
+    return spend
+
+
 WAYS: dict[str, dict[str, Way]] = {
     "sqlite": {
         "driver": sqlite_driver,
         "Core": sqlite_core,
         "transaction": lambda place: transaction(_sqlite.Database(place)),
-        # "reserve": a ledger's own
+        "reserve": lambda place: reserving(f"{place}.real"),
     },
     "postgres": {
         "driver": postgres_driver,
         "Core": postgres_core,
         "transaction": lambda place: transaction(_postgres.Database(f"{place}&ledger=bench")),
-        # "reserve": a ledger's own
+        "reserve": lambda place: reserving(f"{place}&ledger=real"),
     },
 }
 
@@ -120,6 +134,8 @@ def place(back: str) -> Iterator[str]:
             path = str(Path(home, "ledger"))
             Path(path).touch()
             _sqlite.build(path, fill)
+            with open_ledger(f"{path}.real", pure(10**9)) as ledger:
+                ledger.grant("ada", pure(10**8), token=False)
             yield path
             return
         with warnings.catch_warnings(action="ignore"):
@@ -128,6 +144,8 @@ def place(back: str) -> Iterator[str]:
         url = server.get_uri()
         _postgres.Database(f"{url}&ledger=bare").create(fill)
         _postgres.Database(f"{url}&ledger=bench").create(fill)
+        with open_ledger(f"{url}&ledger=real", pure(10**9)) as ledger:
+            ledger.grant("ada", pure(10**8), token=False)
         yield url
         server.cleanup()
 

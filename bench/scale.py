@@ -1,10 +1,13 @@
 """The bounded aggregate on Spark: CPU seconds, bytes shuffled a row, and what that makes of 10^12 rows.
 
-    python bench/scale.py [--rows 1000000 10000000] [--jobs A] [--runs 1] [--plan]
+    python bench/scale.py [--rows 1000000 10000000] [--jobs A] [--ways start plain private] [--runs 1] [--archive]
+                          [--plan]
 
 The jobs are those of bench/engine.py. Each run is a process of its own, from nothing to the groups: CPU seconds are
 those of all processes, the JVM among them, with its start. `start` is a session and no query; `plain` the query without
-people, caps or noise. Bytes are what Spark reports to have written for its shuffles. --plan prints the physical plan.
+people, caps or noise. Bytes are what Spark reports to have written for its shuffles. --archive measures sessions that
+start from an archive that `python -m discreet.engines.spark` makes first, uncounted; without it there is none. --plan
+prints the physical plan.
 """
 
 from __future__ import annotations
@@ -14,11 +17,13 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from data import REGIONS, purchases
 from engine import JOBS
 
+WAYS = ("start", "plain", "private")
 COLUMNS = {
     "region": {"type": "string", "keys": REGIONS},
     "category": {"type": "string"},
@@ -27,12 +32,12 @@ COLUMNS = {
 
 
 def used() -> float:
-    """CPU seconds of this process and of all below it."""
+    """CPU seconds of this process and of all below it, those that have ended among them."""
     import psutil
 
     me = psutil.Process()
     times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
-    return sum(each.user + each.system for each in times)
+    return sum(each.user + each.system + each.children_user + each.children_system for each in times)
 
 
 def job(way: str, name: str, path: str, cores: str, *, show: bool) -> None:
@@ -85,14 +90,25 @@ def figures(way: str, name: str, path: str, cores: str, *, show: bool = False) -
     return [float(number) for number in numbers.split()]
 
 
+def cache(*, archive: bool) -> None:
+    """Have the runs start from an archive of classes, or from none."""
+    folder = Path(__file__).parent.resolve() / "data" / ("archive" if archive else "no-archive")
+    os.environ["XDG_CACHE_HOME"] = str(folder)
+    if archive and not list(folder.glob("discreet/*.jsa")):
+        subprocess.run([sys.executable, "-m", "discreet.engines.spark"], check=True, capture_output=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     parser.add_argument("--jobs", nargs="+", choices=JOBS, default=["A", "A rows"])
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--cores", default="*")
+    parser.add_argument("--archive", action="store_true")
     parser.add_argument("--plan", action="store_true")
     options = parser.parse_args()
+    cache(archive=options.archive)
     for rows in options.rows:  # in a process of its own: the data takes memory
         make = f"from data import purchases; purchases({rows}, {rows // 10})"
         subprocess.run([sys.executable, "-c", make], check=True, cwd=os.path.dirname(__file__) or ".")  # noqa: PTH120
@@ -103,7 +119,7 @@ def main() -> None:
         before: tuple[int, float] | None = None
         for rows in options.rows:
             path = str(purchases(rows, rows // 10))
-            for way in ("start", "plain", "private"):
+            for way in options.ways:
                 runs = [figures(way, name, path, options.cores, show=options.plan) for _ in range(options.runs)]
                 cpu, wall, peak, sent = sorted(runs)[len(runs) // 2]
                 line = f"{name:<14}{rows:>13,}  {way:<9}{cpu:>8.1f}{wall:>8.1f}{peak:>8.0f}"

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
-pytest_plugins = ["servers"]
+pytest_plugins = ["sampled", "servers"]
 
 # No deadline: a slow machine is no bug. In CI the examples are fixed, so that red means the change is to blame.
 settings.register_profile("local", deadline=None)
@@ -33,6 +33,7 @@ def pytest_collection() -> Iterator[None]:
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 

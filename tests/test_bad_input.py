@@ -396,16 +396,36 @@ def garbled(draw: st.DrawFn) -> str:
     return " ".join(words)
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.one_of(garbled(), st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join)))
+JUMBLED = st.one_of(garbled(), st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=JUMBLED)
 def test_words_in_any_order_are_a_plan_or_a_refusal(text: str, policy: Policy) -> None:
     with contextlib.suppress(dp.DiscreetError):
         make_plan(text, policy, SPEND).explain()
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.soak
+@settings(max_examples=5_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=JUMBLED)
+def test_so_are_thousands_of_them(text: str, policy: Policy) -> None:
+    with contextlib.suppress(dp.DiscreetError):
+        make_plan(text, policy, SPEND).explain()
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(max_size=60))
 def test_any_text_is_a_refusal(text: str, policy: Policy) -> None:
+    for query in (text, f"SELECT {text} FROM people", f"SELECT COUNT(*) FROM people WHERE {text}"):
+        with contextlib.suppress(dp.DiscreetError):
+            make_plan(query, policy, SPEND).explain()
+
+
+@pytest.mark.soak
+@settings(max_examples=2_000, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=60))
+def test_so_are_thousands_of_texts(text: str, policy: Policy) -> None:
     for query in (text, f"SELECT {text} FROM people", f"SELECT COUNT(*) FROM people WHERE {text}"):
         with contextlib.suppress(dp.DiscreetError):
             make_plan(query, policy, SPEND).explain()

@@ -174,7 +174,9 @@ def test_errors_are_the_mechanisms_own() -> None:
         smooth = SmoothSensitivity("median", bounds=(0, 1), spend=dp.pure(1), noise="student_t")
         with pytest.raises(ParameterError, match="depends on the data"):
             session.release(smooth, AGES).error()
-        assert session.release(DiscreteLaplace(1), -7, sensitivity=1).certificate == release.certificate
+        other = session.release(DiscreteLaplace(1), -700, sensitivity=1).certificate
+        differ = {name for name, value in release.certificate.items() if other[name] != value}
+        assert differ == {"answer", "position", "at", "signature"}
 
 
 @pytest.mark.parametrize(

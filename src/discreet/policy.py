@@ -181,17 +181,25 @@ class Table(_Part):
 
 
 class Budget(_Part):
-    """The loss that the owner accepts in total, in one currency: ε, (ε, δ), or ρ or μ with a δ beside it."""
+    """The loss that the owner accepts in total, in one currency: ε, (ε, δ), or ρ or μ with a δ beside it.
+
+    With `every` it begins again with each such window of the calendar (UTC), and losses of windows add up; from `until`
+    on nothing is spent. Both go into the ledger when it is made.
+    """
 
     epsilon: _Exact | None = None
     rho: _Exact | None = None
     mu: _Exact | None = None
     delta: _Exact = Fraction(0)
+    every: Literal["day", "week", "month", "quarter", "year"] | None = None
+    until: dt.datetime | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if sum(each is not None for each in (self.epsilon, self.rho, self.mu)) != 1:
             raise ValueError("give one of epsilon = …, rho = … or mu = …")
+        if self.until is not None and self.until.tzinfo is None:
+            raise ValueError("until needs a time zone, for example 2027-01-01T00:00:00Z")
         self.loss()
         return self
 
@@ -209,9 +217,15 @@ class Budget(_Part):
 
 
 class Policy(_Part):
-    """The public facts of a source. See the module docstring; load one with `load_policy`."""
+    """The public facts of a source. See the module docstring; load one with `load_policy`.
+
+    `people` is the name of the people whom its tables are about: policies that share a ledger are about the same. `part`
+    says that they are all in this part of them, as the ledger names it; the owner vouches that nobody is in two parts.
+    """
 
     version: Annotated[str, Field(min_length=1)]
+    people: Annotated[str, Field(min_length=1)] | None = None
+    part: Annotated[str, Field(min_length=1)] | None = None
     relation: Relation = "add_remove"
     budget: Budget | None = None
     tables: Annotated[dict[str, Table], Field(min_length=1)]
@@ -256,8 +270,10 @@ class Policy(_Part):
         """SHA-256 of the policy's canonical JSON: equal policies have equal digests, however they were written."""
         content = self.model_dump()
         for table in content["tables"].values():
-            for name in [name for name in _LATER if table[name] == Table.model_fields[name].default]:
-                del table[name]
+            _drop_defaults(table, Table, ("public", "key"))
+        _drop_defaults(content, Policy, ("people", "part"))
+        if content["budget"] is not None:
+            _drop_defaults(content["budget"], Budget, ("every", "until"))
         canonical = json.dumps(content, default=str, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -316,8 +332,12 @@ def _explain(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
-_LATER = ("public", "key")
-"""Keys of a table that the first policies did not have: left out of the digest where they say nothing."""
+def _drop_defaults(content: dict[str, Any], model: type[_Part], later: tuple[str, ...]) -> None:
+    """Keys that the first policies did not have are left out of the digest where they say nothing."""
+    for name in later:
+        if content[name] == model.model_fields[name].default:
+            del content[name]
+
 
 _MISSING = {
     "version": 'is missing: give the data a public label, for example version = "2026-11"',

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from discreet import noise
 from discreet.engines import Engine, open_engine
 from discreet.errors import ParameterError
-from discreet.ledger import Ledger, open_ledger
+from discreet.ledger import Ledger, Stored, check_suits, open_for
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
@@ -21,8 +22,8 @@ from discreet.query import (
     Query,
     Release,
     Suggestion,
+    SuggestionPlan,
     assuming,
-    bias_to_json,
     certificate_of,
     draw,
     make_plan,
@@ -35,11 +36,24 @@ from discreet.sensitivity import Norms
 
 __all__ = ["Session", "connect"]
 
+Certify = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class _Storable(Protocol):
+    def to_bytes(self) -> bytes: ...
+
+
+_R = TypeVar("_R", bound=_Storable)
+
 
 def connect(
     source: object,
     policy: str | os.PathLike[str] | Mapping[str, object] | Policy,
-    ledger: str | os.PathLike[str] | None = None,
+    ledger: str | os.PathLike[str] | Ledger | None = None,
+    *,
+    account: str | None = None,
+    token: str | None = None,
+    key: bytes | None = None,
 ) -> Session:
     """Open private tables for questions.
 
@@ -52,8 +66,14 @@ def connect(
     policy
         A TOML file or a dict of the same shape: the public facts of the source.
     ledger
-        The file that keeps the budget. It is created, with the policy's budget, if it does not exist. None keeps the
-        budget in memory, where it ends with the session: fit for experiments only.
+        What keeps the budget: a file, a ``postgresql://`` URL (see `discreet.ledger.open_ledger`), or a ledger that is
+        open already. It is created, with the policy's budget, if it does not exist. None keeps the budget in memory,
+        where it ends with the session: fit for experiments only.
+    account, token
+        The account of the ledger to spend from, and the secret that its owner was given for it. None is the owner's
+        way: from the whole.
+    key
+        The 32 bytes that the ledger is encrypted with; a ledger that is made here takes them for life.
 
     Raises
     ------
@@ -72,8 +92,7 @@ def connect(
     checked = load_policy(policy)
     engine = open_engine(source, checked)
     try:
-        budget = None if checked.budget is None else checked.budget.loss()
-        return Session(engine, checked, open_ledger(ledger, budget))
+        return Session(engine, checked, open_for(checked, ledger, account, token, key))
     except BaseException:
         engine.close()
         raise
@@ -83,6 +102,7 @@ class Session:
     """Questions about one source, under one policy, on one ledger. Made by `connect`; safe to share between threads."""
 
     def __init__(self, engine: Engine, policy: Policy, ledger: Ledger) -> None:
+        check_suits(ledger, policy)
         self._engine = engine
         self._policy = policy
         self._ledger = ledger
@@ -129,7 +149,7 @@ class Session:
         """
         return unbound_table(self._policy, name)
 
-    def sql(self, query: Query, spend: Loss, *, bias: bool = False) -> Release:
+    def sql(self, query: Query, spend: Loss, *, bias: bool = False, idempotency_key: str | None = None) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.
 
         A query is SQL text, or an Ibis expression over the tables of `table`, which is asked as the SQL it stands for.
@@ -138,6 +158,9 @@ class Session:
         With `bias` a tenth of the spend estimates what bounds and caps did to the rows, all groups together: how many
         have a value beyond a bound, by how much those are cut in all, and how many rows the cap on a person's rows
         drops. `Release.bias` has them.
+
+        With an `idempotency_key` the same request may be sent again after a connection was lost: it is answered with
+        what the first one got, and paid once. If the first one was charged and got nothing, the key is refused.
 
         Raises
         ------
@@ -153,28 +176,21 @@ class Session:
         plan = self.plan(query, spend, bias=bias)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
-        plan_hash = plan.hash(self._policy)
-        stored = self._ledger.find(plan_hash)
-        if stored is not None:
-            return Release.from_bytes(stored.payload)
-        reservation = self._ledger.reserve(plan_hash, plan.loss)
-        salt = noise.secret(16)
-        noisy = [self._noisy(level, salt) for level in plan.levels]
-        certificate = certificate_of(plan, plan_hash, self._policy)
-        if plan.bias:
-            biases = [self._noisy(each.plan.levels[0], salt) for each in plan.bias]
-            certificate["bias"] = bias_to_json(plan.bias, biases)
-        release = Release(plan.finish(noisy), plan.loss, certificate)
-        self._ledger.commit(reservation, release.to_bytes())
-        return release
+        return self._released(
+            plan.hash(self._policy), plan.loss, lambda certify: self._answer(plan, certify), Release.from_bytes,
+            idempotency_key=idempotency_key,
+        )  # fmt: skip
 
-    def suggest(self, table: str, column: str, spend: Loss, *, keys: bool = False) -> Suggestion:
+    def suggest(
+        self, table: str, column: str, spend: Loss, *, keys: bool = False, idempotency_key: str | None = None
+    ) -> Suggestion:
         """Buy what a policy lacks about a column: bounds of a number, keys of a text or date, caps where people are.
 
         All of it is read off noisy counts, never the rows. Bounds are round numbers between which an AVG for as large a
         spend errs least; bounds that are declared already are only tightened. Keys need a δ; ``keys=True`` looks for
         those of an int. Caps are the best for counts. Nothing in the policy changes. The same suggestion and spend,
-        under the same version label, is answered from the ledger at no cost. Source: ``proofs/suggest.md``.
+        under the same version label, is answered from the ledger at no cost; `idempotency_key` is as in `sql`. Source:
+        ``proofs/suggest.md``.
 
         Raises
         ------
@@ -196,15 +212,10 @@ class Session:
         plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
         for level in plan.levels:
             self._engine.accept(level.bounded)
-        plan_hash = plan.hash(self._policy)
-        stored = self._ledger.find(plan_hash)
-        if stored is not None:
-            return Suggestion.from_bytes(stored.payload)
-        reservation = self._ledger.reserve(plan_hash, plan.loss)
-        salt = noise.secret(16)
-        suggestion = plan.finish([self._noisy(level, salt) for level in plan.levels], self._policy)
-        self._ledger.commit(reservation, suggestion.to_bytes())
-        return suggestion
+        return self._released(
+            plan.hash(self._policy), plan.loss, lambda certify: self._suggested(plan, certify), Suggestion.from_bytes,
+            idempotency_key=idempotency_key,
+        )  # fmt: skip
 
     def release(
         self,
@@ -214,6 +225,7 @@ class Session:
         sensitivity: Number | Norms | None = None,
         spend: Loss | None = None,
         name: str | None = None,
+        idempotency_key: str | None = None,
     ) -> MechanismRelease:
         """Run a mechanism of `discreet.mechanisms` on a value or data of your own, charging the ledger.
 
@@ -234,6 +246,8 @@ class Session:
         name
             A public name for what is released. The same name, mechanism and charge, under the same version label of
             the policy, is answered from the ledger at no cost, whatever the value. Without a name every release pays.
+        idempotency_key
+            As in `sql`.
 
         Raises
         ------
@@ -258,14 +272,19 @@ class Session:
         """
         asked = MechanismQuestion(mechanism, sensitivity, spend, name)
         loss = asked.loss(self._policy.relation, self._ledger.currency)
-        question_hash = asked.hash(self._policy, loss)
-        stored = None if name is None else self._ledger.find(question_hash)
-        if stored is not None:
-            return MechanismRelease.from_bytes(stored.payload, mechanism)
-        reservation = self._ledger.reserve(question_hash, loss)
-        release = MechanismRelease(mechanism.release(value), loss, asked.certificate(self._policy, loss), mechanism)
-        self._ledger.commit(reservation, release.to_bytes())
-        return release
+
+        def drawn(certify: Certify) -> MechanismRelease:
+            found = mechanism.release(value)
+            return MechanismRelease(found, loss, certify(asked.certificate(self._policy, loss, found)), mechanism)
+
+        return self._released(
+            asked.hash(self._policy, loss),
+            loss,
+            drawn,
+            lambda payload: MechanismRelease.from_bytes(payload, mechanism),
+            idempotency_key=idempotency_key,
+            fresh=name is None,
+        )
 
     def close(self) -> None:
         """Close the source and the ledger."""
@@ -279,6 +298,40 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _released(  # noqa: PLR0913
+        self,
+        plan_hash: str,
+        loss: Loss,
+        drawn: Callable[[Certify], _R],
+        read: Callable[[bytes], _R],
+        *,
+        idempotency_key: str | None,
+        fresh: bool = False,
+    ) -> _R:
+        """Reserve, draw, store, answer: or answer with what is stored."""
+        reservation = self._ledger.reserve(
+            plan_hash, loss, part=self._policy.part, idempotency_key=idempotency_key, fresh=fresh
+        )
+        if isinstance(reservation, Stored):
+            return read(reservation.payload)
+        release = drawn(lambda statement: self._ledger.certify(statement, reservation))
+        self._ledger.commit(reservation, release.to_bytes())
+        return release
+
+    def _answer(self, plan: Plan, certify: Certify) -> Release:
+        assert plan.loss is not None
+        salt = noise.secret(16)
+        noisy = [self._noisy(level, salt) for level in plan.levels]
+        biases = [self._noisy(each.plan.levels[0], salt) for each in plan.bias]
+        answer = plan.finish(noisy)
+        statement = certificate_of(plan, plan.hash(self._policy), self._policy, answer, biases)
+        return Release(answer, plan.loss, certify(statement))
+
+    def _suggested(self, plan: SuggestionPlan, certify: Certify) -> Suggestion:
+        salt = noise.secret(16)
+        found = plan.finish([self._noisy(level, salt) for level in plan.levels], self._policy)
+        return replace(found, certificate=certify(found.certificate))
 
     def _noisy(self, level: Level, salt: bytes) -> list[Group]:
         assert level.noise is not None

@@ -130,6 +130,7 @@ def _reached(policy: Policy, plans: list[Plan], pairs: Iterable[Any]) -> list[li
     return reached
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("unit", [{"unit": "rows"}, {"unit": "u", "max_rows": 3, "max_groups": 2}])
 def test_hostile_units_move_sums_within_the_sensitivity_and_as_far_as_it(relation: str, unit: dict[str, Any]) -> None:

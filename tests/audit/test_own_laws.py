@@ -272,7 +272,7 @@ OWN: dict[str, Own] = {
 """By name of the class, and after a space the variant."""
 
 
-SLOW = {"Quantiles recursive"}
+SLOW = {"Quantiles recursive", "SmoothSensitivity laplace_log_normal", "SampleAndAggregate median"}
 """Those of which another variant is enumerated every time."""
 
 

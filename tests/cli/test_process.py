@@ -25,10 +25,10 @@ import discreet.session as session
 from discreet import elapsed
 from discreet.cli import main
 connect = session.connect
-def slow(*arguments):
+def slow(*arguments, **named):
     pathlib.Path("begun").touch()
     time.sleep({seconds})
-    return connect(*arguments)
+    return connect(*arguments, **named)
 session.connect = slow
 elapsed.PATIENCE = {patience}
 sys.argv = ["discreet", *{words!r}]
@@ -170,7 +170,7 @@ def test_an_interrupt_is_130_and_one_line(cli: Any) -> None:
 def test_an_unexpected_error_tells_its_place_and_not_its_text(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import discreet.session
 
-    def fail(*arguments: object) -> None:
+    def fail(*arguments: object, **named: object) -> None:
         raise ValueError("a private value")
 
     monkeypatch.setattr(discreet.session, "connect", fail)

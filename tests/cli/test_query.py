@@ -37,7 +37,7 @@ def test_json_has_the_documented_shape(cli: Any) -> None:
     assert done.err == ""
     assert done.out.count("\n") == 1
     assert done.out.isascii()
-    assert list(done.json) == ["columns", "rows", "errors", "loss", "remaining"]
+    assert list(done.json) == ["columns", "rows", "errors", "loss", "remaining", "certificate"]
     assert done.json["columns"] == ["region", "day", "n", "c", "s"]
     assert shape(done.json["rows"]) == [["str", "str", "int", "float", "int"]] * 2
     assert [row[:2] for row in done.json["rows"]] == [["north", "2026-01-31"], ["north", "2026-02-01"]]
@@ -78,7 +78,7 @@ def test_estimates_of_bias_are_bought_and_told(cli: Any) -> None:
     text = ("SELECT SUM(cost) AS s, SUM(age) AS a, COUNT(*) AS n FROM visits", "--epsilon", "1", "--bias")
     done, again = cli.ask(*text, "-f", "json"), cli.ask(*text)
     assert done.code == again.code == 0
-    assert list(done.json) == ["columns", "rows", "errors", "bias", "loss", "remaining"]
+    assert list(done.json) == ["columns", "rows", "errors", "bias", "loss", "remaining", "certificate"]
     assert done.json["loss"] == {"kind": "pure", "epsilon": "1"}
     first, *_, last = sorted(done.json["bias"], key=lambda bias: bias["what"])
     assert list(first) == ["columns", "what", "estimate", "error", "at_least"]

@@ -86,6 +86,7 @@ def random_row(dice: random.Random, person: int | None) -> Row:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("tables", [1, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])

@@ -84,6 +84,7 @@ def _hunt_alone(template: str, relation: Relation, caps: str, rounds: int) -> st
     return None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("template", ASKED)
@@ -91,6 +92,7 @@ def test_a_person_moves_no_answer_further_than_planned(template: str, relation: 
     assert _hunt(template, relation, caps, rounds=1) is None
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("template", ASKED)
 def test_nor_does_one_of_a_database_asked_alone(template: str, relation: Relation) -> None:

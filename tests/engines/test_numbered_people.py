@@ -63,6 +63,7 @@ def _found(groups: list[Group]) -> dict[Any, Any]:
     return {g.key: (g.units, g.sums, cells[g.key]) for g in groups if any(g.sums) or any(c for c, _ in cells[g.key])}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("caps", [(5, 2), (50, 3)], ids=["tight", "loose"])
 @pytest.mark.parametrize("kind", PEOPLE, ids=lambda kind: kind.replace('"', ""))
 def test_numbered_people_are_those_of_sql(

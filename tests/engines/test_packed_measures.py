@@ -73,6 +73,7 @@ def _found(groups: list[Group]) -> dict[Any, Any]:
     return {g.key: (g.units, g.sums, cells[g.key]) for g in groups if any(g.sums) or any(c for c, _ in cells[g.key])}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("query", PACKED)
 @pytest.mark.parametrize("key", ["", "t.k", "t.q"])

@@ -98,7 +98,7 @@ def test_sixteen_threads_spend_exactly_the_budget(tmp_path, shared, in_file):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({stored.position for stored in accepted}) == 30
+    assert len({stored.head for stored in accepted}) == 30
     assert first.verify() == 61
     for ledger in {*ledgers}:
         ledger.close()

@@ -201,6 +201,9 @@ def test_after_close_every_method_refuses():
         lambda: ledger.reserve("plan", pure(0.1)),
         lambda: ledger.commit(reservation, b""),
         lambda: list(ledger.entries()),
+        lambda: ledger.accounts,
+        lambda: ledger.grant("ada", pure(1)),
+        ledger.freeze,
         ledger.verify,
     ):
         with pytest.raises(LedgerError, match="closed"):
@@ -257,15 +260,15 @@ class Spending(RuleBasedStateMachine):
             charged = in_currency(loss, self.ledger.currency)
         except ParameterError:
             with pytest.raises(ParameterError):
-                self.ledger.reserve(plan, loss)
+                self.ledger.reserve(plan, loss, fresh=True)
             assert list(self.ledger.entries()) == before
             return
         if self.total([*self.charges, charged]).fits(self.ledger.budget):
-            self.open.append(self.ledger.reserve(plan, loss))
+            self.open.append(self.ledger.reserve(plan, loss, fresh=True))
             self.charges.append(charged)
         else:
             with pytest.raises(BudgetExceeded):
-                self.ledger.reserve(plan, loss)
+                self.ledger.reserve(plan, loss, fresh=True)
             assert list(self.ledger.entries()) == before
 
     @rule(payload=st.binary(max_size=40), which=st.integers(0, 50))

@@ -6,13 +6,18 @@ import itertools
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
+from datetime import datetime, timedelta
 from fractions import Fraction
 
 import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
-from discreet.ledger._chain import Row, row_after, walk
+from discreet.ledger._chain import Row, Walker, check, facts_in, row_after, scene_in, walk
+from discreet.ledger._filter import numbers
+from discreet.ledger._history import of_loss
+from discreet.ledger._story import Event, told
 from discreet.privacy import Pure, pure
 
 COLUMNS = [*Row._fields, "payload"]
@@ -26,7 +31,7 @@ def original(tmp_path_factory):
     with open_ledger(path, pure(3)) as ledger:
         for plan, payload in (("a", b"one"), ("b", b"two")):
             ledger.commit(ledger.reserve(plan, pure(0.5)), payload)
-        ledger.reserve("a", pure(0.5))
+        ledger.reserve("a", pure(0.5), fresh=True)
         ledger.reserve("c", pure(0.25))
         assert ledger.verify() == len(ROWS)
     return path
@@ -117,6 +122,28 @@ def test_swapped_payloads_are_noticed(path):
         ledger.find("a")
 
 
+def test_a_cut_end_that_was_hidden_is_noticed_with_an_anchor(path):
+    """Whoever cuts the end and sets `meta` right leaves a good ledger, unless somebody noted how it ended."""
+    with open_ledger(path) as ledger:
+        head = ledger.head
+        assert ledger.verify({"the head": head.hash}) == 7
+    alter(path, "DELETE FROM entries WHERE seq >= 5", "UPDATE meta SET last = 4")
+    with open_ledger(path) as ledger:
+        assert ledger.verify() == 5
+        with pytest.raises(LedgerError, match="lacks an entry that it held once, by the head"):
+            ledger.verify({"the head": head.hash})
+
+
+def test_an_old_copy_put_back_is_noticed_with_the_certificate_of_a_later_release(path, tmp_path):
+    old = shutil.copy(path, tmp_path / "old")
+    with open_ledger(path) as ledger:
+        position = ledger.reserve("d", pure("0.25")).id
+    with open_ledger(old) as ledger:
+        assert ledger.verify() == 7
+        with pytest.raises(LedgerError, match="an older copy was put back"):
+            ledger.verify({"the certificate": position})
+
+
 @pytest.mark.parametrize("count", [1, 3, 6])
 def test_a_cut_end_is_noticed(path, count):
     alter(path, f"DELETE FROM entries WHERE seq >= {7 - count}")
@@ -138,8 +165,8 @@ def test_an_added_row_is_noticed(path, seq):
         "UPDATE meta SET last = NULL",
         "UPDATE meta SET last = 'six'",
         "DELETE FROM meta",
-        "INSERT INTO meta VALUES (1, 6)",
-        "UPDATE meta SET format = 2",
+        "INSERT INTO meta VALUES (2, 6)",
+        "UPDATE meta SET format = 3",
         "UPDATE meta SET format = 'one'",
         "DROP TABLE meta",
         "DROP TABLE entries",
@@ -156,41 +183,93 @@ def test_a_changed_description_is_noticed(path, statement):
 
 def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
     """Rows with right hashes, chained on at the end: only the rules of the story can refuse them."""
-    told = [(values[:-1], values[-1]) for values in rows(path)]
-    last = Row(*told[-1][0])
-    dead, done = last.hash, told[1][0][COLUMNS.index("hash")]
-    none = Pure(Fraction(0))
-    assert len(list(walk(told, "the ledger"))) == 7
-    true = ("release", dead, "c", pure("0.25"), pure("1.75"), b"x")
+    told_rows = [(values[:-1], values[-1]) for values in rows(path)]
+    last = Row(*told_rows[-1][0])
+    facts = facts_in(check(told_rows[0][0], "the ledger"), "the ledger")
+    scene = scene_in(facts, last, "the ledger")
+    dead, done = last.hash, told_rows[1][0][COLUMNS.index("hash")]
+    assert len(list(walk(told_rows, "the ledger"))) == 7
+
+    def whole(**changes):
+        return replace(scene, whole=replace(scene.whole, **changes))
+
+    history = {"history": {name: numbers(each) for name, each in of_loss(pure("0.01")).items()}}
+    at = datetime.fromisoformat(last.at)
+    spent = told(facts, scene, Event("reserve", "", history, at))
+    true = ("release", {"loss": ["1/4"]}, scene, {"reservation": dead, "plan_hash": "c", "payload": b"x"})
+    also = ("reserve", history, spent, {"plan_hash": "c", "idempotency_key": "k"})
     false = [
-        ("create", None, None, pure(3), none, None),
-        ("reserve", None, "c", pure("0.01"), pure("1.75"), None),
-        ("reserve", None, "c", pure(9), pure("10.75"), None),
-        ("reserve", dead, "c", pure("0.25"), pure(2), None),
-        ("release", done, "a", pure("0.5"), pure("1.75"), b"redrawn"),
-        ("release", dead, "other plan", pure("0.25"), pure("1.75"), b"x"),
-        ("release", dead, "c", pure("0.5"), pure("1.75"), b"x"),
-        ("release", dead, "c", pure("0.25"), pure("1.5"), b"x"),
-        ("release", "ab" * 32, "c", pure("0.25"), pure("1.75"), b"x"),
-        ("release", None, "c", pure("0.25"), pure("1.75"), b"x"),
-        ("refund", dead, "c", pure("0.25"), pure("1.5"), None),
+        ("create", {"currency": "pure"}, scene, {}),
+        ("reserve", history, scene, {"plan_hash": "c"}),
+        ("reserve", history, spent, {}),
+        ("reserve", history, spent, {"plan_hash": "c", "reservation": dead}),
+        ("reserve", history, spent, {"plan_hash": "c", "payload": b"x"}),
+        ("reserve", {"history": {}}, scene, {"plan_hash": "c"}),
+        ("reserve", {"history": {"pure": ["-1/4"]}}, whole(common=pure(1)), {"plan_hash": "c"}),
+        ("reserve", {"history": {"pure": ["9"]}}, whole(common=pure("10.75")), {"plan_hash": "c"}),
+        ("reserve", {}, scene, {"plan_hash": "c"}),
+        ("release", {"loss": ["1/4"]}, scene, {"reservation": done, "plan_hash": "a", "payload": b"redrawn"}),
+        ("release", {"loss": ["1/4"]}, scene, {"reservation": dead, "plan_hash": "other", "payload": b"x"}),
+        ("release", {"loss": ["1/4"]}, scene, {"reservation": dead, "plan_hash": "c"}),
+        ("release", {"loss": ["1/2"]}, scene, {"reservation": dead, "plan_hash": "c", "payload": b"x"}),
+        ("release", {"loss": ["1/4"]}, whole(common=pure(1)), true[-1]),
+        ("release", {"loss": ["1/4"]}, scene, {"reservation": "ab" * 32, "plan_hash": "c", "payload": b"x"}),
+        ("release", {"loss": ["1/4"]}, scene, {"plan_hash": "c", "payload": b"x"}),
+        ("refund", {"loss": ["1/4"]}, whole(common=pure(1)), {"reservation": dead, "plan_hash": "c"}),
+        ("renew", {}, whole(common=Pure(Fraction(0))), {}),
+        ("renew", {"cap": ["0"]}, scene, {}),
+        ("freeze", {}, scene, {}),
+        ("thaw", {}, whole(frozen=True), {}),
+        ("transfer", {"from": "ada", "loss": ["1"]}, whole(cap=pure(4)), {}),
+        ("transfer", {"to": "ada", "loss": ["1"]}, whole(cap=pure(2)), {}),
+        ("grant", {"role": "analyst", "cap": ["1"]}, scene, {}),
     ]
-    for story in (true, *false):
-        kind, reservation, plan, loss, spent, payload = story
-        row = row_after(
-            last, kind, reservation=reservation, plan_hash=plan, loss=loss, spent=spent, payload=payload
-        )  # fmt: skip
-        whole = walk([*told, (row, payload)], "the ledger")
-        if story is true:
-            assert len(list(whole)) == 8
+    for kind, event, after, rest in (true, also, *false):
+        row = row_after(last, Event(kind, "", event, at), after, **rest)
+        story = walk([*told_rows, (row, rest.get("payload"))], "the ledger")
+        if (kind, event, after, rest) in (true, also):
+            assert len(list(story)) == 8
         else:
             with pytest.raises(LedgerError, match="entry 7 is bad"):
-                list(whole)
+                list(story)
+    row = row_after(last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True))
+    with pytest.raises(LedgerError, match="older than the entry before"):
+        list(walk([*told_rows, (row, None)], "the ledger"))
+
+
+@pytest.mark.soak
+def test_every_single_row_of_a_thousand(tmp_path):
+    """Whichever row of 1,000 is edited, deleted or swapped with another, the walk stops there."""
+    path = tmp_path / "ledger"
+    with open_ledger(path, pure(1000)) as ledger:
+        ledger.grant("ada", pure(500), token=False)
+        ada = ledger.open_account("ada")
+        for number in range(499):
+            who = ada if number % 3 else ledger
+            who.commit(who.reserve(f"plan{number}", pure("1/2"), fresh=True), f"release {number}".encode())
+        assert ledger.verify() == 1000
+    whole = [(values[:-1], values[-1]) for values in rows(path)]
+    walker = Walker("the ledger")
+    for seq, (values, payload) in enumerate(whole):
+        edited = [
+            ((*values[:at], other, *values[at + 1 :]), payload)
+            for at in range(len(values))
+            for other in other_values(COLUMNS[at], values[at])
+            if other != values[at]
+        ]
+        edited += [(values, other) for other in other_values("payload", payload) if other != payload]
+        later = whole[seq + 1 :]  # the next one if this was deleted, any of them if they were swapped
+        for other in (*edited, *later):
+            with pytest.raises(LedgerError, match="cannot be trusted"):
+                walker.step(*other)
+        assert walker.step(values, payload).seq == seq
+    alter(path, "DELETE FROM entries WHERE seq = 999")
+    noticed(path, "newest entries were removed")
 
 
 def test_the_file_refuses_updates_and_deletes_by_accident(path):
     with closing(sqlite3.connect(path)) as connection:
-        for statement in ("UPDATE entries SET spent = '0'", "DELETE FROM entries"):
+        for statement in ("UPDATE entries SET body = '{}'", "DELETE FROM entries"):
             with pytest.raises(sqlite3.IntegrityError, match="only grows"):
                 connection.execute(statement)
 
@@ -232,3 +311,15 @@ def test_every_flipped_byte_of_the_file_is_noticed_or_harmless(original, tmp_pat
         assert said[0] == truth[0]
         assert said[2] == truth[2]
         assert all(found in (right, None) for found, right in zip(said[1], truth[1], strict=True))
+
+
+def test_an_open_ledger_notices_that_its_entries_went_back_in_time(path, tmp_path):
+    old = tmp_path / "backup"
+    shutil.copy(path, old)
+    with open_ledger(path, None) as ledger:
+        reservation = ledger.reserve("d", pure("0.25"))
+        with closing(sqlite3.connect(old)) as backup, closing(sqlite3.connect(path)) as target:
+            backup.backup(target)
+        for use in (lambda: ledger.reserve("e", pure("0.25")), lambda: ledger.commit(reservation, b""), ledger.verify):
+            with pytest.raises(LedgerError, match="gone back in time"):
+                use()

@@ -216,6 +216,7 @@ def test_bad_scales_are_refused(kind, scale) -> None:
         kind(scale)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("scale", ["0.001", "0.4", 1, 10, 31])
 def test_error_is_the_least_that_holds(kind, scale) -> None:

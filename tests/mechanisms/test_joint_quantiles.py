@@ -138,7 +138,10 @@ def test_pure_loss_of_count_and_choice_together(epsilon) -> None:
     assert 0.1 * float(joint.epsilon) < worst <= float(joint.epsilon) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("relation", "asked", "cells"), ASKED)
+@pytest.mark.parametrize(
+    ("relation", "asked", "cells"),
+    [pytest.param(*each, marks=[pytest.mark.soak] * (each[0] == "add_remove" and len(each[1]) > 2)) for each in ASKED],
+)
 def test_release_follows_the_law(relation, asked, cells, monkeypatch) -> None:
     """Fails by chance with probability 1e-12 or so (chi-square; rare answers count together)."""
     monkeypatch.setattr(_joint_quantiles, "discrete_laplace", lambda scale, size: np.array([2]))
@@ -245,8 +248,15 @@ def test_tied_values_are_found() -> None:
     assert found.tolist() == np.quantile(x, [float(p) for p in DECILES], method="inverted_cdf").tolist()
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("asked", [DECILES, DECILES[:2]], ids=len)
+@pytest.mark.parametrize(
+    ("asked", "relation"),
+    [
+        pytest.param(asked, each, marks=[pytest.mark.soak] * (each == "add_remove" and asked is DECILES))
+        for asked in (DECILES, DECILES[:2])
+        for each in RELATIONS
+    ],
+    ids=lambda each: each if isinstance(each, str) else len(each),
+)
 def test_error_holds(asked, relation) -> None:
     """Fails by chance with probability 2e-11 or less: 20 releases, each with 1e-12."""
     mechanism = Quantiles(asked, (0, 100), 1, step=1, relation=relation, method="joint")

@@ -97,6 +97,7 @@ def test_blocks_are_chosen_by_all_the_bits_of_a_uniform_number(cell_bits, rate, 
                 assert len(left) == (0 if u[0] == word else 1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rate", [Fraction(1, 7), Fraction(3, 4)])
 @pytest.mark.parametrize("low", [0, 99_000])
 def test_weights_that_are_hardly_known_never_decide_wrongly(low, rate, monkeypatch) -> None:
@@ -127,9 +128,9 @@ def test_weights_that_are_hardly_known_never_decide_wrongly(low, rate, monkeypat
     [
         ([0, 3, 3, 3, 3, 11], 0, "1/2", "0.7"),
         ([0, 3, 3, 3, 3, 11], 2, "1/3", "0.7"),
-        (list(range(12)), 0, "1/4", "0.11"),
+        pytest.param(list(range(12)), 0, "1/4", "0.11", marks=pytest.mark.soak),
         ([], 1, "1/2", "3"),
-        ([5] * 9, 0, "2/3", "0.2"),
+        pytest.param([5] * 9, 0, "2/3", "0.2", marks=pytest.mark.soak),
     ],
 )
 def test_frequencies_follow_the_law(y, cell_bits, p, rate) -> None:

@@ -38,7 +38,10 @@ def without(drawn, row: int):
     return tuple(np.delete(words, row) for words in drawn)
 
 
-@pytest.mark.parametrize("function", [functions.alternating, functions.first, functions.mean])
+@pytest.mark.parametrize(
+    "function",
+    [functions.alternating, *(pytest.param(f, marks=pytest.mark.soak) for f in (functions.first, functions.mean))],
+)
 def test_one_row_moves_one_answer(function) -> None:
     """Neighbours with the same draws for the rows they share. The function is sensitive to the order of rows."""
     mechanism = over(function)

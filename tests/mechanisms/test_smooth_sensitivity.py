@@ -70,6 +70,7 @@ def worst(epsilon: str, beta: Fraction, rate: Fraction) -> mpmath.mpf:
         return found
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_laplace_loss_is_within_the_spend_and_beta_is_the_largest(epsilon: str, delta: str) -> None:

@@ -74,7 +74,14 @@ def test_no_other_noise_with_that_epsilon_errs_less(epsilon: str, width: int, le
     assert found.fun <= mean <= found.fun * 1.001 + 1e-9
 
 
-@pytest.mark.parametrize(("epsilon", "width"), [("1/4", 9), ("1", 10), ("3", 17), ("6", 40), ("20", 25)])
+@pytest.mark.parametrize(
+    ("epsilon", "width"),
+    [
+        ("1/4", 9),
+        ("3", 17),
+        *(pytest.param(*each, marks=pytest.mark.soak) for each in (("1", 10), ("6", 40), ("20", 25))),
+    ],
+)
 def test_the_step_is_the_best_of_all(epsilon: str, width: int) -> None:
     for least, power in (("absolute", 1), ("squared", 2)):
         means = []

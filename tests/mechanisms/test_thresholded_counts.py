@@ -60,6 +60,7 @@ def excess(mechanism, here, there, epsilon) -> mpmath.mpf:
 WORLDS = {1: [((1,), (0,)), ((2,), (1,)), ((9,), (8,))], 2: [((1, 1), (0, 0)), ((1, 5), (0, 4)), ((1, 0), (0, 1))]}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("keys", [1, 2])
 def test_the_exact_loss_is_within_the_stated_one(noise, keys) -> None:

@@ -58,8 +58,15 @@ def test_addition_is_associative_within_brackets(a, b, c, delta):
 
 
 @given(leaves, st.integers(1, 5), deltas)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_multiples_are_sums(a, n, delta):
+    assert meet((n * a).bounds(delta=delta), sum([a] * n).bounds(delta=delta))
+
+
+@pytest.mark.soak
+@given(leaves, st.integers(1, 5), deltas)
+@settings(max_examples=60, deadline=None)
+def test_many_multiples_are_sums(a, n, delta):
     assert meet((n * a).bounds(delta=delta), sum([a] * n).bounds(delta=delta))
 
 

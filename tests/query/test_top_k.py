@@ -384,7 +384,7 @@ def test_an_answer_is_stored_and_its_certificate_names_the_choice(session: Sessi
     again = session.sql(TOP.lower(), dp.pure(3))
     assert session.spent == paid
     assert again.to_arrow() == release.to_arrow()
-    assert release.certificate["top_keys"] == {
+    assert release.certificate["levels"][0]["top_keys"] == {
         "mechanism": "TopK",
         "k": 3,
         "epsilon": "1/2",
@@ -394,7 +394,7 @@ def test_an_answer_is_stored_and_its_certificate_names_the_choice(session: Sessi
     }
     assert json.loads(json.dumps(release.certificate)) == release.certificate
     assert release.loss == dp.pure(3)
-    assert session.sql(TOP.replace("DISTINCT u", "*"), dp.pure(3)).certificate["top_keys"] is None
+    assert session.sql(TOP.replace("DISTINCT u", "*"), dp.pure(3)).certificate["levels"][0]["top_keys"] is None
 
 
 def test_only_plans_that_choose_have_another_hash() -> None:

@@ -57,6 +57,10 @@ QUERIES = {
 }
 
 
+OF_ONE_RELEASE = {"answer", "error_bars", "ledger", "position", "at", "signature"}
+"""In a certificate: the digests of what was released, and where and when the ledger charged it."""
+
+
 def open_session(name: str, unit: str, budget: dict[str, Any]) -> Session:
     policy = {"version": "1", "budget": budget, "tables": {"t": {**UNITS[unit], "columns": COLUMNS}}}
     return dp.connect({"t": TABLES[name]}, policy)
@@ -79,7 +83,7 @@ def told(name: str, unit: str, currency: str, query: str) -> dict[str, Any]:
                 steps,
                 plan.explain(),
             ),
-            "certificate": json.dumps(release.certificate),
+            "certificate": json.dumps({k: v for k, v in release.certificate.items() if k not in OF_ONE_RELEASE}),
             "loss": (release.loss, session.spent, session.remaining),
             "columns": [release.to_arrow().schema, *((each, release.approximate(each)) for each in release.noisy)],
             "errors": [plan.error("n"), set(release.error("n")) <= {plan.error("n")}],

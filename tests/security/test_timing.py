@@ -77,6 +77,7 @@ VECTORS: dict[str, Callable[[Fraction], Sampler]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("size", "bound"), [(1, ONE), (64, MANY)])
 @pytest.mark.parametrize("scale", [10, 10**6])
 @pytest.mark.parametrize("sampler", VECTORS)
@@ -97,6 +98,7 @@ def test_single_draws_of_rounded_noise(sampler: str) -> None:
     assert abs(rank_correlation(lambda _: np.array([SINGLES[sampler]()], dtype=object), 1)) <= MANY
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("scale", [10, 10**6])
 def test_releases_of_additive_mechanisms(additive_case, scale: int) -> None:
     mechanism = additive_case.at(scale)

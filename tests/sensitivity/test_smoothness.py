@@ -68,6 +68,7 @@ def check(name, x, relation, others, beta, bounds) -> None:
         assert far == farther or abs(far - farther) <= 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", NAMES, ids=str)
 @settings(max_examples=25)

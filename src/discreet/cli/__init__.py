@@ -1,4 +1,4 @@
-"""The command line: `discreet query`, `plan`, `budget`, `policy init` and `demo`.
+"""The command line: `discreet query`, `plan`, `budget`, `ledger`, `policy init`, `demo` and more.
 
 Nothing heavy is imported before a command runs, so that ``discreet --help`` is quick.
 """

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _account, _audit, _budget, _demo, _plan, _policy, _query, _suggest
+from discreet.cli import _account, _audit, _budget, _demo, _ledger, _plan, _policy, _query, _suggest, _verify
 from discreet.cli._errors import careful
 
 __all__ = ["app"]
@@ -19,7 +19,7 @@ _EXAMPLES = (
     "--ledger visits.ledger --epsilon 0.5\n\n"
     "[bold]Exit codes[/bold]\n\n"
     "  0 answered; 2 bad usage or unsupported query; 3 over budget, nothing spent; 4 bad policy, data or ledger; "
-    "1 a claim refuted by audit, an answer that could not be printed, or a bug"
+    "1 a claim refuted by audit or verify, an answer that could not be printed, or a bug"
 )
 
 
@@ -60,6 +60,7 @@ app.command(epilog=_query.EXAMPLES)(careful(_query.query))
 app.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
 app.command(epilog=_suggest.EXAMPLES)(careful(_suggest.suggest))
 app.command(epilog=_budget.EXAMPLES)(careful(_budget.budget))
+app.command(epilog=_verify.EXAMPLES)(careful(_verify.verify))
 app.command(epilog=_account.EXAMPLES)(careful(_account.account))
 app.command(epilog=_audit.EXAMPLES)(careful(_audit.audit))
 
@@ -67,5 +68,6 @@ _policies = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
 _policies.callback()(_policy.policy)
 _policies.command(epilog=_policy.EXAMPLES)(careful(_policy.init))
 app.add_typer(_policies, name="policy")
+app.add_typer(_ledger.ledgers, name="ledger")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

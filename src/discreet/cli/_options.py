@@ -22,6 +22,7 @@ __all__ = [
     "OptionalDataOption",
     "PolicyOption",
     "RhoOption",
+    "SaveOption",
     "SqlArgument",
     "check_level",
 ]
@@ -59,13 +60,13 @@ PolicyOption = Annotated[
     Path, typer.Option("--policy", "-p", metavar="FILE", show_default=False, help="The TOML file of public facts.")
 ]
 LedgerOption = Annotated[
-    Path,
+    str,
     typer.Option(
         "--ledger",
         "-l",
-        metavar="FILE",
+        metavar="LEDGER",
         show_default=False,
-        help="The file that keeps the budget; made, with the policy's budget, if there is none.",
+        help="The file, or postgresql:// URL, that keeps the budget; made, with the policy's budget, if there is none.",
     ),
 ]
 EpsilonOption = Annotated[
@@ -100,6 +101,15 @@ DeltaOption = Annotated[
 ]
 LevelOption = Annotated[
     float, typer.Option(metavar="P", help="Confidence of the error bars, strictly between 0 and 1.")
+]
+SaveOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--save",
+        metavar="FILE",
+        show_default=False,
+        help="Also write the whole release with its certificate to a new file, for `discreet verify`.",
+    ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer; see docs/cli.md.")]
 

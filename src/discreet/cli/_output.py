@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import datetime as dt
 import json
-import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.privacy import Loss
     from discreet.query import Bias, Release
 
-__all__ = ["plain_value", "print_json", "print_release", "print_table"]
+__all__ = ["print_json", "print_release", "print_table"]
 
 
 def print_release(release: Release, remaining: Loss, form: Format, level: float) -> None:
@@ -51,23 +49,16 @@ def print_table(table: Table) -> None:
     typer.echo(text.get(), nl=False)
 
 
-def plain_value(value: object) -> object:
-    """A value as JSON has it.
-
-    >>> plain_value(float("nan")), plain_value(dt.date(2026, 1, 31)), plain_value(2**60)
-    (None, '2026-01-31', 1152921504606846976)
-    """
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value.isoformat() if isinstance(value, dt.date) else value
-
-
 def _rows(release: Release) -> list[list[object]]:
+    from discreet.query import plain_value
+
     columns = [[plain_value(v) for v in column.to_pylist()] for column in release.to_arrow().columns]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _errors(release: Release, level: float) -> dict[str, list[object]]:
+    from discreet.query import plain_value
+
     return {name: [plain_value(float(half)) for half in release.error(name, level)] for name in release.noisy}
 
 
@@ -82,6 +73,7 @@ def _as_json(release: Release, remaining: Loss, level: float) -> dict[str, Any]:
         **({"bias": [_bias_as_json(bias, columns) for bias, columns in bought]} if bought else {}),
         "loss": to_json(release.loss),
         "remaining": to_json(remaining),
+        "certificate": dict(release.certificate),
     }
 
 
@@ -97,6 +89,8 @@ def _biases(release: Release) -> list[tuple[Bias, list[str]]]:
 
 
 def _bias_as_json(bias: Bias, columns: list[str]) -> dict[str, object]:
+    from discreet.query import plain_value
+
     return {
         "columns": columns,
         "what": bias.what,

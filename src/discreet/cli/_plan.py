@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli._ledger_options import AccountOption, KeyFileOption, TokenFileOption
 from discreet.cli._options import (
     DeltaOption,
     EpsilonOption,
@@ -25,7 +25,6 @@ from discreet.elapsed import elapsed
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
-    from discreet.privacy import Loss
     from discreet.query import Plan
 
 __all__ = ["EXAMPLES", "plan"]
@@ -43,11 +42,11 @@ def plan(  # noqa: PLR0913 — an option each
     policy: PolicyOption,
     data: OptionalDataOption = None,
     ledger: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--ledger",
             "-l",
-            metavar="FILE",
+            metavar="LEDGER",
             show_default=False,
             help="Also say whether the query still fits. Nothing is written, and no ledger is made.",
         ),
@@ -68,9 +67,13 @@ def plan(  # noqa: PLR0913 — an option each
     ] = None,
     form: FormatOption = Format.table,
     level: LevelOption = 0.95,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
 ) -> None:
     """Check a query and show its bounds, sensitivity, noise and errors. Spends nothing, reads no rows."""
     with elapsed():
+        from discreet.cli._outlook import outlook
         from discreet.cli._source import source_of
         from discreet.cli._spend import spend_of
         from discreet.policy import load_policy
@@ -82,15 +85,15 @@ def plan(  # noqa: PLR0913 — an option each
         if data:
             _check_source(source_of(data), facts)
         checked = replace(make_plan(sql, facts, spend), rows=assume_rows)
-        left = None if ledger is None else _left(ledger)
+        told = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
             typer.echo(checked.explain(level))
             if spend is None:
                 typer.echo("On this command line: --epsilon E or --rho R.")
             elif assume_rows is None and any(checked.error(name, level) is None for name in checked.noisy):
                 typer.echo("On this command line: --assume-rows N.")
-            if ledger is not None:
-                typer.echo(_outlook(checked, facts, ledger, left))
+            if told is not None:
+                typer.echo(told)
         else:
             _print_errors(checked, form, level)
 
@@ -101,33 +104,10 @@ def _check_source(source: object, policy: Policy) -> None:
     open_engine(source, policy).close()
 
 
-def _left(path: Path) -> Loss | None:
-    from discreet.ledger import open_ledger
-
-    if not path.exists():
-        return None
-    with open_ledger(path, None) as ledger:
-        return ledger.remaining
-
-
-def _outlook(checked: Plan, policy: Policy, path: Path, left: Loss | None) -> str:
-    from discreet.ledger import open_ledger
-    from discreet.privacy import in_words
-
-    if left is None:
-        return f"Ledger: there is none at {path} yet; the first query makes it with the policy's budget."
-    if checked.loss is None:
-        return f"Ledger: {in_words(left)} is left."
-    with open_ledger(path, None) as ledger:
-        stored = ledger.find(checked.hash(policy)) is not None
-    if stored:
-        return f"Ledger: {in_words(left)} is left; the answer is stored, so asking is free."
-    return f"Ledger: {in_words(left)} is left; {'this fits' if checked.loss.fits(left) else 'this does not fit'}."
-
-
 def _print_errors(checked: Plan, form: Format, level: float) -> None:
-    from discreet.cli._output import plain_value, print_json
+    from discreet.cli._output import print_json
     from discreet.privacy import to_json
+    from discreet.query import plain_value
 
     priced = checked.loss is not None
     errors: dict[str, Any] = {

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli._ledger_options import AccountOption, IdempotencyOption, KeyFileOption, TokenFileOption
 from discreet.cli._options import (
     DataOption,
     DeltaOption,
@@ -17,6 +18,7 @@ from discreet.cli._options import (
     MuOption,
     PolicyOption,
     RhoOption,
+    SaveOption,
     SqlArgument,
     check_level,
 )
@@ -31,6 +33,8 @@ EXAMPLES = (
     "--policy visits.toml --ledger visits.ledger --epsilon 0.5\n\n"
     '  discreet query "SELECT AVG(cost) AS c FROM visits" --data visits.csv --policy visits.toml '
     "--ledger visits.ledger --rho 0.01 --format json\n\n"
+    '  discreet query "SELECT COUNT(*) AS n FROM visits" --data visits.parquet --policy visits.toml '
+    "--ledger visits.ledger --account ada --token-file ada.token --epsilon 0.1\n\n"
     "The same query at the same price is free the second time: the ledger gives the same answer again."
 )
 
@@ -47,20 +51,26 @@ def query(  # noqa: PLR0913 — an option each
     delta: DeltaOption = None,
     form: FormatOption = Format.table,
     level: LevelOption = 0.95,
+    save: SaveOption = None,
     bias: Annotated[
         bool, typer.Option("--bias", help="Give a tenth of the spend to estimates of what bounds and caps did.")
     ] = False,
+    idempotency_key: IdempotencyOption = None,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
 ) -> None:
     """Answer a SELECT with differential privacy and charge the ledger.
 
     The charge is on disk before any noise is drawn, and the answer is on disk before it is printed.
     """
     with elapsed():
+        from discreet.cli._ledger_open import access
         from discreet.cli._output import print_release
         from discreet.cli._source import source_of
         from discreet.cli._spend import spend_of
         from discreet.policy import load_policy
-        from discreet.query import make_plan, plan_with_bias
+        from discreet.query import check_new_file, make_plan, plan_with_bias
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
@@ -69,9 +79,13 @@ def query(  # noqa: PLR0913 — an option each
         check_level(level)
         if bias and form is Format.csv:
             raise ParameterError("csv has no room for the estimates of --bias; ask for --format json or table")
+        if save is not None:
+            check_new_file(save)
         facts = load_policy(policy)
         (plan_with_bias if bias else make_plan)(sql, facts, spend)  # what is refused is refused before a ledger is made
-        with connect(source_of(data), facts, ledger) as session:
-            release = session.sql(sql, spend, bias=bias)
+        with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
+            release = session.sql(sql, spend, bias=bias, idempotency_key=idempotency_key)
             remaining = session.remaining
+        if save is not None:
+            release.save(save)
     print_release(release, remaining, form, level)

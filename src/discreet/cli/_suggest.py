@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli._ledger_options import AccountOption, IdempotencyOption, KeyFileOption, TokenFileOption
 from discreet.cli._options import (
     DataOption,
     DeltaOption,
@@ -15,6 +16,7 @@ from discreet.cli._options import (
     MuOption,
     PolicyOption,
     RhoOption,
+    SaveOption,
 )
 from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
@@ -54,32 +56,43 @@ def suggest(  # noqa: PLR0913 — an option each
     delta: DeltaOption = None,
     keys: Annotated[bool, typer.Option("--keys", help="Look for the keys of an int column, not its bounds.")] = False,
     form: Annotated[Form, typer.Option("--format", "-f", help="Lines for the policy, or a JSON object.")] = Form.toml,
+    save: SaveOption = None,
+    idempotency_key: IdempotencyOption = None,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
 ) -> None:
     """Buy bounds, keys and caps for the policy with differential privacy, and charge the ledger.
 
     Numbers get bounds, texts and dates keys (which cost a delta), and both get caps where a person has several rows.
     """
     with elapsed():
+        from discreet.cli._ledger_open import access
         from discreet.cli._source import source_of
         from discreet.cli._spend import spend_of
         from discreet.policy import load_policy
-        from discreet.query import plan_suggestion
+        from discreet.query import check_new_file, plan_suggestion, write_file
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
         if spend is None:
             raise ParameterError("say what it may cost: --epsilon E, or --rho R, and --delta D beside them for keys")
+        if save is not None:
+            check_new_file(save)
         facts = load_policy(policy)
         plan_suggestion(facts, table, column, spend, keys=keys)  # what is refused is refused before a ledger is made
-        with connect(source_of(data), facts, ledger) as session:
-            found = session.suggest(table, column, spend, keys=keys)
+        with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
+            found = session.suggest(table, column, spend, keys=keys, idempotency_key=idempotency_key)
             remaining = session.remaining
+        if save is not None:
+            write_file(found.to_bytes(), save)
     _print(found, remaining, form)
 
 
 def _print(found: Suggestion, remaining: Loss, form: Form) -> None:
-    from discreet.cli._output import plain_value, print_json
+    from discreet.cli._output import print_json
     from discreet.privacy import in_words, to_json
+    from discreet.query import plain_value
 
     if form is Form.toml:
         typer.echo(found.to_toml())

@@ -4,6 +4,7 @@ Nothing here may be given private data: a picture of errors on data, or of local
 """
 
 from discreet.explain._audit import audit_chart, audit_table_chart
+from discreet.explain._burndown import burndown_chart, burndown_points
 from discreet.explain._catalogue import catalogue
 from discreet.explain._charts import check_path, save
 from discreet.explain._errors import error_comparison, error_histogram, errors
@@ -15,6 +16,8 @@ from discreet.explain._sql_page import sql_page
 __all__ = [
     "audit_chart",
     "audit_table_chart",
+    "burndown_chart",
+    "burndown_points",
     "catalogue",
     "check_path",
     "error_comparison",

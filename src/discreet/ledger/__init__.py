@@ -1,6 +1,7 @@
 """Durable budgets: every release is charged here, on disk, before its noise is drawn."""
 
 from discreet.ledger._open import open_ledger
-from discreet.ledger._protocol import Entry, Ledger, Reservation, Stored
+from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
+from discreet.ledger._suits import check_suits, open_for
 
-__all__ = ["Entry", "Ledger", "Reservation", "Stored", "open_ledger"]
+__all__ = ["Entry", "Head", "Ledger", "Reservation", "Stored", "check_suits", "open_for", "open_ledger"]

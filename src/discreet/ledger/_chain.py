@@ -11,18 +11,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_args
 
-from discreet.errors import LedgerError, ParameterError
-from discreet.ledger._filter import add, nothing, within
-from discreet.ledger._protocol import Entry, Kind
-from discreet.privacy import Loss, currency, from_json, to_json
+from discreet.errors import DiscreetError, LedgerError
+from discreet.ledger._account import WHOLE, Account
+from discreet.ledger._filter import from_numbers
+from discreet.ledger._protocol import Entry
+from discreet.ledger._story import Event, Facts, Kind, Scene, began, facts_of, read_scene, told, write_scene
 
-__all__ = ["ROOT", "Row", "check", "entry", "loss_in", "row_after", "sha256", "walk"]
+__all__ = [
+    "ROOT",
+    "Row",
+    "Walker",
+    "canonical",
+    "check",
+    "entry",
+    "facts_in",
+    "row_after",
+    "scene_in",
+    "sha256",
+    "walk",
+]
 
 ROOT = "00" * 32
+
+_BAD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, DiscreetError)
+"""What reading a row raises that discreet did not write."""
 
 
 class Row(NamedTuple):
@@ -30,10 +46,11 @@ class Row(NamedTuple):
 
     seq: int
     kind: str
+    account: str
+    idempotency_key: str | None
     reservation: str | None
     plan_hash: str | None
-    loss: str
-    spent: str
+    body: str
     payload_sha256: str | None
     at: str
     previous: str
@@ -45,26 +62,32 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def canonical(data: object) -> str:
+    """The one JSON text of plain data."""
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
 def row_after(  # noqa: PLR0913
     last: Row | None,
-    kind: Kind,
+    event: Event,
+    scene: Scene,
     *,
-    reservation: str | None,
-    plan_hash: str | None,
-    loss: Loss,
-    spent: Loss,
-    payload: bytes | None,
+    idempotency_key: str | None = None,
+    reservation: str | None = None,
+    plan_hash: str | None = None,
+    payload: bytes | None = None,
 ) -> Row:
     """The row that continues the chain after `last`; None starts a chain."""
     row = Row(
         seq=0 if last is None else last.seq + 1,
-        kind=kind,
+        kind=event.kind,
+        account=event.account,
+        idempotency_key=idempotency_key,
         reservation=reservation,
         plan_hash=plan_hash,
-        loss=_canonical(to_json(loss)),
-        spent=_canonical(to_json(spent)),
+        body=canonical({"event": event.says, **write_scene(scene)}),
         payload_sha256=None if payload is None else sha256(payload),
-        at=datetime.now(UTC).isoformat(timespec="microseconds"),
+        at=event.at.isoformat(timespec="microseconds"),
         previous=ROOT if last is None else last.hash,
         hash="",
     )
@@ -75,80 +98,180 @@ def check(values: Sequence[object], where: str) -> Row:
     """The row that the database returned; raises `LedgerError` if it does not match its own hash."""
     if not _has_row_types(values):
         raise _broken(where, values[0], "it has a column of a type that discreet does not write")
-    row = Row(*cast("tuple[int, str, str, str, str, str, str, str, str, str]", tuple(values)))
+    row = Row(*cast("tuple[int, str, str, str, str, str, str, str, str, str, str]", tuple(values)))
     if not _same(row.hash, row):
         raise _broken(where, row.seq, "it does not match its own hash")
     return row
 
 
-def entry(row: Row, where: str) -> Entry:
-    """A checked row as people see it."""
+def facts_in(row: Row, where: str) -> Facts:
+    """What the first row fixes."""
     try:
+        return facts_of(json.loads(row.body)["event"])
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def scene_in(facts: Facts, row: Row, where: str) -> Scene:
+    """The states after a checked row."""
+    try:
+        return read_scene(facts, row.account, json.loads(row.body))
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def entry(facts: Facts, row: Row, where: str) -> Entry:
+    """A checked row as people see it."""
+    scene = scene_in(facts, row, where)
+    try:
+        event: Mapping[str, Any] = json.loads(row.body)["event"]
+        match row.kind:
+            case "create":
+                loss = scene.whole.cap
+            case "reserve":
+                loss = from_numbers(facts.currency, event["history"][facts.currency])
+            case _:
+                found = event.get("cap", event.get("loss"))
+                loss = None if found is None else from_numbers(facts.currency, found)
         return Entry(
             seq=row.seq,
-            kind=cast("Kind", row.kind),
+            kind=_kind(row.kind),
+            account=row.account,
+            idempotency_key=row.idempotency_key,
             reservation=row.hash if row.kind == "reserve" else row.reservation,
             plan_hash=row.plan_hash,
-            loss=loss_in(row.loss),
-            spent=loss_in(row.spent),
+            part=event.get("part"),
+            loss=loss,
+            spent=scene.whole.spent,
             at=datetime.fromisoformat(row.at),
             payload_sha256=row.payload_sha256,
             previous=row.previous,
             hash=row.hash,
         )
-    except (ValueError, ParameterError):
-        raise _broken(where, row.seq, "it holds something that discreet does not write") from None
-
-
-def loss_in(text: str) -> Loss:
-    """A loss column; raises `ValueError` or `ParameterError`."""
-    return from_json(json.loads(text))
+    except _BAD:
+        raise _strange(where, row.seq) from None
 
 
 def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterator[Row]:
     """Yield each row of a whole ledger with its payload checked, and raise `LedgerError` at the first bad one.
 
-    Checked are the chain, the payloads, the totals (each `spent` is the one before plus the charge, never above the
-    budget), and the story: one creation, then reservations, each followed by at most one release of the same plan.
+    Checked are the chain, the payloads, the story (each event is told again from the states before it, and must lead
+    to the states that its row holds), and that each release belongs to one reservation of the same plan.
     """
-    last: Row | None = None
-    waiting: dict[str | None, Row] = {}
-    budget = spent = nothing("pure")
+    walker = Walker(where)
     for values, payload in rows:
-        row = check(values, where)
-        this = entry(row, where)
-        if row.seq != (0 if last is None else last.seq + 1):
-            raise _broken(where, 0 if last is None else last.seq + 1, "it is missing")
-        if row.previous != (ROOT if last is None else last.hash):
-            raise _broken(where, row.seq, "it does not continue the entry before it")
+        yield walker.step(values, payload)
+
+
+class Walker:
+    """The states of all accounts up to a row, and the reservations without a release."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._last: Row | None = None
+        self._facts = Facts("pure")
+        self._scene: Scene | None = None
+        self._accounts: dict[str, Account] = {}
+        self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
+
+    def step(self, values: Sequence[object], payload: object) -> Row:
+        """The next row, checked; raises `LedgerError` if it is not what comes next."""
+        row = check(values, self._where)
+        after = 0 if self._last is None else self._last.seq + 1
+        if row.seq != after:
+            raise _broken(self._where, after, "it is missing")
+        if row.previous != (ROOT if self._last is None else self._last.hash):
+            raise self._bad(row, "it does not continue the entry before it")
         if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
-            raise _broken(where, row.seq, "its payload is not the one that was stored")
-        match row.kind:
-            case "create" if last is None and row.reservation is None:
-                budget = this.loss
-                spent = nothing(currency(budget))
-            case "reserve" if last is not None and row.reservation is None:
-                spent = add(spent, this.loss)
-                waiting[row.hash] = row
-            case "release" if row.reservation in waiting:
-                reserved = waiting.pop(row.reservation)
-                if (reserved.plan_hash, reserved.loss) != (row.plan_hash, row.loss):
-                    raise _broken(where, row.seq, "it is a release of something other than what was reserved")
-            case _:
-                raise _broken(where, row.seq, f"a {row.kind!r} entry does not belong there")
-        if this.spent != spent or not within(spent, budget):
-            raise _broken(where, row.seq, "its total is wrong")
-        last = row
-        yield row
+            raise self._bad(row, "its payload is not the one that was stored")
+        if self._last is None or self._scene is None:
+            self._scene = self._begins(row)
+        else:
+            self._scene = self._continues(row, self._scene, self._last)
+        self._last = row
+        return row
+
+    def _begins(self, row: Row) -> Scene:
+        self._facts = facts_in(row, self._where)
+        scene = scene_in(self._facts, row, self._where)
+        terms = {"every": scene.whole.every, "until": scene.whole.until}
+        expected = began(self._facts, scene.whole.cap, _moment(row), **terms)
+        if row.kind != "create" or row.account != WHOLE or write_scene(expected) != write_scene(scene):
+            raise self._bad(row, f"a {row.kind!r} entry does not belong there")
+        return scene
+
+    def _continues(self, row: Row, scene: Scene, last: Row) -> Scene:
+        body = _read(row, self._where)
+        says: Mapping[str, Any] = body["event"]
+        before = Scene(scene.whole, self._accounts.get(row.account), scene.history)
+        try:
+            event = Event(_kind(row.kind), row.account, says, _moment(row))
+            if event.at < _moment(last):
+                raise LedgerError("it is older than the entry before it")
+            self._belongs(row, says, last)
+            after = told(self._facts, before, event)
+        except DiscreetError as error:
+            raise self._bad(row, str(error)) from None
+        except _BAD:
+            raise _strange(self._where, row.seq) from None
+        if {"event": says, **write_scene(after)} != body:
+            raise self._bad(row, "its total is wrong")
+        if after.account is not None:
+            self._accounts[row.account] = after.account
+        return after
+
+    def _belongs(self, row: Row, says: Mapping[str, Any], last: Row) -> None:
+        """Whether the columns beside the event tell the same story."""
+        reserves, releases = row.kind == "reserve", row.kind == "release"
+        present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
+        allowed = (reserves or releases, releases, releases, reserves)
+        needed = (reserves or releases, releases, releases, False)
+        if any(value is not None and not may for value, may in zip(present, allowed, strict=True)) or any(
+            value is None and must for value, must in zip(present, needed, strict=True)
+        ):
+            raise LedgerError(f"a {row.kind!r} entry does not look like that")
+        if reserves:
+            self._open[row.hash] = (row.plan_hash, row.account, says["history"][self._facts.currency])
+        elif releases:
+            reserved = self._open.pop(row.reservation, None)
+            if reserved is None:
+                raise LedgerError(f"a {row.kind!r} entry does not belong there")
+            if reserved != (row.plan_hash, row.account, says["loss"]):
+                raise LedgerError("it is a release of something other than what was reserved")
+        elif row.kind == "transfer" and "from" in says:
+            given = json.loads(last.body)["event"]
+            taken = (says["from"], row.account, says["loss"])
+            if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
+                raise LedgerError("it is taken from nobody")
+
+    def _bad(self, row: Row, what: str) -> LedgerError:
+        return _broken(self._where, row.seq, what)
 
 
-def _canonical(data: object) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+def _read(row: Row, where: str) -> dict[str, Any]:
+    try:
+        body = json.loads(row.body)
+        if not isinstance(body["event"], dict):
+            raise TypeError
+    except _BAD:
+        raise _strange(where, row.seq) from None
+    return body
+
+
+def _moment(row: Row) -> datetime:
+    at = datetime.fromisoformat(row.at)
+    return at if at.tzinfo == UTC else at.astimezone(UTC)
+
+
+def _kind(text: str) -> Kind:
+    if text not in get_args(Kind):
+        raise ValueError(text)
+    return cast("Kind", text)
 
 
 def _hash(row: Row) -> str:
     body = {name: value for name, value in row._asdict().items() if name not in ("previous", "hash")}
-    return sha256(bytes.fromhex(row.previous) + _canonical(body).encode("ascii"))
+    return sha256(bytes.fromhex(row.previous) + canonical(body).encode("ascii"))
 
 
 def _same(found: str, row: Row) -> bool:
@@ -159,7 +282,7 @@ def _same(found: str, row: Row) -> bool:
 
 
 def _has_row_types(values: Sequence[object]) -> bool:
-    optional = {"reservation", "plan_hash", "payload_sha256"}
+    optional = {"idempotency_key", "reservation", "plan_hash", "payload_sha256"}
     return len(values) == len(Row._fields) and all(
         isinstance(value, int if name == "seq" else str) or (value is None and name in optional)
         for name, value in zip(Row._fields, values, strict=True)
@@ -168,6 +291,10 @@ def _has_row_types(values: Sequence[object]) -> bool:
 
 def _broken(where: str, seq: object, what: str) -> LedgerError:
     return LedgerError(
-        f"{where} cannot be trusted: entry {seq} is bad: {what}. Stop releasing from these data, keep the file as it "
+        f"{where} cannot be trusted: entry {seq} is bad: {what}. Stop releasing from these data, keep the ledger as it "
         "is, and compare it with a copy or with heads noted elsewhere before you go on"
     )
+
+
+def _strange(where: str, seq: object) -> LedgerError:
+    return _broken(where, seq, "it holds something that discreet does not write")

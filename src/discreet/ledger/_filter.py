@@ -8,14 +8,18 @@ denominator would grow with every entry, and a ledger would slow down and at las
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import ParameterError
-from discreet.privacy import Loss, Pure, Sum, Times, currency, in_currency, in_words, parts, to_json
+from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Times, currency, in_currency, in_words, parts
 
-__all__ = ["add", "charge", "limit", "nothing", "refusal", "within"]
+__all__ = ["add", "charge", "from_numbers", "limit", "nothing", "numbers", "tidy", "within", "worst"]
 
+_NODES: dict[str, type[Pure] | type[Approx] | type[Rho] | type[Mu]] = {
+    "pure": Pure, "approx": Approx, "rho": Rho, "mu": Mu,
+}  # fmt: skip
 _GRID = 10**300
 _LARGEST = 10**100
 
@@ -36,7 +40,7 @@ def charge(loss: Loss, name: str) -> Loss:
             f"convert it if they differ, loss.under('substitute'), and charge what it costs then, as dp.pure(epsilon), "
             "dp.approx(epsilon, delta), dp.rho(rho) or dp.mu(mu)"
         )
-    return _tidy(_sized(lambda: in_currency(loss, name)))
+    return tidy(_sized(lambda: in_currency(loss, name)))
 
 
 def limit(budget: Loss) -> Loss:
@@ -66,7 +70,7 @@ def add(spent: Loss, charged: Loss) -> Loss:
     >>> add(Pure(Fraction(1, 10)), Pure(Fraction(1, 5)))
     Pure(eps=Fraction(3, 10))
     """
-    return _tidy(in_currency(Sum((spent, charged)), currency(spent)))
+    return type(spent)(*(_up(a + b) for a, b in zip(parts(spent), parts(charged), strict=True)))
 
 
 def within(spent: Loss, budget: Loss) -> bool:
@@ -74,16 +78,29 @@ def within(spent: Loss, budget: Loss) -> bool:
     return all(a <= b for a, b in zip(parts(spent), parts(budget), strict=True))
 
 
-def refusal(asked: Loss, rest: Loss, budget: Loss) -> str:
-    """Why a charge is refused, in words that differ even where the short decimals agree."""
-    want, have = in_words(asked), in_words(rest)
-    if want == have:
-        want, have = (" ".join(f"{key} {value}" for key, value in to_json(loss).items() if key != "kind")
-                      for loss in (asked, rest))  # fmt: skip
-    return (
-        f"this spend asks for {want}, and {have} is left of the budget of {in_words(budget)}; "
-        "nothing was spent: spend less, or ask the owner of the data for a new budget"
-    )
+def worst(first: Loss, *others: Loss) -> Loss:
+    """The least node of the currency that is no less than any of the losses, number by number."""
+    return type(first)(*map(max, *map(parts, (first, *others)))) if others else first
+
+
+def numbers(loss: Loss) -> list[str]:
+    """A node of a currency as exact text, for `from_numbers`."""
+    return [str(part) for part in parts(loss)]
+
+
+def from_numbers(name: str, texts: Iterable[str]) -> Loss:
+    """The node of the currency `name` that was written by `numbers`; raises `ValueError` or `ParameterError`."""
+    return _node(name, *texts)
+
+
+@lru_cache(4096)
+def _node(name: str, *texts: str) -> Loss:
+    return _NODES[name](*map(Fraction, texts))
+
+
+def tidy(loss: Loss) -> Loss:
+    """A node of a currency with its long fractions rounded up."""
+    return type(loss)(*map(_up, parts(loss)))
 
 
 def _checked(loss: object) -> Loss:
@@ -103,10 +120,6 @@ def _sized(reading: Callable[[], Loss]) -> Loss:
     if max(parts(node)) > _LARGEST:
         raise ParameterError("a number of this loss is above 1e100, more than any ledger adds up")
     return node
-
-
-def _tidy(loss: Loss) -> Loss:
-    return type(loss)(*map(_up, parts(loss)))
 
 
 def _up(value: Fraction) -> Fraction:

@@ -3,28 +3,64 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.ledger._address import SCHEMES, address_of
 from discreet.ledger._filter import limit
-from discreet.ledger._protocol import Ledger
-from discreet.privacy import Loss, in_words
+from discreet.ledger._periods import Period
+from discreet.privacy import Loss, Relation, in_words
+
+if TYPE_CHECKING:
+    from discreet.ledger._database import Database, Fill
+    from discreet.ledger._owned import OwnedLedger
 
 __all__ = ["open_ledger"]
 
 
-def open_ledger(path: str | os.PathLike[str] | None, budget: Loss | None) -> Ledger:
-    """Open the ledger at `path`, or make it there with `budget`; None keeps a new ledger in memory.
+def open_ledger(  # noqa: PLR0913
+    path: str | os.PathLike[str] | None,
+    budget: Loss | None = None,
+    *,
+    key: bytes | None = None,
+    every: Period | None = None,
+    until: datetime | None = None,
+    people: str | None = None,
+    relation: Relation | None = None,
+    parts: Iterable[str] = (),
+) -> OwnedLedger:
+    """Open the ledger at `path` as its owner, or make it there with `budget`; None keeps a new ledger in memory.
 
-    A budget never changes: to open an existing ledger, give its own budget or None. The file is readable by its owner
-    only, since it holds releases. Opening costs a few milliseconds, however long the ledger is.
+    A file is readable by its owner only, since it holds releases. Opening costs a few milliseconds, however long the
+    ledger is.
+
+    Parameters
+    ----------
+    path
+        A file, or the URL of a PostgreSQL database, ``postgresql://user@host/database?ledger=NAME``, for many machines
+        (``discreet[postgres]``).
+    budget
+        What may be lost in all, or in one window. To open an existing ledger, give its own budget or None.
+    key
+        32 bytes that releases and the key that signs are encrypted with. A new ledger takes it for life.
+    every, until
+        For a new ledger: after which window of the calendar the budget begins again, and when it ends.
+    people, relation, parts
+        For a new ledger: the public name of the people whose losses it counts; for which neighbours, any if None; and
+        names of disjoint parts of the people, fixed for life, if charges are to be made for parts.
 
     Raises
     ------
     LedgerError
-        If there is no ledger and no budget, if the budget differs, or if the file is not a ledger that can be used.
+        If there is no ledger and no budget, if the budget or the key differs, or if what is there cannot be used.
     ParameterError
-        If the budget is not one: it must be greater than 0, with δ less than 1.
+        If the budget is not one: it must be greater than 0, with δ less than 1. If parts are given for neighbours that
+        may change part.
+    MissingExtra
+        If a URL is given without the extra for it.
 
     >>> from discreet.privacy import pure
     >>> with open_ledger(None, pure(3)) as ledger:
@@ -33,33 +69,64 @@ def open_ledger(path: str | os.PathLike[str] | None, budget: Loss | None) -> Led
     ...     ledger.remaining, ledger.find("plan-1") == stored
     (Pure(eps=Fraction(5, 2)), True)
     """
-    from discreet.ledger._birth import create, identify
-    from discreet.ledger._rows import begin_ledger
-    from discreet.ledger._sql import SqlLedger
-    from discreet.ledger._sqlite import Database
+    from discreet.ledger._begin import begin, facts
+    from discreet.ledger._book import Book
+    from discreet.ledger._owned import OwnedLedger, checked_period, checked_until
+    from discreet.ledger._sealing import Seal
 
-    accepted = None if budget is None else limit(budget)
-    place = None if path is None else _resolve(path)
-    if place is None or not os.path.lexists(place):
-        if accepted is None:
-            raise LedgerError(f"there is no ledger {_name(place)}, and a new ledger needs a budget: give one, "
-                              "for example dp.pure(3)")  # fmt: skip
-        if place is not None:
-            create(place, lambda connection: begin_ledger(connection, accepted))
-    if place is not None:
-        identify(place)
-    database = Database(place)
-    if place is None and accepted is not None:
-        with database.transaction(write=True) as connection:
-            begin_ledger(connection, accepted)
-    ledger = SqlLedger(database)
-    if accepted is not None and ledger.budget != accepted:
-        ledger.close()
-        raise LedgerError(
-            f"the ledger {_name(place)} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}, and a "
-            "budget never changes: open it with its own budget or with None, or start a new ledger at another path"
-        )
+    accepted, seal = None if budget is None else limit(budget), Seal(key)
+    start = None
+    if accepted is not None:
+        fixed = facts(accepted, people, relation, tuple(parts))
+        start = begin(accepted, fixed, seal, checked_period(every), checked_until(until))
+    database = _database(path, start)
+    try:
+        ledger = OwnedLedger(Book(database, seal))
+        if accepted is not None and ledger.budget != accepted:
+            raise LedgerError(
+                f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it "
+                "with its own budget or with None, renew it with another, or start a new ledger in another place"
+            )
+    except BaseException:
+        database.close()
+        raise
     return ledger
+
+
+def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Database:
+    if isinstance(path, str) and path.startswith(SCHEMES):
+        address_of(path)  # says what is wrong with it, or missing
+        from discreet.ledger._postgres import Database as PostgresDatabase
+
+        server = PostgresDatabase(path)
+        try:
+            if not (server.exists() if start is None else server.create(start) or True):
+                raise _needs_budget(server.where)
+        except BaseException:
+            server.close()
+            raise
+        return server
+    from discreet.ledger._birth import create, identify
+    from discreet.ledger._sqlite import Database as SqliteDatabase
+
+    if path is None:
+        if start is None:
+            raise _needs_budget("the ledger in memory")
+        database = SqliteDatabase(None)
+        with database.transaction(write=True) as connection:
+            start(connection)
+        return database
+    place = _resolve(path)
+    if not os.path.lexists(place):
+        if start is None:
+            raise _needs_budget(f"the ledger {place!r}")
+        create(place, start)
+    identify(place)
+    return SqliteDatabase(place)
+
+
+def _needs_budget(where: str) -> LedgerError:
+    return LedgerError(f"{where} does not exist, and a new ledger needs a budget: give one, for example dp.pure(3)")
 
 
 def _resolve(path: str | os.PathLike[str]) -> str:
@@ -78,7 +145,3 @@ def _resolve(path: str | os.PathLike[str]) -> str:
     if dangling:
         raise LedgerError(f"{text!r} is a link to a file that does not exist; remove the link or make it right")
     return str(place)
-
-
-def _name(place: str | None) -> str:
-    return "in memory" if place is None else repr(place)

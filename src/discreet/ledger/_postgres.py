@@ -33,7 +33,7 @@ from discreet.ledger._address import address_of
 from discreet.ledger._database import Fill
 from discreet.ledger._server import in_server_words, reach
 
-__all__ = ["Database", "append_only"]
+__all__ = ["Database", "append_only", "clock", "mark", "marked"]
 
 Driver = Connection[tuple[Any, ...]]
 
@@ -80,6 +80,21 @@ def append_only(connection: sa.Connection, table: str = "entries") -> None:
         connection.exec_driver_sql(statement.format(table=table))
 
 
+def mark(connection: sa.Connection, number: int) -> None:
+    """The table `meta` says all that a server needs to know of the format."""
+
+
+def marked(connection: sa.Connection) -> int | None:
+    """No second mark."""
+
+
+def clock(connection: sa.Connection) -> datetime:
+    """The server's clock."""
+    found = connection.exec_driver_sql("SELECT pg_catalog.clock_timestamp() AT TIME ZONE 'UTC'").scalar()
+    assert isinstance(found, datetime)
+    return found.replace(tzinfo=UTC)
+
+
 class Database:
     """The schema that a URL names, ``postgresql://user:password@host/database?ledger=name``. See `_database.Database`.
 
@@ -114,9 +129,7 @@ class Database:
 
     def clock(self, connection: sa.Connection) -> datetime:
         """The server's clock."""
-        found = connection.exec_driver_sql("SELECT pg_catalog.clock_timestamp() AT TIME ZONE 'UTC'").scalar()
-        assert isinstance(found, datetime)
-        return found.replace(tzinfo=UTC)
+        return clock(connection)
 
     def create(self, fill: Fill) -> bool:
         """Make the ledger, whole or not at all, whoever else does so now; False if it is there already."""

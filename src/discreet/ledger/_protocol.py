@@ -1,18 +1,17 @@
-"""What every ledger does, wherever it is kept."""
+"""What every ledger does, wherever it is kept, for those who spend, those who audit and those who own it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Any, Protocol, Self
 
+from discreet.ledger._story import Facts, Kind
 from discreet.privacy import Loss
 
-__all__ = ["Entry", "Kind", "Ledger", "Reservation", "Stored"]
-
-Kind = Literal["create", "reserve", "release"]
+__all__ = ["Entry", "Head", "Ledger", "Reservation", "Stored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,33 +24,46 @@ class Reservation:
 
     ledger: str
     id: str
+    account: str
     plan_hash: str
     loss: Loss
-    position: int
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A release as the ledger keeps it: the number of its entry, the hash of the chain up to it, and its bytes."""
+    """A release as the ledger keeps it: the hash of its entry, and its bytes."""
 
-    position: int
     head: str
     payload: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a ledger ends. Kept where the ledger's keeper cannot reach, it shows later that nothing was taken back."""
+
+    ledger: str
+    seq: int
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of a ledger.
 
-    `loss` is the budget in a ``"create"`` entry, the charge in a ``"reserve"`` entry, and in a ``"release"`` entry
-    the charge of its reservation again; `spent` is the total after the entry. The payload is left out: see `find`.
+    `account` is who it is about, ``""`` for the whole. `loss` is the budget in a ``"create"`` entry, the charge in a
+    ``"reserve"`` entry and in its ``"release"``, the cap in a ``"grant"`` or ``"renew"``, what moved in a
+    ``"transfer"``; `spent` is what the whole has spent in its window after the entry. The payload is left out.
     """
 
     seq: int
     kind: Kind
+    account: str
+    idempotency_key: str | None
     reservation: str | None
     plan_hash: str | None
-    loss: Loss
+    part: str | None
+    loss: Loss | None
     spent: Loss
     at: datetime
     payload_sha256: str | None
@@ -68,40 +80,56 @@ class Ledger(Protocol):
     """
 
     @property
-    def path(self) -> str | None:
-        """The file, or None for a ledger in memory."""
+    def facts(self) -> Facts:
+        """What was fixed when the ledger was made."""
         ...
 
     @property
     def currency(self) -> str:
-        """``"pure"``, ``"approx"`` or ``"rho"``."""
+        """``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``."""
         ...
 
     @property
     def budget(self) -> Loss:
-        """The whole budget, as one node of the currency."""
+        """The cap of this account, or of the whole, as one node of the currency."""
         ...
 
     @property
     def spent(self) -> Loss:
-        """The sum of all reservations, read from the ledger now."""
+        """What this account, or the whole, has spent in its window, read from the ledger now."""
         ...
 
     @property
     def remaining(self) -> Loss:
-        """What a reservation may still ask for, read from the ledger now."""
+        """What its own cap still allows, read from the ledger now. The whole may allow an account less."""
         ...
 
     def find(self, plan_hash: str) -> Stored | None:
-        """The newest stored release for this plan, or None. Serving it again costs nothing."""
+        """The newest release of this account for this plan, or None. Serving it again costs nothing."""
         ...
 
-    def reserve(self, plan_hash: str, loss: Loss) -> Reservation:
-        """Charge the budget; the charge is on disk when this returns, and nothing gives it back.
+    def reserve(
+        self,
+        plan_hash: str,
+        loss: Loss,
+        *,
+        part: str | None = None,
+        idempotency_key: str | None = None,
+        fresh: bool = False,
+    ) -> Reservation | Stored:
+        """Charge the account and the whole at once; the charge is on disk when this returns, and nothing gives it back.
+
+        Two requests cost nothing and return what is stored: one for a plan that this account has a release of, unless
+        `fresh`; and one whose `idempotency_key` this account has used before for the same plan and loss, with a
+        release. A key that was used without one is refused: that reservation is open elsewhere, or dead.
 
         Raises `BudgetExceeded` if the loss does not fit (nothing is written), `ParameterError` if it cannot be
         expressed in the ledger's currency. After any error no noise may be drawn.
         """
+        ...
+
+    def certify(self, statement: Mapping[str, Any], reservation: Reservation) -> dict[str, Any]:
+        """The statement with the ledger's name for the reservation, signed."""
         ...
 
     def commit(self, reservation: Reservation, payload: bytes) -> Stored:
@@ -110,14 +138,6 @@ class Ledger(Protocol):
         Raises `LedgerError` for a second commit and for a reservation of another ledger or process. After a failure of
         the disk the same bytes may be tried again; other bytes are refused, for they would be a second draw.
         """
-        ...
-
-    def entries(self) -> Iterator[Entry]:
-        """Every entry in order, each checked against its own hash."""
-        ...
-
-    def verify(self) -> int:
-        """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one."""
         ...
 
     def close(self) -> None:

@@ -1,141 +1,180 @@
-"""A ledger in SQL tables."""
+"""Spending from a ledger in SQL tables: from the whole, by its owner, or from an account."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from importlib.metadata import version
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from discreet.errors import BudgetExceeded, LedgerError, ParameterError
+import sqlalchemy as sa
+
+from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import _rows
-from discreet.ledger._chain import Row, check, entry, sha256, walk
-from discreet.ledger._filter import add, charge, refusal, within
+from discreet.ledger._account import WHOLE, Account
+from discreet.ledger._book import Book, Page
+from discreet.ledger._chain import Row, sha256
+from discreet.ledger._filter import charge, numbers
+from discreet.ledger._glance import kinds, latest, moments
+from discreet.ledger._history import of_loss
 from discreet.ledger._protocol import Entry, Reservation, Stored
-from discreet.ledger._sqlite import Database
-from discreet.ledger._table import bring_forward, is_current
-from discreet.privacy import Loss, currency, left
+from discreet.ledger._signing import certified
+from discreet.ledger._story import Facts
+from discreet.privacy import Loss, left
 
 __all__ = ["SqlLedger"]
 
-_PLAN_HASH = re.compile(r"[!-~]{1,256}")
+_NAME = re.compile(r"[!-~]{1,256}")
 _LARGEST_PAYLOAD = 900_000_000
 
 
 class SqlLedger:
-    """The `Ledger` over a `Database`; see the protocol for what each method promises."""
+    """The `Ledger` of one account, or of the whole; see the protocol for what each method promises."""
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
-        self._where = database.where
-        self._pending: dict[str, tuple[int, str | None]] = {}
-        with database.transaction(write=False) as connection:
-            current = is_current(connection, self._where)
-        if not current:
-            with database.transaction(write=True) as connection:
-                bring_forward(connection, self._where)
-        with database.transaction(write=False) as connection:
-            self._first = _rows.first(connection, self._where)
-            self._seen = _rows.tip(connection, self._first, self._where)
-        self._budget = entry(self._first, self._where).loss
+    def __init__(self, book: Book, account: str = WHOLE) -> None:
+        self._book = book
+        self._where = book.where
+        self._account = account
+        self._pending: dict[str, tuple[int, str | None, bytes]] = {}
+
+    @property
+    def account(self) -> str:
+        """Whose this is: the name of an account, or ``""`` for the owner's."""
+        return self._account
+
+    @property
+    def facts(self) -> Facts:
+        """What was fixed when the ledger was made."""
+        return self._book.facts
 
     @property
     def path(self) -> str | None:
-        """The file, or None for a ledger in memory."""
-        return self._db.path
+        """The file; None for a ledger in memory or on a server."""
+        return self._book.database.path
 
     @property
     def currency(self) -> str:
-        """``"pure"``, ``"approx"`` or ``"rho"``."""
-        return currency(self._budget)
+        """``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``."""
+        return self._book.facts.currency
 
     @property
     def budget(self) -> Loss:
-        """The whole budget."""
-        return self._budget
+        """The cap, read now."""
+        return self.state().cap
 
     @property
     def spent(self) -> Loss:
-        """The sum of all reservations, read now."""
-        return entry(self._newest(), self._where).spent
+        """What was spent in this window, read now."""
+        return self.state().spent
 
     @property
     def remaining(self) -> Loss:
-        """What a reservation may still ask for, read now."""
-        return left(self._budget, self.spent)
+        """What the cap still allows, read now."""
+        state = self.state()
+        return left(state.cap, state.spent)
+
+    def state(self) -> Account:
+        """The account, or the whole, as it is now."""
+        scene = self._book.scene(self._account)
+        found = scene.whole if self._account == WHOLE else scene.account
+        if found is None:
+            raise LedgerError(f"{self._where} has no account {self._account!r}")
+        return found
 
     def find(self, plan_hash: str) -> Stored | None:
-        """The newest stored release for this plan, or None."""
-        _check_plan_hash(plan_hash)
-        with self._db.transaction(write=False) as connection:
-            _rows.tip(connection, self._seen, self._where)
-            found = _rows.newest_release(connection, plan_hash)
-        if found is None:
-            return None
-        row, payload = check(found[0], self._where), found[1]
-        if not isinstance(payload, bytes) or sha256(payload) != row.payload_sha256:
-            raise LedgerError(f"{self._where}: the release in entry {row.seq} is damaged; restore a copy of the ledger")
-        return Stored(row.seq, row.hash, payload)
+        """The newest release of this account for this plan, or None."""
+        _checked("a plan hash", plan_hash)
+        with self._book.database.transaction(write=False) as connection:
+            page = self._book.page(connection, self._account, plan_hash)
+            found = None if page.release is None else self._stored(connection, page.release)
+        if found is not None:
+            self._book.database.sync()
+        return found
 
-    def reserve(self, plan_hash: str, loss: Loss) -> Reservation:
-        """Charge the budget, durably."""
-        _check_plan_hash(plan_hash)
+    def reserve(
+        self,
+        plan_hash: str,
+        loss: Loss,
+        *,
+        part: str | None = None,
+        idempotency_key: str | None = None,
+        fresh: bool = False,
+    ) -> Reservation | Stored:
+        """Charge the account and the whole at once, durably, or serve what is stored."""
+        _checked("a plan hash", plan_hash)
+        if idempotency_key is not None:
+            _checked("an idempotency key", idempotency_key)
         charged = charge(loss, self.currency)
-        with self._db.transaction(write=True) as connection:
-            tip = _rows.tip(connection, self._seen, self._where)
-            spent = entry(tip, self._where).spent
-            after = add(spent, charged)
-            if not within(after, self._budget):
-                raise BudgetExceeded(refusal(charged, left(self._budget, spent), self._budget))
-            row = _rows.append(
-                connection, tip, "reserve", reservation=None, plan_hash=plan_hash, loss=charged, spent=after
-            )
-        self._seen = row
-        self._pending[row.hash] = (os.getpid(), None)
-        return Reservation(self._first.hash, row.hash, plan_hash, charged, row.seq)
+        event: dict[str, Any] = {"history": {name: numbers(each) for name, each in of_loss(loss).items()}}
+        event["history"][self.currency] = numbers(charged)
+        if part is not None:
+            event["part"] = part
+        book = self._book
+        with book.database.transaction(write=True) as connection:
+            page = book.page(connection, self._account, plan_hash)
+            stored = self._answered(connection, page, plan_hash, event, idempotency_key, fresh=fresh)
+            if stored is not None:
+                return stored
+            book.unlock()
+            row = page.write("reserve", event, plan_hash=plan_hash, idempotency_key=idempotency_key)
+        book.seen = row
+        self._pending[row.hash] = (os.getpid(), None, b"")
+        at = datetime.fromisoformat(row.at)
+        return Reservation(book.first.hash, row.hash, self._account, plan_hash, charged, at)
+
+    def certify(self, statement: Mapping[str, Any], reservation: Reservation) -> dict[str, Any]:
+        """The statement with the ledger's name for the reservation, signed."""
+        return certified(
+            statement,
+            private=self._book.private_key(),
+            code=version("discreet"),
+            ledger=reservation.ledger,
+            account=reservation.account or None,
+            position=reservation.id,
+            at=reservation.at,
+        )
 
     def commit(self, reservation: Reservation, payload: bytes) -> Stored:
         """Store the whole release, durably."""
         if not isinstance(payload, bytes) or len(payload) > _LARGEST_PAYLOAD:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"a release is stored as bytes, at most {_LARGEST_PAYLOAD} of them")
-        ident = reservation.id
-        self._claim(reservation, sha256(payload))
-        with self._db.transaction(write=True) as connection:
-            tip = _rows.tip(connection, self._seen, self._where)
+        ident, book = reservation.id, self._book
+        sealed = self._claim(reservation, payload)
+        with book.database.transaction(write=True) as connection:
+            page = book.page(connection, self._account)
             rows = _rows.of_reservation(connection, ident, self._where)
-            if [row.kind for row in rows] != ["reserve"] or rows[0].plan_hash != reservation.plan_hash:
+            if [(row.kind, row.plan_hash, row.account) for row in rows] != [
+                ("reserve", reservation.plan_hash, self._account)
+            ]:
                 raise LedgerError(f"{self._where} has a release for reservation {ident} already, or never reserved it")
-            row = _rows.append(
-                connection,
-                tip,
-                "release",
-                reservation=ident,
-                plan_hash=reservation.plan_hash,
-                loss=entry(rows[0], self._where).loss,
-                spent=entry(tip, self._where).spent,
-                payload=payload,
-            )
-        self._seen = row
+            event = {"loss": book.event_of(rows[0])["history"][self.currency]}
+            row = page.write("release", event, reservation=ident, plan_hash=reservation.plan_hash, payload=sealed)
+        book.seen = row
         self._pending.pop(ident, None)
-        return Stored(row.seq, row.hash, payload)
+        return Stored(row.hash, payload)
 
     def entries(self) -> Iterator[Entry]:
-        """Every entry up to now, in order, each checked against its own hash."""
-        for values, _ in _rows.pages(self._db, self._newest().seq, payloads=False):
-            yield entry(check(values, self._where), self._where)
+        """Every entry about this account up to now, in order, each checked against its own hash."""
+        return self._book.entries(self._account)
 
-    def verify(self) -> int:
-        """Walk the whole chain; the number of entries."""
-        last = self._newest().seq
-        count = sum(1 for _ in walk(_rows.pages(self._db, last, payloads=True), self._where))
-        if count != last + 1:
-            raise LedgerError(f"{self._where} cannot be trusted: entry {count} is bad: it is missing")
-        return count
+    def latest(self, count: int) -> list[Entry]:
+        """The newest entries about this account, newest first, each checked against its own hash."""
+        return latest(self._book, count, self._account)
+
+    def kinds(self) -> dict[str, int]:
+        """How many entries about this account there are of each kind, as the table says."""
+        return kinds(self._book, self._account)
+
+    def moments(self, count: int) -> list[tuple[datetime, Account]]:
+        """This account at no more than `count` moments spread over the ledger, and now."""
+        return moments(self._book, count, self._account)
 
     def close(self) -> None:
         """Give up the ledger; a ledger in memory is gone."""
-        self._db.close()
+        self._book.database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -145,24 +184,49 @@ class SqlLedger:
     ) -> None:
         self.close()
 
-    def _newest(self) -> Row:
-        with self._db.transaction(write=False) as connection:
-            row = _rows.tip(connection, self._seen, self._where)
-        self._seen = row
-        return row
+    def _answered(  # noqa: PLR0913
+        self,
+        connection: sa.Connection,
+        page: Page,
+        plan_hash: str,
+        event: Mapping[str, Any],
+        key: str | None,
+        *,
+        fresh: bool,
+    ) -> Stored | None:
+        """What answers a request without a charge: the release of its idempotency key, or of its plan."""
+        rows = [] if key is None else _rows.of_key(connection, self._account, key, self._where)
+        if rows:
+            if (rows[0].plan_hash, self._book.event_of(rows[0])) != (plan_hash, event):
+                raise LedgerError(
+                    f"the idempotency key {key!r} was used for another request; use a new key for each request"
+                )
+            if len(rows) == 1:
+                raise LedgerError(
+                    f"the request {key!r} was charged and has no release: another process is about to answer it, or "
+                    "died, and then its spend is gone and never drawn; ask again later, or pay anew with a new key"
+                )
+            return self._stored(connection, rows[1])
+        return None if fresh or page.release is None else self._stored(connection, page.release)
 
-    def _claim(self, reservation: Reservation, digest: str) -> None:
-        """Tie the reservation to the one payload that may be stored for it, before anything is written."""
-        here = os.getpid()
-        process, tried = self._pending.get(reservation.id, (None, None))
-        if process != here or reservation.ledger != self._first.hash or tried not in (None, digest):
+    def _stored(self, connection: sa.Connection, row: Row) -> Stored:
+        return Stored(row.hash, self._book.release(connection, row))
+
+    def _claim(self, reservation: Reservation, payload: bytes) -> bytes:
+        """Tie the reservation to the one payload that may be stored for it, before anything is written; it, sealed."""
+        here, digest = os.getpid(), sha256(payload)
+        process, tried, sealed = self._pending.get(reservation.id, (None, None, b""))
+        if process != here or reservation.ledger != self._book.first.hash or tried not in (None, digest):
             raise LedgerError(
                 f"reservation {reservation.id} is not open here: it has its release already, or another release was "
                 "tried for it, or another ledger or process made it; make a new reservation before you draw noise again"
             )
-        self._pending[reservation.id] = (here, digest)
+        if tried is None:
+            sealed = self._book.seal.closed(self._account, reservation.id, payload)
+            self._pending[reservation.id] = (here, digest, sealed)
+        return sealed
 
 
-def _check_plan_hash(plan_hash: str) -> None:
-    if not isinstance(plan_hash, str) or not _PLAN_HASH.fullmatch(plan_hash):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError("a plan hash must be 1 to 256 printable ASCII characters without spaces")
+def _checked(what: str, text: str) -> None:
+    if not isinstance(text, str) or not _NAME.fullmatch(text):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"{what} must be 1 to 256 printable ASCII characters without spaces")

@@ -29,7 +29,7 @@ from discreet.ledger._file import File
 from discreet.ledger._forks import inside
 from discreet.ledger._trouble import in_plain_words
 
-__all__ = ["APPLICATION_ID", "Database", "append_only", "build", "header_of", "mark", "marked", "uri"]
+__all__ = ["APPLICATION_ID", "Database", "append_only", "build", "clock", "header_of", "mark", "marked", "uri"]
 
 APPLICATION_ID = 0x64704C67
 """``dpLg``: what `file` and SQLite read at offset 68 of a ledger."""
@@ -58,6 +58,11 @@ def mark(connection: sa.Connection, number: int) -> None:
 def marked(connection: sa.Connection) -> int:
     """The format that a file is marked with; 0 for none."""
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar() or 0)
+
+
+def clock(connection: sa.Connection) -> datetime:  # noqa: ARG001
+    """The clock of this machine."""
+    return datetime.now(UTC)
 
 
 def append_only(connection: sa.Connection, table: str = "entries") -> None:
@@ -125,9 +130,9 @@ class Database:
         with in_plain_words(self.where), self._in_use() as store:
             store.sync()
 
-    def clock(self, connection: sa.Connection) -> datetime:  # noqa: ARG002
+    def clock(self, connection: sa.Connection) -> datetime:
         """The clock of this machine."""
-        return datetime.now(UTC)
+        return clock(connection)
 
     def close(self) -> None:
         """Refuse further transactions; drop a database in memory."""

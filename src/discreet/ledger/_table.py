@@ -1,85 +1,109 @@
 """The tables of a ledger, and the one place where their format changes.
 
 `entries` only grows. `meta` has one row: the format, and the number of the newest entry, so that a newest entry that
-was deleted by hand is missed.
+was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from types import ModuleType
 
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError
 from discreet.ledger._chain import Row
-from discreet.ledger._sqlite import append_only, mark, marked
 
-__all__ = ["FORMAT", "bring_forward", "entries", "is_current", "make", "meta", "row_columns"]
+__all__ = [
+    "FORMAT",
+    "SIGNING_KEY",
+    "entries",
+    "format_of",
+    "kind_of",
+    "make",
+    "meta",
+    "row_columns",
+    "secrets",
+    "tables",
+]
 
-FORMAT = 1
+FORMAT = 2
 """The number of the format that this version writes."""
 
-_MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {}
-"""Format n -> the step that makes it n + 1, inside one transaction. Rows of `entries` are never rewritten."""
-
-_tables = sa.MetaData()
+tables = sa.MetaData()
 
 entries = sa.Table(
     "entries",
-    _tables,
-    sa.Column("seq", sa.Integer, primary_key=True, autoincrement=False),
+    tables,
+    sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
     sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("reservation", sa.Text, unique=True),
-    sa.Column("plan_hash", sa.Text, index=True),
-    sa.Column("loss", sa.Text, nullable=False),
-    sa.Column("spent", sa.Text, nullable=False),
+    sa.Column("account", sa.Text, nullable=False),
+    sa.Column("idempotency_key", sa.Text),
+    sa.Column("reservation", sa.Text),
+    sa.Column("plan_hash", sa.Text),
+    sa.Column("body", sa.Text, nullable=False),
     sa.Column("payload_sha256", sa.Text),
     sa.Column("at", sa.Text, nullable=False),
     sa.Column("previous", sa.Text, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False, unique=True),
+    sa.Column("hash", sa.Text, nullable=False),
     sa.Column("payload", sa.LargeBinary),
+    sa.Index("entries_of_account", "account", "seq"),
 )
+sa.Index("entries_of_plan", entries.c.plan_hash, sqlite_where=entries.c.kind == "release",
+         postgresql_where=entries.c.kind == "release")  # fmt: skip
+sa.Index("entries_of_request", entries.c.account, entries.c.idempotency_key, unique=True,
+         sqlite_where=entries.c.idempotency_key.is_not(None),
+         postgresql_where=entries.c.idempotency_key.is_not(None))  # fmt: skip
+sa.Index("entries_of_reservation", entries.c.reservation, unique=True,
+         sqlite_where=entries.c.reservation.is_not(None),
+         postgresql_where=entries.c.reservation.is_not(None))  # fmt: skip
+sa.Index("entries_of_hash", entries.c.hash, unique=True)
 
 meta = sa.Table(
     "meta",
-    _tables,
+    tables,
     sa.Column("format", sa.Integer, nullable=False),
-    sa.Column("last", sa.Integer, nullable=False),
+    sa.Column("last", sa.BigInteger, nullable=False),
 )
+
+secrets = sa.Table(
+    "secrets",
+    tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+)
+
+SIGNING_KEY = "signing key"
+"""The name of the secret that signs."""
 
 row_columns = tuple(sa.type_coerce(entries.c[name], sa.types.NullType()).label(name) for name in Row._fields)
 """The columns of a `Row`, uncast: a ledger that was tampered with may hold anything."""
 
 
+def kind_of(connection: sa.Connection) -> ModuleType:
+    """The module of the database that a connection is to."""
+    if connection.dialect.name == "postgresql":
+        from discreet.ledger import _postgres
+
+        return _postgres
+    from discreet.ledger import _sqlite
+
+    return _sqlite
+
+
 def make(connection: sa.Connection) -> None:
-    """Create the empty tables in an empty database."""
-    mark(connection, FORMAT)
-    _tables.create_all(connection)
-    append_only(connection)
+    """Create the empty tables."""
+    tables.create_all(connection)
+    kind_of(connection).append_only(connection, "entries")
+    kind_of(connection).mark(connection, FORMAT)
     connection.execute(sa.insert(meta).values(format=FORMAT, last=0))
 
 
-def is_current(connection: sa.Connection, where: str) -> bool:
-    """Whether the format is the one that this version writes; raises `LedgerError` for a newer or an unclear one."""
-    return _format(connection, where) == FORMAT
-
-
-def bring_forward(connection: sa.Connection, where: str) -> None:
-    """Bring an older format up to this one."""
-    for number in range(_format(connection, where), FORMAT):
-        step = _MIGRATIONS.get(number)
-        if step is None:
-            raise LedgerError(f"{where} has format {number}, which no version of discreet wrote; restore a copy of it")
-        step(connection)
-        connection.execute(sa.update(meta).values(format=number + 1))
-        mark(connection, number + 1)
-
-
-def _format(connection: sa.Connection, where: str) -> int:
+def format_of(connection: sa.Connection, where: str) -> int:
+    """The format of the ledger that is there; raises `LedgerError` for a newer or an unclear one."""
     found = connection.execute(sa.select(meta.c.format)).scalar()
-    number = marked(connection)
-    if not isinstance(found, int) or found != number:
-        raise LedgerError(f"{where} says two things about its format ({number} and {found}); restore a copy of it")
+    marked = kind_of(connection).marked(connection)
+    if not isinstance(found, int) or marked not in (found, None):
+        raise LedgerError(f"{where} says two things about its format ({marked} and {found}); restore a copy of it")
     if found > FORMAT:
         raise LedgerError(
             f"{where} has format {found}, and this version of discreet knows formats up to {FORMAT}: upgrade discreet"

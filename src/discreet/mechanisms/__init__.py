@@ -23,6 +23,7 @@ from discreet.mechanisms._proportions import Proportions
 from discreet.mechanisms._propose_test_release import ProposeTestRelease
 from discreet.mechanisms._quantiles import Quantiles
 from discreet.mechanisms._randomized_response import RandomizedResponse
+from discreet.mechanisms._rebuilt import mechanism_earned
 from discreet.mechanisms._report_noisy_max import ReportNoisyMax
 from discreet.mechanisms._sample_and_aggregate import SampleAndAggregate
 from discreet.mechanisms._sampled import Sampled
@@ -70,4 +71,5 @@ __all__ = [
     "TopK",
     "TreeCounter",
     "TruncatedLaplace",
+    "mechanism_earned",
 ]

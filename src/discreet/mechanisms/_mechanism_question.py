@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
-from dataclasses import dataclass, fields, is_dataclass
-from fractions import Fraction
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.mechanisms._mechanism_release import value_digest
 from discreet.mechanisms._stated_loss import stated_loss
+from discreet.mechanisms._told import told
 from discreet.policy import Policy
 from discreet.privacy import Loss, Relation, fits, in_currency, to_json
 from discreet.rational import Number
@@ -36,11 +36,11 @@ class MechanismQuestion:
         Raises `ParameterError` if it is neither, or is for neighbours by another relation.
         """
         stated = stated_loss(self.mechanism, self.sensitivity)
-        for told in (stated.relation, getattr(self.mechanism, "relation", None)):
-            if told is not None and told != relation:
+        for of in (stated.relation, getattr(self.mechanism, "relation", None)):
+            if of is not None and of != relation:
                 raise ParameterError(
                     f"the policy protects against neighbours by {relation}, and this mechanism's loss is for "
-                    f"{told}; make it for the other one, for example with relation={relation!r}"
+                    f"{of}; make it for the other one, for example with relation={relation!r}"
                 )
         if self.spend is not None:
             if not fits(stated, self.spend):
@@ -53,57 +53,26 @@ class MechanismQuestion:
 
     def hash(self, policy: Policy, loss: Loss) -> str:
         """SHA-256 of all that is asked, with the policy's digest and version label: equal questions, equal hashes."""
-        content = {"format": _FORMAT, "version": policy.version, **self.certificate(policy, loss)}
+        content = {"format": _FORMAT, **self._asked(policy, loss)}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
-    def certificate(self, policy: Policy, loss: Loss) -> dict[str, Any]:
-        """What runs, in plain JSON.
+    def certificate(self, policy: Policy, loss: Loss, value: Any) -> dict[str, Any]:
+        """What ran, in plain JSON without floats, with the digest of the value that was released.
 
-        Raises `ParameterError` for a name with a mechanism that another could not be told from by its parameters.
+        Where the noise is scaled to the data, the parameters are those of the rule, which are public. Raises
+        `ParameterError` for a value that cannot be stored, and for a name with a mechanism that another could not be
+        told from by its parameters.
         """
+        asked = self._asked(policy, loss)
+        return {"kind": "mechanism", "plan": self.hash(policy, loss), **asked, "answer": value_digest(value)}
+
+    def _asked(self, policy: Policy, loss: Loss) -> dict[str, Any]:
         return {
             "name": self.name,
-            "mechanism": self._told(self.mechanism),
-            "sensitivity": self._told(self.sensitivity),
+            "mechanism": told(self.mechanism, named=self.name is not None),
+            "sensitivity": told(self.sensitivity, named=self.name is not None),
             "policy": policy.digest(),
             "version": policy.version,
             "relation": policy.relation,
             "loss": to_json(loss),
         }
-
-    def _told(self, value: Any) -> Any:
-        """A public parameter as plain JSON, with nothing lost that tells two mechanisms apart."""
-        match value:
-            case None | bool() | int() | str():
-                return value
-            case float():
-                return {"float": repr(value)}
-            case Fraction():
-                return {"number": str(value)}
-            case tuple() | list():
-                return [self._told(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-            case Loss():
-                return to_json(value)
-            case _ if _is_found_by_name(value):
-                return _home(value)
-            case _ if is_dataclass(value):
-                parts = {each.name: self._told(getattr(value, each.name)) for each in fields(value)}
-                return {"is": _home(type(value)), **parts}
-            case _ if self.name is None:
-                return {"is": _home(type(value))}
-            case _:
-                raise ParameterError(
-                    f"under a name this could be taken for another mechanism, because a {type(value).__name__} does "
-                    "not tell what it is; leave the name out, or take functions that are defined at the top of a "
-                    "module, and mechanisms and statistics that are dataclasses"
-                )
-
-
-def _is_found_by_name(value: Any) -> bool:
-    """Whether it is a function or a class at the top of a module: its name says which."""
-    name = getattr(value, "__qualname__", None)
-    return isinstance(name, str) and getattr(sys.modules.get(value.__module__), name, None) is value
-
-
-def _home(named: Any) -> str:
-    return f"{named.__module__}.{named.__qualname__}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, in_words, to_json
 from discreet.rational import Number
 
-__all__ = ["MechanismRelease"]
+__all__ = ["MechanismRelease", "value_digest"]
 
 _FORMAT = 1
 _PLAIN_INT = 2**63
@@ -86,6 +87,14 @@ class MechanismRelease:
 
     def __repr__(self) -> str:
         return f"MechanismRelease({self.value!r}, {type(self.mechanism).__name__}, cost {in_words(self.loss)})"
+
+
+def value_digest(value: Any) -> str:
+    """SHA-256 of a released value as it is stored, by which its certificate knows it again.
+
+    Raises `ParameterError` for a value of a kind that is not stored.
+    """
+    return hashlib.sha256(json.dumps(_encoded(value), sort_keys=True).encode()).hexdigest()
 
 
 def _encoded(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.privacy._curves import Bounds, Curve, Of
 
@@ -43,8 +43,8 @@ def _log_delta(target: float, eps: float, count: int) -> Bounds:
     below 2⁻⁵¹ of it together.
     """
     import numpy as np
-    from scipy.special import gammaln  # pyright: ignore[reportMissingTypeStubs]
 
+    gammaln = _log_gamma(count)
     if target >= count * eps * (1 + 1e-14):
         return -math.inf, -math.inf
     if eps > 700:
@@ -70,6 +70,17 @@ def _log_delta(target: float, eps: float, count: int) -> Bounds:
     minus = within(lambda at: terms(at, ends[1]), last, 72 * math.log(2) + 4 * margin)
     low, high = (log_sum(terms(minus, near)) for near in ends)
     return low - margin, high + margin
+
+
+def _log_gamma(count: int) -> Callable[[Any], Any]:
+    """The logarithm of Γ on 1 … `count` + 1; up to 2 it is 0, and scipy need not be loaded for one (ε, δ)."""
+    if count == 1:
+        import numpy as np
+
+        return np.zeros_like
+    from scipy.special import gammaln  # pyright: ignore[reportMissingTypeStubs]
+
+    return gammaln
 
 
 def within(log_terms: Callable[[Floats], Floats], last: int, depth: float) -> Floats:

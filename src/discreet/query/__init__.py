@@ -7,12 +7,15 @@ from discreet.query._aggregates import KINDS as STATISTICS
 from discreet.query._aggregates import PAIRS
 from discreet.query._assume import assuming
 from discreet.query._bias import plan_with_bias
-from discreet.query._bias_parts import Bias, bias_to_json
+from discreet.query._bias_parts import Bias
 from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
 from discreet.query._certificate import certificate_of
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
+from discreet.query._earned import earned, loss_follows
 from discreet.query._field import Field
+from discreet.query._filed import Filed, read_filed
+from discreet.query._files import check_new_file, read_file, write_file
 from discreet.query._functions import FUNCTIONS
 from discreet.query._functions_calls import Call, whole_literal
 from discreet.query._functions_casts import INTEGERS
@@ -33,6 +36,7 @@ from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, 
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
+from discreet.query._stored_answer import plain_value
 from discreet.query._suggest_plan import SuggestionPlan, plan_suggestion
 from discreet.query._suggestion import Suggestion
 from discreet.query._top_keys import TopKeys
@@ -53,6 +57,7 @@ __all__ = [
     "Distinct",
     "Expression",
     "Field",
+    "Filed",
     "Filtered",
     "Function",
     "Group",
@@ -81,24 +86,30 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
-    "bias_to_json",
     "certificate_of",
+    "check_new_file",
     "constant",
     "divides_safely",
     "domain",
     "draw",
+    "earned",
     "interval_length",
     "is_moment",
     "key_type",
+    "loss_follows",
     "make_plan",
     "nullable",
+    "plain_value",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
+    "read_file",
+    "read_filed",
     "release_note",
     "release_table",
     "scans",
     "text_of",
     "unbound_table",
     "whole_literal",
+    "write_file",
 ]

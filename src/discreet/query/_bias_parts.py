@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.query._bounded import Group
-from discreet.query._noise import noise_to_json
 
 if TYPE_CHECKING:
     from discreet.query._plan import Plan
@@ -59,21 +58,19 @@ def bias_lines(asked: Sequence[BiasPlan], level: float) -> list[str]:
 
 
 def bias_to_json(asked: Sequence[BiasPlan], noisy: Sequence[Sequence[Group]]) -> list[dict[str, Any]]:
-    """The estimates from the noisy groups of each plan, with what ran, as plain JSON."""
+    """The estimates from the noisy groups of each plan, as plain JSON: floats as text that says them exactly."""
     found: list[dict[str, Any]] = []
     for each, groups in zip(asked, noisy, strict=True):
-        answer, noise = each.plan.finish([groups]), each.plan.levels[0].noise
-        assert noise is not None
+        answer = each.plan.finish([groups])
         for i, part in enumerate(each.parts):
             found.append(
                 {
                     "columns": list(part.columns),
                     "what": part.what,
-                    "estimate": float(answer.table.column(f"b{i}")[0].as_py()),
-                    "error": float(answer.error(f"b{i}")[0]),
+                    "estimate": repr(float(answer.table.column(f"b{i}")[0].as_py())),
+                    "error": repr(float(answer.error(f"b{i}")[0])),
                     "at_least": part.at_least,
                     "query": each.plan.sql,
-                    "mechanisms": [noise_to_json(noise.mechanisms[at]) for at in each.plan.measures_of(f"b{i}")],
                 }
             )
     return found

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from discreet.policy import Policy
 from discreet.privacy import to_json
-from discreet.query._noise import noise_to_json
+from discreet.query._answer import QUANTILE, Answer
+from discreet.query._bias_parts import bias_to_json
+from discreet.query._bounded import Group
+from discreet.query._level_parts import level_to_json
 from discreet.query._plan import Plan
-from discreet.query._quantile_noise import quantile_to_json
-from discreet.query._top_keys import top_keys_to_json
+from discreet.query._stored_answer import answer_to_stored, bars_digest, values_digest
 
 __all__ = ["certificate_of"]
 
 
-def certificate_of(plan: Plan, plan_hash: str, policy: Policy) -> dict[str, Any]:
-    """What a plan with a spend runs, in plain JSON: the noise and cost of each part, the unit, the policy."""
+def certificate_of(
+    plan: Plan, plan_hash: str, policy: Policy, answer: Answer, biases: Sequence[Sequence[Group]] = ()
+) -> dict[str, Any]:
+    """What a plan with a spend runs, in plain JSON without floats: all that its loss follows from, and its answer.
+
+    `answer` and `biases`, the noisy groups of the plans of its bias, are what was released; all else is known before.
+    Costs nothing beside them: `answer` and `error_bars` are SHA-256 of what anybody sees who has the release.
+    """
     assert plan.loss is not None
-    noises = [level.noise for level in plan.levels if level.noise is not None]
-    selections = [str(noise.selection) for noise in noises if noise.selection is not None]
-    chosen = [noise.top_keys for noise in noises if noise.top_keys is not None]
     return {
+        "kind": "query",
         "query": plan.sql,
         "plan": plan_hash,
         "shape": plan.shape,
@@ -29,10 +36,17 @@ def certificate_of(plan: Plan, plan_hash: str, policy: Policy) -> dict[str, Any]
         "unit": plan.unit.name or "rows",
         "relation": plan.unit.relation,
         "loss": to_json(plan.loss),
-        "levels": [[key.name for key in level.bounded.keys] for level in plan.levels],
-        "mechanisms": [noise_to_json(mechanism) for noise in noises for mechanism in noise.mechanisms],
-        "quantiles": [quantile_to_json(each) for noise in noises for each in noise.quantiles],
-        "rank_errors": {name: rows for name in plan.noisy if (rows := plan.rank_error(name)) is not None},
-        "key_discovery": "; ".join(selections) or None,
-        "top_keys": top_keys_to_json(*chosen) if chosen else None,
+        "levels": [level_to_json(level) for level in plan.levels],
+        "columns": {name: _read_off(plan, name) for name in plan.noisy},
+        "rank_errors": {name: repr(rows) for name in plan.noisy if (rows := plan.rank_error(name)) is not None},
+        "bias": bias_to_json(plan.bias, biases) if plan.bias else None,
+        "bias_levels": [level_to_json(level) for each in plan.bias for level in each.plan.levels],
+        "answer": values_digest(answer.table),
+        "error_bars": bars_digest(*answer_to_stored(answer)),
     }
+
+
+def _read_off(plan: Plan, column: str) -> dict[str, Any]:
+    """The measures of each level that a column of the result is computed from, and whether a quantile is among it."""
+    found = plan.measures_of(column)
+    return {"measures": [i for i in found if i != QUANTILE], "quantile": QUANTILE in found}

@@ -14,7 +14,6 @@ import numpy as np
 from discreet.mechanisms import Quantiles
 from discreet.privacy import Loss
 from discreet.query._quantile_measures import Histogram
-from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
     from discreet.query._bounded import Cells
@@ -85,9 +84,9 @@ def quantile_to_json(noise: QuantileNoise) -> dict[str, object]:
         "mechanism": "Quantiles",
         "method": mechanism.method,
         "probabilities": [str(p) for p in noise.asked],
-        "bounds": [decimal_text(bound) for bound in mechanism.bounds],
-        "step": decimal_text(mechanism.step),
+        "bounds": [str(bound) for bound in mechanism.bounds],
+        "step": str(mechanism.step),
         "row_epsilon": str(mechanism.epsilon),
         "row_moves": noise.moves,
-        "rank_error": None if rank is None else {"rows": rank, "level": 0.95},
+        "rank_error": None if rank is None else {"rows": repr(rank), "level": "0.95"},
     }

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isinf, isnan
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, to_json
-from discreet.query._answer import Answer, ErrorShape
+from discreet.query._answer import Answer
 from discreet.query._bias_parts import Bias
 from discreet.query._dual import Floats
-from discreet.query._noise import noise_from_json, noise_to_json
-from discreet.query._stored_basis import basis_columns, basis_from_json, basis_to_json
+from discreet.query._files import read_file, write_file
+from discreet.query._stored_answer import answer_from_stored, answer_to_stored
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,8 @@ class Release:
         it for an assumed n. Costs nothing. Raises `ParameterError` for a column without noise.
         """
         self.answer.shape(column)
-        return self.certificate.get("rank_errors", {}).get(column)
+        rows = self.certificate.get("rank_errors", {}).get(column)
+        return None if rows is None else float(rows)
 
     def approximate(self, column: str) -> bool:
         """Whether `error` of this column is approximate.
@@ -113,8 +114,11 @@ class Release:
         found = self.certificate.get("bias")
         if not found:
             raise ParameterError("no estimate of bias was bought; ask with bias=True")
-        fields = ("what", "estimate", "error", "at_least")
-        return tuple(Bias(*(each[name] for name in fields)) for each in found if column in each["columns"])
+        return tuple(
+            Bias(each["what"], float(each["estimate"]), float(each["error"]), each["at_least"])
+            for each in found
+            if column in each["columns"]
+        )
 
     @property
     def noisy(self) -> tuple[str, ...]:
@@ -123,20 +127,8 @@ class Release:
 
     def to_bytes(self) -> bytes:
         """The whole release as an Arrow stream; `from_bytes` restores it."""
-        table = self.answer.table
-        slopes = [(name, i, s) for name, shape in self.answer.shapes.items() for i, s in shape.slopes.items()]
-        basis = self.answer.basis
-        stored = [*table.columns, *(pa.array(s) for *_, s in slopes), *([] if basis is None else basis_columns(basis))]
-        about = {
-            "columns": table.column_names,
-            "shapes": {n: {"linear": s.linear, "cap": s.cap, "slack": s.slack} for n, s in self.answer.shapes.items()},
-            "slopes": [[name, i] for name, i, _ in slopes],
-            "noises": [noise_to_json(noise) for noise in self.answer.noises],
-            "basis": None if basis is None else basis_to_json(basis),
-            "picked": self.answer.picked,
-            "loss": to_json(self.loss),
-            "certificate": self.certificate,
-        }
+        about, stored = answer_to_stored(self.answer)
+        about |= {"loss": to_json(self.loss), "certificate": dict(self.certificate)}
         fields = [pa.field(f"c{i}", column.type) for i, column in enumerate(stored)]
         schema = pa.schema(fields, metadata={"discreet": json.dumps(about)})
         sink = pa.BufferOutputStream()
@@ -150,22 +142,25 @@ class Release:
         try:
             stored = pa.ipc.open_stream(payload).read_all()
             about = json.loads((stored.schema.metadata or {})[b"discreet"])
-            names = about["columns"]
-            table = pa.table(dict(zip(names, stored.columns[: len(names)], strict=True)))
-            slopes: dict[str, dict[int, Floats]] = {name: {} for name in about["shapes"]}
-            last = len(names) + len(about["slopes"])
-            for (name, i), column in zip(about["slopes"], stored.columns[len(names) : last], strict=True):
-                slopes[name][i] = np.asarray(column, dtype=np.float64)
-            shapes = {
-                n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0)) for n, s in about["shapes"].items()
-            }
-            noises = tuple(noise_from_json(noise) for noise in about["noises"])
-            basis = about.get("basis")
-            basis = None if basis is None else basis_from_json(basis, stored.columns[last:])
-            answer = Answer(table, shapes, noises, basis, about.get("picked"))
+            answer = answer_from_stored(about, stored.columns)
             return cls(answer, from_json(about["loss"]), about["certificate"])
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole release to a new file, which `load` reads and `discreet verify` checks.
+
+        Costs nothing. Raises `ParameterError` if there is such a file already, `DataError` if it cannot be written.
+        """
+        write_file(self.to_bytes(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Release:
+        """The release in a file by `save`. That it is genuine is not checked: ask `discreet verify`.
+
+        Raises `DataError` if the file cannot be read, `LedgerError` if it is no release of a query.
+        """
+        return cls.from_bytes(read_file(path))
 
     def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
         """The (first) rows as text for people: noisy numbers with ± half-width, and a ~ where that is approximate."""

@@ -23,9 +23,9 @@ from discreet.query._bounded import BoundedAggregate, Group, GroupKey
 from discreet.query._calibrate import calibrate, level_spends
 from discreet.query._columns import Columns
 from discreet.query._field import Field
+from discreet.query._level_parts import level_to_json
 from discreet.query._levels import Level, level_loss
 from discreet.query._measures import Count
-from discreet.query._noise import noise_to_json
 from discreet.query._norms import measure_norms
 from discreet.query._relations import Computed, Filtered, Grouped, Relation, Scan, Total
 from discreet.query._scope import match_name
@@ -89,7 +89,7 @@ class SuggestionPlan:
     def finish(self, noisy: Sequence[Sequence[Group]], policy: Policy) -> Suggestion:
         """The suggestion from the noisy groups of each part, in its order: post-processing, which costs nothing."""
         found = {part.what: _chosen(part, groups) for part, groups in zip(self.parts, noisy, strict=True)}
-        return Suggestion(
+        suggestion = Suggestion(
             table=self.table,
             column=self.column,
             type=self.declared.type,
@@ -98,11 +98,13 @@ class SuggestionPlan:
             max_rows=found.get("max_rows"),
             max_groups=found.get("max_groups"),
             loss=self.loss,
-            certificate=self._certificate(policy),
+            certificate={},
         )
+        return replace(suggestion, certificate={**self._certificate(policy), "answer": suggestion.digest()})
 
     def _certificate(self, policy: Policy) -> dict[str, Any]:
         return {
+            "kind": "suggestion",
             "table": self.table,
             "column": self.column,
             "plan": self.hash(policy),
@@ -111,7 +113,7 @@ class SuggestionPlan:
             "unit": self.unit.name or "rows",
             "relation": self.unit.relation,
             "loss": to_json(self.loss),
-            "parts": [_told(part) for part in self.parts],
+            "levels": [_told(part) for part in self.parts],
         }
 
 
@@ -268,12 +270,8 @@ def _plain_time(key: Key) -> Any:
 
 def _told(part: Part) -> dict[str, Any]:
     """What one part ran, in plain JSON."""
-    noise = part.level.noise
-    assert noise is not None
     return {
         "of": part.what,
-        "loss": to_json(noise.loss),
         "cells": None if part.ladder is None else part.ladder.cells,
-        "mechanisms": [noise_to_json(mechanism) for mechanism in noise.mechanisms],
-        "key_discovery": None if noise.selection is None else str(noise.selection),
+        **level_to_json(part.level),
     }

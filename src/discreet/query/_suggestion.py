@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import html
 import json
 import re
@@ -86,7 +87,15 @@ class Suggestion:
 
     def to_bytes(self) -> bytes:
         """The suggestion as JSON; `from_bytes` restores it."""
-        content = {
+        content = {**self._found(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
+        return json.dumps(content).encode()
+
+    def digest(self) -> str:
+        """SHA-256 of what was found, by which its certificate knows it again."""
+        return hashlib.sha256(json.dumps(self._found(), sort_keys=True).encode()).hexdigest()
+
+    def _found(self) -> dict[str, Any]:
+        return {
             "format": _FORMAT,
             "table": self.table,
             "column": self.column,
@@ -95,10 +104,7 @@ class Suggestion:
             "keys": None if self.keys is None else list(map(_plain, self.keys)),
             "max_rows": self.max_rows,
             "max_groups": self.max_groups,
-            "loss": to_json(self.loss),
-            "certificate": dict(self.certificate),
         }
-        return json.dumps(content).encode()
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Suggestion:

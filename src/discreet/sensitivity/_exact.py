@@ -49,6 +49,9 @@ def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], Fraction]:
     odd, powers = mantissas >> shifts, exponents.astype(np.int64) - 53 + shifts
     used = powers[mantissas != 0]
     least = int(used.min()) if used.size else 0
+    further = np.where(odd == 0, 0, powers - least)
+    if int(further.max(initial=0)) < 10:  # all fit a word: odd has 53 bits at most
+        return (odd << further).astype(object), Fraction(2) ** least
     whole = np.empty(len(values), dtype=object)
-    whole[:] = [m << s for m, s in zip(odd.tolist(), np.where(odd == 0, 0, powers - least).tolist(), strict=True)]
+    whole[:] = [m << s for m, s in zip(odd.tolist(), further.tolist(), strict=True)]
     return whole, Fraction(2) ** least

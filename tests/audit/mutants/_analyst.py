@@ -124,12 +124,13 @@ def dying_disk(times: int) -> Iterator[list[Seen]]:
     """So many releases are lost on their way to the disk; what they said is in the list, as in a core dump."""
     append, lost, left = rows.append, list[Seen](), [None] * times
 
-    def failing(connection: Any, last: Any, kind: str, **row: Any) -> Any:
-        if kind == "release" and left:
+    def failing(connection: Any, row: Any, payload: bytes | None = None) -> None:
+        if row.kind == "release" and left:
+            assert payload is not None
             left.pop()
-            lost.append(read(row["payload"]))
+            lost.append(read(payload))
             raise sqlite3.OperationalError("disk I/O error")
-        return append(connection, last, kind, **row)
+        append(connection, row, payload)
 
     with patch.object(rows, "append", failing):
         yield lost

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 from discreet.errors import LedgerError
 from discreet.mechanisms import DiscreteLaplace
@@ -95,8 +96,12 @@ def rolled_back(desk: Desk) -> list[Seen]:
     """Somebody puts yesterday's copy of the ledger back while the session goes on."""
     seen: list[Seen] = []
     with desk.session(in_file=True) as session:
-        yesterday = desk.path.read_bytes()
+        yesterday = sqlite3.connect(":memory:")
+        with closing(sqlite3.connect(desk.path)) as today:
+            today.backup(yesterday)
         for question in range(4):
             seen.append(desk.ask(session, pure(1), question))
-            desk.path.write_bytes(yesterday)
+            with closing(sqlite3.connect(desk.path)) as today:
+                yesterday.backup(today)
+        yesterday.close()
     return seen

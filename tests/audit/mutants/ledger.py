@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 from discreet.errors import LedgerError
 from discreet.ledger import Reservation
+from discreet.ledger import _account as accounts
 from discreet.ledger import _rows as rows
 from discreet.ledger import _sql as sql
 from discreet.mechanisms import MechanismQuestion
@@ -24,20 +25,20 @@ from mutants._mutant import Mutant, patched
 __all__ = ["MUTANTS"]
 
 _Ledger = sql.SqlLedger
-_add, _tip = sql.add, rows.tip
+_charged, _tip = accounts.Account.charged, rows.tip
 _find, _reserve, _commit, _claim = _Ledger.find, _Ledger.reserve, _Ledger.commit, _Ledger._claim
 _plan, _release, _loss = Session.plan, Session.release, MechanismQuestion.loss
 
 
-def _taken_up(self: Any, plan_hash: str, loss: Loss) -> Reservation:
+def _taken_up(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     """A reservation of this plan that has no release is given out again."""
     told = list(self.entries())
     done = {each.reservation for each in told if each.kind == "release"}
     for each in told:
         if each.kind == "reserve" and each.plan_hash == plan_hash and each.reservation not in done:
-            self._pending[each.hash] = (sql.os.getpid(), None)
-            return Reservation(told[0].hash, each.hash, plan_hash, each.loss, each.seq)
-    return _reserve(self, plan_hash, loss)
+            self._pending[each.hash] = (sql.os.getpid(), None, b"")
+            return Reservation(told[0].hash, each.hash, self.account, plan_hash, each.loss, each.at)
+    return _reserve(self, plan_hash, loss, **request)
 
 
 def _given_back(self: Any, reservation: Reservation, payload: bytes) -> Any:
@@ -48,34 +49,38 @@ def _given_back(self: Any, reservation: Reservation, payload: bytes) -> Any:
         raise
 
 
-def _free_once(self: Any, plan_hash: str, loss: Loss) -> Reservation:
+def _free_once(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     """After a release that was not stored nothing is charged."""
-    charged = (lambda spent, _: spent) if self.__dict__.pop("_free", False) else _add
-    with patch.object(sql, "add", charged):
-        return _reserve(self, plan_hash, loss)
+    charged = _forgotten if self.__dict__.pop("_free", False) else _charged
+    with patch.object(accounts.Account, "charged", charged):
+        return _reserve(self, plan_hash, loss, **request)
 
 
-def _any_payload(self: Any, reservation: Reservation, digest: str) -> None:
-    process, _ = self._pending.get(reservation.id, (None, None))
+def _forgotten(self: Any, loss: Loss, part: str | None) -> Any:
+    return self
+
+
+def _any_payload(self: Any, reservation: Reservation, payload: bytes) -> bytes:
+    process = self._pending.get(reservation.id, (None,))[0]
     if process is not None:
-        self._pending[reservation.id] = (process, None)
-    _claim(self, reservation, digest)
+        self._pending[reservation.id] = (process, None, b"")
+    return _claim(self, reservation, payload)
 
 
-def _free_again(self: Any, plan_hash: str, loss: Loss) -> Reservation:
-    """A plan that has a release is charged nothing."""
-    return _reserve(self, plan_hash, Pure(Fraction(0)) if _find(self, plan_hash) else loss)
+def _free_again(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
+    """A plan that has a release is charged nothing, and drawn anew."""
+    return _reserve(self, plan_hash, Pure(Fraction(0)) if _find(self, plan_hash) else loss, **request | {"fresh": True})
 
 
-def _own_charges(self: Any, plan_hash: str, loss: Loss) -> Reservation:
+def _own_charges(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     """The budget is held against what this object has charged."""
     mine = self.__dict__.setdefault("_mine", [])
 
     def within(_: Loss, budget: Loss) -> bool:
         return sum(mine) + parts(loss)[0] <= parts(budget)[0]
 
-    with patch.object(sql, "within", within):
-        found = _reserve(self, plan_hash, loss)
+    with patch.object(accounts, "within", within):
+        found = _reserve(self, plan_hash, loss, **request)
     mine.append(parts(loss)[0])
     return found
 
@@ -90,9 +95,9 @@ def _with_value(self: Session, mechanism: Any, value: Any, *, name: str | None =
     return _release(self, mechanism, value, name=None if name is None else f"{name} {value}", **stated)
 
 
-def _most_delta(spent: Loss, charged: Loss) -> Loss:
-    (epsilon, _), deltas = parts(_add(spent, charged)), (parts(spent)[1], parts(charged)[1])
-    return approx(epsilon, max(deltas))
+def _most_delta(self: Any, loss: Loss, part: str | None) -> Any:
+    after = _charged(self, loss, part)
+    return replace(after, common=approx(parts(after.common)[0], max(parts(self.common)[1], parts(loss)[1])))
 
 
 def _rounded_down(spent: Loss, budget: Loss) -> bool:
@@ -174,7 +179,6 @@ MUTANTS = (
     _mutant(
         "repeats with fresh noise",
         "A question that was answered is free, and its noise is drawn anew: the mean of four answers is not private.",
-        (_Ledger, "find", lambda self, plan_hash: None),
         (_Ledger, "reserve", _free_again),
         script=lambda desk: scripts.the_same(desk, 4),
         true_epsilon=4 * 1,
@@ -183,7 +187,7 @@ MUTANTS = (
     _mutant(
         "the spend is forgotten",
         "A charge is checked and not added to the total: four answers for the price of one.",
-        (sql, "add", lambda spent, charged: spent),
+        (accounts.Account, "charged", _forgotten),
         script=lambda desk: scripts.different(desk, pure(1), 4),
         true_epsilon=4 * 1,
         samples=8_000,
@@ -191,7 +195,7 @@ MUTANTS = (
     _mutant(
         "totals are rounded down",
         "The total is cut to a whole number before it is held against the budget: 0.99 fits twice.",
-        (sql, "within", _rounded_down),
+        (accounts, "within", _rounded_down),
         script=lambda desk: scripts.different(desk, pure("0.99"), 3),
         true_epsilon=2 * 0.99,
         samples=12_000,
@@ -208,7 +212,11 @@ MUTANTS = (
     _mutant(
         "a ledger that was rolled back",
         "An older copy of the file is taken for the ledger: what was spent since is free.",
-        (rows, "tip", lambda connection, seen, where: _tip(connection, rows.first(connection, where), where)),
+        (
+            rows,
+            "tip",
+            lambda connection, seen, where, *about: _tip(connection, rows.first(connection, where), where, *about),
+        ),
         script=scripts.rolled_back,
         true_epsilon=4 * 1,
         samples=8_000,
@@ -216,7 +224,7 @@ MUTANTS = (
     _mutant(
         "deltas are not added",
         "Of several releases the ledger counts the largest delta.",
-        (sql, "add", _most_delta),
+        (accounts.Account, "charged", _most_delta),
         script=scripts.many_keys,
         pair=((1,), (0,)),
         budget=approx(1, "0.2"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from discreet.engines.spark import session_of
-from discreet.engines.spark._url import _check_java, _parsed
+from discreet.engines.spark._url import _check_java, _is_small, _parsed
 from discreet.errors import DataError, MissingExtra
 
 
@@ -36,6 +37,20 @@ def test_what_a_url_says() -> None:
     )  # fmt: skip
     assert _parsed("spark://a.b-c:7077") == ("spark://a.b-c:7077", {})
     assert _parsed("spark://localhost:7077") == ("spark://localhost:7077", {})
+
+
+def test_small_are_files_alone(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("x")
+    assert _is_small({"a": str(file)})
+    assert not _is_small({})
+    assert not _is_small({"a": str(file), "b": str(tmp_path)})
+    assert not _is_small({"a": str(tmp_path / "none")})
+    assert not _is_small({"a": "s3://bucket/a.csv"})
+    assert not _is_small({"a": "\0"})
+    with file.open("wb") as opened:
+        opened.truncate(2**25)
+    assert not _is_small({"a": str(file)})
 
 
 def test_without_pyspark_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

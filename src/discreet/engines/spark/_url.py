@@ -6,9 +6,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from discreet.engines.spark._archive import QUIET, archive
 from discreet.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:
@@ -35,18 +38,29 @@ _SETTINGS = {
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
-    "spark.sql.shuffle.partitions": "16",
+    "spark.sql.shuffle.partitions": "32",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",  # what a task sorts fits into its memory
 }
-"""For one machine: starting takes most of the time of most queries, and the second compiler most of that."""
+_SHORT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_LONG = (
+    "-XX:+UseSerialGC -XX:Tier4InvocationThreshold=750000 -XX:Tier4MinInvocationThreshold=90000 "
+    "-XX:Tier4CompileThreshold=2250000 -XX:Tier4BackEdgeThreshold=6000000"
+)
+"""For one machine. Starting takes most of the time of a query over little data, and the second compiler would take most
+of that. So it is left out for small files, and else used for what runs 150 times as often as Java's own
+thresholds say: the loops over rows.
+"""
+_SMALL_BYTES = 2**25
 
 
-def session_of(url: str) -> SparkSession:
+def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
     """A Spark session for a URL; the caller stops it. Nothing is read of the data.
 
     ``spark://host:7077`` is a cluster, ``spark://local`` this machine with all its cores and ``spark://local[2]`` with
     two. ``?name=path`` makes a view of a file or folder that Spark can see: Parquet, Delta if its jar is there, or CSV
     with a header, all of it as text. The session writes no log, for what a failed task logs may hold data.
+
+    A local session starts from the archive of `make_archive` if there is one; `archived` is where it writes one.
 
     Raises `DataError` for a bad URL, a cluster that does not answer, no Java 17 or newer, or a file that is not there;
     `MissingExtra` without pyspark.
@@ -68,7 +82,7 @@ def session_of(url: str) -> SparkSession:
             "stop it, or give its session as the source"
         )
     builder = SparkSession.builder.master(master).appName("discreet")
-    for name, value in {**_SETTINGS, **(_LOCAL if master.startswith("local") else {})}.items():
+    for name, value in {**_SETTINGS, **(_local(tables, archived) if master.startswith("local") else {})}.items():
         builder = builder.config(name, value)
     try:
         session = builder.getOrCreate()
@@ -80,6 +94,28 @@ def session_of(url: str) -> SparkSession:
     for name, path in tables.items():
         _add(session, name, path)
     return session
+
+
+def _local(tables: Mapping[str, str], written: Path | None = None) -> dict[str, str]:
+    options, found = [_SHORT if _is_small(tables) else _LONG], archive()
+    if written is not None:
+        options += [QUIET, f"-XX:ArchiveClassesAtExit={written}"]
+    elif found is not None:
+        options += [QUIET, f"-XX:SharedArchiveFile={found}"]
+    return {**_LOCAL, "spark.driver.extraJavaOptions": " ".join(options)}
+
+
+def _is_small(tables: Mapping[str, str]) -> bool:
+    """Whether all tables are files of this machine, of a few million rows at most."""
+    files = [Path(path) for path in tables.values()]
+    try:
+        return (
+            bool(files)
+            and all(file.is_file() for file in files)
+            and sum(f.stat().st_size for f in files) < _SMALL_BYTES
+        )
+    except (OSError, ValueError):
+        return False
 
 
 def is_running() -> bool:

@@ -1,0 +1,36 @@
+"""`discreet ledger`: the commands on a ledger, put together."""
+
+from __future__ import annotations
+
+import typer
+
+from discreet.cli import (
+    _ledger_check,
+    _ledger_create,
+    _ledger_export,
+    _ledger_rights,
+    _ledger_show,
+)
+from discreet.cli._errors import careful
+
+__all__ = ["ledgers"]
+
+
+def _root() -> None:
+    """Keep budgets: make a ledger, grant accounts, see what is left, and prove what was released.
+
+    Whoever may read and write the file, or the tables, is its owner. Others get accounts, by a token.
+    """
+
+
+ledgers = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
+ledgers.callback()(_root)
+ledgers.command(epilog=_ledger_create.EXAMPLES)(careful(_ledger_create.create))
+ledgers.command(epilog=_ledger_show.EXAMPLES)(careful(_ledger_show.show))
+ledgers.command(epilog=_ledger_rights.GRANT)(careful(_ledger_rights.grant))
+ledgers.command(epilog=_ledger_rights.FREEZE)(careful(_ledger_rights.freeze))
+ledgers.command(epilog=_ledger_rights.THAW)(careful(_ledger_rights.thaw))
+ledgers.command(epilog=_ledger_rights.RENEW)(careful(_ledger_rights.renew))
+ledgers.command(epilog=_ledger_rights.TRANSFER)(careful(_ledger_rights.transfer))
+ledgers.command(epilog=_ledger_check.EXAMPLES)(careful(_ledger_check.check))
+ledgers.command(epilog=_ledger_export.EXAMPLES)(careful(_ledger_export.export))

@@ -1,0 +1,97 @@
+"""`discreet verify`."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.errors import LedgerError, ParameterError, printable
+
+if TYPE_CHECKING:
+    from discreet.cli._verify_checks import Check
+
+__all__ = ["EXAMPLES", "verify"]
+
+EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    '  discreet query "SELECT COUNT(*) AS n FROM visits" --data visits.parquet --policy visits.toml '
+    "--ledger visits.ledger --epsilon 0.5 --save visits.release\n\n"
+    "  discreet verify visits.release --ledger visits.ledger\n\n"
+    "[bold]Exit codes[/bold]\n\n"
+    "  0 nothing is wrong; 1 something is; 2 bad usage; 4 the file or the ledger cannot be read"
+)
+
+
+class _Format(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def verify(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            show_default=False,
+            help="A release by --save, its bytes, what `discreet query --format json` prints, or a certificate.",
+        ),
+    ],
+    *,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger", "-l", metavar="FILE", show_default=False, help="The ledger that is said to have charged for it."
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key", metavar="HEX", show_default=False, help="The ledger's public key, as its owner made it known."
+        ),
+    ] = None,
+    form: Annotated[_Format, typer.Option("--format", "-f", help="How to print it; see docs/cli.md.")] = _Format.table,
+) -> None:
+    """Check a release: who signed it, that it is unchanged, and that its loss follows from its mechanisms.
+
+    Reads no data and spends nothing. Whose key signed it is known with --key or --ledger alone.
+    """
+    from discreet.cli._verify_checks import checks
+    from discreet.ledger import open_ledger
+    from discreet.query import read_file, read_filed
+
+    if key is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", key.strip()):
+        raise ParameterError("--key is a public key of 64 hexadecimal digits, as the certificates of a ledger hold it")
+    filed = read_filed(read_file(file))
+    if ledger is None:
+        found = list(checks(filed, key, None))
+    else:
+        if not ledger.exists():
+            raise LedgerError(f"there is no ledger at {ledger}")
+        with open_ledger(ledger, None) as book:
+            found = list(checks(filed, key, book))
+    _print(found, form)
+    if any(check.result == "bad" for check in found):
+        raise typer.Exit(1)
+
+
+def _print(found: list[Check], form: _Format) -> None:
+    from discreet.cli._output import print_json, print_table
+
+    good = all(check.result != "bad" for check in found)
+    if form is _Format.json:
+        said = [{"check": check.name, "result": check.result, "says": check.says} for check in found]
+        print_json({"good": good, "checks": said})
+        return
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("check", "result", "what it means", box=box.SIMPLE_HEAD)
+    for check in found:
+        table.add_row(check.name, check.result, Text(printable(check.says)))
+    print_table(table)
+    typer.echo("nothing is wrong that was checked" if good else "do not rely on this release")

@@ -1,0 +1,50 @@
+"""The first entry of a ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from discreet.errors import ParameterError
+from discreet.ledger import _rows
+from discreet.ledger._account import WHOLE
+from discreet.ledger._chain import row_after
+from discreet.ledger._database import Fill
+from discreet.ledger._periods import Period
+from discreet.ledger._sealing import Seal
+from discreet.ledger._signing import new_key, public_key
+from discreet.ledger._story import Event, Facts, began, beginning
+from discreet.ledger._table import SIGNING_KEY, kind_of, make, secrets
+from discreet.privacy import Loss, currency
+
+__all__ = ["begin", "facts"]
+
+
+def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...]) -> Facts:
+    """What a new ledger fixes; raises `ParameterError` for parts that are none."""
+    if len(set(parts)) != len(parts) or not all(parts):
+        raise ParameterError("the parts of the people need names, each another one")
+    if parts and relation != "add_remove":
+        raise ParameterError(
+            "a charge for one part of the people is none for the others only where neighbours add or remove a person: "
+            'whoever is replaced may change part. Say relation="add_remove", or leave the parts out: then charges add'
+        )
+    return Facts(currency(budget), people, relation, parts)
+
+
+def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, until: datetime | None = None) -> Fill:
+    """What makes a ledger with this budget, as `limit` returns it; each has a signing key of its own."""
+
+    def run(connection: sa.Connection) -> None:
+        private = new_key()
+        make(connection)
+        signed = replace(fixed, public_key=public_key(private), key_check=seal.check())
+        sealed = seal.closed(WHOLE, SIGNING_KEY, private)
+        connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
+        event = Event("create", WHOLE, beginning(signed), kind_of(connection).clock(connection))
+        row = row_after(None, event, began(signed, budget, event.at, every=every, until=until))
+        _rows.append(connection, row)
+
+    return run

@@ -1,0 +1,167 @@
+"""The story of one ledger in SQL tables: read where it ends, tell one event more, write it down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet.errors import LedgerError
+from discreet.ledger import _rows
+from discreet.ledger._account import WHOLE
+from discreet.ledger._chain import Row, check, entry, facts_in, row_after, scene_in, sha256, walk
+from discreet.ledger._database import Database
+from discreet.ledger._forward import bring_forward, check_continued
+from discreet.ledger._protocol import Entry, Head
+from discreet.ledger._sealing import Seal
+from discreet.ledger._signing import public_key
+from discreet.ledger._story import Event, Facts, Kind, Scene, told
+from discreet.ledger._table import SIGNING_KEY, secrets
+
+__all__ = ["Book", "Page"]
+
+
+class Page:
+    """Where a ledger ended when a transaction looked, for one account.
+
+    `now` is the time of the next entry: the clock's, but never before the newest entry.
+    """
+
+    def __init__(self, book: Book, connection: sa.Connection, account: str, plan_hash: str | None) -> None:
+        self._book = book
+        self._connection = connection
+        self.account = account
+        self.last, newest, self.release, clock = _rows.tip(connection, book.seen, book.where, account, plan_hash)
+        self.now = max(clock, datetime.fromisoformat(self.last.at))
+        facts, where = book.facts, book.where
+        at_last = scene_in(facts, self.last, where)
+        about = None if newest is None or account == WHOLE else scene_in(facts, newest, where).account
+        self.scene = Scene(at_last.whole, about, at_last.history)
+
+    def write(  # noqa: PLR0913
+        self,
+        kind: Kind,
+        says: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        reservation: str | None = None,
+        plan_hash: str | None = None,
+        payload: bytes | None = None,
+    ) -> Row:
+        """Add an event about the account, or raise what `told` raises."""
+        event = Event(kind, self.account, says, self.now)
+        self.scene = told(self._book.facts, self.scene, event)
+        self.last = row_after(
+            self.last, event, self.scene,
+            idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
+        )  # fmt: skip
+        _rows.append(self._connection, self.last, payload)
+        return self.last
+
+
+class Book:
+    """One open ledger, for whoever uses it."""
+
+    def __init__(self, database: Database, seal: Seal) -> None:
+        self.database = database
+        self.where = database.where
+        self.seal = seal
+        bring_forward(database, seal)
+        with database.transaction(write=False) as connection:
+            self.first = _rows.first(connection, self.where)
+            self.facts: Facts = facts_in(self.first, self.where)
+            self.seen = _rows.tip(connection, self.first, self.where).last
+            self._signing = connection.execute(
+                sa.select(secrets.c.value).where(secrets.c.name == SIGNING_KEY)
+            ).scalar()  # fmt: skip
+        given = seal.check()
+        self.sealed = self.facts.key_check is not None
+        if given is not None and given != self.facts.key_check:
+            raise LedgerError(
+                f"{self.where} has another key, or none; a key is given when a ledger is made, and never changes"
+            )
+        self.locked = self.sealed and given is None
+
+    def page(self, connection: sa.Connection, account: str = WHOLE, plan_hash: str | None = None) -> Page:
+        """Where the ledger ends now."""
+        return Page(self, connection, account, plan_hash)
+
+    def scene(self, account: str) -> Scene:
+        """The states now, in windows that have begun by the clock."""
+        with self.database.transaction(write=False) as connection:
+            page = self.page(connection, account)
+            self.seen = page.last
+            found, at = page.scene, page.now
+        known = None if found.account is None else found.account.at(at)
+        return Scene(found.whole.at(at), known, found.history)
+
+    def scenes(self) -> tuple[Scene, list[Scene]]:
+        """The whole now, and each account under it."""
+        with self.database.transaction(write=False) as connection:
+            page = self.page(connection)
+            at = page.now
+            rows = _rows.newest_of_each(connection, self.where)
+        told_of = [scene_in(self.facts, row, self.where) for row in rows]
+        accounts = [Scene(s.whole, s.account.at(at), s.history) for s in told_of if s.account is not None]
+        return Scene(page.scene.whole.at(at), None, page.scene.history), accounts
+
+    def unlock(self) -> None:
+        """Raise `LedgerError` if releases cannot be sealed and signed."""
+        if self.locked:
+            raise LedgerError(f"{self.where} is encrypted: open it with its key to spend from it or to read releases")
+
+    def private_key(self) -> bytes:
+        """The key that signs."""
+        self.unlock()
+        if not isinstance(self._signing, bytes):
+            raise LedgerError(f"{self.where} has lost the key that signs its certificates; restore a copy of it")
+        private = self.seal.opened(WHOLE, SIGNING_KEY, self._signing)
+        if public_key(private) != self.facts.public_key:
+            raise LedgerError(f"{self.where} signs with a key that is not its own; restore a copy of it")
+        return private
+
+    def release(self, connection: sa.Connection, row: Row) -> bytes:
+        """What a checked row of a release stored."""
+        payload = _rows.payload_of(connection, row)
+        if not isinstance(payload, bytes) or sha256(payload) != row.payload_sha256:
+            raise LedgerError(f"{self.where}: the release in entry {row.seq} is damaged; restore a copy of the ledger")
+        self.unlock()
+        return self.seal.opened(row.account, row.reservation or "", payload)
+
+    def entries(self, account: str | None = None) -> Iterator[Entry]:
+        """Every entry up to now, or those about one account, each checked against its own hash."""
+        last = self.head().seq
+        for values, _ in _rows.pages(self.database, last, payloads=False, account=account):
+            yield entry(self.facts, check(values, self.where), self.where)
+
+    def head(self) -> Head:
+        """Where the ledger ends now."""
+        with self.database.transaction(write=False) as connection:
+            self.seen = self.page(connection).last
+        return Head(self.first.hash, self.seen.seq, self.seen.hash)
+
+    def verify(self, anchors: Mapping[str, str]) -> int:
+        """Walk the whole chain up to now; the number of entries. `anchors` are names of hashes that it must hold."""
+        last = self.head().seq
+        if self.facts.continued is not None:
+            with self.database.transaction(write=False) as connection:
+                check_continued(connection, self.facts.continued, self.where)
+        count, missing = 0, {ident: name for name, ident in anchors.items()}
+        for row in walk(_rows.pages(self.database, last, payloads=True), self.where):
+            count += 1
+            missing.pop(row.hash, None)
+        if count != last + 1:
+            raise LedgerError(f"{self.where} cannot be trusted: entry {count} is bad: it is missing")
+        for name in missing.values():
+            raise LedgerError(
+                f"{self.where} cannot be trusted: it lacks an entry that it held once, by {name}: its end was cut off, "
+                "or an older copy was put back. Stop releasing from these data, and find the ledger that holds it"
+            )
+        return count
+
+    def event_of(self, row: Row) -> Mapping[str, Any]:
+        """What a checked row says happened."""
+        return json.loads(row.body)["event"]

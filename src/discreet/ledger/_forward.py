@@ -1,0 +1,86 @@
+"""Ledgers of older formats: read once, and continued in the format of today.
+
+No row of an old ledger is changed. Its table is kept under another name, and the first entry of the new chain says
+where it ended and what was spent; `check` follows its hashes too. Its releases are not served again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet.errors import LedgerError
+from discreet.ledger._begin import begin
+from discreet.ledger._chain import ROOT, canonical
+from discreet.ledger._database import Database
+from discreet.ledger._sealing import Seal
+from discreet.ledger._story import Continued, Facts
+from discreet.ledger._table import FORMAT, format_of, kind_of
+from discreet.privacy import Loss, currency, from_json
+
+__all__ = ["bring_forward", "check_continued"]
+
+_COLUMNS_1 = "seq, kind, reservation, plan_hash, loss, spent, payload_sha256, at, previous, hash"
+
+
+def bring_forward(database: Database, seal: Seal) -> None:
+    """Bring an older format up to this one, in one transaction; raises `LedgerError` for one that nobody wrote."""
+    with database.transaction(write=False) as connection:
+        if format_of(connection, database.where) == FORMAT:
+            return
+    with database.transaction(write=True) as connection:
+        number = format_of(connection, database.where)
+        if number == FORMAT:
+            return
+        if number not in _STEPS:
+            raise LedgerError(f"{database.where} has format {number}, which no version wrote; restore a copy of it")
+        _STEPS[number](connection, database.where, seal)
+
+
+def check_continued(connection: sa.Connection, continued: Continued, where: str) -> None:
+    """Follow the hashes of the table that a ledger continues; raises `LedgerError` at the first bad row."""
+    last, count = ROOT, 0
+    names = [name.strip() for name in _COLUMNS_1.split(",")]
+    rows = connection.exec_driver_sql(f"SELECT {_COLUMNS_1} FROM entries_1 ORDER BY seq")  # noqa: S608
+    for values in rows:
+        row: dict[str, Any] = dict(zip(names, values, strict=True))
+        previous, own = row.pop("previous"), row.pop("hash")
+        found = hashlib.sha256(bytes.fromhex(last) + canonical(row).encode("ascii")).hexdigest()
+        if (previous, own, row["seq"]) != (last, found, count):
+            raise LedgerError(f"{where} cannot be trusted: entry {count} of its older format is bad")
+        last, count = found, count + 1
+    if (last, count) != (continued.head, continued.entries):
+        raise LedgerError(f"{where} cannot be trusted: the entries of its older format end elsewhere than they did")
+
+
+def _from_1(connection: sa.Connection, where: str, seal: Seal) -> None:
+    first, last = (
+        connection.exec_driver_sql(f"SELECT {_COLUMNS_1} FROM entries ORDER BY seq {way} LIMIT 1").one()  # noqa: S608
+        for way in ("ASC", "DESC")
+    )
+    budget, spent = _loss(first.loss), _loss(last.spent)
+    for statement in (
+        "DROP TRIGGER entries_no_update",
+        "DROP TRIGGER entries_no_delete",
+        "DROP INDEX ix_entries_plan_hash",
+        "ALTER TABLE entries RENAME TO entries_1",
+        "DROP TABLE meta",
+    ):
+        connection.exec_driver_sql(statement)
+    kind_of(connection).append_only(connection, "entries_1")
+    facts = replace(Facts(currency(budget)), continued=Continued(1, last.seq + 1, last.hash, spent))
+    begin(budget, facts, seal)(connection)
+    check_continued(connection, Continued(1, last.seq + 1, last.hash, spent), where)
+
+
+def _loss(text: str) -> Loss:
+    return from_json(json.loads(text))
+
+
+_STEPS: dict[int, Callable[[sa.Connection, str, Seal], None]] = {1: _from_1}
+"""Format n -> what brings it to today's."""

@@ -1,0 +1,80 @@
+"""A glance at a long ledger: its newest entries, how many there are of each kind, and budgets over time.
+
+Nothing here reads more than it shows, so that a million entries cost no more than a thousand.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from discreet.ledger._account import WHOLE, Account
+from discreet.ledger._book import Book
+from discreet.ledger._chain import Row, check, entry, scene_in
+from discreet.ledger._protocol import Entry
+from discreet.ledger._table import entries, row_columns
+
+__all__ = ["kinds", "latest", "moments"]
+
+_CHUNK = 400
+
+_newest_until = (
+    sa.select(sa.func.max(entries.c.seq))
+    .where(entries.c.account == sa.bindparam("about"), entries.c.seq <= sa.bindparam("until"))
+)  # fmt: skip
+
+
+def latest(book: Book, count: int, account: str | None = None) -> list[Entry]:
+    """The newest entries, of one account if one is named, newest first, each checked against its own hash."""
+    wanted = sa.select(*row_columns).order_by(entries.c.seq.desc()).limit(count)
+    if account is not None:
+        wanted = wanted.where(entries.c.account == account)
+    with book.database.transaction(write=False) as connection:
+        found = [check(values, book.where) for values in connection.execute(wanted)]
+    return [entry(book.facts, row, book.where) for row in found]
+
+
+def kinds(book: Book, account: str | None = None) -> dict[str, int]:
+    """How many entries there are of each kind, as the table says: nothing is checked."""
+    wanted = sa.select(entries.c.kind, sa.func.count()).group_by(entries.c.kind)
+    if account is not None:
+        wanted = wanted.where(entries.c.account == account)
+    with book.database.transaction(write=False) as connection:
+        return {str(kind): int(number) for kind, number in connection.execute(wanted)}
+
+
+def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+    """The states of the whole, or of an account, after at most `count` entries spread evenly over the ledger, and now.
+
+    Each entry is found by its number and checked against its own hash. Empty for an account that there is not.
+    """
+    known: list[tuple[datetime, Account]] = []
+    with book.database.transaction(write=False) as connection:
+        page = book.page(connection, account)
+        wanted = _spread(count, page.last.seq)
+        if account != WHOLE:
+            found = (connection.execute(_newest_until, {"about": account, "until": seq}).scalar() for seq in wanted)
+            wanted = {seq for seq in found if isinstance(seq, int)}
+        rows = _of_numbers(connection, sorted(wanted), book.where)
+        now = page.now
+    for row in rows:
+        scene = scene_in(book.facts, row, book.where)
+        state = scene.whole if account == WHOLE else scene.account
+        if state is not None:
+            known.append((datetime.fromisoformat(row.at), state))
+    latest_state = page.scene.whole if account == WHOLE else page.scene.account
+    return known if latest_state is None else [*known, (now, latest_state.at(now))]
+
+
+def _spread(count: int, last: int) -> set[int]:
+    steps = max(min(count, last + 1) - 1, 1)
+    return {round(step * last / steps) for step in range(steps + 1)}
+
+
+def _of_numbers(connection: sa.Connection, numbers: list[int], where: str) -> list[Row]:
+    found: list[Row] = []
+    for begin in range(0, len(numbers), _CHUNK):
+        wanted = sa.select(*row_columns).where(entries.c.seq.in_(numbers[begin : begin + _CHUNK]))
+        found += [check(values, where) for values in connection.execute(wanted.order_by(entries.c.seq))]
+    return found

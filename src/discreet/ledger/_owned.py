@@ -1,0 +1,213 @@
+"""What the owner of a ledger may do: spend from the whole, grant accounts and stop them, and read everything."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from discreet import noise
+from discreet.errors import LedgerError, ParameterError
+from discreet.ledger._account import WHOLE, Account
+from discreet.ledger._audit import LedgerAudit
+from discreet.ledger._book import Book
+from discreet.ledger._filter import charge, limit, numbers
+from discreet.ledger._history import History
+from discreet.ledger._periods import PERIODS, Period
+from discreet.ledger._protocol import Entry, Head
+from discreet.ledger._sql import SqlLedger
+from discreet.ledger._story import Kind
+from discreet.privacy import Loss, currency
+
+__all__ = ["OwnedLedger", "checked_period", "checked_until"]
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}")
+
+
+class OwnedLedger(SqlLedger):
+    """A whole ledger in the hands of its owner: whoever may open its file, or its tables on a server.
+
+    It spends from the whole budget itself. Others get accounts, by `grant`, and use them through `open_account`.
+    """
+
+    def __init__(self, book: Book) -> None:
+        super().__init__(book)
+        self._audit = LedgerAudit(book)
+
+    @property
+    def whole(self) -> Account:
+        """The budget that all accounts share, as it is now."""
+        return self._audit.whole
+
+    @property
+    def accounts(self) -> dict[str, Account]:
+        """Every account under the whole, as it is now, by its name."""
+        return self._audit.accounts
+
+    @property
+    def history(self) -> History:
+        """What one person may have lost since the ledger was made, in each currency that can express all of it."""
+        return self._audit.history
+
+    @property
+    def head(self) -> Head:
+        """Where the ledger ends now."""
+        return self._audit.head
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry up to now, in order, each checked against its own hash."""
+        return self._audit.entries()
+
+    def latest(self, count: int) -> list[Entry]:
+        """The newest entries, newest first, each checked against its own hash."""
+        return self._audit.latest(count)
+
+    def kinds(self) -> dict[str, int]:
+        """How many entries there are of each kind, as the table says."""
+        return self._audit.kinds()
+
+    def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+        """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
+        return self._audit.moments(count, account)
+
+    def verify(self, anchors: Mapping[str, str] | None = None) -> int:
+        """Walk the whole chain; the number of entries. See `LedgerAudit.verify`."""
+        return self._audit.verify(anchors)
+
+    def open_account(self, name: str, token: str | None = None) -> SqlLedger:
+        """The ledger as an analyst sees it: their account alone. Closing it closes this one too.
+
+        Raises `LedgerError` if there is no such account, or the token is not its own.
+
+        >>> from discreet.ledger import open_ledger
+        >>> from discreet.privacy import pure
+        >>> with open_ledger(None, pure(3)) as ledger:
+        ...     token = ledger.grant("ada", pure(1))
+        ...     ada = ledger.open_account("ada", token)
+        ...     reserved = ada.reserve("plan-1", pure(0.25))
+        ...     ada.remaining, ledger.remaining
+        (Pure(eps=Fraction(3, 4)), Pure(eps=Fraction(11, 4)))
+        """
+        found = self._known(name, token)
+        if found.role != "analyst":
+            raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
+        return SqlLedger(self._book, name)
+
+    def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
+        """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""
+        if self._known(name, token).role != "auditor":
+            raise LedgerError(f"the account {name!r} is not an auditor's")
+        return LedgerAudit(self._book)
+
+    def grant(  # noqa: PLR0913
+        self,
+        name: str,
+        cap: Loss | None = None,
+        *,
+        role: Literal["analyst", "auditor"] = "analyst",
+        every: Period | None = None,
+        until: datetime | None = None,
+        part: str | None = None,
+        token: bool = True,
+    ) -> str | None:
+        """Make an account, or change the cap and terms of one; what it has spent stays spent.
+
+        Parameters
+        ----------
+        name
+            Letters, digits and ``_ . @ + -``, at most 64.
+        cap
+            What the account may spend of the whole. An auditor has none.
+        every
+            A window of the calendar, after which the account starts again: see `Account`.
+        until
+            When the account ends.
+        part
+            The part of the people that it may ask about; it stays as it was granted.
+        token
+            Whether a secret opens the account. Without one, whoever may open the ledger may use the account.
+
+        Returns the secret, which is kept nowhere: only its hash is. Raises `ParameterError` for terms that make no
+        sense, `LedgerError` for a part that the ledger lacks and for another role or part than the account has.
+        """
+        if not _NAME.fullmatch(name):
+            raise ParameterError(f"an account's name is 1 to 64 letters, digits and _ . @ + -, not {name!r}")
+        if role not in ("analyst", "auditor") or (role == "auditor") != (cap is None):
+            raise ParameterError("an analyst has a cap, for example dp.pure(1), and an auditor has none")
+        event: dict[str, Any] = {"role": role}
+        if cap is not None:
+            if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
+                raise ParameterError(
+                    f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
+                )
+            event["cap"] = numbers(charge(limit(cap), self.currency))
+        event |= _terms(every, until) | ({} if part is None else {"part": part})
+        secret = noise.secret(24).hex() if token else None
+        if secret is not None:
+            event["token_sha256"] = _hashed(secret)
+        self._act("grant", name, event)
+        return secret
+
+    def freeze(self, name: str = WHOLE) -> None:
+        """Stop an account, or the whole: nothing more is spent until `thaw`. What was released can be had again."""
+        self._act("freeze", name, {})
+
+    def thaw(self, name: str = WHOLE) -> None:
+        """Let an account, or the whole, spend again."""
+        self._act("thaw", name, {})
+
+    def renew(self, name: str = WHOLE, cap: Loss | None = None) -> None:
+        """Begin a new window of an account, or of the whole, now; with another cap if one is given.
+
+        What was spent before is not forgotten: a person may lose the sum of all windows, which `Account.lifetime` says.
+        """
+        self._act("renew", name, {} if cap is None else {"cap": numbers(charge(limit(cap), self.currency))})
+
+    def transfer(self, giver: str, taker: str, loss: Loss) -> None:
+        """Move a part of what one account has left to another. Raises `BudgetExceeded` if it has less."""
+        moved = numbers(charge(loss, self.currency))
+        if giver == taker:
+            raise ParameterError("an account cannot give to itself")
+        with self._book.database.transaction(write=True) as connection:
+            self._book.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
+            row = self._book.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
+        self._book.seen = row
+
+    def _act(self, kind: Kind, name: str, event: Mapping[str, Any]) -> None:
+        with self._book.database.transaction(write=True) as connection:
+            row = self._book.page(connection, name).write(kind, event)
+        self._book.seen = row
+
+    def _known(self, name: str, token: str | None) -> Account:
+        account = self._book.scene(name).account
+        wanted = None if account is None else account.token_sha256
+        given = _hashed(token or "")
+        if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
+            raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
+        return account
+
+
+def checked_period(every: str | None) -> Period | None:
+    """A window's name, or `ParameterError`."""
+    if every is None or every in PERIODS:
+        return every
+    raise ParameterError(f"a window is one of {', '.join(PERIODS)}, not {every!r}")
+
+
+def checked_until(until: datetime | None) -> datetime | None:
+    """A moment in UTC, or `ParameterError`."""
+    if until is not None and until.tzinfo is None:
+        raise ParameterError("say in which time zone a budget ends, for example datetime(2027, 1, 1, tzinfo=UTC)")
+    return None if until is None else until.astimezone(UTC)
+
+
+def _terms(every: str | None, until: datetime | None) -> dict[str, str]:
+    period, end = checked_period(every), checked_until(until)
+    return ({} if period is None else {"every": period}) | ({} if end is None else {"until": end.isoformat()})
+
+
+def _hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

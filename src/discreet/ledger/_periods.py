@@ -1,0 +1,38 @@
+"""Calendar windows, in UTC: where the one of a moment begins, and where the next one does."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Literal, get_args
+
+__all__ = ["PERIODS", "Period", "next_start", "start"]
+
+Period = Literal["day", "week", "month", "quarter", "year"]
+
+PERIODS: tuple[Period, ...] = get_args(Period)
+
+
+def start(every: Period, at: datetime) -> datetime:
+    """The beginning of the window that holds `at`; weeks begin on Monday.
+
+    >>> start("quarter", datetime(2026, 11, 22, 18, tzinfo=UTC)).date()
+    datetime.date(2026, 10, 1)
+    """
+    day = datetime(at.year, at.month, at.day, tzinfo=UTC)
+    match every:
+        case "day":
+            return day
+        case "week":
+            return day - timedelta(days=day.weekday())
+        case "month":
+            return day.replace(day=1)
+        case "quarter":
+            return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
+        case "year":
+            return day.replace(month=1, day=1)
+
+
+def next_start(every: Period, at: datetime) -> datetime:
+    """The beginning of the window after the one that holds `at`."""
+    longest = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
+    return start(every, start(every, at) + timedelta(days=longest[every]))

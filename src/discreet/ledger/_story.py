@@ -1,0 +1,265 @@
+"""What may happen to a ledger, and what each event makes of its budgets.
+
+`told` is the one function that writers and checkers share: a row is right if its event, told after the rows before it,
+gives the states that the row holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from discreet.errors import BudgetExceeded, LedgerError
+from discreet.ledger._account import WHOLE, Account, account_from_json, account_to_json
+from discreet.ledger._filter import add, from_numbers, limit, nothing, numbers, within
+from discreet.ledger._history import CURRENCIES, History, added, of_loss, together
+from discreet.privacy import Loss, in_words, left, parts, to_json
+
+__all__ = [
+    "Continued",
+    "Event",
+    "Facts",
+    "Kind",
+    "Scene",
+    "began",
+    "beginning",
+    "facts_of",
+    "read_scene",
+    "told",
+    "write_scene",
+]
+
+Kind = Literal["create", "reserve", "release", "grant", "freeze", "thaw", "renew", "transfer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to an account, or to the whole, at a moment; `says` is the rest in plain JSON."""
+
+    kind: Kind
+    account: str
+    says: Mapping[str, Any]
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """An older ledger that one goes on from: its format, its number of entries, the hash of the last, and its total."""
+
+    format: int
+    entries: int
+    head: str
+    spent: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is fixed when a ledger is made: its currency, whose losses it counts, and the key that signs for it.
+
+    `parts` are public names of disjoint parts of the people; a charge for one part is none for the others, which is
+    right only where neighbours add or remove one person: a person replaced by another may change part.
+    """
+
+    currency: str
+    people: str | None = None
+    relation: str | None = None
+    parts: tuple[str, ...] = ()
+    public_key: str | None = None
+    key_check: str | None = None
+    continued: Continued | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The whole budget, the account that an event is about (None if it is about the whole), and the history.
+
+    `history` holds what was charged in every currency since the ledger was made: for all people under ``""``, and under
+    the name of each part.
+    """
+
+    whole: Account
+    account: Account | None
+    history: Mapping[str, History]
+
+    @property
+    def lifetime(self) -> History:
+        """What one person may have lost since the ledger was made, in every currency that can express all of it."""
+        return together(self.history[WHOLE], [each for name, each in self.history.items() if name])
+
+
+def began(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> Scene:
+    """The first scene of a ledger with this budget, as `limit` returns it."""
+    none = nothing(facts.currency)
+    spent = none if facts.continued is None else facts.continued.spent
+    whole = Account(WHOLE, "owner", budget, spent, none, at, **terms)
+    return Scene(whole, None, {WHOLE: of_loss(nothing("pure") if facts.continued is None else spent)})
+
+
+def beginning(facts: Facts) -> dict[str, Any]:
+    """The facts as plain JSON, what the first event says, for `facts_of`."""
+    found: dict[str, Any] = {name: getattr(facts, name) for name in ("currency", *_TEXTS)}
+    found["parts"] = list(facts.parts)
+    if facts.continued is not None:
+        each = facts.continued
+        found["continued"] = [each.format, each.entries, each.head, numbers(each.spent)]
+    return {name: value for name, value in found.items() if value}
+
+
+def facts_of(says: Mapping[str, Any]) -> Facts:
+    """The inverse of `beginning`; raises `ValueError` and its kin on anything else."""
+    unit, named = says["currency"], says.get("parts", [])
+    texts = {name: says.get(name) for name in _TEXTS}
+    if not all(isinstance(text, str) for text in [unit, *named, *(text for text in texts.values() if text)]):
+        raise ValueError("facts")
+    continued = None
+    if "continued" in says:
+        number, count, head, spent = says["continued"]
+        continued = Continued(number, count, head, from_numbers(unit, spent))
+    return Facts(currency=unit, parts=tuple(named), continued=continued, **texts)
+
+
+_TEXTS = ("people", "relation", "public_key", "key_check")
+
+
+def told(facts: Facts, scene: Scene, event: Event) -> Scene:
+    """The scene after an event.
+
+    `scene.account` is that account before, None if there is none yet. Raises `BudgetExceeded` if a charge does not fit,
+    and `LedgerError` for what may not happen. Neither says more of other accounts than that the whole is used up.
+    """
+    at, says, name = event.at, event.says, event.account
+    now = Scene(scene.whole.at(at), None if scene.account is None else scene.account.at(at), scene.history)
+    subject = now.whole if name == WHOLE else now.account
+    if event.kind == "grant":
+        return replace(now, account=_granted(facts, now, event))
+    if subject is None:
+        raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+    match event.kind:
+        case "reserve":
+            return _reserved(facts, now, subject, event)
+        case "release":
+            return now
+        case "freeze" | "thaw":
+            after = replace(subject, frozen=event.kind == "freeze")
+        case "renew":
+            cap = from_numbers(facts.currency, says["cap"]) if "cap" in says else None
+            after = subject.renewed(at, None if cap is None else limit(cap))
+        case "transfer":
+            after = _moved(facts, subject, says)
+        case "create":
+            raise LedgerError("a ledger is made once")
+    return replace(now, whole=after) if name == WHOLE else replace(now, account=after)
+
+
+def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene:
+    for each in {now.whole.name: now.whole, subject.name: subject}.values():
+        why = each.stopped(event.at)
+        if why is not None:
+            raise LedgerError(f"{_called(each)} {why}; nothing was spent")
+    if subject.role == "auditor":
+        raise LedgerError(f"the account {subject.name!r} is an auditor's, who may read and not spend")
+    part = event.says.get("part")
+    if part is not None and part not in facts.parts:
+        raise LedgerError(f"the ledger knows no part {part!r} of its people")
+    if subject.part != part and subject.part is not None:
+        raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
+    grown = {each: from_numbers(each, texts) for each, texts in event.says["history"].items() if each in CURRENCIES}
+    loss = grown[facts.currency]
+    if subject.name != WHOLE:
+        subject = _within(subject, subject.charged(loss, part), loss)
+    whole = _within(now.whole, now.whole.charged(loss, part), loss, shared=subject.name != WHOLE)
+    key = part or WHOLE
+    history = {**now.history, key: added(now.history.get(key, of_loss(nothing("pure"))), grown)}
+    return Scene(whole, None if subject.name == WHOLE else subject, history)
+
+
+def _within(before: Account, after: Account, loss: Loss, *, shared: bool = False) -> Account:
+    if after.holds:
+        return after
+    if shared:
+        raise BudgetExceeded(
+            f"this spend asks for {in_words(loss)}, which is more than is left of the budget that all accounts share; "
+            f"nothing was spent: spend less, or {_later(before)}"
+        )
+    want, have = in_words(loss), in_words(before.remaining)
+    if want == have:  # the short decimals agree, and the numbers do not
+        want, have = (_exactly(each) for each in (loss, before.remaining))
+    raise BudgetExceeded(
+        f"this spend asks for {want}, and {have} is left of the budget of {in_words(before.cap)}; "
+        f"nothing was spent: spend less, or {_later(before)}"
+    )
+
+
+def _later(account: Account) -> str:
+    ask = "ask the owner of the data for a new budget"
+    return ask if account.ends is None else f"wait for {account.ends:%Y-%m-%d} (UTC), when the next window begins"
+
+
+def _granted(facts: Facts, now: Scene, event: Event) -> Account:
+    says, name = event.says, event.account
+    role, part = says["role"], says.get("part")
+    if name == WHOLE or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
+        raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
+    none = nothing(facts.currency)
+    terms: dict[str, Any] = {
+        "cap": none if role == "auditor" else limit(from_numbers(facts.currency, says["cap"])),
+        "every": says.get("every"),
+        "until": datetime.fromisoformat(says["until"]) if "until" in says else None,
+        "token_sha256": says.get("token_sha256"),
+    }
+    if now.account is None:
+        return Account(name, role, common=none, before=none, since=event.at, part=part, **terms)
+    if (now.account.role, now.account.part) != (role, part):
+        raise LedgerError(f"the account {name!r} keeps its role and its part of the people; grant another name")
+    return replace(now.account, **terms)
+
+
+def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
+    moved = from_numbers(facts.currency, says["loss"])
+    if subject.role != "analyst" or not any(parts(moved)):
+        raise LedgerError("only analysts' accounts can give to one another, and something")
+    if "from" in says:
+        return replace(subject, cap=add(subject.cap, moved))
+    if not within(moved, subject.remaining):
+        raise BudgetExceeded(
+            f"the account {subject.name!r} has {in_words(subject.remaining)} left to give, not {in_words(moved)}"
+        )
+    return replace(subject, cap=left(subject.cap, moved))
+
+
+def write_scene(scene: Scene) -> dict[str, Any]:
+    """The scene as plain JSON, for `read_scene`."""
+    found: dict[str, Any] = {
+        "whole": account_to_json(scene.whole),
+        "history": {
+            part: {name: numbers(loss) for name, loss in history.items()} for part, history in scene.history.items()
+        },
+    }
+    if scene.account is not None:
+        found["account"] = account_to_json(scene.account)
+    return found
+
+
+def read_scene(facts: Facts, name: str, body: Mapping[str, Any]) -> Scene:
+    """The inverse of `write_scene` for a row about `name`; raises `ValueError` and its kin on anything else."""
+    account = body.get("account")
+    if (account is None) != (name == WHOLE):
+        raise ValueError(name)
+    return Scene(
+        account_from_json(WHOLE, facts.currency, body["whole"]),
+        None if account is None else account_from_json(name, facts.currency, account),
+        {
+            part: {unit: from_numbers(unit, texts) for unit, texts in history.items()}
+            for part, history in body["history"].items()
+        },
+    )
+
+
+def _called(account: Account) -> str:
+    return "the ledger" if account.name == WHOLE else f"the account {account.name!r}"
+
+
+def _exactly(loss: Loss) -> str:
+    return " ".join(f"{key} {value}" for key, value in to_json(loss).items() if key != "kind")

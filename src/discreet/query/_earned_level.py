@@ -1,0 +1,154 @@
+"""The loss of one level, recomputed from what its certificate says of caps, limits and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, cast
+
+from discreet.errors import LedgerError
+from discreet.mechanisms import PartitionSelection, Quantiles, TopK
+from discreet.privacy import Approx, Loss, Mu, Pure, Relation, Sum, currency, from_json, in_currency, parts
+from discreet.query._noise import NoiseMechanism, noise_from_json
+from discreet.query._norms import Limits
+from discreet.rational import rational
+from discreet.sensitivity import Norms
+
+__all__ = ["LEVEL", "level_earned", "section"]
+
+LEVEL = {
+    "keys",
+    "groups",
+    "rows_per_unit",
+    "groups_per_unit",
+    "loss",
+    "measures",
+    "quantiles",
+    "key_discovery",
+    "top_keys",
+}
+_MEASURE = {"of", "step", "lower", "upper", "l1", "l2_squared", "linf", "mechanism"}
+_ROWS = {"Count", "Distinct", "People"}
+_SUMS = {"Sum", "Product"}
+
+
+def section(data: object, names: set[str]) -> Mapping[str, Any]:
+    """A JSON object with exactly these names; `LedgerError` for anything else, as what is not read is not checked."""
+    if not isinstance(data, Mapping):
+        raise LedgerError("it is not written as this version of discreet writes it")
+    found = cast("Mapping[str, Any]", data)
+    odd = sorted(names ^ set(found), key=str)
+    if odd:
+        raise LedgerError(f"{odd[0]!r} is {'missing' if odd[0] in names else 'unknown to this version of discreet'}")
+    return found
+
+
+def level_earned(data: Mapping[str, Any], relation: Relation) -> Loss:
+    """What the mechanisms of a level lose together, as one node of the currency of the level's stated loss.
+
+    Norms are worked out again from the caps and the limits of one row's part, and must be those stated. Where Gaussian
+    noise is in a level in (ε, δ), its certified δ is that at the ε which the level's stated loss leaves to it, since
+    one μ has many (ε, δ). Raises `LedgerError` or `ParameterError` for what cannot be read or contradicts itself.
+    """
+    stated = from_json(data["loss"])
+    rows, groups_each = _whole(data["rows_per_unit"]), _whole(data["groups_per_unit"])
+    groups = None if data["groups"] is None else _whole(data["groups"])
+    twice = 2 if relation == "substitute" else 1
+    if (groups is None) is (data["key_discovery"] is None):
+        raise LedgerError(
+            "private keys have a discovery that pays for them, and public keys have none: here it differs"
+        )
+    grouped = bool(_list(data["keys"]))
+    limits = [_limits(each, rows, groups_each, groups, grouped=grouped) for each in _list(data["measures"])]
+    chosen = None if data["top_keys"] is None else _choice(data["top_keys"], limits, relation)
+    lost = [] if chosen is None else [chosen[1]]
+    for i, (each, limit) in enumerate(zip(data["measures"], limits, strict=True), 1):
+        norms = limit.norms(relation) if chosen is None else limit.chosen(relation, chosen[0])
+        if norms != Norms(each["l1"], each["l2_squared"], each["linf"]):
+            raise LedgerError(f"measure {i} states a sensitivity that does not follow from its limits and the caps")
+        lost.append(_noise(each).loss(norms))
+    lost += [_quantiles(each, rows * twice) for each in _list(data["quantiles"])]
+    if data["key_discovery"] is not None:
+        lost.append(_discovery(data["key_discovery"], groups_each * twice))
+    return _together(lost, stated)
+
+
+def _together(lost: Sequence[Loss], stated: Loss) -> Loss:
+    name = currency(stated)
+    gaussian = [loss for loss in lost if isinstance(loss, Mu)]
+    if name != "approx" or not gaussian:
+        return in_currency(Sum(tuple(lost)), name)
+    others = in_currency(Sum((Pure(Fraction(0)), *(loss for loss in lost if not isinstance(loss, Mu)))), name)
+    rest = parts(in_currency(stated, name))[0] - parts(others)[0]
+    if rest < 0:
+        return others
+    noise = Mu(sum((loss.squared for loss in gaussian), Fraction(0)))
+    return in_currency(others + Approx(rest, Fraction(noise.delta(rest))), name)
+
+
+def _limits(data: object, rows: int, groups_each: int, groups: int | None, *, grouped: bool) -> Limits:
+    if not isinstance(data, Mapping):
+        raise LedgerError("a measure is not written as this version of discreet writes it")
+    measure = cast("Mapping[str, Any]", data)
+    section(measure, _MEASURE | ({"scale"} if measure.get("mechanism") == "DiscreteLaplace" else {"sigma"}))
+    of, lower, upper = measure["of"], _whole(measure["lower"], None), _whole(measure["upper"], None)
+    if of not in _ROWS | _SUMS or lower > upper or (of in _ROWS and (lower, upper) != (0, 1)):
+        raise LedgerError(f"a measure of the kind {of!r} cannot have limits from {lower} to {upper}")
+    return Limits(of == "People", lower, upper, rows, groups_each, grouped, groups)
+
+
+def _noise(measure: Mapping[str, Any]) -> NoiseMechanism:
+    name = "scale" if measure["mechanism"] == "DiscreteLaplace" else "sigma"
+    exact = str(rational(_text(measure[name]), name))
+    return noise_from_json({"mechanism": measure["mechanism"], name: exact})
+
+
+def _choice(data: object, limits: Sequence[Limits], relation: Relation) -> tuple[int, Loss]:
+    """How many keys are chosen, and what the choice loses, of one count that is then measured on those keys."""
+    top = section(data, {"mechanism", "k", "epsilon", "sensitivity", "monotone", "measure"})
+    count, monotone = _whole(top["measure"]), top["monotone"]
+    if top["mechanism"] != "TopK" or count >= len(limits) or monotone is not (relation == "add_remove"):
+        raise LedgerError("the choice of keys is not one that this version of discreet makes")
+    sensitivity = rational(_text(top["sensitivity"]), "sensitivity")
+    moved = max(limits[count].norms(relation).linf, 1)
+    whole = TopK(_whole(top["k"]), _text(top["epsilon"]), sensitivity, monotone=monotone)
+    return whole.k, TopK(whole.k, whole.epsilon * moved / sensitivity, sensitivity, monotone=monotone).loss()
+
+
+def _quantiles(data: object, moves: int) -> Loss:
+    names = {"mechanism", "method", "probabilities", "bounds", "step", "row_epsilon", "row_moves", "rank_error"}
+    found = section(data, names)
+    if found["mechanism"] != "Quantiles" or found["row_moves"] != moves:
+        raise LedgerError("the quantiles state a number of rows that does not follow from the caps")
+    low, high = (_text(each) for each in _list(found["bounds"]))
+    asked = [_text(each) for each in _list(found["probabilities"])]
+    epsilon = rational(_text(found["row_epsilon"]), "row_epsilon") * moves
+    return Quantiles(asked, (low, high), epsilon, step=_text(found["step"]), method=found["method"]).loss()
+
+
+def _discovery(data: object, touched: int) -> Loss:
+    found = section(data, {"mechanism", "epsilon", "delta", "keys", "concentrated"})
+    if found["mechanism"] != "PartitionSelection" or found["keys"] != touched:
+        raise LedgerError("the discovery of keys states a number of keys that does not follow from the caps")
+    if not isinstance(found["concentrated"], bool):
+        raise LedgerError("the discovery of keys is not written as this version of discreet writes it")
+    epsilon, delta = _text(found["epsilon"]), _text(found["delta"])
+    return PartitionSelection(epsilon, delta, touched, concentrated=found["concentrated"]).loss()
+
+
+def _whole(value: object, least: int | None = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
+        raise LedgerError(f"a whole number{'' if least is None else ', 0 or more,'} stands in place of something else")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise LedgerError("a number that should be exact is not written as text")
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise LedgerError("it is not written as this version of discreet writes it")
+    return cast("list[Any]", value)

@@ -1,0 +1,44 @@
+"""Releases as files of their own, to hand on and to verify."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from discreet.errors import DataError, ParameterError
+
+__all__ = ["check_new_file", "read_file", "write_file"]
+
+_LARGEST = 2**28
+
+
+def check_new_file(path: str | os.PathLike[str]) -> None:
+    """Raise `ParameterError` where `write_file` would be refused: to be asked before anything is spent."""
+    if os.path.lexists(path):
+        raise ParameterError(f"{os.fspath(path)!r} is there already, and a release overwrites nothing; name a new file")
+    if not Path(path).parent.is_dir():
+        raise ParameterError(f"{os.fspath(path)!r} cannot be written: there is no such directory; make it first")
+
+
+def write_file(payload: bytes, path: str | os.PathLike[str]) -> None:
+    """Write a new file. Raises `ParameterError` if there is one, `DataError` if it cannot be written."""
+    check_new_file(path)
+    try:
+        with Path(path).open("xb") as file:
+            file.write(payload)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its name cannot be one"
+        raise DataError(f"{os.fspath(path)!r} cannot be written: {reason}; ask again, a repeat is free") from None
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file of at most 256 MiB; raises `DataError` if it cannot be read or is larger."""
+    try:
+        with Path(path).open("rb") as file:
+            payload = file.read(_LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its name cannot be one"
+        raise DataError(f"{os.fspath(path)!r} cannot be read: {reason}; name the file of a release") from None
+    if len(payload) > _LARGEST:
+        raise DataError(f"{os.fspath(path)!r} is larger than any release that is read, 256 MiB")
+    return payload
