@@ -88,7 +88,7 @@ def test_sixteen_threads_spend_exactly_the_budget(tmp_path, shared, in_file):
         barrier.wait()
         for number in range(4):
             try:
-                reservation = ledger.reserve(f"plan{number}", pure(0.1))
+                reservation = ledger.reserve(f"plan{number}", pure(0.1), fresh=True)
             except BudgetExceeded:
                 continue
             accepted.append(ledger.commit(reservation, b"release"))

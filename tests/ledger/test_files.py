@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger import _sqlite, _table, open_ledger
+from discreet.ledger import _sqlite, open_ledger
 from discreet.ledger._birth import create
 from discreet.ledger._trouble import in_plain_words
 from discreet.privacy import approx, pure, rho
@@ -53,7 +53,7 @@ def test_no_file_and_no_budget(tmp_path):
 def test_another_budget_is_refused_in_both_words(tmp_path, other):
     open_ledger(tmp_path / "ledger", pure(3)).close()
     before = contents(tmp_path)
-    with refused("has a budget of epsilon 3, not of .*never changes.*new ledger at another path"):
+    with refused("has a budget of epsilon 3, not of .*: open it .*renew it with another, or start a new ledger"):
         open_ledger(tmp_path / "ledger", other)
     assert contents(tmp_path) == before
 
@@ -88,9 +88,9 @@ def test_another_file_is_refused_and_left_as_it_is(tmp_path, write, match):
 def test_a_newer_format_is_refused_and_left_as_it_is(tmp_path):
     path = tmp_path / "ledger"
     open_ledger(path, pure(1)).close()
-    sqlite_file(path, "PRAGMA user_version = 2", "UPDATE meta SET format = 2")
+    sqlite_file(path, "PRAGMA user_version = 99", "UPDATE meta SET format = 99")
     before = contents(tmp_path)
-    with refused("format 2.*upgrade discreet"):
+    with refused("format 99.*upgrade discreet"):
         open_ledger(path, pure(1))
     assert contents(tmp_path) == before
 
@@ -107,27 +107,20 @@ def test_a_ledger_that_was_given_a_rollback_journal_gets_its_log_back(tmp_path):
 def test_a_format_that_moves_on_while_the_ledger_is_open_is_refused(tmp_path):
     path = tmp_path / "ledger"
     with open_ledger(path, pure(1)) as ledger:
-        sqlite_file(path, "PRAGMA user_version = 2", "UPDATE meta SET format = 2")
+        sqlite_file(path, "PRAGMA user_version = 99", "UPDATE meta SET format = 99")
         with refused("upgrade discreet"):
             ledger.reserve("plan", pure(1))
 
 
-def test_an_older_format_is_brought_forward_by_its_steps_or_refused(tmp_path, monkeypatch):
+def test_a_format_that_no_version_wrote_is_refused_and_left_as_it_is(tmp_path):
     path = tmp_path / "ledger"
     open_ledger(path, pure(1)).close()
-    monkeypatch.setattr(_table, "FORMAT", 2)
-    monkeypatch.setattr("discreet.ledger._rows.FORMAT", 2)
+    sqlite_file(path, "PRAGMA user_version = 0", "UPDATE meta SET format = 0")
     before = contents(tmp_path)
-    with refused("format 1, which no version of discreet wrote"):
+    with refused("format 0, which no version wrote"):
         open_ledger(path, None)
     gc.collect()
     assert contents(tmp_path) == before
-    steps = {1: lambda connection: connection.exec_driver_sql("CREATE TABLE anchors (hash TEXT)")}
-    monkeypatch.setattr(_table, "_MIGRATIONS", steps)
-    with open_ledger(path, None) as ledger:
-        ledger.reserve("plan", pure(1))
-        assert ledger.verify() == 2
-    sqlite_file(path, "INSERT INTO anchors VALUES ('x')")
 
 
 @pytest.mark.parametrize(
@@ -229,19 +222,6 @@ def test_a_file_that_is_deleted_or_replaced_underneath(tmp_path):
         path.unlink()
         (tmp_path / "moved").rename(path)
         ledger.commit(reservation, b"release")
-
-
-def test_a_file_that_is_moved_in_the_middle_of_a_transaction(tmp_path, monkeypatch):
-    path = tmp_path / "ledger"
-    with open_ledger(path, pure(1)) as ledger:
-
-        def move(*_):
-            path.rename(tmp_path / "moved")
-            return True
-
-        monkeypatch.setattr("discreet.ledger._sql.within", move)
-        with refused("is gone; restore the file"):
-            ledger.reserve("plan", pure(0.1))
 
 
 def test_a_disk_that_is_full_for_one_release_takes_it_later(tmp_path):

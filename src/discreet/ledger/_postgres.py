@@ -1,9 +1,10 @@
 """PostgreSQL: a ledger in a schema of its own, for many nodes.
 
-A writer locks the row of `meta`. Its COMMIT does not wait for the disk (``synchronous_commit = off``), so that the lock
-goes at once to the next; then a second, tiny transaction does wait. The server's log is one sequence: what puts the
-second on disk has put there everything before it, and many processes share one flush. The second waits as the server
-is configured to, for its standbys too, and never less than for its own disk.
+A writer takes a lock of the ledger's name (an advisory one: it costs less than locking a row, and is there before any
+table is). Its COMMIT does not wait for the disk (``synchronous_commit = off``), so that the lock goes at once to the
+next; then a second, tiny transaction does wait. The server's log is one sequence: what puts the second on disk has put
+there everything before it, and many processes share one flush. The second waits as the server is configured to, for
+its standbys too, and never less than for its own disk.
 
 What a writer executes without looking at a result is sent together with its COMMIT and the flush (a pipeline), so that
 the lock is held over few rounds between client and server. An error of such a statement comes when the block is left.
@@ -47,11 +48,10 @@ _SETTINGS = (
 )
 _WRITE = (
     "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {settings}; SET LOCAL synchronous_commit = off; "
-    "SET LOCAL idle_in_transaction_session_timeout = {wait}; {lock}"
+    "SET LOCAL idle_in_transaction_session_timeout = {wait}; "
+    "SELECT pg_catalog.pg_advisory_xact_lock(1685081191, pg_catalog.hashtext('{ledger}'))"
 )
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {settings}; SELECT 1"
-_LOCK = 'SELECT FROM "{ledger}".meta FOR UPDATE'
-_LOCK_OF_BIRTH = "SELECT pg_catalog.pg_advisory_xact_lock(1685081191, pg_catalog.hashtext('{ledger}'))"
 _FLUSH = """
 SELECT pg_catalog.set_config('synchronous_commit', CASE
     WHEN pg_catalog.current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
@@ -114,7 +114,7 @@ class Database:
     def transaction(self, *, write: bool) -> Generator[sa.Connection]:
         """One transaction; see the protocol."""
         if write:
-            with self._writing(_LOCK) as connection:
+            with self._writing() as connection:
                 yield connection
             return
         with in_server_words(self.where), ExitStack() as held:
@@ -135,7 +135,7 @@ class Database:
         """Make the ledger, whole or not at all, whoever else does so now; False if it is there already."""
         if self.exists():
             return False
-        with self._writing(_LOCK_OF_BIRTH) as connection:
+        with self._writing() as connection:
             if self._is_there(connection):
                 return False
             connection.exec_driver_sql(f'CREATE SCHEMA IF NOT EXISTS "{self._address.ledger}"')
@@ -168,9 +168,9 @@ class Database:
         self._end = weakref.finalize(self, _dispose, self._engine, self._process)
 
     @contextmanager
-    def _writing(self, lock: str) -> Generator[sa.Connection]:
+    def _writing(self) -> Generator[sa.Connection]:
         with in_server_words(self.where), ExitStack() as held:
-            connection, driver = self._start(held, _WRITE, lock)
+            connection, driver = self._start(held, _WRITE)
             with self._warned_of_nothing(driver), driver.pipeline() as pipeline:
                 connection.info[_PIPELINE] = pipeline
                 held.callback(connection.info.pop, _PIPELINE)
@@ -180,11 +180,11 @@ class Database:
             if committed.statusmessage != "COMMIT":  # after an error that nobody minded, COMMIT means ROLLBACK
                 raise LedgerError(f"{self.where}: the transaction failed on its way; nothing was written")
 
-    def _start(self, held: ExitStack, text: str, lock: str = "") -> tuple[sa.Connection, Driver]:
+    def _start(self, held: ExitStack, text: str) -> tuple[sa.Connection, Driver]:
         """A connection in a transaction. One that was lost while nobody used it is replaced."""
         wait, ledger = f"'{max(int(_database.PATIENCE * 1000), 1)}ms'", self._address.ledger
         settings = _SETTINGS.format(ledger=ledger, wait=wait)
-        text = text.format(settings=settings, wait=wait, lock=lock.format(ledger=ledger))
+        text = text.format(settings=settings, wait=wait, ledger=ledger)
         for _ in range(_CONNECTIONS):
             with ExitStack() as tried:
                 connection, driver = self._take(tried)

@@ -29,6 +29,10 @@ _POOLER = (
     "a pooler stands between that loses prepared statements; let it keep them (max_prepared_statements in "
     "PgBouncer), or connect to the server itself"
 )
+_MISSING = (
+    "there is no ledger of that name that this role may use; ask its owner for USAGE on its schema, or, if it is gone, "
+    "restore the schema with everything that was spent"
+)
 _WORDS = {
     "08": _LOST,
     "57P01": _LOST,
@@ -44,8 +48,8 @@ _WORDS = {
     "42P05": _POOLER,
     "42501": "this role lacks the right; ask the owner of the ledger for USAGE on its schema and for SELECT, INSERT "
     "and UPDATE on its tables, or for CREATE on the database to make a ledger",
-    "42P01": "there is no ledger of that name, or no longer; restore the schema with everything that was spent",
-    "3F000": "there is no ledger of that name, or no longer; restore the schema with everything that was spent",
+    "42P01": _MISSING,
+    "3F000": _MISSING,
     "42703": "it is not a ledger: a schema of that name holds other tables; give another name, ?ledger=… in the URL",
     "53100": "the server's disk is full; free some space and try again",
     "53300": "the server takes no more connections; close some, or try again later",
