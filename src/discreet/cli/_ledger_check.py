@@ -121,9 +121,9 @@ def _as_json(content: bytes) -> object:
     except (ValueError, RecursionError):
         pass
     try:
-        from discreet.query import Release
+        from discreet.query import read_filed
 
-        return Release.from_bytes(content).certificate
+        return read_filed(content).certificate
     except LedgerError:
         return None
 

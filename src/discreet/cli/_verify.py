@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.errors import LedgerError, ParameterError, printable
+from discreet.errors import ParameterError, printable
 
 if TYPE_CHECKING:
     from discreet.cli._verify_checks import Check
@@ -42,9 +42,9 @@ def verify(
     ],
     *,
     ledger: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--ledger", "-l", metavar="FILE", show_default=False, help="The ledger that is said to have charged for it."
+            "--ledger", "-l", metavar="LEDGER", show_default=False, help="The ledger that is said to have charged."
         ),
     ] = None,
     key: Annotated[
@@ -59,8 +59,8 @@ def verify(
 
     Reads no data and spends nothing. Whose key signed it is known with --key or --ledger alone.
     """
+    from discreet.cli._ledger_open import opened
     from discreet.cli._verify_checks import checks
-    from discreet.ledger import open_ledger
     from discreet.query import read_file, read_filed
 
     if key is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", key.strip()):
@@ -69,9 +69,7 @@ def verify(
     if ledger is None:
         found = list(checks(filed, key, None))
     else:
-        if not ledger.exists():
-            raise LedgerError(f"there is no ledger at {ledger}")
-        with open_ledger(ledger, None) as book:
+        with opened(ledger, None) as book:
             found = list(checks(filed, key, book))
     _print(found, form)
     if any(check.result == "bad" for check in found):
