@@ -235,20 +235,20 @@ def test_a_check_finds_what_an_anchor_shows(made: Any) -> None:
     assert blind.code == 0
     assert "nobody can know whether its end was cut off" in blind.out
     old = Path("b.ledger").read_bytes()
-    assert made("query", COUNT, *DATA, "--epsilon", "0.5").code == 0
+    saved = ("--save", "saved.release")
+    printed = made("query", COUNT, *DATA, "--epsilon", "0.5", "--format", "json", *saved)
+    assert printed.code == 0
+    Path("printed.json").write_text(printed.out)
     good = made("ledger", "check", "b.ledger", *head)
     assert good.code == 0
     assert json.loads(Path("noted.json").read_text())["seq"] == 2
     held = made("ledger", "check", "b.ledger", "--anchor", "noted.json", "--format", "json")
     assert (held.json["entries"], held.json["anchors"]) == (3, 1)
-    with open_ledger("b.ledger") as ledger:
-        stored = ledger.find(next(each.plan_hash for each in ledger.entries() if each.plan_hash))
-        assert stored is not None
-    Path("release.arrow").write_bytes(stored.payload)
-    assert made("ledger", "check", "b.ledger", "--anchor", "release.arrow").code == 0
+    both = ("--anchor", "saved.release", "--anchor", "printed.json")
+    assert made("ledger", "check", "b.ledger", *both, "--format", "json").json["anchors"] == 2
     Path("b.ledger").write_bytes(old)
     assert made("ledger", "check", "b.ledger").code == 0
-    for anchor in (("--anchor", "noted.json"), ("--anchor", "release.arrow"), head):
+    for anchor in (("--anchor", "noted.json"), both, both[2:], head):
         rolled = made("ledger", "check", "b.ledger", *anchor)
         assert (rolled.code, rolled.out) == (4, "")
         assert anchor[1] in rolled.err

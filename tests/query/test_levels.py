@@ -296,9 +296,9 @@ def test_one_reservation_before_anything_is_read_and_one_salt_for_all_levels(row
     ledger = open_ledger(None, dp.approx(10, "0.1"))
     reserve = ledger.reserve
 
-    def reserved(*arguments: Any) -> Any:
+    def reserved(*arguments: Any, **request: Any) -> Any:
         seen.append("reserve")
-        return reserve(*arguments)
+        return reserve(*arguments, **request)
 
     ledger.reserve = reserved  # type: ignore[method-assign]
     query, spend = "SELECT a, b, COUNT(*) AS n FROM r GROUP BY CUBE (a, b)", dp.approx(1, "0.001")

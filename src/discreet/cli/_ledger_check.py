@@ -90,7 +90,7 @@ def check(  # noqa: PLR0913 — an option each
     if form is Shape.json:
         from discreet.cli._output import print_json
 
-        print_json({"entries": count, "head": head_json(head), "anchors": len(wanted)})
+        print_json({"entries": count, "head": head_json(head), "anchors": len(anchors)})
         return
     typer.echo(f"{count:,} entries, each as discreet wrote it and in its place. The head is {head.hash}.")
     typer.echo(_BLIND if not wanted else f"It holds what was noted in {', '.join(map(str, dict.fromkeys(files)))}.")
@@ -121,9 +121,9 @@ def _as_json(content: bytes) -> object:
     except (ValueError, RecursionError):
         pass
     try:
-        from discreet.query import Release
+        from discreet.query import read_filed
 
-        return Release.from_bytes(content).certificate
+        return read_filed(content).certificate
     except LedgerError:
         return None
 
@@ -148,7 +148,10 @@ def _own(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> d
                 f"{file} was noted from another ledger than {name}: name the ledger that it is about; if this is "
                 "said to be it, it was made anew, and what it held is lost"
             )
-    return {file: value for file, _, value in anchors}
+    names: dict[str, list[str]] = {}
+    for file, _, value in anchors:
+        names.setdefault(value, []).append(file)
+    return {" and ".join(files): value for value, files in names.items()}
 
 
 def _write(path: Path, head: Head) -> None:
