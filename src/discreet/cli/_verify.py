@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-<<<<<<< HEAD
 from discreet.cli._ledger_options import AccountOption, KeyFileOption, Shape, ShapeOption, TokenFileOption
 from discreet.errors import LedgerError, ParameterError, printable
-=======
-from discreet.errors import ParameterError, printable
->>>>>>> h_cli8
 
 if TYPE_CHECKING:
     from discreet.cli._verify_checks import Check
@@ -43,15 +39,11 @@ def verify(  # noqa: PLR0913 — an option each
     ledger: Annotated[
         str | None,
         typer.Option(
-<<<<<<< HEAD
             "--ledger",
             "-l",
             metavar="LEDGER",
             show_default=False,
             help="The ledger that is said to have charged for it: a file or a URL. For its owner and auditors.",
-=======
-            "--ledger", "-l", metavar="LEDGER", show_default=False, help="The ledger that is said to have charged."
->>>>>>> h_cli8
         ),
     ] = None,
     key: Annotated[
@@ -69,15 +61,10 @@ def verify(  # noqa: PLR0913 — an option each
 
     Reads no data and spends nothing. Whose key signed it is known with --key or --ledger alone.
     """
-<<<<<<< HEAD
     from discreet.cli._ledger_open import reading
     from discreet.cli._verify_checks import checks
     from discreet.ledger._audit import LedgerAudit
     from discreet.ledger._owned import OwnedLedger
-=======
-    from discreet.cli._ledger_open import opened
-    from discreet.cli._verify_checks import checks
->>>>>>> h_cli8
     from discreet.query import read_file, read_filed
 
     if key is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", key.strip()):
@@ -86,16 +73,12 @@ def verify(  # noqa: PLR0913 — an option each
     if ledger is None:
         found = list(checks(filed, key, None))
     else:
-<<<<<<< HEAD
         with reading(ledger, key_file, account, token_file) as book:
             if not isinstance(book, OwnedLedger | LedgerAudit):
                 raise LedgerError(
                     "an analyst's account sees its own entries alone, and no chain; leave --ledger out and give --key, "
                     "or ask the ledger's owner or an auditor"
                 )
-=======
-        with opened(ledger, None) as book:
->>>>>>> h_cli8
             found = list(checks(filed, key, book))
     _print(found, form)
     if any(check.result == "bad" for check in found):
