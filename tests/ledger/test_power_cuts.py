@@ -1,0 +1,114 @@
+"""The power fails while processes spend: what was told of before is in the ledger after, and nothing is half there."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from storm import ACCOUNTS
+
+import discreet
+from discreet.errors import LedgerError
+from discreet.ledger import open_ledger
+from discreet.privacy import pure
+
+BLACKOUT = [sys.executable, str(Path(__file__).with_name("blackout.py"))]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
+SECTOR = 512
+
+
+def blackout(tmp_path: Path, cuts: int, seed: int, *, lazy: bool) -> list[Path]:
+    """The places of what was left at each cut."""
+    path = tmp_path / "ledger"
+    with open_ledger(path, pure(1000)) as ledger:
+        for name in ACCOUNTS[1:]:
+            ledger.grant(name, pure(1000), token=False)
+    command = [*BLACKOUT, *map(str, (path, tmp_path / "cuts", cuts, seed, int(lazy)))]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=3000, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return [tmp_path / "cuts" / str(number) for number in range(cuts)]
+
+
+def left_over(cut: Path, name: str, chance: random.Random) -> Iterator[bytes]:
+    """What a disk may hold: for certain what was synced, and of what was written since, anything."""
+    kept, written = ((cut / each).read_bytes() for each in (f"{name}.kept", name))
+    old, new = kept.ljust(len(written), b"\0"), written.ljust(len(kept), b"\0")
+    yield kept
+    yield written
+    changed = [at for at in range(0, len(new), SECTOR) if old[at : at + SECTOR] != new[at : at + SECTOR]]
+    while True:
+        torn = chance.randrange(min(changed, default=0), max(changed, default=0) + SECTOR)
+        yield new[:torn] + kept[torn:]  # in order, torn at any byte; the file may not have grown
+        mixed = bytearray(kept if chance.random() < 0.5 else old)
+        for at in changed:  # in any order
+            if chance.random() < 0.5:
+                mixed[at : at + SECTOR] = new[at : at + SECTOR]
+            elif at >= len(kept) and chance.random() < 0.2:
+                mixed[at : at + SECTOR] = chance.randbytes(len(new[at : at + SECTOR]))
+        yield bytes(mixed)
+
+
+def check(place: Path, told: list[list[str]]) -> tuple[int, str]:
+    """Where the ledger ends that a power cut has left, once all that was told is there."""
+    with open_ledger(place, None) as ledger:
+        entries = list(ledger.entries())
+        count = ledger.verify({f"head {each}": each for word, each, *_ in told if word == "head"})
+        charges = {entry.hash: entry for entry in entries if entry.kind == "reserve"}
+        releases = {entry.reservation: entry.payload_sha256 for entry in entries if entry.kind == "release"}
+        held = {entry.idempotency_key: releases.get(entry.hash) for entry in charges.values()}
+        for word, key, *rest in told:
+            if word == "reserved":
+                assert charges[rest[0]].idempotency_key == key
+            elif word == "answered" and key in held:
+                assert held[key] == rest[0]
+            elif word == "answered":
+                assert rest[0] in releases.values()
+        assert ledger.spent.eps == sum(entry.loss.eps for entry in charges.values())
+        for name, account in ledger.accounts.items():
+            assert account.spent.eps == sum(each.loss.eps for each in charges.values() if each.account == name)
+        ledger.commit(ledger.reserve("after", pure(1)), b"the ledger goes on")
+        return count, entries[-1].hash
+
+
+@pytest.mark.parametrize(("cuts", "states"), [(6, 6), pytest.param(150, 20, marks=pytest.mark.soak)])
+def test_what_was_told_before_a_power_cut_is_there_after_it(tmp_path: Path, cuts: int, states: int) -> None:
+    chance, ends, more = random.Random(2026), dict[int, str](), 0
+    for cut in blackout(tmp_path, cuts, 7, lazy=False):
+        told = [line.split() for line in (cut / "told").read_text().splitlines()]
+        files = [left_over(cut, name, chance) for name in ("ledger", "ledger-wal")]
+        lengths = set()
+        for state in range(states):
+            place = cut / f"state{state}" / "ledger"
+            place.parent.mkdir()
+            place.write_bytes(next(files[0]))
+            place.with_name("ledger-wal").write_bytes(next(files[1]))
+            count, head = check(place, told)
+            assert ends.setdefault(count, head) == head, "two cuts of one ledger tell two stories"
+            lengths.add(count)
+        more += len(lengths) - 1
+    assert more, "no cut met a writer at work"
+    with open_ledger(tmp_path / "ledger", None) as ledger:
+        story = [entry.hash for entry in ledger.entries()]
+    assert all(story[count - 1] == head for count, head in ends.items())
+    assert max(ends) > 20 * cuts
+
+
+def test_a_ledger_that_does_not_sync_is_found_out(tmp_path: Path) -> None:
+    """So that the test above can fail."""
+    missed = 0
+    for cut in blackout(tmp_path, 3, 8, lazy=True):
+        told = [line.split() for line in (cut / "told").read_text().splitlines()]
+        place = cut / "state" / "ledger"
+        place.parent.mkdir()
+        for name in ("ledger", "ledger-wal"):
+            place.with_name(name).write_bytes(next(left_over(cut, name, random.Random(1))))
+        try:
+            check(place, told)
+        except (KeyError, AssertionError, LedgerError):
+            missed += 1
+    assert missed
