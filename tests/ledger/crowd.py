@@ -1,6 +1,5 @@
 """Many small processes on one ledger: run as a script, so that forking starts from a small process without threads.
 
-python crowd.py kill LEDGER REPORTS COUNT SEED     children spend in a loop and are killed at random moments
 python crowd.py birth DIRECTORY COUNT SEED         children are killed at random moments of making a ledger
 python crowd.py race LEDGER COUNT TRIES            children make or open one ledger at once and spend what they can
 python crowd.py fork LEDGER COUNT                  a process whose threads are spending forks children that spend
@@ -18,7 +17,6 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger, open_ledger
@@ -46,40 +44,6 @@ def warm() -> None:
 
 def end(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-
-
-def kill(path: str, reports: str, count: str, seed: str) -> None:
-    chance = random.Random(int(seed))
-
-    def spend(name: str) -> int:
-        report = os.open(f"{reports}/{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        with open_ledger(path, None) as ledger:
-            for number in range(1000):
-                plan = f"{name}.{number}"
-                reservation = ledger.reserve(plan, pure("1/100"))
-                os.write(report, f"reserved {reservation.id} {plan}\n".encode())
-                stored = ledger.commit(reservation, plan.encode() * 50)
-                os.write(report, f"released {stored.head} {plan}\n".encode())
-        return 0
-
-    def stop(name: str, pid: int) -> None:
-        lines, report = chance.randrange(10), Path(reports, name)
-        while not report.exists() or report.read_text().count("\n") < lines:
-            assert os.waitpid(pid, os.WNOHANG) == (0, 0), f"{name} ended by itself"
-            time.sleep(0.0005)
-        time.sleep(chance.uniform(0, 0.008))
-        os.kill(pid, signal.SIGKILL)
-        assert end(pid) == -signal.SIGKILL
-
-    warm()
-    running: list[tuple[str, int]] = []
-    for index in range(int(count)):
-        name = f"child{index}"
-        running.append((name, child(partial(spend, name))))
-        if len(running) == 4:
-            stop(*running.pop(0))
-    for name, pid in running:
-        stop(name, pid)
 
 
 def birth(directory: str, count: str, seed: str) -> None:
@@ -160,4 +124,4 @@ def affordable(ledger: Ledger, tries: int) -> int:
 
 
 if __name__ == "__main__":
-    {"kill": kill, "birth": birth, "race": race, "fork": fork, "once": once}[sys.argv[1]](*sys.argv[2:])
+    {"birth": birth, "race": race, "fork": fork, "once": once}[sys.argv[1]](*sys.argv[2:])

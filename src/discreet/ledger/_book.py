@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -30,11 +31,11 @@ class Page:
     `now` is the time of the next entry: the clock's, but never before the newest entry.
     """
 
-    def __init__(self, book: Book, connection: sa.Connection, account: str, plan_hash: str | None) -> None:
+    def __init__(self, book: Book, connection: sa.Connection, seen: Row, account: str, plan_hash: str | None) -> None:
         self._book = book
-        self._connection = connection
+        self.connection = connection
         self.account = account
-        self.last, newest, self.release, clock = _rows.tip(connection, book.seen, book.where, account, plan_hash)
+        self.last, newest, self.release, clock = _rows.tip(connection, seen, book.where, account, plan_hash)
         self.now = max(clock, datetime.fromisoformat(self.last.at))
         facts, where = book.facts, book.where
         at_last = scene_in(facts, self.last, where)
@@ -58,7 +59,7 @@ class Page:
             self.last, event, self.scene,
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
-        _rows.append(self._connection, self.last, payload)
+        _rows.append(self.connection, self.last, payload)
         return self.last
 
 
@@ -73,10 +74,13 @@ class Book:
         with database.transaction(write=False) as connection:
             self.first = _rows.first(connection, self.where)
             self.facts: Facts = facts_in(self.first, self.where)
-            self.seen = _rows.tip(connection, self.first, self.where).last
+            last = _rows.tip(connection, self.first, self.where).last
             self._signing = connection.execute(
                 sa.select(secrets.c.value).where(secrets.c.name == SIGNING_KEY)
             ).scalar()  # fmt: skip
+        database.sync()
+        self.seen = last
+        """An entry that is durable: a ledger without it has gone back in time."""
         given = seal.check()
         self.sealed = self.facts.key_check is not None
         if given is not None and given != self.facts.key_check:
@@ -85,25 +89,29 @@ class Book:
             )
         self.locked = self.sealed and given is None
 
+    @contextmanager
+    def reading(self, account: str = WHOLE, plan_hash: str | None = None) -> Generator[Page]:
+        """Where the ledger ends now, in one snapshot, which holds what had been seen before it was taken."""
+        seen = self.seen
+        with self.database.transaction(write=False) as connection:
+            yield Page(self, connection, seen, account, plan_hash)
+
     def page(self, connection: sa.Connection, account: str = WHOLE, plan_hash: str | None = None) -> Page:
-        """Where the ledger ends now."""
-        return Page(self, connection, account, plan_hash)
+        """Where the ledger ends now, in a transaction that writes."""
+        return Page(self, connection, self.seen, account, plan_hash)
 
     def scene(self, account: str) -> Scene:
         """The states now, in windows that have begun by the clock."""
-        with self.database.transaction(write=False) as connection:
-            page = self.page(connection, account)
-            self.seen = page.last
+        with self.reading(account) as page:
             found, at = page.scene, page.now
         known = None if found.account is None else found.account.at(at)
         return Scene(found.whole.at(at), known, found.history)
 
     def scenes(self) -> tuple[Scene, list[Scene]]:
         """The whole now, and each account under it."""
-        with self.database.transaction(write=False) as connection:
-            page = self.page(connection)
+        with self.reading() as page:
             at = page.now
-            rows = _rows.newest_of_each(connection, self.where)
+            rows = _rows.newest_of_each(page.connection, self.where)
         told_of = [scene_in(self.facts, row, self.where) for row in rows]
         accounts = [Scene(s.whole, s.account.at(at), s.history) for s in told_of if s.account is not None]
         return Scene(page.scene.whole.at(at), None, page.scene.history), accounts
@@ -133,19 +141,20 @@ class Book:
 
     def entries(self, account: str | None = None) -> Iterator[Entry]:
         """Every entry up to now, or those about one account, each checked against its own hash."""
-        last = self.head().seq
+        last = self._last().seq
         for values, _ in _rows.pages(self.database, last, payloads=False, account=account):
             yield entry(self.facts, check(values, self.where), self.where)
 
     def head(self) -> Head:
-        """Where the ledger ends now."""
-        with self.database.transaction(write=False) as connection:
-            self.seen = self.page(connection).last
-        return Head(self.first.hash, self.seen.seq, self.seen.hash)
+        """Where the ledger ends now, durably: a crash does not take back an entry that was noted elsewhere."""
+        last = self._last()
+        self.database.sync()
+        self.seen = last
+        return Head(self.first.hash, last.seq, last.hash)
 
     def verify(self, anchors: Mapping[str, str]) -> int:
         """Walk the whole chain up to now; the number of entries. `anchors` are names of hashes that it must hold."""
-        last = self.head().seq
+        last = self._last().seq
         if self.facts.continued is not None:
             with self.database.transaction(write=False) as connection:
                 check_continued(connection, self.facts.continued, self.where)
@@ -161,6 +170,10 @@ class Book:
                 "or an older copy was put back. Stop releasing from these data, and find the ledger that holds it"
             )
         return count
+
+    def _last(self) -> Row:
+        with self.reading() as page:
+            return page.last
 
     def event_of(self, row: Row) -> Mapping[str, Any]:
         """What a checked row says happened."""

@@ -50,8 +50,8 @@ def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime
     Each entry is found by its number and checked against its own hash. Empty for an account that there is not.
     """
     known: list[tuple[datetime, Account]] = []
-    with book.database.transaction(write=False) as connection:
-        page = book.page(connection, account)
+    with book.reading(account) as page:
+        connection = page.connection
         wanted = _spread(count, page.last.seq)
         if account != WHOLE:
             found = (connection.execute(_newest_until, {"about": account, "until": seq}).scalar() for seq in wanted)

@@ -87,9 +87,8 @@ class SqlLedger:
     def find(self, plan_hash: str) -> Stored | None:
         """The newest release of this account for this plan, or None."""
         _checked("a plan hash", plan_hash)
-        with self._book.database.transaction(write=False) as connection:
-            page = self._book.page(connection, self._account, plan_hash)
-            found = None if page.release is None else self._stored(connection, page.release)
+        with self._book.reading(self._account, plan_hash) as page:
+            found = None if page.release is None else self._stored(page.connection, page.release)
         if found is not None:
             self._book.database.sync()
         return found
