@@ -107,6 +107,7 @@ def test_an_analyst_spends_from_their_account_and_sees_it_alone(made: Any, monke
     assert (spent["account"], spent["spent"]["epsilon"], spent["releases"]) == ("ada", "1/4", 1)
     seen = made("ledger", "show", "b.ledger", "--account", "ada")
     told = made("ledger", "show", "b.ledger", "--account", "ada", "--format", "json")
+    assert "at most epsilon 0.25, delta 0 through this account:" in seen.out
     for text in (seen.out, told.out):
         assert "ben" not in text
         assert "(whole)" not in text
@@ -191,6 +192,7 @@ def test_freezing_thawing_renewing_and_giving(made: Any) -> None:
     assert made(*other).code == 4
     assert made("ledger", "thaw", "b.ledger").code == 0
     for command in ("freeze", "thaw", "renew"):
+        assert made("ledger", command, "b.ledger", "").code == 2
         unknown = made("ledger", command, "b.ledger", "eve")
         assert (unknown.code, unknown.out) == (4, "")
         assert "no account 'eve'" in unknown.err
@@ -322,12 +324,39 @@ def test_a_server_keeps_a_ledger_and_its_password(cli: Any, postgres: str) -> No
     assert made.code == 0, made.err
     assert "the ledger 'cli' at" in made.out
     assert cli("ledger", "create", url, "--epsilon", "3", "--delta", "1e-3").code == 4
-    assert cli.ask(COUNT, "--epsilon", "0.5", ledger=url).code == 0
-    told = cli("ledger", "show", url, "--format", "json").json
-    assert (told["length"], told["whole"]["spent"]["epsilon"]) == (3, "1/2")
+    for name in ("ben", "ada"):
+        assert cli("ledger", "grant", url, name, "--epsilon", "1", "--no-token").code == 0
+    assert cli.ask(COUNT, "--epsilon", "0.5", "--account", "ada", ledger=url).code == 0
+    told = cli("ledger", "show", url, "--format", "json", "--last", "2", "--plot", "left.svg").json
+    assert (told["length"], told["whole"]["spent"]["epsilon"]) == (5, "1/2")
+    assert [(each["name"], each["spent"]["epsilon"]) for each in told["accounts"]] == [("ada", "1/2"), ("ben", "0")]
+    assert [each["kind"] for each in told["entries"]] == ["release", "reserve"]
+    budget = cli("budget", "--ledger", url, "--account", "ada", "--format", "json").json
+    assert (budget["releases"], budget["unanswered"]) == (1, 0)
+    assert "(whole)" in Path("left.svg").read_text(encoding="utf-8")
     assert cli("ledger", "check", url, "--write-head", "head").code == 0
     gone = "postgresql://ada:hunter2@127.0.0.1:9/shop?ledger=cli"
     for words in (("create", gone, "--epsilon", "1"), ("show", gone)):
         refused = cli("ledger", *words)
         assert refused.code == 4
         assert "hunter2" not in refused.err
+
+
+@pytest.mark.parametrize("name", ["", "a b", "\x1b[2J", "ada\n", "x" * 500, "\udcff", "-1", "(whole)"])
+def test_odd_names_open_nothing(made: Any, name: str) -> None:
+    for words in (("ledger", "show", "b.ledger"), ("budget", "--ledger", "b.ledger")):
+        done = made(*words, f"--account={name}")
+        assert (done.code, done.out) in ((2, ""), (4, ""))
+        assert "\x1b" not in done.err
+        assert "a bug" not in done.err
+    assert made("ledger", "grant", "b.ledger", "--epsilon", "1", "--", name).code == 2
+
+
+def test_odd_files_are_no_secrets_and_no_ledgers(made: Any) -> None:
+    Path("folder").mkdir()
+    Path("binary").write_bytes(bytes(range(256)) * 100)
+    for odd in ("folder", "binary", "visits.parquet", "/dev/null"):
+        assert made("ledger", "show", odd).code == 4
+        assert made("ledger", "show", "b.ledger", "--key-file", odd).code == 2
+        assert made("ledger", "check", "b.ledger", "--anchor", odd).code == 2
+        assert made("ledger", "show", "b.ledger", "--account", "ada", "--token-file", odd).code in (2, 4)

@@ -24,6 +24,8 @@ _AHEAD, _FAR = 4, 1000
 class Meaning:
     """What one person may have lost when something has come true, and where a belief of 1 % may then have risen to.
 
+    `through` says through what, if not through everything.
+
     `upper` holds except with probability `event`, and is 1 where nothing better is known.
     """
 
@@ -31,13 +33,14 @@ class Meaning:
     loss: Loss
     upper: float
     event: float
+    through: str = ""
 
     @property
     def sentence(self) -> str:
         """The same in words."""
         from discreet.privacy import in_words
 
-        lost = f"{self.when}, one person may have lost at most {in_words(self.loss)}"
+        lost = f"{self.when}, one person may have lost at most {in_words(self.loss)}{self.through}"
         if self.upper >= 1:
             return f"{lost}, which is too much to bound what a belief of 1 % in what is true about them can become."
         off = f", except with probability {self.event:g}" if self.event else ""
@@ -60,7 +63,8 @@ def meanings(account: Account, now: dt.datetime, delta: Fraction) -> list[Meanin
     ahead, why = _ahead(account, now)
     if ahead:
         told.append((why, _sum(full, account.cap, ahead)))
-    return [Meaning(when, loss, *_belief(loss, delta)) for when, loss in told if any(parts(loss))]
+    through = " through this account" if account.name else ""
+    return [Meaning(when, loss, *_belief(loss, delta), through) for when, loss in told if any(parts(loss))]
 
 
 def odometer(loss: Loss, delta: Fraction) -> tuple[float, Fraction] | None:

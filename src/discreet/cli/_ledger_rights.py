@@ -50,7 +50,7 @@ TRANSFER = "[bold]Examples[/bold]\n\n  discreet ledger transfer visits.ledger ad
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="An account.")]
 OptionalNameArgument = Annotated[
-    str, typer.Argument(metavar="[NAME]", show_default=False, help="An account. Default: the whole ledger.")
+    str | None, typer.Argument(metavar="[NAME]", show_default=False, help="An account. Default: the whole ledger.")
 ]
 
 
@@ -124,29 +124,29 @@ def grant(  # noqa: PLR0913 — an option each
         typer.echo(secret)
 
 
-def freeze(ledger: LedgerArgument, name: OptionalNameArgument = "", *, key_file: KeyFileOption = None) -> None:
+def freeze(ledger: LedgerArgument, name: OptionalNameArgument = None, *, key_file: KeyFileOption = None) -> None:
     """Stop an account, or the whole ledger: nothing more is spent until it is thawed."""
     from discreet.cli._ledger_open import opened
 
     with opened(ledger, key_file) as book:
-        book.freeze(name)
+        book.freeze(_whole_or(name))
     typer.echo(f"{_called(name)} is frozen: nothing more is spent from it until `discreet ledger thaw`.")
 
 
-def thaw(ledger: LedgerArgument, name: OptionalNameArgument = "", *, key_file: KeyFileOption = None) -> None:
+def thaw(ledger: LedgerArgument, name: OptionalNameArgument = None, *, key_file: KeyFileOption = None) -> None:
     """Let an account, or the whole ledger, spend again."""
     from discreet.cli._ledger_open import opened
     from discreet.privacy import in_words
 
     with opened(ledger, key_file) as book:
-        book.thaw(name)
+        book.thaw(_whole_or(name))
         left = in_words(_state(book, name).remaining)
     typer.echo(f"{_called(name)} may spend again; {left} is left.")
 
 
 def renew(  # noqa: PLR0913 — an option each
     ledger: LedgerArgument,
-    name: OptionalNameArgument = "",
+    name: OptionalNameArgument = None,
     *,
     epsilon: CapEpsilonOption = None,
     rho: CapRhoOption = None,
@@ -161,7 +161,7 @@ def renew(  # noqa: PLR0913 — an option each
 
     cap = spend_of(epsilon, rho, mu, delta)
     with opened(ledger, key_file) as book:
-        book.renew(name, cap)
+        book.renew(_whole_or(name), cap)
         after = _state(book, name)
     typer.echo(
         f"{_called(name)} begins window {after.windows}, with {in_words(after.cap)}; "
@@ -200,7 +200,14 @@ def _role(text: str) -> Literal["analyst", "auditor"]:
     raise ParameterError(f"--role is analyst or auditor, not {text!r}")
 
 
-def _state(book: OwnedLedger, name: str) -> Account:
+def _whole_or(name: str | None) -> str:
+    """What a ledger calls it; an empty name, as of a variable that was not set, is not the whole."""
+    if name == "":
+        raise ParameterError("the name of the account is empty: give its name, or no argument for the whole ledger")
+    return name or ""
+
+
+def _state(book: OwnedLedger, name: str | None) -> Account:
     return book.accounts[name] if name else book.whole
 
 
@@ -215,5 +222,5 @@ def _granted(account: Account) -> str:
     return f"{account.name} may spend {in_words(account.cap)}{window}{part}{end}."
 
 
-def _called(name: str) -> str:
+def _called(name: str | None) -> str:
     return f"the account {name}" if name else "the whole ledger"

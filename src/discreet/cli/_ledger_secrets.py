@@ -32,6 +32,8 @@ def token_from(account: str | None, path: Path | None) -> str | None:
         if path is not None:
             raise ParameterError("--token-file goes with --account NAME: say whose token it is")
         return None
+    if not account or not (account.isascii() and account.isprintable()):
+        raise ParameterError(f"--account is the name of an account: letters, digits and _ . @ + -, not {account!r}")
     return os.environ.get("DISCREET_TOKEN") or None if path is None else _read(path, "--token-file")
 
 
