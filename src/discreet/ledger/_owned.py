@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from discreet import noise
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._audit import LedgerAudit
@@ -133,6 +132,8 @@ class OwnedLedger(SqlLedger):
         Returns the secret, which is kept nowhere: only its hash is. Raises `ParameterError` for terms that make no
         sense, `LedgerError` for a part that the ledger lacks and for another role or part than the account has.
         """
+        from discreet import noise
+
         if not _NAME.fullmatch(name):
             raise ParameterError(f"an account's name is 1 to 64 letters, digits and _ . @ + -, not {name!r}")
         if role not in ("analyst", "auditor") or (role == "auditor") != (cap is None):

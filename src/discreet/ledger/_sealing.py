@@ -7,7 +7,6 @@ be checked without the key. Not sealed are the entries themselves: who spent how
 
 from __future__ import annotations
 
-from discreet import noise
 from discreet.errors import LedgerError, ParameterError
 
 __all__ = ["Seal"]
@@ -32,6 +31,8 @@ class Seal:
         if self._key is None:
             return value
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+        from discreet import noise
 
         nonce = noise.secret(_NONCE)
         return nonce + AESGCM(self._derived(f"account {account}")).encrypt(nonce, value, about.encode())

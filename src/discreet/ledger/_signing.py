@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from discreet import noise
 from discreet.errors import LedgerError
 
 __all__ = ["certified", "check_signature", "fingerprint", "new_key", "public_key", "sign"]
@@ -33,6 +32,8 @@ def new_key() -> bytes:
     >>> len(new_key())
     32
     """
+    from discreet import noise
+
     return noise.secret(32)
 
 
