@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from discreet.errors import LedgerError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE
-from discreet.ledger._chain import Row, check, entry, facts_in, row_after, scene_in, sha256, walk
+from discreet.ledger._chain import Row, account_in, check, entry, facts_in, row_after, scene_in, sha256, walk
 from discreet.ledger._database import Database
 from discreet.ledger._forward import bring_forward, check_continued
 from discreet.ledger._protocol import Entry, Head
@@ -39,7 +39,9 @@ class Page:
         self.now = max(clock, datetime.fromisoformat(self.last.at))
         facts, where = book.facts, book.where
         at_last = scene_in(facts, self.last, where)
-        about = None if newest is None or account == WHOLE else scene_in(facts, newest, where).account
+        about = None
+        if newest is not None and account != WHOLE:
+            about = at_last.account if newest is self.last else account_in(facts, newest, where)
         self.scene = Scene(at_last.whole, about, at_last.history)
 
     def write(  # noqa: PLR0913

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast, get_args
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledger._account import WHOLE, Account
+from discreet.ledger._account import WHOLE, Account, account_from_json
 from discreet.ledger._filter import from_numbers
 from discreet.ledger._protocol import Entry
 from discreet.ledger._story import Event, Facts, Kind, Scene, began, facts_of, read_scene, told, write_scene
@@ -25,6 +25,7 @@ __all__ = [
     "ROOT",
     "Row",
     "Walker",
+    "account_in",
     "canonical",
     "check",
     "entry",
@@ -116,6 +117,14 @@ def scene_in(facts: Facts, row: Row, where: str) -> Scene:
     """The states after a checked row."""
     try:
         return read_scene(facts, row.account, json.loads(row.body))
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def account_in(facts: Facts, row: Row, where: str) -> Account:
+    """The state of the account that a checked row is about, which is not the whole."""
+    try:
+        return account_from_json(row.account, facts.currency, json.loads(row.body)["account"])
     except _BAD:
         raise _strange(where, row.seq) from None
 

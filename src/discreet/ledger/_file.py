@@ -24,6 +24,8 @@ from discreet.ledger._wal import Log
 __all__ = ["File"]
 
 _SHORTEST, _LONGEST = 0.00005, 0.005
+_PEEKS, _BLINK = 40, 0.0003
+"""How often, and how soon again, a writer looks whether the lock is free before it lets go of all that it holds."""
 _IDLE = 8
 _SETTINGS = (
     "PRAGMA busy_timeout = 20",
@@ -155,7 +157,7 @@ class File:
         log.settle()
         with ExitStack() as attempt:
             attempt.callback(log.unlock)  # harmless without the lock
-            if not log.lock():
+            if not any(log.lock() or time.sleep(_BLINK) for _ in range(_PEEKS)):
                 return False
             attempt.callback(_end, connection, "rollback")
             _driver(connection).execute("BEGIN IMMEDIATE")

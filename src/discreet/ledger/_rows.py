@@ -45,9 +45,12 @@ def _newest(*conditions: Any) -> sa.ScalarSelect[int]:
     return sa.select(sa.func.max(entries.c.seq)).where(*conditions).scalar_subquery()
 
 
+_is_release = entries.c.kind == sa.literal_column("'release'")
+"""Written out: the index of releases by plan is of these alone, which a planner must be able to see."""
+
 _account = entries.c.account == sa.bindparam("account")
 _of_account = _newest(_account)
-_of_plan = _newest(_account, entries.c.plan_hash == sa.bindparam("plan_hash"), entries.c.kind == "release")
+_of_plan = _newest(_account, entries.c.plan_hash == sa.bindparam("plan_hash"), _is_release)
 _highest = sa.select(sa.func.max(entries.c.seq)).scalar_subquery()
 
 _TIP = sa.select(
@@ -104,8 +107,11 @@ def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", pla
         )
     if found[0].format != FORMAT:
         raise LedgerError(f"{where} now has format {found[0].format}: upgrade discreet, and open it again")
-    rows = {row.seq: row for row in (check(values[: len(Row._fields)], where) for values in found)}
-    if seen.seq not in rows or rows[seen.seq].hash != seen.hash:
+    wide = len(Row._fields)
+    rows = {
+        row.seq: row for row in (seen if values[:wide] == seen else check(values[:wide], where) for values in found)
+    }
+    if rows.get(seen.seq) != seen:
         raise LedgerError(
             f"{where} has gone back in time or is another ledger: entry {seen.seq} is not what it was; put back what "
             "was there, for charges that it held are missing from this one"

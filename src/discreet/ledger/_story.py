@@ -94,7 +94,7 @@ def began(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> Scene:
     none = nothing(facts.currency)
     spent = none if facts.continued is None else facts.continued.spent
     whole = Account(WHOLE, "owner", budget, spent, none, at, **terms)
-    return Scene(whole, None, {WHOLE: of_loss(nothing("pure") if facts.continued is None else spent)})
+    return Scene(whole, None, {WHOLE: _NONE if facts.continued is None else of_loss(spent)})
 
 
 def beginning(facts: Facts) -> dict[str, Any]:
@@ -120,6 +120,7 @@ def facts_of(says: Mapping[str, Any]) -> Facts:
     return Facts(currency=unit, parts=tuple(named), continued=continued, **texts)
 
 
+_NONE = of_loss(nothing("pure"))
 _TEXTS = ("people", "relation", "public_key", "key_check")
 
 
@@ -171,7 +172,7 @@ def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene
         subject = _within(subject, subject.charged(loss, part), loss)
     whole = _within(now.whole, now.whole.charged(loss, part), loss, shared=subject.name != WHOLE)
     key = part or WHOLE
-    history = {**now.history, key: added(now.history.get(key, of_loss(nothing("pure"))), grown)}
+    history = {**now.history, key: added(now.history.get(key, _NONE), grown)}
     return Scene(whole, None if subject.name == WHOLE else subject, history)
 
 

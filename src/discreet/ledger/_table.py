@@ -48,8 +48,8 @@ entries = sa.Table(
     sa.Column("payload", sa.LargeBinary),
     sa.Index("entries_of_account", "account", "seq"),
 )
-sa.Index("entries_of_plan", entries.c.plan_hash, sqlite_where=entries.c.kind == "release",
-         postgresql_where=entries.c.kind == "release")  # fmt: skip
+sa.Index("entries_of_plan", entries.c.plan_hash, entries.c.account, entries.c.seq,
+         sqlite_where=entries.c.kind == "release", postgresql_where=entries.c.kind == "release")  # fmt: skip
 sa.Index("entries_of_request", entries.c.account, entries.c.idempotency_key, unique=True,
          sqlite_where=entries.c.idempotency_key.is_not(None),
          postgresql_where=entries.c.idempotency_key.is_not(None))  # fmt: skip
