@@ -2,6 +2,7 @@
 
 python storm.py protocol LEDGER REPORTS KILLS SEED     children are killed at random moments, and others try again
 python storm.py limit LEDGER COUNT TRIES SHARED        children spend until nothing is left, all at once
+python storm.py patient LEDGER REPORTS SEED            children go on when the server fails, until REPORTS/stop is there
 
 Each child tells what it knows in a file of its own, one line at a time, so that a killed one has told all it did.
 """
@@ -134,6 +135,22 @@ def protocol(path: str, reports: str, kills: str, seed: str) -> None:
     assert end(child(partial(run, "last", len(requests), 1))) == 0
 
 
+def patient(path: str, reports: str, seed: str) -> None:
+    def run(name: str) -> int:
+        report, chance, failures = Report(f"{reports}/{name}"), random.Random(f"{seed} {name}"), 0
+        while not Path(reports, "stop").exists():
+            try:
+                work(path, report, [Request(chance.randrange(400)) for _ in range(200)])
+            except LedgerError as error:
+                failures += 1
+                report.tell("failed", "_".join(str(error).split()))
+                time.sleep(0.05)
+        return min(failures, 100)
+
+    open_ledger(path, None).close()
+    print(*(end(pid) for pid in [child(partial(run, f"child{index}")) for index in range(AT_ONCE)]))
+
+
 def limit(path: str, count: str, tries: str, shared: str) -> None:
     start, go = os.pipe()
 
@@ -162,4 +179,4 @@ def _digest(payload: bytes) -> str:
 
 
 if __name__ == "__main__":
-    {"protocol": protocol, "limit": limit}[sys.argv[1]](*sys.argv[2:])
+    {"protocol": protocol, "limit": limit, "patient": patient}[sys.argv[1]](*sys.argv[2:])

