@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import random
 import signal
@@ -147,6 +148,7 @@ def patient(path: str, reports: str, seed: str) -> None:
                 time.sleep(0.05)
         return min(failures, 100)
 
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns of each connection that is lost
     open_ledger(path, None).close()
     print(*(end(pid) for pid in [child(partial(run, f"child{index}")) for index in range(AT_ONCE)]))
 

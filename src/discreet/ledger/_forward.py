@@ -6,17 +6,17 @@ where it ended and what was spent; `check` follows its hashes too. Its releases 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import NoResultFound
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._begin import begin
-from discreet.ledger._chain import ROOT, canonical
+from discreet.ledger._chain import ROOT, canonical, sha256
 from discreet.ledger._database import Database
 from discreet.ledger._sealing import Seal
 from discreet.ledger._story import Continued, Facts
@@ -25,6 +25,8 @@ from discreet.privacy import Loss, currency, from_json
 
 __all__ = ["bring_forward", "check_continued"]
 
+_BAD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, ParameterError, NoResultFound)
+"""What reading a row raises that discreet did not write."""
 _COLUMNS_1 = "seq, kind, reservation, plan_hash, loss, spent, payload_sha256, at, previous, hash"
 
 
@@ -39,19 +41,28 @@ def bring_forward(database: Database, seal: Seal) -> None:
             return
         if number not in _STEPS:
             raise LedgerError(f"{database.where} has format {number}, which no version wrote; restore a copy of it")
-        _STEPS[number](connection, database.where, seal)
+        try:
+            _STEPS[number](connection, database.where, seal)
+        except _BAD:
+            raise LedgerError(
+                f"{database.where} is of format {number} and damaged, and was left as it is; restore a copy of it"
+            ) from None
 
 
 def check_continued(connection: sa.Connection, continued: Continued, where: str) -> None:
     """Follow the hashes of the table that a ledger continues; raises `LedgerError` at the first bad row."""
     last, count = ROOT, 0
     names = [name.strip() for name in _COLUMNS_1.split(",")]
-    rows = connection.exec_driver_sql(f"SELECT {_COLUMNS_1} FROM entries_1 ORDER BY seq")  # noqa: S608
-    for values in rows:
+    rows = connection.exec_driver_sql(f"SELECT {_COLUMNS_1}, payload FROM entries_1 ORDER BY seq")  # noqa: S608
+    for *values, payload in rows:
         row: dict[str, Any] = dict(zip(names, values, strict=True))
         previous, own = row.pop("previous"), row.pop("hash")
-        found = hashlib.sha256(bytes.fromhex(last) + canonical(row).encode("ascii")).hexdigest()
-        if (previous, own, row["seq"]) != (last, found, count):
+        try:
+            found = sha256(bytes.fromhex(last) + canonical(row).encode("ascii"))
+            stored = None if payload is None else sha256(payload)
+        except _BAD:
+            found = stored = ""
+        if (previous, own, row["seq"], row["payload_sha256"]) != (last, found, count, stored):
             raise LedgerError(f"{where} cannot be trusted: entry {count} of its older format is bad")
         last, count = found, count + 1
     if (last, count) != (continued.head, continued.entries):
@@ -63,6 +74,9 @@ def _from_1(connection: sa.Connection, where: str, seal: Seal) -> None:
         connection.exec_driver_sql(f"SELECT {_COLUMNS_1} FROM entries ORDER BY seq {way} LIMIT 1").one()  # noqa: S608
         for way in ("ASC", "DESC")
     )
+    known = connection.exec_driver_sql("SELECT last FROM meta").one().last
+    if known != last.seq:
+        raise LedgerError(f"{where} cannot be trusted: its newest entries were removed; restore a copy of it")
     budget, spent = _loss(first.loss), _loss(last.spent)
     for statement in (
         "DROP TRIGGER entries_no_update",
