@@ -19,5 +19,10 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new ledger can be made: a path, or the URL of a schema that is not there yet."""
     if request.param == "sqlite":
         return str(tmp_path / "ledger")
-    url = request.getfixturevalue("postgres")
-    return f"{url}{'&' if '?' in url else '?'}ledger=place_{os.getpid()}_{next(_numbers)}"
+    return request.getfixturevalue("place_on_server")
+
+
+@pytest.fixture
+def place_on_server(postgres: str) -> str:
+    """The URL of a schema that is not there yet."""
+    return f"{postgres}{'&' if '?' in postgres else '?'}ledger=place_{os.getpid()}_{next(_numbers)}"
