@@ -45,7 +45,7 @@ def test_another_analyst_s_releases_are_out_of_reach(place: str) -> None:
         assert mallory.find("plan").payload == b"their own"
         assert ada.find("plan").payload == SECRET
         told = repr([*mallory.entries()]) + repr(mallory.state())
-        assert "ada" not in told
+        assert "'ada'" not in told
         assert reserved.id not in told
         for name in ("grant", "transfer", "freeze", "thaw", "renew", "accounts", "history", "open_account", "verify"):
             assert not hasattr(mallory, name)

@@ -10,6 +10,7 @@ import os
 import resource
 import tempfile
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -85,11 +86,9 @@ def test_places_that_are_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
                         os.setgid(65534)
                         os.setuid(65534)
                     status = 2
-                    with pytest.raises(LedgerError):
-                        ledger = open_ledger(place, None)
-                        session._ledger = ledger
+                    with suppress(LedgerError):  # opening it may be refused already
+                        session._ledger = open_ledger(place, None)
                         nothing_is_drawn(monkeypatch, session)
-                        raise LedgerError("refused at the first question")
                     status = 0
                 finally:
                     os._exit(status)
