@@ -79,7 +79,10 @@ def test_an_account_sees_its_own_releases_only():
         assert ledger.find("plan") is None
         assert isinstance(bob.reserve("plan", pure("0.5")), Reservation), "the same question of another costs"
         assert isinstance(ada.reserve("plan", pure("0.5")), Stored), "and of the same one nothing"
-        assert {entry.account for entry in ada.entries()} == {"ada"}
+        mine = list(ada.entries())
+        assert mine == ada.latest(9)[::-1]
+        assert {(entry.account, entry.seq, entry.previous) for entry in mine} == {("ada", None, None)}
+        assert [entry.spent.eps for entry in mine] == [0, Fraction(1, 2), Fraction(1, 2)], "its own, not the whole's"
         assert ledger.spent == pure(1)
 
 
@@ -169,6 +172,16 @@ def test_renewing_by_hand_begins_a_window_and_forgets_nothing(clock):
         ledger.renew("ada")
         assert ledger.accounts["ada"].windows == 2
         ledger.verify()
+
+
+def test_a_renewed_ledger_opens_with_the_budget_of_its_policy(tmp_path):
+    with open_ledger(tmp_path / "ledger", pure(1)) as ledger:
+        ledger.renew(cap=pure(2))
+    for budget in (pure(1), pure(2), None):
+        with open_ledger(tmp_path / "ledger", budget) as ledger:
+            assert ledger.budget == pure(2)
+    with pytest.raises(LedgerError, match="has a budget of epsilon 2, not of epsilon 3"):
+        open_ledger(tmp_path / "ledger", pure(3))
 
 
 def test_parts_of_the_people_are_charged_side_by_side():

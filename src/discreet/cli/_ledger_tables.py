@@ -104,7 +104,7 @@ def entries_table(entries: Sequence[Entry], *, mine: bool) -> Table:
             (each.plan_hash or "")[:_PLAN],
             each.idempotency_key or "",
         ]
-        table.add_row(*map(_text, cells if mine else [f"{each.seq:,}", each.account or "(whole)", *cells]))
+        table.add_row(*map(_text, cells if mine else [f"{each.seq or 0:,}", each.account or "(whole)", *cells]))
     return table
 
 

@@ -80,6 +80,7 @@ class Book:
             self._signing = connection.execute(
                 sa.select(secrets.c.value).where(secrets.c.name == SIGNING_KEY)
             ).scalar()  # fmt: skip
+        self.began_with = scene_in(self.facts, self.first, self.where).whole.cap
         database.sync()
         self.seen = last
         """An entry that is durable: a ledger without it has gone back in time."""
@@ -142,10 +143,10 @@ class Book:
         return self.seal.opened(row.account, row.reservation or "", payload)
 
     def entries(self, account: str | None = None) -> Iterator[Entry]:
-        """Every entry up to now, or those about one account, each checked against its own hash."""
+        """Every entry up to now, or those about one account as it may see them, each checked against its own hash."""
         last = self._last().seq
         for values, _ in _rows.pages(self.database, last, payloads=False, account=account):
-            yield entry(self.facts, check(values, self.where), self.where)
+            yield entry(self.facts, check(values, self.where), self.where, own=account is not None)
 
     def head(self) -> Head:
         """Where the ledger ends now, durably: a crash does not take back an entry that was noted elsewhere."""

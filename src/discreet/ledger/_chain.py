@@ -129,8 +129,8 @@ def account_in(facts: Facts, row: Row, where: str) -> Account:
         raise _strange(where, row.seq) from None
 
 
-def entry(facts: Facts, row: Row, where: str) -> Entry:
-    """A checked row as people see it."""
+def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
+    """A checked row as people see it; `own` as its account may, which is told nothing of others."""
     scene = scene_in(facts, row, where)
     try:
         event: Mapping[str, Any] = json.loads(row.body)["event"]
@@ -143,7 +143,7 @@ def entry(facts: Facts, row: Row, where: str) -> Entry:
                 found = event.get("cap", event.get("loss"))
                 loss = None if found is None else from_numbers(facts.currency, found)
         return Entry(
-            seq=row.seq,
+            seq=None if own else row.seq,
             kind=_kind(row.kind),
             account=row.account,
             idempotency_key=row.idempotency_key,
@@ -151,10 +151,10 @@ def entry(facts: Facts, row: Row, where: str) -> Entry:
             plan_hash=row.plan_hash,
             part=event.get("part"),
             loss=loss,
-            spent=scene.whole.spent,
+            spent=(scene.account or scene.whole).spent if own else scene.whole.spent,
             at=datetime.fromisoformat(row.at),
             payload_sha256=row.payload_sha256,
-            previous=row.previous,
+            previous=None if own else row.previous,
             hash=row.hash,
         )
     except _BAD:

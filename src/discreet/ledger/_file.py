@@ -24,8 +24,9 @@ from discreet.ledger._wal import Log
 __all__ = ["File"]
 
 _SHORTEST, _LONGEST = 0.00005, 0.005
-_PEEKS, _BLINK = 40, 0.0003
-"""How often, and how soon again, a writer looks whether the lock is free before it lets go of all that it holds."""
+_PEEKS, _BLINK, _NAP = 40, 0.0003, 0.005
+"""How often, and how soon again, a writer looks whether the lock is free before it lets go of all that it holds; and how
+long at most it sleeps before, since looking costs those who work."""
 _IDLE = 8
 _SETTINGS = (
     "PRAGMA busy_timeout = 20",
@@ -54,6 +55,7 @@ class File:
         self._flushing = threading.Lock()
         self._written = self._flushed = 0
         self._doubt: str | None = None
+        self._usual = 0.0
         self._engine = sa.create_engine(
             "sqlite://", creator=lambda: connect(path), poolclass=NullPool, hide_parameters=True
         )
@@ -157,12 +159,22 @@ class File:
         log.settle()
         with ExitStack() as attempt:
             attempt.callback(log.unlock)  # harmless without the lock
-            if not any(log.lock() or time.sleep(_BLINK) for _ in range(_PEEKS)):
+            if not self._locked(log):
                 return False
             attempt.callback(_end, connection, "rollback")
             _driver(connection).execute("BEGIN IMMEDIATE")
             locked.push(attempt.pop_all())
         return True
+
+    def _locked(self, log: Log) -> bool:
+        """Whether the lock was had in a moment, of which half of what it took lately is slept through."""
+        began = time.monotonic()
+        had = log.lock()
+        if not had:
+            time.sleep(min(self._usual / 2, _NAP))
+            had = any(log.lock() or time.sleep(_BLINK) for _ in range(_PEEKS))
+        self._usual += (time.monotonic() - began - self._usual) / 8
+        return had
 
     def _take(self, held: ExitStack) -> sa.Connection:
         with self._change:

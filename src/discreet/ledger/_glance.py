@@ -32,7 +32,7 @@ def latest(book: Book, count: int, account: str | None = None) -> list[Entry]:
         wanted = wanted.where(entries.c.account == account)
     with book.database.transaction(write=False) as connection:
         found = [check(values, book.where) for values in connection.execute(wanted)]
-    return [entry(book.facts, row, book.where) for row in found]
+    return [entry(book.facts, row, book.where, own=account is not None) for row in found]
 
 
 def kinds(book: Book, account: str | None = None) -> dict[str, int]:

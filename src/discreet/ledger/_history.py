@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from discreet.errors import ParameterError
 from discreet.ledger._filter import add, tidy, worst
@@ -16,6 +17,7 @@ History = Mapping[str, Loss]
 """From a currency to the total there. A currency that could not express some charge is absent from then on."""
 
 
+@lru_cache(256)
 def of_loss(loss: Loss) -> History:
     """One charge in every currency that can express it, rounded up where a fraction grows too long."""
     found: dict[str, Loss] = {}

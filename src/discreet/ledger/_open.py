@@ -43,7 +43,8 @@ def open_ledger(  # noqa: PLR0913
         A file, or the URL of a PostgreSQL database, ``postgresql://user@host/database?ledger=NAME``, for many machines
         (``discreet[postgres]``).
     budget
-        What may be lost in all, or in one window. To open an existing ledger, give its own budget or None.
+        What may be lost in all, or in one window. To open an existing ledger, give the budget that it was made with, the
+        one that it has, or None.
     key
         32 bytes that releases and the key that signs are encrypted with. A new ledger takes it for life.
     every, until
@@ -81,8 +82,9 @@ def open_ledger(  # noqa: PLR0913
         start = begin(accepted, fixed, seal, checked_period(every), checked_until(until))
     database = _database(path, start)
     try:
-        ledger = OwnedLedger(Book(database, seal))
-        if accepted is not None and ledger.budget != accepted:
+        book = Book(database, seal)
+        ledger = OwnedLedger(book)
+        if accepted is not None and accepted not in (book.began_with, ledger.budget):
             raise LedgerError(
                 f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it "
                 "with its own budget or with None, renew it with another, or start a new ledger in another place"

@@ -54,9 +54,11 @@ class Entry:
     `account` is who it is about, ``""`` for the whole. `loss` is the budget in a ``"create"`` entry, the charge in a
     ``"reserve"`` entry and in its ``"release"``, the cap in a ``"grant"`` or ``"renew"``, what moved in a
     ``"transfer"``; `spent` is what the whole has spent in its window after the entry. The payload is left out.
+
+    An analyst is told nothing of others: `seq` and `previous` are None, and `spent` is what the account has spent.
     """
 
-    seq: int
+    seq: int | None
     kind: Kind
     account: str
     idempotency_key: str | None
@@ -67,7 +69,7 @@ class Entry:
     spent: Loss
     at: datetime
     payload_sha256: str | None
-    previous: str
+    previous: str | None
     hash: str
 
 

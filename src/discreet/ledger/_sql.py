@@ -156,7 +156,7 @@ class SqlLedger:
         return Stored(row.hash, payload)
 
     def entries(self) -> Iterator[Entry]:
-        """Every entry about this account up to now, in order, each checked against its own hash."""
+        """Every entry about this account up to now, in order, without what would tell of others."""
         return self._book.entries(self._account)
 
     def latest(self, count: int) -> list[Entry]:
