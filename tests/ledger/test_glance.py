@@ -42,7 +42,8 @@ def test_the_newest_come_first(ledger: OwnedLedger) -> None:
     for count in (0, 1, 7, 1_000):
         assert ledger.latest(count) == everything[:count]
     ada = ledger.open_account("ada")
-    assert ada.latest(3) == [each for each in everything if each.account == "ada"][:3]
+    assert [each.hash for each in ada.latest(3)] == [each.hash for each in everything if each.account == "ada"][:3]
+    assert {(each.seq, each.previous) for each in ada.latest(3)} == {(None, None)}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 10, 84, 1_000])

@@ -25,8 +25,8 @@ __all__ = ["File"]
 
 _SHORTEST, _LONGEST = 0.00005, 0.005
 _PEEKS, _BLINK, _NAP = 40, 0.0003, 0.005
-"""How often, and how soon again, a writer looks whether the lock is free before it lets go of all that it holds; and how
-long at most it sleeps before, since looking costs those who work."""
+"""How often, and how soon again, a writer looks whether the lock is free before it lets go of all that it holds; and
+how long at most it sleeps before, since looking costs those who work."""
 _IDLE = 8
 _SETTINGS = (
     "PRAGMA busy_timeout = 20",

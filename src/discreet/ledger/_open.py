@@ -43,8 +43,8 @@ def open_ledger(  # noqa: PLR0913
         A file, or the URL of a PostgreSQL database, ``postgresql://user@host/database?ledger=NAME``, for many machines
         (``discreet[postgres]``).
     budget
-        What may be lost in all, or in one window. To open an existing ledger, give the budget that it was made with, the
-        one that it has, or None.
+        What may be lost in all, or in one window. To open an existing ledger, give the budget that it was made with,
+        the one that it has, or None.
     key
         32 bytes that releases and the key that signs are encrypted with. A new ledger takes it for life.
     every, until

@@ -21,8 +21,9 @@ def open_for(
 ) -> Ledger:
     """The ledger that a policy spends from, in the hands of an account or, for None, of the owner.
 
-    A ledger that does not exist is made with the policy's budget, by its owner. Raises as `open_ledger` does, and `LedgerError` for
-    an account that there is not, for a wrong token, and for an account where the ledger is already open as another.
+    A ledger that does not exist is made with the policy's budget, by its owner. Raises as `open_ledger` does, and
+    `LedgerError` for an account that there is not, for a wrong token, and for an account where the ledger is already
+    open as another.
     """
     budget = policy.budget if account is None else None
     if ledger is None or isinstance(ledger, str | os.PathLike):
