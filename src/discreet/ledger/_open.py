@@ -102,7 +102,9 @@ def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Databa
 
         server = PostgresDatabase(path)
         try:
-            if not (server.exists() if start is None else server.create(start) or True):
+            if start is not None:
+                server.create(start)
+            elif not server.exists():
                 raise _needs_budget(server.where)
         except BaseException:
             server.close()

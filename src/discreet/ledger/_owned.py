@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -14,9 +14,7 @@ from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._audit import LedgerAudit
 from discreet.ledger._book import Book
 from discreet.ledger._filter import charge, limit, numbers
-from discreet.ledger._history import History
 from discreet.ledger._periods import PERIODS, Period
-from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._sql import SqlLedger
 from discreet.ledger._story import Kind
 from discreet.privacy import Loss, currency
@@ -26,55 +24,14 @@ __all__ = ["OwnedLedger", "checked_period", "checked_until"]
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}")
 
 
-class OwnedLedger(SqlLedger):
+class OwnedLedger(LedgerAudit, SqlLedger):
     """A whole ledger in the hands of its owner: whoever may open its file, or its tables on a server.
 
     It spends from the whole budget itself. Others get accounts, by `grant`, and use them through `open_account`.
     """
 
     def __init__(self, book: Book) -> None:
-        super().__init__(book)
-        self._audit = LedgerAudit(book)
-
-    @property
-    def whole(self) -> Account:
-        """The budget that all accounts share, as it is now."""
-        return self._audit.whole
-
-    @property
-    def accounts(self) -> dict[str, Account]:
-        """Every account under the whole, as it is now, by its name."""
-        return self._audit.accounts
-
-    @property
-    def history(self) -> History:
-        """What one person may have lost since the ledger was made, in each currency that can express all of it."""
-        return self._audit.history
-
-    @property
-    def head(self) -> Head:
-        """Where the ledger ends now."""
-        return self._audit.head
-
-    def entries(self) -> Iterator[Entry]:
-        """Every entry up to now, in order, each checked against its own hash."""
-        return self._audit.entries()
-
-    def latest(self, count: int) -> list[Entry]:
-        """The newest entries, newest first, each checked against its own hash."""
-        return self._audit.latest(count)
-
-    def kinds(self) -> dict[str, int]:
-        """How many entries there are of each kind, as the table says."""
-        return self._audit.kinds()
-
-    def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
-        """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
-        return self._audit.moments(count, account)
-
-    def verify(self, anchors: Mapping[str, str] | None = None) -> int:
-        """Walk the whole chain; the number of entries. See `LedgerAudit.verify`."""
-        return self._audit.verify(anchors)
+        SqlLedger.__init__(self, book)
 
     def open_account(self, name: str, token: str | None = None) -> SqlLedger:
         """The ledger as an analyst sees it: their account alone. Closing it closes this one too.

@@ -18,7 +18,6 @@ __all__ = [
     "append",
     "first",
     "newest_of_each",
-    "of_hash",
     "of_key",
     "of_reservation",
     "pages",
@@ -152,12 +151,6 @@ def of_key(connection: sa.Connection, account: str, key: str, where: str) -> lis
         sa.select(entries.c.hash).where(entries.c.account == account, entries.c.idempotency_key == key)
     ).scalar()
     return of_reservation(connection, found, where) if isinstance(found, str) else []
-
-
-def of_hash(connection: sa.Connection, ident: str, where: str) -> Row | None:
-    """The entry with this hash."""
-    found = connection.execute(sa.select(*row_columns).where(entries.c.hash == ident)).first()
-    return None if found is None else check(found, where)
 
 
 def newest_of_each(connection: sa.Connection, where: str) -> list[Row]:
