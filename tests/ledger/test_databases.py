@@ -22,6 +22,7 @@ import discreet
 from discreet.errors import LedgerError
 from discreet.ledger import _database, _file, _forks, _server, _sqlite, _wal
 from discreet.ledger._address import address_of
+from discreet.ledger._table import kind_of
 
 sys.path.insert(0, str(Path(__file__).parent))
 from users import add, entries, fill, last, make, opened, rows
@@ -119,7 +120,7 @@ def test_rows_are_neither_changed_nor_removed(place):
 
 def test_the_clock_is_in_utc(place):
     with using(place) as database, database.transaction(write=False) as connection:
-        now = database.clock(connection)
+        now = kind_of(connection).clock(connection)
         assert now.utcoffset() == timedelta(0)
         assert abs(now - datetime.now(UTC)) < timedelta(minutes=1)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -51,10 +50,6 @@ class Database(Protocol):
 
     def sync(self) -> None:
         """Return when everything is durable that anybody had committed before the call."""
-        ...
-
-    def clock(self, connection: sa.Connection) -> datetime:
-        """The time now, in UTC, by one clock for all who share the database, as far as it has one."""
         ...
 
     def close(self) -> None:

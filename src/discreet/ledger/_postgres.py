@@ -127,10 +127,6 @@ class Database:
             with self._warned_of_nothing(driver):
                 driver.execute(_FLUSH)
 
-    def clock(self, connection: sa.Connection) -> datetime:
-        """The server's clock."""
-        return clock(connection)
-
     def create(self, fill: Fill) -> bool:
         """Make the ledger, whole or not at all, whoever else does so now; False if it is there already."""
         if self.exists():

@@ -130,10 +130,6 @@ class Database:
         with in_plain_words(self.where), self._in_use() as store:
             store.sync()
 
-    def clock(self, connection: sa.Connection) -> datetime:
-        """The clock of this machine."""
-        return clock(connection)
-
     def close(self) -> None:
         """Refuse further transactions; drop a database in memory."""
         with in_plain_words(self.where):
