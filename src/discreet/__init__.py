@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import advice, audit, explain, mechanisms, noise, privacy, sensitivity
+    from discreet import advice, audit, explain, local, mechanisms, noise, privacy, sensitivity
     from discreet.advice import Recommendation, recommend
     from discreet.errors import (
         BudgetExceeded,
@@ -73,6 +73,7 @@ __all__ = [
     "explain",
     "gaussian",
     "laplace",
+    "local",
     "mechanisms",
     "mu",
     "noise",
@@ -122,7 +123,7 @@ _HOMES = {
     "query": ("Plan", "Release", "Suggestion"),
     "session": ("Session", "connect"),
 }
-_MODULES = ("advice", "audit", "explain", "mechanisms", "noise", "privacy", "sensitivity")
+_MODULES = ("advice", "audit", "explain", "local", "mechanisms", "noise", "privacy", "sensitivity")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

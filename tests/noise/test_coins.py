@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.noise import bernoulli, bernoulli_exp, exp_bounds, permutation, uniform_below
-from discreet.noise._bernoulli import _bernoulli, _bernoulli_exp, _scaled_exp_of_any
+from discreet.noise._bernoulli import bernoulli_from, _bernoulli_exp, _scaled_exp_of_any
 from discreet.noise._permutation import _permutation
 from discreet.noise._reject import FILTER_SLACK
 from discreet.noise._uniform import words_below
@@ -32,7 +32,7 @@ def test_a_coin_compares_all_bits_of_the_uniform_with_p(p: Fraction, scripted) -
     for u in {max(first - 1, 0), first, min(first + 1, 2**64 - 1)}:
         for v in {0, max(second - 1, 0), min(second + 1, 2**64 - 1), 2**64 - 1}:
             if (u, v) != (first, second):
-                drawn = _bernoulli(p, 1, scripted(words(u, v)))
+                drawn = bernoulli_from(p, 1, scripted(words(u, v)))
                 assert drawn.tolist() == [Fraction(u * 2**64 + v, 2**128) < p]
 
 

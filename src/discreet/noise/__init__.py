@@ -6,6 +6,7 @@ The proofs are in ``proofs/noise.md``.
 
 from discreet.noise._bernoulli import bernoulli, bernoulli_exp
 from discreet.noise._bits import secret, uniform64
+from discreet.noise._draws import LEAST_SECRET, Draws, fresh_draws, remembered_draws
 from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
@@ -21,16 +22,20 @@ from discreet.noise._staircase import staircase
 from discreet.noise._uniform import uniform_below
 
 __all__ = [
+    "LEAST_SECRET",
     "MAX_SCALE",
     "MAX_WINDOW",
     "MIN_SCALE",
+    "Draws",
     "bernoulli",
     "bernoulli_exp",
     "discrete_gaussian",
     "discrete_laplace",
     "exp_bounds",
+    "fresh_draws",
     "laplace_in_window",
     "permutation",
+    "remembered_draws",
     "rounded_gaussian",
     "rounded_laplace",
     "rounded_laplace_log_normal",

@@ -20,7 +20,7 @@ from discreet.noise._reject import FILTER_SLACK, below_exp, scaled_exp
 from discreet.noise._source import BitSource, SecureBits
 from discreet.rational import Number, rational
 
-__all__ = ["bernoulli", "bernoulli_exp"]
+__all__ = ["bernoulli", "bernoulli_exp", "bernoulli_from"]
 
 _WORD = 1 << 64
 _STEPS = 256
@@ -39,7 +39,7 @@ def bernoulli(p: Number, size: int) -> NDArray[np.bool_]:
     exact = rational(p, "p")
     if not 0 <= exact <= 1:
         raise ParameterError("p must be from 0 to 1")
-    return _bernoulli(exact, size_in_range(size), SecureBits())
+    return bernoulli_from(exact, size_in_range(size), SecureBits())
 
 
 def bernoulli_exp(x: NDArray[np.float64], exact: Callable[[int], Fraction]) -> NDArray[np.bool_]:
@@ -64,7 +64,7 @@ def bernoulli_exp(x: NDArray[np.float64], exact: Callable[[int], Fraction]) -> N
     return _bernoulli_exp(x, exact, SecureBits())
 
 
-def _bernoulli(p: Fraction, size: int, source: BitSource) -> NDArray[np.bool_]:
+def bernoulli_from(p: Fraction, size: int, source: BitSource) -> NDArray[np.bool_]:
     """U < p on the first 64 bits of U; where they are those of p, on the next ones."""
     if p == 1:
         return np.ones(size, dtype=np.bool_)
@@ -73,7 +73,7 @@ def _bernoulli(p: Fraction, size: int, source: BitSource) -> NDArray[np.bool_]:
     drawn = word < threshold
     if rest:
         for i in np.flatnonzero(word == threshold):
-            drawn[i] = _bernoulli(rest, 1, source)[0]
+            drawn[i] = bernoulli_from(rest, 1, source)[0]
     return drawn
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-__all__ = ["BitSource", "SecureBits"]
+__all__ = ["BitSource", "RememberedBits", "SecureBits"]
 
 _KEY_BYTES, _NONCE_BYTES = 32, 16
 
@@ -42,4 +42,21 @@ class SecureBits:
         """The next `nbytes` bytes of the stream."""
         if os.getpid() != self._pid:
             self._key()
+        return self._stream.update(bytes(nbytes))
+
+
+class RememberedBits:
+    """The stream of a key of 32 bytes: the same bits each time. The key comes from a client's secret, never from us."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+        from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+        self._stream = Cipher(AES256(key), CTR(bytes(_NONCE_BYTES))).encryptor()
+
+    def take(self, nbytes: int) -> bytes:
+        """The next `nbytes` bytes of the stream."""
         return self._stream.update(bytes(nbytes))

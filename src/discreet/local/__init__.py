@@ -1,0 +1,30 @@
+"""Local differential privacy: clients perturb what they report, and a collector whom nobody trusts estimates.
+
+>>> scheme = HadamardResponse(domain=["bus", "car", "train"], epsilon=2)
+>>> reports = scheme.client().encode(["car", "bus", "car"])
+>>> scheme.server().add(reports).estimate().frequencies.shape
+(3,)
+"""
+
+from discreet.local._estimate import Estimate, SupportEstimate
+from discreet.local._hadamard import HadamardResponse
+from discreet.local._kary import KaryRandomizedResponse
+from discreet.local._reports import Reports
+from discreet.local._schema import from_json, json_schema
+from discreet.local._scheme import Scheme
+from discreet.local._server import Server
+from discreet.local._unary import OptimizedUnary, SymmetricUnary
+
+__all__ = [
+    "Estimate",
+    "HadamardResponse",
+    "KaryRandomizedResponse",
+    "OptimizedUnary",
+    "Reports",
+    "Scheme",
+    "Server",
+    "SupportEstimate",
+    "SymmetricUnary",
+    "from_json",
+    "json_schema",
+]

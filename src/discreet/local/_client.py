@@ -1,0 +1,62 @@
+"""The client: it perturbs a value on the device of the person whom the value is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.local._reports import Reports
+from discreet.noise import fresh_draws, remembered_draws
+
+if TYPE_CHECKING:
+    from discreet.local._scheme import Scheme
+
+__all__ = ["Client"]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One person's device, which knows a scheme and perhaps a secret. Made by `scheme.client()`.
+
+    Raises `ParameterError` unless a secret of 16 bytes or more is given just when the scheme memoizes.
+    """
+
+    scheme: Scheme[Any]
+    secret: bytes | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.scheme.longitudinal == "memoize":
+            if self.secret is None:
+                raise ParameterError(
+                    "this scheme memoizes: give client(secret=...), 16 bytes or more that the device keeps for life "
+                    "(discreet.noise.secret(32)); for a study, scheme.simulate(values) stands for many clients"
+                )
+            remembered_draws(self.secret, b"")  # refuses a secret that is none
+        elif self.secret is not None:
+            raise ParameterError(
+                "this scheme draws every report afresh and has no use for a secret; make it with longitudinal='memoize'"
+            )
+
+    def encode(self, values: Any) -> Reports:
+        """A report for each value, one value or many of this person's.
+
+        Costs the person `scheme.lifetime_loss` over all calls. Raises `ParameterError`, before anything is drawn, for a
+        value that cannot be reported.
+
+        >>> from discreet.local import KaryRandomizedResponse
+        >>> len(KaryRandomizedResponse(domain=["a", "b"], epsilon=1).client().encode("a"))
+        1
+        """
+        scheme = self.scheme
+        prepared = scheme.prepare(values)
+        if self.secret is None:
+            return Reports(scheme.fingerprint, scheme.perturb(prepared, fresh_draws()))
+        rows = np.empty((len(prepared), scheme.layout.width), dtype=np.uint8)
+        for value in set(prepared.tolist()):
+            draws = remembered_draws(self.secret, scheme.fingerprint + str(value).encode("utf-8", "surrogatepass"))
+            same = prepared == value
+            rows[same] = scheme.perturb(prepared[same][:1], draws)
+        return Reports(scheme.fingerprint, rows)

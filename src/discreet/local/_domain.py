@@ -1,0 +1,104 @@
+"""The values that people may report: 0 … d − 1, or a list of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, printable
+
+__all__ = ["Domain", "DomainLike", "domain_of"]
+
+_MOST = 2**24
+
+DomainLike = int | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A public list of values, in order.
+
+    Attributes
+    ----------
+    size
+        How many there are.
+    names
+        The values, or `None` where they are the integers 0 … size − 1.
+    """
+
+    size: int
+    names: tuple[str, ...] | None = None
+    _places: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_places", {name: place for place, name in enumerate(self.names or ())})
+
+    def places(self, values: Any) -> NDArray[np.int64]:
+        """Where each of the values, one or many, is in the list: integers in one dimension.
+
+        Raises `ParameterError` for a value that is not in the list.
+        """
+        if self.names is None:
+            return self._numbers(values)
+        many: Iterable[Any] = (values,) if isinstance(values, str) else values
+        try:
+            return np.fromiter((self._places[name] for name in many), dtype=np.int64)
+        except (KeyError, TypeError):
+            raise ParameterError(
+                "a value is not in the domain; report it as one of the names that the scheme lists, or add a name such "
+                "as 'other' to them"
+            ) from None
+
+    def value(self, place: int) -> int | str:
+        """The value at a place."""
+        return place if self.names is None else self.names[place]
+
+    def to_json(self) -> int | list[str]:
+        """The list of names, or the size."""
+        return self.size if self.names is None else list(self.names)
+
+    def _numbers(self, values: Any) -> NDArray[np.int64]:
+        array = np.asarray(values)
+        if array.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        if (
+            array.ndim > 1
+            or array.dtype.kind not in "iub"
+            or (array.dtype.kind == "b" and self.size != 2)
+            or bool((array < 0).any() or (array >= self.size).any())
+        ):
+            raise ParameterError(f"values must be whole numbers from 0 to {self.size - 1}, one or a list of them")
+        return np.atleast_1d(array).astype(np.int64)
+
+
+def domain_of(domain: DomainLike | Domain, least: int = 2) -> Domain:
+    """The domain of a size or of a list of names.
+
+    Costs no privacy: it is public. Raises `ParameterError` unless it has `least` to 2**24 values, all different.
+
+    >>> domain_of(["red", "green"]).places("green")
+    array([1])
+    """
+    if isinstance(domain, Domain):
+        domain = domain.to_json()
+    if isinstance(domain, Integral) and domain is not True and domain is not False:
+        found = Domain(int(domain))
+    elif isinstance(domain, Sequence) and not isinstance(domain, str | bytes):
+        names = tuple(domain)
+        for name in names:
+            if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ParameterError(f"a domain is a whole number d, for 0 … d - 1, or a list of texts, got {name!r}")
+        found = Domain(len(names), names)
+        if len(set(names)) != len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ParameterError(f"a domain lists each name once, but {printable(twice)!r} is there again")
+    else:
+        raise ParameterError(f"a domain is a whole number d, for 0 … d - 1, or a list of texts, got {domain!r}")
+    if not least <= found.size <= _MOST:
+        raise ParameterError(f"a domain has {least} to 2**24 values here, got {found.size}")
+    return found

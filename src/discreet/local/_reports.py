@@ -1,0 +1,113 @@
+"""A batch of reports: what travels from clients to the collector."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import DataError
+from discreet.local._layout import Bytes
+
+__all__ = ["FINGERPRINT", "Reports"]
+
+FINGERPRINT = 8
+"""The bytes by which a report names its scheme."""
+
+_MAGIC = b"dr\x01"
+_HEAD = len(_MAGIC) + FINGERPRINT + 4
+_CHECK = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reports:
+    """Reports of one scheme, as bytes; nothing in them says who sent them or in which order they were made.
+
+    In binary: ``dr``, the version 1, eight bytes of fingerprint of the scheme, the number of reports (4 bytes, least
+    first), the reports, all of the same width, and their CRC-32. In JSON: the version, the fingerprint in hex, and each
+    report in base64. What a report's bytes mean is for the scheme to say. Neither form is trusted: `from_bytes` and
+    `from_json` raise `DataError` for what is not a batch, and a server drops and counts the reports that are none.
+
+    >>> from discreet.local import KaryRandomizedResponse
+    >>> reports = KaryRandomizedResponse(domain=5, epsilon=1).client().encode([0, 1, 2])
+    >>> len(reports), len(bytes(reports)), len(Reports.from_bytes(bytes(reports)))
+    (3, 22, 3)
+    """
+
+    fingerprint: bytes
+    rows: Bytes
+
+    @property
+    def width(self) -> int:
+        """The bytes of one report."""
+        return self.rows.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reports) and bytes(self) == bytes(other)
+
+    def __hash__(self) -> int:
+        return hash(bytes(self))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} reports of {self.width} bytes for scheme {self.fingerprint.hex()}>"
+
+    def __bytes__(self) -> bytes:
+        body = b"".join((_MAGIC, self.fingerprint, len(self).to_bytes(4, "little"), self.rows.tobytes()))
+        return body + zlib.crc32(body).to_bytes(_CHECK, "little")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Reports:
+        """The batch that `bytes(reports)` made. Raises `DataError` for anything else."""
+        view = memoryview(data)
+        if len(view) < _HEAD + _CHECK or not data.startswith(_MAGIC[:2]):
+            raise DataError("this is not a batch of reports: it must begin with 'dr' and have 19 bytes or more")
+        if view[2] != _MAGIC[2]:
+            raise DataError(f"this batch is of version {view[2]}, and only 1 is known; a newer discreet may read it")
+        if zlib.crc32(view[:-_CHECK]) != int.from_bytes(view[-_CHECK:], "little"):
+            raise DataError("this batch was damaged on its way: its checksum does not match; send it again")
+        count = int.from_bytes(view[_HEAD - 4 : _HEAD], "little")
+        body = np.frombuffer(view[_HEAD:-_CHECK], dtype=np.uint8)
+        if body.size % max(count, 1) or (count == 0) != (body.size == 0):
+            raise DataError(f"this batch says that it has {count} reports, and its {body.size} bytes do not divide so")
+        return cls(bytes(view[3 : 3 + FINGERPRINT]), body.reshape(count, -1) if count else body.reshape(0, 0))
+
+    def to_json(self) -> str:
+        """The batch as a JSON object: ``version``, ``scheme``, ``reports``."""
+        rows = [base64.b64encode(row).decode() for row in self.rows]
+        return json.dumps({"version": 1, "scheme": self.fingerprint.hex(), "reports": rows})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Reports:
+        """The batch that `to_json` made. Raises `DataError` for anything else."""
+        try:
+            found: Any = json.loads(text)
+            if found["version"] != 1 or found.keys() != {"version", "scheme", "reports"}:
+                raise ValueError
+            rows = [base64.b64decode(row, validate=True) for row in found["reports"]]
+            fingerprint = bytes.fromhex(found["scheme"])
+            if len(fingerprint) != FINGERPRINT or len({*map(len, rows)}) > 1 or b"" in rows:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, AttributeError, binascii.Error, RecursionError):
+            raise DataError(
+                "this is not a batch of reports in JSON: it must be an object with version 1, a scheme of "
+                f"{2 * FINGERPRINT} hex digits, and reports of one length in base64"
+            ) from None
+        return cls(fingerprint, np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), -1 if rows else 0))
+
+    @classmethod
+    def together(cls, batches: Iterable[Reports]) -> Reports:
+        """One batch of several. Raises `DataError` unless there is one at least, all of one scheme."""
+        every = list(batches)
+        some = [each.rows for each in every if len(each)] or [each.rows for each in every[:1]]
+        if len({each.fingerprint for each in every}) != 1 or len({rows.shape[1] for rows in some}) != 1:
+            raise DataError("batches are put together when there are some, all of one scheme and of one width")
+        return cls(every[0].fingerprint, np.concatenate(some))

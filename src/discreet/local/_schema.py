@@ -1,0 +1,89 @@
+"""Schemes from JSON: a document that is checked before anything is made of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from discreet.errors import ParameterError
+from discreet.local._hadamard import HadamardResponse
+from discreet.local._kary import KaryRandomizedResponse
+from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._unary import OptimizedUnary, SymmetricUnary
+
+__all__ = ["from_json", "json_schema"]
+
+_Number = str | int | float
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    version: Literal[1]
+    longitudinal: Longitudinal = "once"
+
+
+class _Frequencies(_Document):
+    domain: int | list[str]
+    epsilon: _Number
+
+
+class _Kary(_Frequencies):
+    scheme: Literal["kary_randomized_response"]
+
+
+class _SymmetricUnary(_Frequencies):
+    scheme: Literal["symmetric_unary"]
+
+
+class _OptimizedUnary(_Frequencies):
+    scheme: Literal["optimized_unary"]
+
+
+class _Hadamard(_Frequencies):
+    scheme: Literal["hadamard_response"]
+
+
+_ANY: TypeAdapter[Any] = TypeAdapter(
+    Annotated[_Kary | _SymmetricUnary | _OptimizedUnary | _Hadamard, Field(discriminator="scheme")]
+)
+
+_CLASSES = {
+    each.protocol: each
+    for each in (
+        KaryRandomizedResponse,
+        SymmetricUnary,
+        OptimizedUnary,
+        HadamardResponse,
+    )
+}
+
+
+def from_json(text: str | bytes) -> Scheme[Any]:
+    """The scheme that `scheme.to_json()` wrote: clients and servers load the same document.
+
+    Raises `ParameterError`, naming what is wrong, for a document that is not one, of another version, with a key that
+    is not known, or whose parameters no scheme has.
+
+    >>> scheme = KaryRandomizedResponse(domain=["a", "b"], epsilon="1/2")
+    >>> from_json(scheme.to_json()) == scheme
+    True
+    """
+    try:
+        document = _ANY.validate_json(text)
+    except ValidationError as refusal:
+        first = refusal.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"][1:])) or "document"
+        raise ParameterError(f"this is not the document of a scheme: {where}: {first['msg']}") from None
+    parameters = document.model_dump(exclude={"scheme", "version"})
+    return _CLASSES[document.scheme](**parameters)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of these documents, for clients in other languages.
+
+    >>> "oneOf" in json_schema()
+    True
+    """
+    return _ANY.json_schema()

@@ -1,0 +1,158 @@
+"""A scheme: the one public object from which clients and servers are made, so that they cannot disagree."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.local._client import Client
+from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._reports import FINGERPRINT, Reports
+from discreet.local._server import Server
+from discreet.noise import Draws, fresh_draws
+from discreet.privacy import Loss
+
+__all__ = ["E", "Longitudinal", "Scheme", "check_lifetime", "longitudinal_of"]
+
+E = TypeVar("E")
+"""What a server of a scheme estimates."""
+
+Longitudinal = Literal["once", "memoize"]
+
+
+class Scheme(ABC, Generic[E]):
+    """How values become reports and reports become an estimate. Public, immutable, and the same on both sides.
+
+    `longitudinal` says what a client does with a second report: ``"once"``, every report is drawn afresh and each costs
+    `loss`; ``"memoize"``, the report of a value is remembered for life, so that it can be sent any number of times and
+    only another value costs again.
+    """
+
+    __slots__ = ()
+
+    protocol: ClassVar[str]
+    """Its name in JSON."""
+
+    longitudinal: Longitudinal
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """What one report reveals about its sender, to whoever sees it. Neighbours differ in the sender's value."""
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """How a report is laid out in bytes."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many counts a server keeps."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that make this scheme, as JSON has them."""
+
+    @abstractmethod
+    def prepare(self, values: Any) -> NDArray[Any]:
+        """One value or many, checked, in one dimension. Raises `ParameterError` for what cannot be reported."""
+
+    @abstractmethod
+    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
+        """A row of bytes for each value. This is where privacy is made: each row alone has `loss`."""
+
+    def genuine(self, fields: Fields) -> NDArray[np.bool_]:
+        """Which reports a client could have sent, among those that fit the layout."""
+        return np.ones(len(fields), dtype=np.bool_)
+
+    @abstractmethod
+    def tally(self, fields: Fields, counts: Integers) -> None:
+        """Add reports to the counts, in place."""
+
+    @abstractmethod
+    def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> E:
+        """The estimate that counts of `reports` reports hold."""
+
+    def to_json(self) -> str:
+        """The scheme as a JSON document, which `discreet.local.from_json` reads. Everything in it is public."""
+        document = {"scheme": self.protocol, "version": 1, **self.parameters(), "longitudinal": self.longitudinal}
+        return json.dumps(document, ensure_ascii=False)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Eight bytes by which a report names its scheme: the first of SHA-256 of `to_json`."""
+        return hashlib.sha256(self.to_json().encode()).digest()[:FINGERPRINT]
+
+    def client(self, secret: bytes | None = None) -> Client:
+        """A client: one person's device.
+
+        Under ``"memoize"`` it needs its `secret`, 16 bytes or more that never leave the device and are kept for life
+        (``discreet.noise.secret(32)`` makes one): who knows it can undo the noise. Raises `ParameterError` if it is
+        missing there, or given under ``"once"``.
+        """
+        return Client(self, secret)
+
+    def simulate(self, values: Any) -> Reports:
+        """First reports of as many clients as there are values, each with a secret of its own that is thrown away.
+
+        For studies before roll-out; the reports have the same law as those of real clients. Raises `ParameterError`
+        as `client().encode`.
+        """
+        return Reports(self.fingerprint, self.perturb(self.prepare(values), fresh_draws()))
+
+    def server(self, state: bytes | None = None) -> Server[E]:
+        """A server without reports, or the one whose `bytes(server)` is the state.
+
+        Raises `DataError` for a state that is damaged or of another scheme.
+        """
+        return Server.of_state(self, state) if state is not None else Server(self)
+
+    def shuffled(self, n: int) -> Loss:
+        """What one of `n` reports reveals when a trusted shuffler publishes them in random order, and nothing else.
+
+        Under ``"memoize"`` this is for one collection. Raises `ParameterError` unless n is a whole number from 1.
+        Source: Feldman, McMillan and Talwar 2021, Theorem 3.2; ``proofs/shuffled.md``.
+
+        >>> from discreet.local import KaryRandomizedResponse
+        >>> KaryRandomizedResponse(domain=5, epsilon=1).shuffled(10_000).epsilon(delta=1e-6) < 0.1
+        True
+        """
+        return self.loss.shuffled(n)
+
+    def lifetime_loss(self, *, reports: int, values: int) -> Loss:
+        """What all the reports of one person reveal together: of `reports` in all, about `values` different values.
+
+        ``"once"`` pays for each report, ``"memoize"`` for each different value. Neighbours differ in the person's whole
+        history. Costs no privacy: it is arithmetic. Raises `ParameterError` unless 1 ≤ values ≤ reports.
+
+        >>> from discreet.local import KaryRandomizedResponse
+        >>> kept = KaryRandomizedResponse(domain=5, epsilon=1, longitudinal="memoize")
+        >>> kept.lifetime_loss(reports=365, values=2).epsilon()
+        2.0
+        """
+        check_lifetime(reports, values)
+        return (values if self.longitudinal == "memoize" else reports) * self.loss
+
+
+def check_lifetime(reports: int, values: int) -> None:
+    """Refuse numbers of reports and of different values that no history has."""
+    for name, number in (("reports", reports), ("values", values)):
+        if isinstance(number, bool) or not isinstance(number, int) or number < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"{name} must be a whole number, 1 or more, got {number!r}")
+    if values > reports:
+        raise ParameterError(f"values must be at most reports = {reports}: each report has one value, got {values}")
+
+
+def longitudinal_of(policy: str) -> Longitudinal:
+    """The policy, or a `ParameterError`."""
+    if policy in ("once", "memoize"):
+        return policy
+    raise ParameterError(f"longitudinal must be 'once' or 'memoize', got {policy!r}")

@@ -1,0 +1,138 @@
+"""The server: it adds reports up. Its only state is a vector of whole numbers."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from discreet.errors import DataError
+from discreet.local._layout import Integers
+from discreet.local._reports import FINGERPRINT, Reports
+
+if TYPE_CHECKING:
+    from discreet.local._scheme import Scheme
+
+__all__ = ["Server"]
+
+E = TypeVar("E")
+
+_MAGIC = b"ds\x01"
+_HEAD = len(_MAGIC) + FINGERPRINT
+_MOST_REPORTS = 2**53
+_BYTES_AT_ONCE = 1 << 23
+
+
+class Server(Generic[E]):
+    """Counts of reports: in any order, in any number of batches, on any number of servers that are added afterwards.
+
+    Made by `scheme.server()`. It keeps no report. Nothing in a batch can make it fail: what is not a report of its
+    scheme is dropped and counted in `rejected`. It is not for several threads at once; give each a server and add them.
+
+    >>> from discreet.local import KaryRandomizedResponse
+    >>> scheme = KaryRandomizedResponse(domain=["a", "b"], epsilon=20)
+    >>> one, two = (scheme.server().add(scheme.client().encode(value)) for value in ("a", "b"))
+    >>> (one + two).estimate().frequencies.round(3).tolist()
+    [0.5, 0.5]
+    """
+
+    __slots__ = ("_scheme", "_vector")
+
+    def __init__(self, scheme: Scheme[E]) -> None:
+        self._scheme = scheme
+        self._vector = np.zeros(2 + scheme.cells, dtype=np.int64)  # reports, rejected, and the counts
+
+    @classmethod
+    def of_state(cls, scheme: Scheme[E], state: bytes) -> Server[E]:
+        """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
+        found = cls(scheme)
+        if state[:3] != _MAGIC or len(state) != _HEAD + found._vector.nbytes + 4:
+            raise DataError("this is not the state of a server of this scheme: its length or its first bytes differ")
+        if state[3:_HEAD] != scheme.fingerprint:
+            raise DataError("this is the state of another scheme's server; load it with the scheme that made it")
+        if zlib.crc32(state[:-4]) != int.from_bytes(state[-4:], "little"):
+            raise DataError("this state of a server was damaged: its checksum does not match")
+        found._vector[:] = np.frombuffer(state[_HEAD:-4], dtype="<i8")
+        if bool((found._vector < 0).any() or (found._vector > _MOST_REPORTS).any()):
+            raise DataError("this state of a server has counts that no reports add up to")
+        return found
+
+    @property
+    def scheme(self) -> Scheme[E]:
+        """What the reports mean."""
+        return self._scheme
+
+    @property
+    def reports(self) -> int:
+        """How many reports were added."""
+        return int(self._vector[0])
+
+    @property
+    def rejected(self) -> int:
+        """How many rows of batches were no reports, and were dropped."""
+        return int(self._vector[1])
+
+    @property
+    def counts(self) -> Integers:
+        """A copy of the counts. Their meaning is the scheme's."""
+        return self._vector[2:].copy()
+
+    def add(self, reports: Reports) -> Server[E]:
+        """Count the reports of a batch; returns this server.
+
+        Costs no privacy: clients have paid. Raises `DataError`, and counts nothing, for a batch of another scheme.
+        """
+        if reports.fingerprint != self._scheme.fingerprint:
+            raise DataError(
+                f"these reports are of scheme {reports.fingerprint.hex()}, and this server is of scheme "
+                f"{self._scheme.fingerprint.hex()} ({self._scheme.protocol}); load the scheme that the clients use"
+            )
+        layout = self._scheme.layout
+        if len(reports) and reports.width != layout.width:
+            self._vector[1] += len(reports)
+            return self
+        step = max(1, _BYTES_AT_ONCE // layout.width)
+        for start in range(0, len(reports), step):
+            self._count(reports.rows[start : start + step])
+        return self
+
+    def _count(self, rows: Any) -> None:
+        fields, valid = self._scheme.layout.unpack(rows)
+        fields = fields.kept(valid)
+        fields = fields.kept(self._scheme.genuine(fields))
+        self._scheme.tally(fields, self._vector[2:])
+        self._vector[0] += len(fields)
+        self._vector[1] += len(rows) - len(fields)
+
+    def estimate(self, candidates: Sequence[str] | None = None) -> E:
+        """What the reports say. `candidates` are for schemes without a domain: the values to look for.
+
+        Costs no privacy: it works on what clients have randomized. Raises `DataError` before the first report, and
+        `ParameterError` for candidates where none are needed, or where they are missing.
+        """
+        if self.reports == 0:
+            raise DataError("there is nothing to estimate from: no report has been added")
+        return self._scheme.read(self._vector[2:], self.reports, candidates)
+
+    def __add__(self, other: Server[E]) -> Server[E]:
+        if not isinstance(other, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return NotImplemented
+        if other._scheme.fingerprint != self._scheme.fingerprint:
+            raise DataError("servers of different schemes do not add up")
+        total = Server(self._scheme)
+        np.add(self._vector, other._vector, out=total._vector)
+        return total
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Server) and bytes(self) == bytes(other)  # pyright: ignore[reportUnknownArgumentType]
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bytes__(self) -> bytes:
+        body = b"".join((_MAGIC, self._scheme.fingerprint, self._vector.astype("<i8").tobytes()))
+        return body + zlib.crc32(body).to_bytes(4, "little")
+
+    def __repr__(self) -> str:
+        return f"<server of {self._scheme.protocol}: {self.reports} reports, {self.rejected} rejected>"

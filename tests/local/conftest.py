@@ -1,0 +1,8 @@
+"""Lets the tests of local privacy import what they share: `local_laws` and `local_schemes`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

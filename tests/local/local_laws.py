@@ -1,0 +1,99 @@
+"""The exact law of a client's reports: the code that perturbs, run once for every way in which its draws can fall."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.local import Scheme
+
+
+class Branch:
+    """Stands for `Draws`. Follows a given path of outcomes, then takes the first outcome of each further draw."""
+
+    def __init__(self, path: list[int]) -> None:
+        self.path, self.at, self.weight = path, 0, Fraction(1)
+        self.options: list[int] = []
+
+    def _one_of(self, weights: list[Fraction]) -> int:
+        if self.at == len(self.path):
+            self.path.append(0)
+        taken = self.path[self.at]
+        self.options[self.at :] = [len(weights)]
+        self.at += 1
+        self.weight *= weights[taken]
+        return taken
+
+    def coins(self, p: Fraction, size: int) -> np.ndarray:
+        assert 0 <= p <= 1
+        return np.array([self._one_of([1 - p, p]) for _ in range(size)], dtype=np.bool_)
+
+    def below(self, n: int, size: int) -> np.ndarray:
+        return np.array([self._one_of([Fraction(1, n)] * n) for _ in range(size)], dtype=np.int64)
+
+    def packed_coins(self, p: Fraction, rows: int, bits: int) -> np.ndarray:
+        return np.packbits(self.coins(p, rows * bits).reshape(rows, bits), axis=1, bitorder="little")
+
+
+def law(scheme: Scheme[Any], value: Any) -> dict[bytes, Fraction]:
+    """The probability of each report of this value, exactly."""
+    prepared = scheme.prepare(value)
+    found: dict[bytes, Fraction] = defaultdict(Fraction)
+    path: list[int] = []
+    while True:
+        branch = Branch(path)
+        report = scheme.perturb(prepared, branch).tobytes()  # pyright: ignore[reportArgumentType]
+        found[report] += branch.weight
+        del path[branch.at :]
+        while path and path[-1] + 1 == branch.options[len(path) - 1]:
+            path.pop()
+        if not path:
+            break
+        path[-1] += 1
+    assert sum(found.values()) == 1
+    return {report: weight for report, weight in found.items() if weight}
+
+
+def odds_of(scheme: Scheme[Any], values: list[Any]) -> Fraction:
+    """The largest ratio of a report's probabilities under two values; each report must be possible under all."""
+    laws = [law(scheme, value) for value in values]
+    assert len({frozenset(each) for each in laws}) == 1
+    return max(one[report] / two[report] for one, two in itertools.permutations(laws, 2) for report in one)
+
+
+def assert_exact(odds: Fraction, epsilon: Fraction, slack: Fraction = Fraction(1, 10**12)) -> None:
+    """ε − 1e-12 ≤ ln(odds) ≤ ε, in 60 digits."""
+    import mpmath
+
+    with mpmath.workdps(60):
+        exact = mpmath.log(mpmath.mpf(odds.numerator) / odds.denominator)
+        claim = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        assert exact <= claim
+        assert exact >= claim - mpmath.mpf(slack.numerator) / slack.denominator
+
+
+def estimates_of(scheme: Scheme[Any], rounds: int, values: np.ndarray) -> np.ndarray:
+    """The estimates of `rounds` collections from the same people, one row each."""
+    return np.array([scheme.server().add(scheme.simulate(values)).estimate().frequencies for _ in range(rounds)])
+
+
+def assert_mean_square(scheme: Any, values: np.ndarray, rounds: int, alarm: float = 1e-9) -> None:
+    """The mean squared error over rounds and values is that of `scheme.variance`, by a test that errs with `alarm`.
+
+    Squared errors of a round depend on each other, so each round's mean over the values is one observation, and their
+    spread is measured. The test is Student's.
+    """
+    from scipy import stats
+
+    shares = np.bincount(values, minlength=scheme.domain.size) / values.size
+    theory = scheme.variance(shares) / values.size
+    assert (theory > 0).all()
+    errors = ((estimates_of(scheme, rounds, values) - shares) ** 2 / theory).mean(axis=1)
+    off = (errors.mean() - 1) / (errors.std(ddof=1) / math.sqrt(rounds))
+    assert 2 * stats.t.sf(abs(off), rounds - 1) > alarm
+    assert errors.std(ddof=1) / math.sqrt(rounds) < 0.05  # else the test could not see an error of a third

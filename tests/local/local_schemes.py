@@ -1,0 +1,16 @@
+"""Schemes that every protocol's tests go through: each protocol adds its own, small enough to be enumerated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet import local
+
+SMALL: dict[str, Callable[[str], Any]] = {
+    "kary": lambda epsilon: local.KaryRandomizedResponse(domain=5, epsilon=epsilon),
+    "symmetric_unary": lambda epsilon: local.SymmetricUnary(domain=4, epsilon=epsilon),
+    "optimized_unary": lambda epsilon: local.OptimizedUnary(domain=4, epsilon=epsilon),
+    "hadamard": lambda epsilon: local.HadamardResponse(domain=6, epsilon=epsilon),
+}
+"""A scheme over a domain of a few numbers, by its ε."""

@@ -1,0 +1,287 @@
+"""What is true of every protocol: two forms of a batch, servers that add up, and nothing that a batch can break."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+
+import numpy as np
+import pytest
+from local_schemes import SMALL
+
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.local import KaryRandomizedResponse, Reports, from_json, json_schema
+
+EVERY = pytest.mark.parametrize("scheme", [make("1") for make in SMALL.values()], ids=list(SMALL))
+
+
+def values_for(scheme, count: int) -> list[int]:
+    return [i % scheme.domain.size for i in range(count)]
+
+
+@EVERY
+def test_a_batch_is_the_same_in_both_forms(scheme) -> None:
+    reports = scheme.simulate(values_for(scheme, 40))
+    assert len(bytes(reports)) == 19 + 40 * scheme.layout.width
+    assert Reports.from_bytes(bytes(reports)) == reports == Reports.from_json(reports.to_json())
+    empty = scheme.simulate([])
+    assert len(Reports.from_bytes(bytes(empty))) == 0 == len(Reports.from_json(empty.to_json()))
+    assert scheme.server().add(empty).reports == 0
+
+
+@EVERY
+def test_merged_servers_are_one_server_bit_for_bit(scheme) -> None:
+    batches = [scheme.simulate(values_for(scheme, n)) for n in (1, 7, 300, 0, 50)]
+    one = scheme.server()
+    for batch in batches:
+        assert one.add(batch) is one
+    together = scheme.server().add(Reports.together(batches))
+    halves = [scheme.server().add(batch) for batch in reversed(batches)]
+    merged = halves[0]
+    for half in halves[1:]:
+        merged = merged + half
+    assert bytes(one) == bytes(together) == bytes(merged)
+    assert one == scheme.server(state=bytes(one))
+    assert one.reports == 358
+    assert np.array_equal(one.estimate().frequencies, merged.estimate().frequencies)
+
+
+@EVERY
+def test_a_scheme_survives_json(scheme) -> None:
+    found = from_json(scheme.to_json())
+    assert found == scheme
+    assert found.fingerprint == scheme.fingerprint
+    assert found.server().add(scheme.simulate(values_for(scheme, 5))).rejected == 0
+
+
+@EVERY
+def test_damaged_batches_and_reports_are_not_counted(scheme) -> None:
+    """Random damage of every kind: a batch is refused, or its reports are counted and rejected, and nothing else."""
+    source = random.Random(scheme.protocol)
+    whole = bytes(scheme.simulate(values_for(scheme, 9)))
+    for turn in range(2000):
+        data = bytearray(whole)
+        match turn % 4:
+            case 0:
+                data[source.randrange(len(data))] ^= 1 << source.randrange(8)
+            case 1:
+                del data[source.randrange(len(data)) :]
+            case 2:
+                data += source.randbytes(source.randrange(1, 40))
+            case _:
+                data = bytearray(source.randbytes(source.randrange(60)))
+        with pytest.raises(DataError):
+            Reports.from_bytes(bytes(data))
+    for _ in range(300):
+        rows = np.frombuffer(source.randbytes(7 * scheme.layout.width), dtype=np.uint8).reshape(7, -1)
+        server = scheme.server().add(Reports(scheme.fingerprint, rows))
+        assert server.reports + server.rejected == 7
+        assert (server.counts >= 0).all()
+    wide = np.zeros((3, scheme.layout.width + 1), dtype=np.uint8)
+    assert scheme.server().add(Reports(scheme.fingerprint, wide)).rejected == 3
+
+
+@EVERY
+def test_what_is_not_a_state_is_refused(scheme) -> None:
+    state = bytes(scheme.server().add(scheme.simulate(values_for(scheme, 5))))
+    for at in range(len(state)):
+        damaged = bytearray(state)
+        damaged[at] ^= 1
+        with pytest.raises(DataError):
+            scheme.server(state=bytes(damaged))
+    with pytest.raises(DataError):
+        scheme.server(state=state[:-1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"version": 1, "scheme": "00", "reports": []}',
+        '{"version": 2, "scheme": "0011223344556677", "reports": []}',
+        '{"version": 1, "scheme": "0011223344556677", "reports": ["AA==", "AAA="]}',
+        '{"version": 1, "scheme": "0011223344556677", "reports": ["?"]}',
+        '{"version": 1, "scheme": "0011223344556677", "reports": [""]}',
+        '{"version": 1, "scheme": "0011223344556677", "reports": [1]}',
+        '{"version": 1, "scheme": "0011223344556677", "reports": 5}',
+        '{"version": 1, "scheme": 5, "reports": []}',
+        '{"version": 1, "scheme": "0011223344556677", "reports": [], "more": 1}',
+        "[" * 100_000,
+        b"\xff\xfe",
+    ],
+)
+def test_what_is_not_a_batch_in_json_is_refused(text) -> None:
+    with pytest.raises(DataError):
+        Reports.from_json(text)
+
+
+def test_batches_and_servers_of_different_schemes_do_not_mix() -> None:
+    one, two = (KaryRandomizedResponse(domain=5, epsilon=epsilon) for epsilon in (1, 2))
+    with pytest.raises(DataError, match="load the scheme"):
+        one.server().add(two.simulate([0]))
+    with pytest.raises(DataError, match="different schemes"):
+        one.server() + two.server()
+    with pytest.raises(DataError, match="another scheme"):
+        one.server(state=bytes(two.server()))
+    with pytest.raises(DataError, match="one scheme"):
+        Reports.together([one.simulate([0]), two.simulate([0])])
+    with pytest.raises(DataError):
+        Reports.together([])
+
+
+def test_nothing_is_estimated_from_nothing() -> None:
+    with pytest.raises(DataError, match="no report"):
+        KaryRandomizedResponse(domain=5, epsilon=1).server().estimate()
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"scheme": "nothing"}, "scheme"),
+        ({"version": 2}, "version"),
+        ({"extra": 1}, "extra"),
+        ({"domain": 1}, "2 to"),
+        ({"domain": 2.5}, "domain"),
+        ({"domain": ["a", "a"]}, "once"),
+        ({"domain": [1, 2]}, "domain"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": "x"}, "epsilon"),
+        ({"epsilon": 101}, "epsilon"),
+        ({"epsilon": True}, "epsilon"),
+        ({"longitudinal": "never"}, "longitudinal"),
+    ],
+)
+def test_documents_that_are_none_are_refused(change, match) -> None:
+    document = json.loads(KaryRandomizedResponse(domain=5, epsilon=1).to_json())
+    with pytest.raises(ParameterError, match=match):
+        from_json(json.dumps({**document, **change}))
+    with pytest.raises(DiscreetError):
+        from_json("[1")
+
+
+def test_the_json_schema_names_every_protocol() -> None:
+    text = json.dumps(json_schema())
+    assert all(make("1").protocol in text for make in SMALL.values())
+
+
+@EVERY
+def test_a_client_refuses_values_before_it_draws(scheme, monkeypatch) -> None:
+    monkeypatch.setattr("discreet.local._client.fresh_draws", None)
+    for value in (-1, scheme.domain.size, 0.0, "a", None, [[0]], [0, scheme.domain.size], np.nan):
+        with pytest.raises(ParameterError):
+            scheme.client().encode(value)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_secret_remembers_and_is_asked_for(name) -> None:
+    plain = SMALL[name]("0.5")
+    document = json.loads(plain.to_json())
+    scheme = from_json(json.dumps({**document, "longitudinal": "memoize"}))
+    size = scheme.domain.size
+    first, second = (scheme.client(secret=bytes([number]) * 16) for number in (1, 2))
+    kept = {value: bytes(first.encode(value)) for value in range(size)}
+    again = scheme.client(secret=bytes([1]) * 16)  # as after a restart
+    assert all(bytes(again.encode(value)) == kept[value] for value in range(size))
+    many = again.encode([value for value in range(size) for _ in range(50)])
+    assert len({row.tobytes() for row in many.rows}) <= size
+    assert Reports.together(first.encode(value) for value in range(size) for _ in range(50)) == many
+    others = [scheme.client(secret=bytes([number]) * 16).encode(0).rows.tobytes() for number in range(2, 90)]
+    assert len(set(others)) > 1
+    assert second.encode(0) == second.encode(0)
+    with pytest.raises(ParameterError, match="secret"):
+        scheme.client()
+    with pytest.raises(ParameterError, match="secret"):
+        scheme.client(secret=b"short")
+    with pytest.raises(ParameterError, match="longitudinal"):
+        plain.client(secret=bytes(16))
+    assert scheme.lifetime_loss(reports=1000, values=3).epsilon() == 1.5
+    assert plain.lifetime_loss(reports=1000, values=3).epsilon() == 500
+
+
+def test_reports_that_are_remembered_do_not_identify_their_value() -> None:
+    """A thousand remembered reports of a client say no more than one, and a thousand fresh ones say everything."""
+    kept = KaryRandomizedResponse(domain=4, epsilon=1, longitudinal="memoize")
+    fresh = KaryRandomizedResponse(domain=4, epsilon=1)
+    right = {"kept": 0, "fresh": 0}
+    people = 400
+    for person in range(people):
+        secret = person.to_bytes(16, "little")
+        for name, client in (("kept", kept.client(secret)), ("fresh", fresh.client())):
+            reports = client.encode([person % 4] * 1000).rows[:, 0]
+            right[name] += int(np.bincount(reports, minlength=4).argmax()) == person % 4
+    assert right["fresh"] == people
+    # Binomial with p = e / (e + 3) = 0.475: above 260 with probability below 1e-10.
+    assert right["kept"] <= 260
+
+
+@pytest.mark.parametrize(("reports", "values"), [(0, 0), (1, 0), (1, 2), (True, 1), (1.0, 1)])
+def test_impossible_histories_are_refused(reports, values) -> None:
+    with pytest.raises(ParameterError):
+        KaryRandomizedResponse(domain=4, epsilon=1).lifetime_loss(reports=reports, values=values)
+
+
+def test_consistent_frequencies() -> None:
+    scheme = KaryRandomizedResponse(domain=30, epsilon="0.1")
+    found = scheme.server().add(scheme.simulate([0, 1, 2] * 300)).estimate()
+    nearest = found.consistent("norm_sub")
+    assert np.array_equal(nearest, found.consistent("simplex"))
+    assert nearest.min() >= 0
+    assert nearest.sum() == pytest.approx(1)
+    for other in (np.full(30, 1 / 30), np.eye(30)[0], found.consistent("norm_mul")):
+        assert ((nearest - found.frequencies) ** 2).sum() <= ((other - found.frequencies) ** 2).sum() + 1e-12
+    assert found.consistent("norm").sum() == pytest.approx(1)
+    assert found.consistent("norm_mul").sum() == pytest.approx(1)
+    assert found.consistent("non_negative").min() == 0
+    with pytest.raises(ParameterError, match="method"):
+        found.consistent("clip")
+
+
+@EVERY
+def test_intervals_hold_the_truth_and_tables_say_so(scheme) -> None:
+    """Of 300 intervals at 0.999 more than 12 miss with probability below 1e-12."""
+    missed = 0
+    values = values_for(scheme, 4 * scheme.domain.size) + [0] * 500
+    shares = np.bincount(values, minlength=scheme.domain.size) / len(values)
+    for _ in range(-(-300 // scheme.domain.size)):
+        found = scheme.server().add(scheme.simulate(values)).estimate()
+        low, high = found.interval("0.999")
+        missed += int(((shares < low) | (shares > high)).sum())
+        assert ((low >= 0) & (low <= high) & (high <= 1)).all()
+    assert missed <= 12
+    table = found.to_arrow()
+    assert table.column_names == ["value", "frequency", "stderr", "low", "high"]
+    assert found.counts == pytest.approx(found.frequencies * len(values))
+    for level in (0, 1, "x", 2):
+        with pytest.raises(ParameterError, match="level"):
+            found.interval(level)
+
+
+def test_domains_of_names() -> None:
+    scheme = KaryRandomizedResponse(domain=["a", "ü", "日本"], epsilon=90)
+    found = scheme.server().add(scheme.client().encode(["日本", "a", "a"])).estimate()
+    assert found.counts.round(6).tolist() == [2, 0, 1]
+    assert found.domain.value(2) == "日本"
+    assert scheme.server().add(scheme.client().encode("ü")).estimate().frequencies.round(6).tolist() == [0, 1, 0]
+    for values in ("b", ["a", "b"], [1], [None], 5, None, [["a"]]):
+        with pytest.raises(ParameterError):
+            scheme.client().encode(values)
+    with pytest.raises(ParameterError, match="candidates"):
+        scheme.server().add(scheme.client().encode("a")).estimate(candidates=["a"])
+
+
+def test_reports_compose_like_any_loss() -> None:
+    """Sequential: one person's answers to two questions add. Parallel: of two groups of people each answers one."""
+    import discreet as dp
+
+    one, two = (KaryRandomizedResponse(domain=4, epsilon=epsilon) for epsilon in ("0.5", 1))
+    assert (one.loss + two.loss).epsilon() == 1.5
+    assert one.loss.parallel(two.loss).epsilon() == 1
+    assert one.loss.fits(dp.pure("0.5"))
+    central = two.shuffled(100_000).epsilon(delta=1e-9)
+    assert central < 0.1
+    for n, epsilon in itertools.product((1, 10, 10**9), (one, two)):
+        assert epsilon.shuffled(n).epsilon(delta=1e-9) <= epsilon.loss.epsilon()
