@@ -11,6 +11,7 @@ SMALL: dict[str, Callable[[str], Any]] = {
     "kary": lambda epsilon: local.KaryRandomizedResponse(domain=5, epsilon=epsilon),
     "symmetric_unary": lambda epsilon: local.SymmetricUnary(domain=4, epsilon=epsilon),
     "optimized_unary": lambda epsilon: local.OptimizedUnary(domain=4, epsilon=epsilon),
+    "warner": local.Warner.from_epsilon,
     "hadamard": lambda epsilon: local.HadamardResponse(domain=6, epsilon=epsilon),
 }
 """A scheme over a domain of a few numbers, by its ε."""

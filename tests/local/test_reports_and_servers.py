@@ -198,8 +198,8 @@ def test_a_secret_remembers_and_is_asked_for(name) -> None:
         scheme.client(secret=b"short")
     with pytest.raises(ParameterError, match="longitudinal"):
         plain.client(secret=bytes(16))
-    assert scheme.lifetime_loss(reports=1000, values=3).epsilon() == 1.5
-    assert plain.lifetime_loss(reports=1000, values=3).epsilon() == 500
+    assert scheme.lifetime_loss(reports=1000, values=3) == 3 * scheme.loss
+    assert plain.lifetime_loss(reports=1000, values=3) == 1000 * plain.loss
 
 
 def test_reports_that_are_remembered_do_not_identify_their_value() -> None:

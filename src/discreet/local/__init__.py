@@ -8,23 +8,28 @@
 
 from discreet.local._estimate import Estimate, SupportEstimate
 from discreet.local._hadamard import HadamardResponse
+from discreet.local._information import Information
 from discreet.local._kary import KaryRandomizedResponse
 from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
+from discreet.local._warner import Survey, Warner
 
 __all__ = [
     "Estimate",
     "HadamardResponse",
+    "Information",
     "KaryRandomizedResponse",
     "OptimizedUnary",
     "Reports",
     "Scheme",
     "Server",
     "SupportEstimate",
+    "Survey",
     "SymmetricUnary",
+    "Warner",
     "from_json",
     "json_schema",
 ]

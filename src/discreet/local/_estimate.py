@@ -123,7 +123,7 @@ class SupportEstimate(Estimate):
         low = np.where(yes == 0, 0.0, betaincinv(np.maximum(yes, 1), no + 1, miss))
         high = np.where(no == 0, 1.0, betaincinv(yes + 1, np.maximum(no, 1), 1 - miss))
         ends = [np.clip((end - self.lie) / (self.truth - self.lie), 0.0, 1.0) for end in (low, high)]
-        return ends[0], ends[1]
+        return np.minimum(*ends), np.maximum(*ends)
 
 
 def level_of(level: Number) -> float:

@@ -105,7 +105,7 @@ class HadamardResponse(FrequencyScheme):
         no_candidates(candidates)
         table = counts.reshape(self.blocks, self.columns)
         row, block = np.divmod(np.arange(self.domain.size), self.blocks)
-        found: Floats = walsh(table)[block, row + 1] * (self._scale / reports)
+        found = (walsh(table)[block, row + 1] * (self._scale / reports)).astype(np.float64)
         held = table.sum(axis=1)[block] / reports
         squares = np.maximum(held * self._scale**2 - np.clip(found, 0, 1), 0)
         return Estimate(self.domain, reports, found, np.sqrt(squares / reports))

@@ -11,6 +11,7 @@ from discreet.local._hadamard import HadamardResponse
 from discreet.local._kary import KaryRandomizedResponse
 from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
+from discreet.local._warner import Warner
 
 __all__ = ["from_json", "json_schema"]
 
@@ -41,12 +42,17 @@ class _OptimizedUnary(_Frequencies):
     scheme: Literal["optimized_unary"]
 
 
+class _Warner(_Document):
+    scheme: Literal["warner"]
+    p: _Number
+
+
 class _Hadamard(_Frequencies):
     scheme: Literal["hadamard_response"]
 
 
 _ANY: TypeAdapter[Any] = TypeAdapter(
-    Annotated[_Kary | _SymmetricUnary | _OptimizedUnary | _Hadamard, Field(discriminator="scheme")]
+    Annotated[_Kary | _SymmetricUnary | _OptimizedUnary | _Hadamard | _Warner, Field(discriminator="scheme")]
 )
 
 _CLASSES = {
@@ -56,6 +62,7 @@ _CLASSES = {
         SymmetricUnary,
         OptimizedUnary,
         HadamardResponse,
+        Warner,
     )
 }
 
