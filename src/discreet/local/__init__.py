@@ -7,6 +7,7 @@
 """
 
 from discreet.local._estimate import Estimate, SupportEstimate
+from discreet.local._files import add_files, to_arrow
 from discreet.local._hadamard import HadamardResponse
 from discreet.local._information import Information
 from discreet.local._kary import KaryRandomizedResponse
@@ -30,6 +31,8 @@ __all__ = [
     "Survey",
     "SymmetricUnary",
     "Warner",
+    "add_files",
     "from_json",
     "json_schema",
+    "to_arrow",
 ]

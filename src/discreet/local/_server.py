@@ -98,6 +98,21 @@ class Server(Generic[E]):
             self._count(reports.rows[start : start + step])
         return self
 
+    def reject(self, rows: int) -> Server[E]:
+        """Count rows that a reader found to be no reports; returns this server."""
+        self._vector[1] += rows
+        return self
+
+    def merge(self, other: Server[E]) -> Server[E]:
+        """Add another server's counts to this one; returns this server. `one + two` makes a new one instead.
+
+        Raises `DataError` for a server of another scheme.
+        """
+        if other._scheme.fingerprint != self._scheme.fingerprint:
+            raise DataError("servers of different schemes do not add up")
+        self._vector += other._vector
+        return self
+
     def _count(self, rows: Any) -> None:
         fields, valid = self._scheme.layout.unpack(rows)
         fields = fields.kept(valid)
@@ -119,11 +134,7 @@ class Server(Generic[E]):
     def __add__(self, other: Server[E]) -> Server[E]:
         if not isinstance(other, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
-        if other._scheme.fingerprint != self._scheme.fingerprint:
-            raise DataError("servers of different schemes do not add up")
-        total = Server(self._scheme)
-        np.add(self._vector, other._vector, out=total._vector)
-        return total
+        return Server(self._scheme).merge(self).merge(other)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Server) and bytes(self) == bytes(other)  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,73 @@
+"""Reports in files: the same counts as in memory, and nothing that a file can break."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+from local_schemes import SMALL
+
+from discreet.errors import DataError, ParameterError
+from discreet.local import KaryRandomizedResponse, Reports, add_files, to_arrow
+
+SCHEME = KaryRandomizedResponse(domain=500, epsilon=1)
+
+
+def written(path, table: pa.Table):
+    pyarrow.parquet.write_table(table, path)
+    return path
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_files_and_memory_make_the_same_server(name, tmp_path) -> None:
+    scheme = SMALL[name]("1")
+    batches = [scheme.simulate([i % scheme.domain.size for i in range(n)]) for n in (1, 500, 3)]
+    for number, batch in enumerate(batches[:2]):
+        written(tmp_path / f"{number}.parquet", to_arrow(batch))
+    pyarrow.feather.write_feather(to_arrow(batches[2]), tmp_path / "2.arrow")
+    expected = scheme.server().add(Reports.together(batches))
+    found = add_files(scheme.server(), [str(tmp_path / "*.parquet"), tmp_path / "2.arrow"])
+    assert bytes(found) == bytes(expected)
+    first = scheme.server().add(batches[0])
+    assert add_files(first, tmp_path / "0.parquet") is first
+    assert first.reports == 2
+
+
+def test_other_schemes_are_passed_over_and_odd_rows_rejected(tmp_path) -> None:
+    other = KaryRandomizedResponse(domain=500, epsilon=2)
+    mine = to_arrow(SCHEME.simulate(range(100)))
+    rows = [b"", b"\x01", b"\x01\x00\x00", None, b"\xff\xff", b"\x05\x00"]
+    odd = pa.table({"scheme": [SCHEME.fingerprint] * 6, "report": pa.array(rows, pa.binary())})
+    nobody = pa.table({"scheme": pa.array([None, b"", b"x" * 8], pa.binary()), "report": [b"\x01\x00"] * 3})
+    written(tmp_path / "all.parquet", pa.concat_tables([mine, to_arrow(other.simulate(range(50))), odd, nobody]))
+    found = add_files(SCHEME.server(), tmp_path / "all.parquet")
+    assert (found.reports, found.rejected) == (101, 5)
+    assert bytes(
+        add_files(SCHEME.server(), written(tmp_path / "none.parquet", to_arrow(SCHEME.simulate([]))))
+    ) == bytes(SCHEME.server())
+
+
+def test_files_that_are_none_are_refused_and_count_nothing(tmp_path) -> None:
+    good = written(tmp_path / "good.parquet", to_arrow(SCHEME.simulate([1, 2, 3])))
+    (tmp_path / "noise.parquet").write_bytes(bytes(range(256)) * 9)
+    (tmp_path / "noise.arrow").write_bytes(bytes(range(256)) * 9)
+    (tmp_path / "cut.parquet").write_bytes(good.read_bytes()[:-9])
+    written(tmp_path / "columns.parquet", pa.table({"scheme": [b"a"], "other": [b"b"]}))
+    written(tmp_path / "types.parquet", pa.table({"scheme": [1], "report": [2.5]}))
+    for name in ("noise.parquet", "noise.arrow", "cut.parquet", "columns.parquet", "types.parquet", "missing.parquet"):
+        server = SCHEME.server()
+        with pytest.raises(DataError, match="cannot be read"):
+            add_files(server, [good, tmp_path / name])
+        assert server.reports == 0
+    with pytest.raises(ParameterError):
+        add_files(SCHEME.server(), [])
+
+
+def test_many_rows_and_slices(tmp_path) -> None:
+    values = np.arange(300_000) % 500
+    reports = SCHEME.simulate(values)
+    pyarrow.parquet.write_table(to_arrow(reports), tmp_path / "many.parquet", row_group_size=70_001)
+    expected = SCHEME.server().add(reports)
+    assert bytes(add_files(SCHEME.server(), tmp_path / "many.parquet")) == bytes(expected)
