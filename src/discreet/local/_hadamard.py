@@ -34,7 +34,7 @@ class HadamardResponse(FrequencyScheme):
     each and does one fast transform when it is read. B and b are those of the least variance over the domain. The error
     hardly depends on d; `ProjectiveGeometry` has a lower one for ε above 1. Pure ε-local privacy. Raises
     `ParameterError` for a domain of fewer than 2 or more than 2**24 values and unless 1e-6 ≤ ε ≤ 100.
-    Source: Acharya, Sun and Zhang 2019, Sections 5 and 6; ``proofs/local_frequencies.md``, section 6.
+    Source: Acharya, Sun and Zhang 2019, Sections 5 and 6; ``proofs/local_frequencies.md``, section 4.
 
     >>> scheme = HadamardResponse(domain=1000, epsilon=2)
     >>> reports = scheme.client().encode([7] * 5000)
@@ -101,7 +101,7 @@ class HadamardResponse(FrequencyScheme):
         add_cells(fields.numbers[0], counts)
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Estimate:
-        """The sum over the block of row · count, scaled. ``proofs/local_frequencies.md``, section 6."""
+        """The sum over the block of row · count, scaled. ``proofs/local_frequencies.md``, section 4."""
         no_candidates(candidates)
         table = counts.reshape(self.blocks, self.columns)
         row, block = np.divmod(np.arange(self.domain.size), self.blocks)
