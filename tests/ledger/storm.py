@@ -2,7 +2,8 @@
 
 python storm.py protocol LEDGER REPORTS KILLS SEED     children are killed at random moments, and others try again
 python storm.py limit LEDGER COUNT TRIES SHARED        children spend until nothing is left, all at once
-python storm.py patient LEDGER REPORTS SEED            children go on when the server fails, until REPORTS/stop is there
+python storm.py patient LEDGER REPORTS SEED            children go on when the server fails, until REPORTS/stop is there;
+                                                       they rest while REPORTS/hold is
 
 Each child tells what it knows in a file of its own, one line at a time, so that a killed one has told all it did.
 """
@@ -17,6 +18,7 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -95,7 +97,7 @@ def ask(ledger: Ledger, request: Request, report: Report) -> None:
     report.tell("answered", request.key, _digest(found.payload))
 
 
-def work(path: str, report: Report, requests: list[Request]) -> None:
+def work(path: str, report: Report, requests: Iterable[Request]) -> None:
     """All the requests, in turn; and where the ledger ends, now and then."""
     with open_ledger(path, None) as whole:
         accounts: dict[str, Ledger] = {name: whole.open_account(name) if name else whole for name in ACCOUNTS}
@@ -137,11 +139,20 @@ def protocol(path: str, reports: str, kills: str, seed: str) -> None:
 
 
 def patient(path: str, reports: str, seed: str) -> None:
+    def requests(chance: random.Random) -> Iterator[Request]:
+        """Some of them again, and most of them new, so that the ledger grows as long as the storm lasts."""
+        asked: list[int] = []
+        while not Path(reports, "stop").exists():
+            while Path(reports, "hold").exists():
+                time.sleep(0.01)
+            asked.append(chance.choice(asked) if asked and chance.random() < 0.3 else chance.randrange(10**6))
+            yield Request(asked[-1])
+
     def run(name: str) -> int:
         report, chance, failures = Report(f"{reports}/{name}"), random.Random(f"{seed} {name}"), 0
         while not Path(reports, "stop").exists():
             try:
-                work(path, report, [Request(chance.randrange(400)) for _ in range(200)])
+                work(path, report, requests(chance))
             except LedgerError as error:
                 failures += 1
                 report.tell("failed", "_".join(str(error).split()))
