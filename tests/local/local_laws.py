@@ -33,6 +33,10 @@ class Branch:
         assert 0 <= p <= 1
         return np.array([self._one_of([1 - p, p]) for _ in range(size)], dtype=np.bool_)
 
+    def steps(self, thresholds: np.ndarray) -> np.ndarray:
+        ways = [Fraction(int(threshold), 2**32) for threshold in thresholds]
+        return np.array([self._one_of([1 - p, p]) for p in ways], dtype=np.bool_)
+
     def below(self, n: int, size: int) -> np.ndarray:
         return np.array([self._one_of([Fraction(1, n)] * n) for _ in range(size)], dtype=np.int64)
 

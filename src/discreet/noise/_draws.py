@@ -38,6 +38,10 @@ class Draws:
         """`size` independent decisions, each true with probability exactly `p`, from 0 to 1."""
         return bernoulli_from(p, size, self._source)
 
+    def steps(self, thresholds: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """A decision for each threshold, true with probability threshold / 2**32 exactly; thresholds up to 2**32."""
+        return np.frombuffer(self._source.take(4 * thresholds.size), dtype="<u4") < thresholds
+
     def below(self, n: int, size: int) -> NDArray[np.int64]:
         """`size` independent integers, each uniform on 0 … n − 1, exactly, for n from 1 to 2**63."""
         return words_below(n, size, self._source)
