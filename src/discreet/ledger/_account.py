@@ -98,6 +98,12 @@ class Account:
             since=moment, windows=self.windows + 1,
         )  # fmt: skip
 
+    def with_windows(self, every: Period | None, moment: datetime) -> Account:
+        """With windows of another length: what was spent in this one counts until the next begins, after `moment`."""
+        if every is None or every == self.every:
+            return replace(self, every=every)
+        return replace(self, every=every, since=max(self.since, start(every, moment)))
+
     def charged(self, loss: Loss, part: str | None) -> Account:
         """After a charge for everybody, or for one part of the people. Does not look at the cap: see `holds`."""
         if part is None:

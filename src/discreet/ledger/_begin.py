@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import get_args
 
 import sqlalchemy as sa
 
@@ -17,13 +18,17 @@ from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
 from discreet.ledger._story import Event, Facts, began, beginning
 from discreet.ledger._table import SIGNING_KEY, kind_of, make, secrets
-from discreet.privacy import Loss, currency
+from discreet.privacy import Loss, Relation, currency
 
 __all__ = ["begin", "facts"]
 
 
 def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...]) -> Facts:
-    """What a new ledger fixes; raises `ParameterError` for parts that are none."""
+    """What a new ledger fixes; raises `ParameterError` for names and relations that are none."""
+    if not all(isinstance(name, str) for name in (*parts, people or "")):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("the people, and the parts of them, are named in text")
+    if relation not in (None, *get_args(Relation)):
+        raise ParameterError(f"a relation is one of {', '.join(get_args(Relation))}, or None, not {relation!r}")
     if len(set(parts)) != len(parts) or not all(parts):
         raise ParameterError("the parts of the people need names, each another one")
     if parts and relation != "add_remove":

@@ -97,11 +97,7 @@ class OwnedLedger(LedgerAudit, SqlLedger):
             raise ParameterError("an analyst has a cap, for example dp.pure(1), and an auditor has none")
         event: dict[str, Any] = {"role": role}
         if cap is not None:
-            if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
-                raise ParameterError(
-                    f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
-                )
-            event["cap"] = numbers(charge(limit(cap), self.currency))
+            event["cap"] = self._own(limit(cap))
         event |= _terms(every, until) | ({} if part is None else {"part": part})
         secret = noise.secret(24).hex() if token else None
         if secret is not None:
@@ -122,11 +118,11 @@ class OwnedLedger(LedgerAudit, SqlLedger):
 
         What was spent before is not forgotten: a person may lose the sum of all windows, which `Account.lifetime` says.
         """
-        self._act("renew", name, {} if cap is None else {"cap": numbers(charge(limit(cap), self.currency))})
+        self._act("renew", name, {} if cap is None else {"cap": self._own(limit(cap))})
 
     def transfer(self, giver: str, taker: str, loss: Loss) -> None:
         """Move a part of what one account has left to another. Raises `BudgetExceeded` if it has less."""
-        moved = numbers(charge(loss, self.currency))
+        moved = self._own(loss)
         if giver == taker:
             raise ParameterError("an account cannot give to itself")
         for name in (giver, taker):
@@ -135,6 +131,15 @@ class OwnedLedger(LedgerAudit, SqlLedger):
             self._book.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
             row = self._book.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
         self._book.seen = row
+
+    def _own(self, cap: Loss) -> list[str]:
+        """A cap, or a part of one, in the ledger's currency: what another converts to is no limit in that other."""
+        found = charge(cap, self.currency)
+        if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
+            raise ParameterError(
+                f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
+            )
+        return numbers(found)
 
     def _check_name(self, name: str) -> None:
         if name != WHOLE and not _is_name(name):  # no database is asked about what it may not even take
@@ -149,7 +154,7 @@ class OwnedLedger(LedgerAudit, SqlLedger):
     def _known(self, name: str, token: str | None) -> Account:
         account = self._book.scene(name).account if _is_name(name) else None
         wanted = None if account is None else account.token_sha256
-        given = _hashed(token or "")
+        given = _hashed(token if isinstance(token, str) else "")
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
             raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
         return account
@@ -164,9 +169,14 @@ def checked_period(every: str | None) -> Period | None:
 
 def checked_until(until: datetime | None) -> datetime | None:
     """A moment in UTC, or `ParameterError`."""
-    if until is not None and until.tzinfo is None:
-        raise ParameterError("say in which time zone a budget ends, for example datetime(2027, 1, 1, tzinfo=UTC)")
-    return None if until is None else until.astimezone(UTC)
+    if until is None:
+        return None
+    if not isinstance(until, datetime) or until.utcoffset() is None:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("say when and in which time zone a budget ends, as datetime(2027, 1, 1, tzinfo=UTC)")
+    try:
+        return until.astimezone(UTC)
+    except OverflowError:
+        raise ParameterError(f"a budget cannot end on {until}, which in UTC is after the year 9999") from None
 
 
 def _terms(every: str | None, until: datetime | None) -> dict[str, str]:

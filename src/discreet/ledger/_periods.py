@@ -33,6 +33,9 @@ def start(every: Period, at: datetime) -> datetime:
 
 
 def next_start(every: Period, at: datetime) -> datetime:
-    """The beginning of the window after the one that holds `at`."""
+    """The beginning of the window after the one that holds `at`; the end of all dates if there is none."""
     longest = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
-    return start(every, start(every, at) + timedelta(days=longest[every]))
+    try:
+        return start(every, start(every, at) + timedelta(days=longest[every]))
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)

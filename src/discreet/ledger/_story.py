@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger._account import WHOLE, Account, account_from_json, account_to_json
-from discreet.ledger._filter import add, from_numbers, limit, nothing, numbers, within
+from discreet.ledger._filter import from_numbers, less, limit, more, nothing, numbers, within
 from discreet.ledger._history import CURRENCIES, History, added, of_loss, together
-from discreet.privacy import Loss, in_words, left, parts, to_json
+from discreet.privacy import Loss, in_words, parts, to_json
 
 __all__ = [
     "Continued",
@@ -146,6 +146,8 @@ def told(facts: Facts, scene: Scene, event: Event) -> Scene:
             after = replace(subject, frozen=event.kind == "freeze")
         case "renew":
             cap = from_numbers(facts.currency, says["cap"]) if "cap" in says else None
+            if cap is not None and subject.role == "auditor":
+                raise LedgerError(f"the account {subject.name!r} is an auditor's, who has no budget to renew")
             after = subject.renewed(at, None if cap is None else limit(cap))
         case "transfer":
             after = _moved(facts, subject, says)
@@ -200,21 +202,20 @@ def _later(account: Account) -> str:
 
 def _granted(facts: Facts, now: Scene, event: Event) -> Account:
     says, name = event.says, event.account
-    role, part = says["role"], says.get("part")
+    role, part, every = says["role"], says.get("part"), says.get("every")
     if name == WHOLE or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
         raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
     none = nothing(facts.currency)
     terms: dict[str, Any] = {
         "cap": none if role == "auditor" else limit(from_numbers(facts.currency, says["cap"])),
-        "every": says.get("every"),
         "until": datetime.fromisoformat(says["until"]) if "until" in says else None,
         "token_sha256": says.get("token_sha256"),
     }
     if now.account is None:
-        return Account(name, role, common=none, before=none, since=event.at, part=part, **terms)
+        return Account(name, role, common=none, before=none, since=event.at, part=part, every=every, **terms)
     if (now.account.role, now.account.part) != (role, part):
         raise LedgerError(f"the account {name!r} keeps its role and its part of the people; grant another name")
-    return replace(now.account, **terms)
+    return replace(now.account.with_windows(every, event.at), **terms)
 
 
 def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
@@ -222,12 +223,12 @@ def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
     if subject.role != "analyst" or not any(parts(moved)):
         raise LedgerError("only analysts' accounts can give to one another, and something")
     if "from" in says:
-        return replace(subject, cap=add(subject.cap, moved))
+        return replace(subject, cap=limit(more(subject.cap, moved)))
     if not within(moved, subject.remaining):
         raise BudgetExceeded(
             f"the account {subject.name!r} has {in_words(subject.remaining)} left to give, not {in_words(moved)}"
         )
-    return replace(subject, cap=left(subject.cap, moved))
+    return replace(subject, cap=less(subject.cap, moved))
 
 
 def write_scene(scene: Scene) -> dict[str, Any]:
