@@ -231,10 +231,10 @@ class Walker:
 
     def _belongs(self, row: Row, says: Mapping[str, Any], last: Row) -> None:
         """Whether the columns beside the event tell the same story."""
-        reserves, releases = row.kind == "reserve", row.kind == "release"
+        reserves, releases, repeats = (row.kind == kind for kind in ("reserve", "release", "repeat"))
         present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
-        allowed = (reserves or releases, releases, releases, reserves)
-        needed = (reserves or releases, releases, releases, False)
+        allowed = (reserves or releases or repeats, releases, releases, reserves or repeats)
+        needed = (reserves or releases or repeats, releases, releases, repeats)
         if any(value is not None and not may for value, may in zip(present, allowed, strict=True)) or any(
             value is None and must for value, must in zip(present, needed, strict=True)
         ):
@@ -247,6 +247,8 @@ class Walker:
                 raise LedgerError(f"a {row.kind!r} entry does not belong there")
             if reserved != (row.plan_hash, row.account, says["loss"]):
                 raise LedgerError("it is a release of something other than what was reserved")
+        elif repeats and not isinstance(says["answer"], str):
+            raise LedgerError("it repeats no release")
         elif row.kind == "transfer" and "from" in says:
             given = json.loads(last.body)["event"]
             taken = (says["from"], row.account, says["loss"])

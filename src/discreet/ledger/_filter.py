@@ -2,8 +2,8 @@
 
 Each currency adds componentwise, and stopping when the sum would pass the budget is a valid privacy filter for
 adaptively chosen spends (`discreet.privacy.filters` names the theorems). Fractions are exact. Only a number whose
-denominator exceeds 10**300 is rounded, up (a cap down), to a multiple of 10**-300: otherwise sums of fractions without a common
-denominator would grow with every entry, and a ledger would slow down and at last stop.
+denominator exceeds 10**300 is rounded, a charge up and a cap down, to a multiple of 10**-300: otherwise sums of
+fractions without a common denominator would grow with every entry, and a ledger would slow down and at last stop.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         found = self._known(name, token)
         if found.role != "analyst":
             raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
-        return SqlLedger(self._book, name)
+        return SqlLedger(self._book, name, found.token_sha256)
 
     def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
         """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""
@@ -86,7 +86,8 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         token
             Whether a secret opens the account. Without one, whoever may open the ledger may use the account.
 
-        Returns the secret, which is kept nowhere: only its hash is. Raises `ParameterError` for terms that make no
+        Returns the secret, which is kept nowhere: only its hash is. Whoever has the account open with an older one
+        must open it again to spend or to read. Raises `ParameterError` for terms that make no
         sense, `LedgerError` for a part that the ledger lacks and for another role or part than the account has.
         """
         from discreet import noise

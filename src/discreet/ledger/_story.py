@@ -31,7 +31,7 @@ __all__ = [
     "write_scene",
 ]
 
-Kind = Literal["create", "reserve", "release", "grant", "freeze", "thaw", "renew", "transfer"]
+Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "thaw", "renew", "transfer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def told(facts: Facts, scene: Scene, event: Event) -> Scene:
     match event.kind:
         case "reserve":
             return _reserved(facts, now, subject, event)
-        case "release":
+        case "release" | "repeat":
             return now
         case "freeze" | "thaw":
             after = replace(subject, frozen=event.kind == "freeze")
@@ -186,18 +186,24 @@ def _within(before: Account, after: Account, loss: Loss, *, shared: bool = False
             f"this spend asks for {in_words(loss)}, which is more than is left of the budget that all accounts share; "
             f"nothing was spent: spend less, or {_later(before)}"
         )
+    ask = _later(before) if within(loss, before.cap) else _ASK
     want, have = in_words(loss), in_words(before.remaining)
     if want == have:  # the short decimals agree, and the numbers do not
         want, have = (_exactly(each) for each in (loss, before.remaining))
     raise BudgetExceeded(
         f"this spend asks for {want}, and {have} is left of the budget of {in_words(before.cap)}; "
-        f"nothing was spent: spend less, or {_later(before)}"
+        f"nothing was spent: spend less, or {ask}"
     )
 
 
+_ASK = "ask the owner of the data for a new budget"
+
+
 def _later(account: Account) -> str:
-    ask = "ask the owner of the data for a new budget"
-    return ask if account.ends is None else f"wait for {account.ends:%Y-%m-%d} (UTC), when the next window begins"
+    next_one, last = account.ends, account.until
+    if next_one is None or (last is not None and next_one >= last):
+        return _ASK
+    return f"wait for {next_one:%Y-%m-%d} (UTC), when the next window begins"
 
 
 def _granted(facts: Facts, now: Scene, event: Event) -> Account:
