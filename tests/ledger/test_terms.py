@@ -65,6 +65,17 @@ def test_windows_in_which_nothing_happened_are_counted(clock):
         ledger.verify()
 
 
+def test_a_new_ledger_has_not_ended_already(clock, tmp_path):
+    path = tmp_path / "ledger"
+    with pytest.raises(ParameterError, match="cannot have ended already, on 2026-11-22 12:00"):
+        open_ledger(path, pure(1), until=NOON)
+    assert not list(tmp_path.iterdir())
+    open_ledger(path, pure(1), until=NOON + timedelta(1)).close()
+    clock.append(NOON + timedelta(2))
+    with open_ledger(path, pure(1), until=NOON + timedelta(1)) as ledger, pytest.raises(LedgerError, match="has ended"):
+        ledger.reserve("plan", pure(1))
+
+
 @pytest.mark.parametrize("every", PERIODS)
 def test_time_may_come_to_its_end(clock, every):
     with open_ledger(None, pure(1), every=every) as ledger:

@@ -43,12 +43,15 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
     """What makes a ledger with this budget, as `limit` returns it; each has a signing key of its own."""
 
     def run(connection: sa.Connection) -> None:
+        now = kind_of(connection).clock(connection)
+        if until is not None and until <= now:
+            raise ParameterError(f"the budget of a new ledger cannot have ended already, on {until:%Y-%m-%d %H:%M} UTC")
         private = new_key()
         make(connection)
         signed = replace(fixed, public_key=public_key(private), key_check=seal.check())
         sealed = seal.closed(WHOLE, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
-        event = Event("create", WHOLE, beginning(signed), kind_of(connection).clock(connection))
+        event = Event("create", WHOLE, beginning(signed), now)
         row = row_after(None, event, began(signed, budget, event.at, every=every, until=until))
         _rows.append(connection, row)
 

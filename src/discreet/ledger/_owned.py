@@ -122,7 +122,10 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         self._act("renew", name, {} if cap is None else {"cap": self._own(limit(cap))})
 
     def transfer(self, giver: str, taker: str, loss: Loss) -> None:
-        """Move a part of what one account has left to another. Raises `BudgetExceeded` if it has less."""
+        """Move a part of one account's cap to another, for this window and all later ones.
+
+        Raises `BudgetExceeded` if the giver has less left, and `ParameterError` if the taker's cap would be none.
+        """
         moved = self._own(loss)
         if giver == taker:
             raise ParameterError("an account cannot give to itself")

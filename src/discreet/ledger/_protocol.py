@@ -53,7 +53,8 @@ class Entry:
 
     `account` is who it is about, ``""`` for the whole. `loss` is the budget in a ``"create"`` entry, the charge in a
     ``"reserve"`` entry and in its ``"release"``, the cap in a ``"grant"`` or ``"renew"``, what moved in a
-    ``"transfer"``; `spent` is what the whole has spent in its window after the entry. The payload is left out.
+    ``"transfer"``, and None in a ``"repeat"``, which answered a request with a key for free; `spent` is what the whole
+    has spent in its window after the entry. The payload is left out.
 
     An analyst is told nothing of others: `seq` and `previous` are None, and `spent` is what the account has spent.
     """
