@@ -60,10 +60,11 @@ def open_ledger(  # noqa: PLR0913
     Raises
     ------
     LedgerError
-        If there is no ledger and no budget, if the budget or the key differs, or if what is there cannot be used.
+        If there is no ledger and no budget, if the budget or the key differs, or if what is there cannot be used. For a
+        file, or memory, on a system that is not POSIX.
     ParameterError
-        If the budget is not one: it must be greater than 0, with δ less than 1. If parts are given for neighbours that
-        may change part.
+        If the budget is not one: it must be greater than 0, with δ less than 1, and not end before a new ledger begins.
+        If parts are given for neighbours that may change part, or names are not text.
     MissingExtra
         If a URL is given without the extra for it.
 
