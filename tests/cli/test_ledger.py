@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.ledger import open_ledger
+from discreet.ledger import _sqlite, open_ledger
 from discreet.privacy import approx, pure
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -360,3 +361,14 @@ def test_odd_files_are_no_secrets_and_no_ledgers(made: Any) -> None:
         assert made("ledger", "show", "b.ledger", "--key-file", odd).code == 2
         assert made("ledger", "check", "b.ledger", "--anchor", odd).code == 2
         assert made("ledger", "show", "b.ledger", "--account", "ada", "--token-file", odd).code in (2, 4)
+
+
+def test_what_stands_is_told_at_the_time_that_the_ledger_has(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("ledger", "create", "d.ledger", "--epsilon", "1", "--until", "2100-01-01").code == 0
+    with monkeypatch.context() as ahead, open_ledger("d.ledger") as ledger:
+        ahead.setattr(_sqlite, "clock", lambda connection: datetime(2101, 1, 1, tzinfo=UTC))
+        ledger.renew()
+    for words in (("ledger", "show", "d.ledger"), ("budget", "--ledger", "d.ledger")):
+        assert "ended" in cli(*words).out, words
+    plan = cli("plan", COUNT, "--policy", "visits.toml", "--ledger", "d.ledger", "--epsilon", "0.5")
+    assert "has ended on 2100-01-01" in plan.out

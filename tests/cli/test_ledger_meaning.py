@@ -42,7 +42,7 @@ def test_what_is_spent_and_left() -> None:
 
 def test_windows_add_up() -> None:
     monthly = account(dp.pure("0.5"), dp.pure("0.25"), every="month")
-    later = monthly.at(datetime(2100, 1, 1, tzinfo=UTC))
+    later = monthly.at(monthly.ends)
     so_far, at_the_end, ahead = meanings(later, NOW, DELTA)
     assert so_far.when == "So far in 2 windows"
     assert (so_far.loss, at_the_end.loss, ahead.loss) == (dp.pure("0.25"), dp.pure("0.75"), dp.pure("2.75"))

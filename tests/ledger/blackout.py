@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from crowd import child, end
+from children import child, end
 from storm import AT_ONCE, Report, Request, work
 
 from discreet.ledger import _file, _wal, open_ledger

@@ -15,35 +15,18 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from functools import partial
+
+from children import child, end
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger, open_ledger
 from discreet.privacy import pure
 
 
-def child(work: Callable[[], int]) -> int:
-    """Fork; the child's exit status is what `work` returns, or 255 after a traceback."""
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 255
-    try:
-        status = work()
-    except BaseException:  # noqa: BLE001
-        sys.excepthook(*sys.exc_info())
-    finally:
-        os._exit(status)
-
-
 def warm() -> None:
     """Import what a ledger imports, so that a child is killed at work and not at its imports."""
     open_ledger(None, pure(1)).close()
-
-
-def end(pid: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def birth(directory: str, count: str, seed: str) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import os
 import random
 import signal
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from crowd import child, end
+from children import child, end
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger, Stored, open_ledger
@@ -159,7 +158,6 @@ def patient(path: str, reports: str, seed: str) -> None:
                 time.sleep(0.05)
         return min(failures, 100)
 
-    logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns of each connection that is lost
     open_ledger(path, None).close()
     print(*(end(pid) for pid in [child(partial(run, f"child{index}")) for index in range(AT_ONCE)]))
 

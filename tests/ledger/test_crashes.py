@@ -57,7 +57,9 @@ def test_killed_at_any_moment_and_tried_again(place: str, tmp_path: Path, kills:
         assert ledger.verify({name: name for name in told["head"]}) == len(entries)
         reserves = {entry.idempotency_key: entry for entry in entries if entry.kind == "reserve"}
         releases = {entry.reservation: entry for entry in entries if entry.kind == "release"}
-        assert len(reserves) + len(releases) == len(entries) - len(ACCOUNTS)
+        repeats = {entry.idempotency_key for entry in entries if entry.kind == "repeat"}
+        assert len(reserves) + len(releases) + len(repeats) == len(entries) - len(ACCOUNTS)
+        assert not repeats & reserves.keys()
 
         _nothing_is_overspent(ledger, entries)
         answered = {key for key, entry in reserves.items() if entry.hash in releases}
@@ -72,6 +74,8 @@ def test_killed_at_any_moment_and_tried_again(place: str, tmp_path: Path, kills:
                 assert {*answers} == {payloads[key]} == {*told["drawn"][key]}
             else:  # served what another request for the same plan had paid for
                 number = int(key.removeprefix("key"))
+                assert key in repeats
+                assert len({*answers}) == 1, "one request had two answers"
                 assert {*answers} <= {payloads.get(f"key{number // 2 * 2 + each}") for each in (0, 1)}
         for key in answered:
             assert payloads[key] in told["drawn"][key]

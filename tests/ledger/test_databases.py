@@ -434,7 +434,7 @@ def test_connections_of_readers_are_used_again(path):
 
 
 @pytest.mark.parametrize("when", ["idle", "reading", "writing", "committing"])
-def test_a_lost_connection_is_said_and_the_next_use_connects_anew(url, admin, when):
+def test_a_lost_connection_is_said_and_the_next_use_connects_anew(url, admin, when, caplog):
     def end():
         admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'discreet'")
 
@@ -452,6 +452,7 @@ def test_a_lost_connection_is_said_and_the_next_use_connects_anew(url, admin, wh
                     connection.execute(sa.select(entries)).all()
         assert rows(database) == 1
         assert add(database) == 2
+    assert not caplog.messages, "a driver's warnings end up on the standard error"
 
 
 def test_a_wait_for_a_standby_that_is_cancelled_is_no_success(url, admin):

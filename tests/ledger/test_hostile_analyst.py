@@ -153,9 +153,9 @@ def test_with_a_key_the_file_tells_no_payload_and_no_signing_key(tmp_path: Path)
     assert private not in held
     with open_ledger(path) as ledger:
         assert ledger.verify() == 7
-        with pytest.raises(LedgerError, match="encrypted: open it with its key"):
+        with pytest.raises(LedgerError, match=r"encrypted: open it with its key .*--key-file"):
             ledger.reserve("plan", pure("1/8"))
-        with pytest.raises(LedgerError, match="encrypted: open it with its key"):
+        with pytest.raises(LedgerError, match=r"encrypted: open it with its key .*--key-file"):
             ledger._book.private_key()
     for wrong in (bytes(32), KEY[::-1]):
         with pytest.raises(LedgerError, match="another key, or none"):

@@ -69,6 +69,7 @@ def check(place: Path | str, told: list[list[str]], *, server: bool = False) -> 
         count = ledger.verify({f"head {each}": each for word, each, *_ in told if word == "head"})
         charges = {entry.hash: entry for entry in entries if entry.kind == "reserve"}
         releases = {entry.reservation: entry.payload_sha256 for entry in entries if entry.kind == "release"}
+        repeats = {entry.idempotency_key for entry in entries if entry.kind == "repeat"}
         held = {entry.idempotency_key: releases.get(entry.hash) for entry in charges.values()}
         for word, key, *rest in told:
             if word == "reserved":
@@ -76,6 +77,7 @@ def check(place: Path | str, told: list[list[str]], *, server: bool = False) -> 
             elif word == "answered" and key in held:
                 assert held[key] == rest[0]
             elif word == "answered":
+                assert key in repeats
                 assert rest[0] in releases.values()
         assert entries[-1].spent.eps == sum(entry.loss.eps for entry in charges.values())
         for name, account in () if server else ledger.accounts.items():

@@ -198,6 +198,10 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
     spent = told(facts, scene, Event("reserve", "", history, at))
     true = ("release", {"loss": ["1/4"]}, scene, {"reservation": dead, "plan_hash": "c", "payload": b"x"})
     also = ("reserve", history, spent, {"plan_hash": "c", "idempotency_key": "k"})
+    answer = next(row.hash for row in walk(told_rows, "the ledger") if (row.kind, row.account) == ("release", ""))
+    plan = next(row.plan_hash for row in walk(told_rows, "the ledger") if row.hash == answer)
+    asked = {"plan_hash": plan, "idempotency_key": "k"}
+    again = ("repeat", {"answer": answer}, scene, asked)
     false = [
         ("create", {"currency": "pure"}, scene, {}),
         ("reserve", history, scene, {"plan_hash": "c"}),
@@ -215,6 +219,13 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("release", {"loss": ["1/4"]}, whole(common=pure(1)), true[-1]),
         ("release", {"loss": ["1/4"]}, scene, {"reservation": "ab" * 32, "plan_hash": "c", "payload": b"x"}),
         ("release", {"loss": ["1/4"]}, scene, {"plan_hash": "c", "payload": b"x"}),
+        ("repeat", {"answer": answer}, scene, {"plan_hash": plan}),
+        ("repeat", {"answer": answer}, scene, asked | {"plan_hash": "c"}),
+        ("repeat", {"answer": answer}, scene, asked | {"reservation": dead}),
+        ("repeat", {"answer": answer}, spent, asked),
+        ("repeat", {"answer": dead}, scene, asked),
+        ("repeat", {"answer": None}, scene, asked),
+        ("repeat", {}, scene, asked),
         ("refund", {"loss": ["1/4"]}, whole(common=pure(1)), {"reservation": dead, "plan_hash": "c"}),
         ("renew", {}, whole(common=Pure(Fraction(0))), {}),
         ("renew", {"cap": ["0"]}, scene, {}),
@@ -224,10 +235,10 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("transfer", {"to": "ada", "loss": ["1"]}, whole(cap=pure(2)), {}),
         ("grant", {"role": "analyst", "cap": ["1"]}, scene, {}),
     ]
-    for kind, event, after, rest in (true, also, *false):
+    for kind, event, after, rest in (true, also, again, *false):
         row = row_after(last, Event(kind, "", event, at), after, **rest)
         story = walk([*told_rows, (row, rest.get("payload"))], "the ledger")
-        if (kind, event, after, rest) in (true, also):
+        if (kind, event, after, rest) in (true, also, again):
             assert len(list(story)) == 8
         else:
             with pytest.raises(LedgerError, match="entry 7 is bad"):

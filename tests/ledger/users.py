@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import sqlalchemy as sa
+from children import child, end
 
 from discreet.errors import LedgerError
 from discreet.ledger import _database, _postgres, _sqlite
@@ -72,20 +73,6 @@ def rows(database: _database.Database) -> int:
         return last(connection)
 
 
-def child(work: Callable[[], int]) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 255
-    try:
-        status = work()
-    except BaseException:  # noqa: BLE001
-        sys.excepthook(*sys.exc_info())
-    finally:
-        sys.stdout.flush()
-        os._exit(status)
-
-
 def all_of(count: int, work: Callable[[], int]) -> list[int]:
     start, go = os.pipe()
 
@@ -96,7 +83,7 @@ def all_of(count: int, work: Callable[[], int]) -> list[int]:
 
     pids = [child(begin) for _ in range(count)]
     os.close(go)
-    return [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
+    return [end(pid) for pid in pids]
 
 
 def spend(place: str, processes: str, count: str) -> None:
@@ -152,7 +139,7 @@ def fork(place: str, count: str) -> None:
     threads = [threading.Thread(target=write) for _ in range(3)]
     for thread in threads:
         thread.start()
-    ended = [os.waitstatus_to_exitcode(os.waitpid(child(work), 0)[1]) for _ in range(int(count))]
+    ended = [end(child(work)) for _ in range(int(count))]
     done.set()
     for thread in threads:
         thread.join()
@@ -175,7 +162,7 @@ def torn(place: str) -> None:
         connection.execute(sa.insert(entries).values(seq=1, body="parent's"))
         connection.execute(sa.update(meta).values(last=1))
         pid = child(work)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert end(pid) == 0
     add(database)
     print(rows(database))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,6 +42,7 @@ def budget(
 
     with spending(ledger, key_file, account, token_file) as book:
         kinds, state, currency = book.kinds(), book.state(), book.currency
+        now = book.moments(1)[-1][0]
     losses = {"budget": state.cap, "spent": state.spent, "remaining": state.remaining}
     if state.windows > 1:
         losses["lifetime"] = state.lifetime
@@ -61,7 +61,7 @@ def budget(
         table.add_row("in all windows" if name == "lifetime" else name, in_words(loss))
     if state.ends is not None:
         table.add_row("window", f"{state.windows}, each {state.every}; the next begins on {state.ends:%Y-%m-%d} (UTC)")
-    why = state.stopped(dt.datetime.now(dt.UTC))
+    why = state.stopped(now)
     if why is not None:
         table.add_row("but", f"it {why}")
     elif state.until is not None:

@@ -46,7 +46,10 @@ RENEW = (
     "What was spent before is not forgotten: about the same people, windows add up, and `discreet ledger show` says to "
     "what."
 )
-TRANSFER = "[bold]Examples[/bold]\n\n  discreet ledger transfer visits.ledger ada ben --epsilon 0.25"
+TRANSFER = (
+    "[bold]Examples[/bold]\n\n  discreet ledger transfer visits.ledger ada ben --epsilon 0.25\n\n"
+    "A part of the cap moves, for this window and all later ones."
+)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help="An account.")]
 OptionalNameArgument = Annotated[

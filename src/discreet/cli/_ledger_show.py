@@ -99,7 +99,7 @@ def _show(
     from discreet.ledger._audit import LedgerAudit
     from discreet.ledger._owned import OwnedLedger
 
-    now = dt.datetime.now(dt.UTC)
+    now = book.moments(1)[-1][0]
     audited = isinstance(book, OwnedLedger | LedgerAudit)
     budgets = [book.whole, *book.accounts.values()] if audited else [book.state()]
     history = dict(book.history) if audited else {}

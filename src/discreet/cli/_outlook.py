@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +33,7 @@ def outlook(  # noqa: PLR0913, PLR0917
             return f"{left}."
         if book.find(checked.hash(policy)) is not None:
             return f"{left}; the answer is stored, so asking is free."
-        why = state.stopped(dt.datetime.now(dt.UTC))
+        why = state.stopped(book.moments(1)[-1][0])
     if why is not None:
         return f"{left}, and {'the account' if account else named(ledger)} {why}."
     if not checked.loss.fits(state.remaining):

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
 from discreet.ledger._filter import add, from_numbers, nothing, numbers, within, worst
-from discreet.ledger._periods import PERIODS, Period, next_start, start
+from discreet.ledger._periods import PERIODS, Period, begun, next_start, start
 from discreet.privacy import Loss, currency, left
 
 __all__ = ["WHOLE", "Account", "Role", "account_from_json", "account_to_json"]
@@ -39,7 +39,8 @@ class Account:
     before
         What was spent in all windows before this one.
     every, since, windows
-        How long windows are, None if only `renew` begins a new one; when this one began; how many there were with it.
+        How long windows are, None if only `renew` begins a new one; when this one began; how many there were with it,
+        also such in which nothing was spent.
     until
         From when on nothing may be spent.
     frozen
@@ -88,8 +89,10 @@ class Account:
         """The account at a later moment: in a new window if one has begun by the calendar, never in an earlier one."""
         if self.every is None:
             return self
-        begun = start(self.every, moment)
-        return self.renewed(begun) if begun > self.since else self
+        since = start(self.every, moment)
+        if since <= self.since:
+            return self
+        return replace(self.renewed(since), windows=self.windows + begun(self.every, self.since, since))
 
     def renewed(self, moment: datetime, cap: Loss | None = None) -> Account:
         """A new window, with a new cap if one is given."""
@@ -97,6 +100,12 @@ class Account:
             self, cap=cap or self.cap, common=nothing(currency(self.cap)), shares={}, before=self.lifetime,
             since=moment, windows=self.windows + 1,
         )  # fmt: skip
+
+    def with_windows(self, every: Period | None, moment: datetime) -> Account:
+        """With windows of another length: what was spent in this one counts until the next begins, after `moment`."""
+        if every is None or every == self.every:
+            return replace(self, every=every)
+        return replace(self, every=every, since=max(self.since, start(every, moment)))
 
     def charged(self, loss: Loss, part: str | None) -> Account:
         """After a charge for everybody, or for one part of the people. Does not look at the cap: see `holds`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import get_args
 
 import sqlalchemy as sa
 
@@ -17,13 +18,17 @@ from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
 from discreet.ledger._story import Event, Facts, began, beginning
 from discreet.ledger._table import SIGNING_KEY, kind_of, make, secrets
-from discreet.privacy import Loss, currency
+from discreet.privacy import Loss, Relation, currency
 
 __all__ = ["begin", "facts"]
 
 
 def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...]) -> Facts:
-    """What a new ledger fixes; raises `ParameterError` for parts that are none."""
+    """What a new ledger fixes; raises `ParameterError` for names and relations that are none."""
+    if not all(isinstance(name, str) for name in (*parts, people or "")):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("the people, and the parts of them, are named in text")
+    if relation not in (None, *get_args(Relation)):
+        raise ParameterError(f"a relation is one of {', '.join(get_args(Relation))}, or None, not {relation!r}")
     if len(set(parts)) != len(parts) or not all(parts):
         raise ParameterError("the parts of the people need names, each another one")
     if parts and relation != "add_remove":
@@ -38,12 +43,15 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
     """What makes a ledger with this budget, as `limit` returns it; each has a signing key of its own."""
 
     def run(connection: sa.Connection) -> None:
+        now = kind_of(connection).clock(connection)
+        if until is not None and until <= now:
+            raise ParameterError(f"the budget of a new ledger cannot have ended already, on {until:%Y-%m-%d %H:%M} UTC")
         private = new_key()
         make(connection)
         signed = replace(fixed, public_key=public_key(private), key_check=seal.check())
         sealed = seal.closed(WHOLE, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
-        event = Event("create", WHOLE, beginning(signed), kind_of(connection).clock(connection))
+        event = Event("create", WHOLE, beginning(signed), now)
         row = row_after(None, event, began(signed, budget, event.at, every=every, until=until))
         _rows.append(connection, row)
 

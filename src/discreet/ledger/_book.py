@@ -122,7 +122,10 @@ class Book:
     def unlock(self) -> None:
         """Raise `LedgerError` if releases cannot be sealed and signed."""
         if self.locked:
-            raise LedgerError(f"{self.where} is encrypted: open it with its key to spend from it or to read releases")
+            raise LedgerError(
+                f"{self.where} is encrypted: open it with its key (key=…, or --key-file FILE on the command line) to "
+                "spend from it or to read releases"
+            )
 
     def private_key(self) -> bytes:
         """The key that signs."""

@@ -173,7 +173,7 @@ def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterato
 
 
 class Walker:
-    """The states of all accounts up to a row, and the reservations without a release."""
+    """The states of all accounts up to a row, the reservations without a release, and which releases there are."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -182,6 +182,7 @@ class Walker:
         self._scene: Scene | None = None
         self._accounts: dict[str, Account] = {}
         self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
+        self._released: set[int] = set()
 
     def step(self, values: Sequence[object], payload: object) -> Row:
         """The next row, checked; raises `LedgerError` if it is not what comes next."""
@@ -231,10 +232,10 @@ class Walker:
 
     def _belongs(self, row: Row, says: Mapping[str, Any], last: Row) -> None:
         """Whether the columns beside the event tell the same story."""
-        reserves, releases = row.kind == "reserve", row.kind == "release"
+        reserves, releases, repeats = (row.kind == kind for kind in ("reserve", "release", "repeat"))
         present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
-        allowed = (reserves or releases, releases, releases, reserves)
-        needed = (reserves or releases, releases, releases, False)
+        allowed = (reserves or releases or repeats, releases, releases, reserves or repeats)
+        needed = (reserves or releases or repeats, releases, releases, repeats)
         if any(value is not None and not may for value, may in zip(present, allowed, strict=True)) or any(
             value is None and must for value, must in zip(present, needed, strict=True)
         ):
@@ -247,6 +248,9 @@ class Walker:
                 raise LedgerError(f"a {row.kind!r} entry does not belong there")
             if reserved != (row.plan_hash, row.account, says["loss"]):
                 raise LedgerError("it is a release of something other than what was reserved")
+            self._released.add(hash((row.hash, row.account, row.plan_hash)))
+        elif repeats and hash((says["answer"], row.account, row.plan_hash)) not in self._released:
+            raise LedgerError("it repeats a release that its account does not have for this plan")
         elif row.kind == "transfer" and "from" in says:
             given = json.loads(last.body)["event"]
             taken = (says["from"], row.account, says["loss"])

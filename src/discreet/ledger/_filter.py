@@ -2,8 +2,8 @@
 
 Each currency adds componentwise, and stopping when the sum would pass the budget is a valid privacy filter for
 adaptively chosen spends (`discreet.privacy.filters` names the theorems). Fractions are exact. Only a number whose
-denominator exceeds 10**300 is rounded, up, to a multiple of 10**-300: otherwise sums of fractions without a common
-denominator would grow with every entry, and a ledger would slow down and at last stop.
+denominator exceeds 10**300 is rounded, a charge up and a cap down, to a multiple of 10**-300: otherwise sums of
+fractions without a common denominator would grow with every entry, and a ledger would slow down and at last stop.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from discreet.errors import ParameterError
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Times, currency, in_currency, in_words, parts
 
-__all__ = ["add", "charge", "from_numbers", "limit", "nothing", "numbers", "tidy", "within", "worst"]
+__all__ = ["add", "charge", "from_numbers", "less", "limit", "more", "nothing", "numbers", "tidy", "within", "worst"]
 
 _NODES: dict[str, type[Pure] | type[Approx] | type[Rho] | type[Mu]] = {
     "pure": Pure, "approx": Approx, "rho": Rho, "mu": Mu,
@@ -73,6 +73,16 @@ def add(spent: Loss, charged: Loss) -> Loss:
     return type(spent)(*(_up(a + b) for a, b in zip(parts(spent), parts(charged), strict=True)))
 
 
+def more(cap: Loss, moved: Loss) -> Loss:
+    """A cap to which something was moved, never more than the sum; both are nodes of one currency."""
+    return type(cap)(*(_down(a + b) for a, b in zip(parts(cap), parts(moved), strict=True)))
+
+
+def less(cap: Loss, moved: Loss) -> Loss:
+    """A cap from which something was moved, never more than the rest; both are nodes of one currency."""
+    return type(cap)(*(_down(a - b) for a, b in zip(parts(cap), parts(moved), strict=True)))
+
+
 def within(spent: Loss, budget: Loss) -> bool:
     """Whether a total, a node of the budget's currency, has not passed the budget."""
     return all(a <= b for a, b in zip(parts(spent), parts(budget), strict=True))
@@ -126,3 +136,7 @@ def _up(value: Fraction) -> Fraction:
     if value.denominator <= _GRID:
         return value
     return Fraction(-(-value.numerator * _GRID // value.denominator), _GRID)
+
+
+def _down(value: Fraction) -> Fraction:
+    return -_up(-value)

@@ -13,7 +13,8 @@ from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
 from discreet.ledger._chain import Row, check, entry, scene_in
 from discreet.ledger._protocol import Entry
-from discreet.ledger._table import entries, row_columns
+from discreet.ledger._rows import is_release
+from discreet.ledger._table import entries, rare, row_columns
 
 __all__ = ["kinds", "latest", "moments"]
 
@@ -36,12 +37,20 @@ def latest(book: Book, count: int, account: str | None = None) -> list[Entry]:
 
 
 def kinds(book: Book, account: str | None = None) -> dict[str, int]:
-    """How many entries there are of each kind, as the table says: nothing is checked."""
-    wanted = sa.select(entries.c.kind, sa.func.count()).group_by(entries.c.kind)
-    if account is not None:
-        wanted = wanted.where(entries.c.account == account)
+    """How many entries there are of each kind, as the table says: nothing is checked.
+
+    Counted by indexes: all, those that are neither charges nor releases, and releases; what is left are charges.
+    """
+    mine = [] if account is None else [entries.c.account == account]
+    number = sa.select(sa.func.count()).select_from(entries).where(*mine)
     with book.database.transaction(write=False) as connection:
-        return {str(kind): int(number) for kind, number in connection.execute(wanted)}
+        rest = connection.execute(
+            sa.select(entries.c.kind, sa.func.count()).where(rare, *mine).group_by(entries.c.kind)
+        )
+        found = {str(kind): int(count) for kind, count in rest}
+        found["release"] = int(connection.execute(number.where(is_release)).scalar() or 0)
+        found["reserve"] = int(connection.execute(number).scalar() or 0) - sum(found.values())
+    return {kind: count for kind, count in found.items() if count}
 
 
 def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from discreet.ledger._owned import OwnedLedger
 
 __all__ = ["open_ledger"]
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def open_ledger(  # noqa: PLR0913
@@ -56,10 +60,11 @@ def open_ledger(  # noqa: PLR0913
     Raises
     ------
     LedgerError
-        If there is no ledger and no budget, if the budget or the key differs, or if what is there cannot be used.
+        If there is no ledger and no budget, if the budget or the key differs, or if what is there cannot be used. For a
+        file, or memory, on a system that is not POSIX.
     ParameterError
-        If the budget is not one: it must be greater than 0, with δ less than 1. If parts are given for neighbours that
-        may change part.
+        If the budget is not one: it must be greater than 0, with δ less than 1, and not end before a new ledger begins.
+        If parts are given for neighbours that may change part, or names are not text.
     MissingExtra
         If a URL is given without the extra for it.
 
@@ -78,6 +83,8 @@ def open_ledger(  # noqa: PLR0913
     accepted, seal = None if budget is None else limit(budget), Seal(key)
     start = None
     if accepted is not None:
+        if isinstance(parts, str):
+            raise ParameterError(f"the parts of the people are a list of names, for example [{parts!r}], not one text")
         fixed = facts(accepted, people, relation, tuple(parts))
         start = begin(accepted, fixed, seal, checked_period(every), checked_until(until))
     database = _database(path, start)
@@ -110,6 +117,11 @@ def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Databa
             server.close()
             raise
         return server
+    if not hasattr(os, "register_at_fork"):
+        raise LedgerError(
+            "a ledger in a file or in memory needs POSIX, as Linux and macOS have it, to keep processes apart; here "
+            "use one in PostgreSQL, or run under WSL"
+        )
     from discreet.ledger._birth import create, identify
     from discreet.ledger._sqlite import Database as SqliteDatabase
 
@@ -140,6 +152,8 @@ def _resolve(path: str | os.PathLike[str]) -> str:
         raise ParameterError(f"a ledger's path must be text, a path or None, got {type(path).__name__}") from None
     if text == ":memory:" or "\0" in text or not text:
         raise LedgerError(f"{text!r} is not a path for a ledger; name a file, or give None for a ledger in memory")
+    if _URL.match(text):
+        raise LedgerError(f"{text.partition(':')[0]!r} keeps no ledger: name a file, or postgresql://HOST/DATABASE")
     try:
         place = Path(text).resolve(strict=False)
         dangling = Path(text).is_symlink() and not place.exists()

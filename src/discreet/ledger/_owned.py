@@ -50,7 +50,7 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         found = self._known(name, token)
         if found.role != "analyst":
             raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
-        return SqlLedger(self._book, name)
+        return SqlLedger(self._book, name, found.token_sha256)
 
     def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
         """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""
@@ -86,7 +86,8 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         token
             Whether a secret opens the account. Without one, whoever may open the ledger may use the account.
 
-        Returns the secret, which is kept nowhere: only its hash is. Raises `ParameterError` for terms that make no
+        Returns the secret, which is kept nowhere: only its hash is. Whoever has the account open with an older one
+        must open it again to spend or to read. Raises `ParameterError` for terms that make no
         sense, `LedgerError` for a part that the ledger lacks and for another role or part than the account has.
         """
         from discreet import noise
@@ -97,11 +98,7 @@ class OwnedLedger(LedgerAudit, SqlLedger):
             raise ParameterError("an analyst has a cap, for example dp.pure(1), and an auditor has none")
         event: dict[str, Any] = {"role": role}
         if cap is not None:
-            if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
-                raise ParameterError(
-                    f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
-                )
-            event["cap"] = numbers(charge(limit(cap), self.currency))
+            event["cap"] = self._own(limit(cap))
         event |= _terms(every, until) | ({} if part is None else {"part": part})
         secret = noise.secret(24).hex() if token else None
         if secret is not None:
@@ -122,11 +119,14 @@ class OwnedLedger(LedgerAudit, SqlLedger):
 
         What was spent before is not forgotten: a person may lose the sum of all windows, which `Account.lifetime` says.
         """
-        self._act("renew", name, {} if cap is None else {"cap": numbers(charge(limit(cap), self.currency))})
+        self._act("renew", name, {} if cap is None else {"cap": self._own(limit(cap))})
 
     def transfer(self, giver: str, taker: str, loss: Loss) -> None:
-        """Move a part of what one account has left to another. Raises `BudgetExceeded` if it has less."""
-        moved = numbers(charge(loss, self.currency))
+        """Move a part of one account's cap to another, for this window and all later ones.
+
+        Raises `BudgetExceeded` if the giver has less left, and `ParameterError` if the taker's cap would be none.
+        """
+        moved = self._own(loss)
         if giver == taker:
             raise ParameterError("an account cannot give to itself")
         for name in (giver, taker):
@@ -135,6 +135,15 @@ class OwnedLedger(LedgerAudit, SqlLedger):
             self._book.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
             row = self._book.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
         self._book.seen = row
+
+    def _own(self, cap: Loss) -> list[str]:
+        """A cap, or a part of one, in the ledger's currency: what another converts to is no limit in that other."""
+        found = charge(cap, self.currency)
+        if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
+            raise ParameterError(
+                f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
+            )
+        return numbers(found)
 
     def _check_name(self, name: str) -> None:
         if name != WHOLE and not _is_name(name):  # no database is asked about what it may not even take
@@ -149,7 +158,7 @@ class OwnedLedger(LedgerAudit, SqlLedger):
     def _known(self, name: str, token: str | None) -> Account:
         account = self._book.scene(name).account if _is_name(name) else None
         wanted = None if account is None else account.token_sha256
-        given = _hashed(token or "")
+        given = _hashed(token if isinstance(token, str) else "")
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
             raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
         return account
@@ -164,9 +173,14 @@ def checked_period(every: str | None) -> Period | None:
 
 def checked_until(until: datetime | None) -> datetime | None:
     """A moment in UTC, or `ParameterError`."""
-    if until is not None and until.tzinfo is None:
-        raise ParameterError("say in which time zone a budget ends, for example datetime(2027, 1, 1, tzinfo=UTC)")
-    return None if until is None else until.astimezone(UTC)
+    if until is None:
+        return None
+    if not isinstance(until, datetime) or until.utcoffset() is None:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("say when and in which time zone a budget ends, as datetime(2027, 1, 1, tzinfo=UTC)")
+    try:
+        return until.astimezone(UTC)
+    except OverflowError:
+        raise ParameterError(f"a budget cannot end on {until}, which in UTC is after the year 9999") from None
 
 
 def _terms(every: str | None, until: datetime | None) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
-__all__ = ["PERIODS", "Period", "next_start", "start"]
+__all__ = ["PERIODS", "Period", "begun", "next_start", "start"]
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 
@@ -33,6 +33,32 @@ def start(every: Period, at: datetime) -> datetime:
 
 
 def next_start(every: Period, at: datetime) -> datetime:
-    """The beginning of the window after the one that holds `at`."""
+    """The beginning of the window after the one that holds `at`; the end of all dates if there is none."""
     longest = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
-    return start(every, start(every, at) + timedelta(days=longest[every]))
+    try:
+        return start(every, start(every, at) + timedelta(days=longest[every]))
+    except OverflowError:
+        return datetime.max.replace(tzinfo=UTC)
+
+
+def begun(every: Period, since: datetime, at: datetime) -> int:
+    """How many windows have begun after `since`, up to and with the one that holds `at`, later.
+
+    >>> begun("month", datetime(2026, 11, 22, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
+    2
+    """
+    return _number(every, at) - _number(every, since)
+
+
+def _number(every: Period, at: datetime) -> int:
+    match every:
+        case "day":
+            return at.toordinal()
+        case "week":
+            return (at.toordinal() - 1) // 7
+        case "month":
+            return 12 * at.year + at.month
+        case "quarter":
+            return 4 * at.year + (at.month - 1) // 3
+        case "year":
+            return at.year

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
-from psycopg import Connection, Error
+from psycopg import Connection, Error, Pipeline
 from psycopg.errors import Diagnostic
 from psycopg.pq import TransactionStatus
 from sqlalchemy.event import listen
@@ -167,7 +167,7 @@ class Database:
     def _writing(self) -> Generator[sa.Connection]:
         with in_server_words(self.where), ExitStack() as held:
             connection, driver = self._start(held, _WRITE)
-            with self._warned_of_nothing(driver), driver.pipeline() as pipeline:
+            with self._warned_of_nothing(driver), _pipelined(driver) as pipeline:
                 connection.info[_PIPELINE] = pipeline
                 held.callback(connection.info.pop, _PIPELINE)
                 yield connection
@@ -240,6 +240,20 @@ class Database:
                 "?ledger=… in the URL, and a new ledger is made there"
             )
         return bool(found)
+
+
+@contextmanager
+def _pipelined(driver: Driver) -> Generator[Pipeline]:
+    """A pipeline whose first error is raised; psycopg would log what its end runs into after that."""
+    ending = driver.pipeline()
+    pipeline = ending.__enter__()
+    try:
+        yield pipeline
+    except BaseException:
+        with suppress(Error):
+            ending.__exit__(None, None, None)
+        raise
+    ending.__exit__(None, None, None)
 
 
 def _await_rows(connection: sa.Connection, *told: Any) -> None:

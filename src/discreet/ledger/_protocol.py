@@ -53,7 +53,8 @@ class Entry:
 
     `account` is who it is about, ``""`` for the whole. `loss` is the budget in a ``"create"`` entry, the charge in a
     ``"reserve"`` entry and in its ``"release"``, the cap in a ``"grant"`` or ``"renew"``, what moved in a
-    ``"transfer"``; `spent` is what the whole has spent in its window after the entry. The payload is left out.
+    ``"transfer"``, and None in a ``"repeat"``, which answered a request with a key for free; `spent` is what the whole
+    has spent in its window after the entry. The payload is left out.
 
     An analyst is told nothing of others: `seq` and `previous` are None, and `spent` is what the account has spent.
     """
@@ -122,8 +123,9 @@ class Ledger(Protocol):
         """Charge the account and the whole at once; the charge is on disk when this returns, and nothing gives it back.
 
         Two requests cost nothing and return what is stored: one for a plan that this account has a release of, unless
-        `fresh`; and one whose `idempotency_key` this account has used before for the same plan and loss, with a
-        release. A key that was used without one is refused: that reservation is open elsewhere, or dead.
+        `fresh`; and one whose `idempotency_key` this account has used before for the same plan and loss, which is
+        answered as it was then, for a charge or for nothing. A key that was charged and has no release is refused: that
+        reservation is open elsewhere, or dead. So is one that was used for another plan or loss.
 
         Raises `BudgetExceeded` if the loss does not fit (nothing is written), `ParameterError` if it cannot be
         expressed in the ledger's currency. After any error no noise may be drawn.

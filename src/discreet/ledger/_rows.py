@@ -17,6 +17,7 @@ __all__ = [
     "Tip",
     "append",
     "first",
+    "is_release",
     "newest_of_each",
     "of_key",
     "of_reservation",
@@ -44,12 +45,12 @@ def _newest(*conditions: Any) -> sa.ScalarSelect[int]:
     return sa.select(sa.func.max(entries.c.seq)).where(*conditions).scalar_subquery()
 
 
-_is_release = entries.c.kind == sa.literal_column("'release'")
+is_release = entries.c.kind == sa.literal_column("'release'")
 """Written out: the index of releases by plan is of these alone, which a planner must be able to see."""
 
 _account = entries.c.account == sa.bindparam("account")
 _of_account = _newest(_account)
-_of_plan = _newest(_account, entries.c.plan_hash == sa.bindparam("plan_hash"), _is_release)
+_of_plan = _newest(_account, entries.c.plan_hash == sa.bindparam("plan_hash"), is_release)
 _highest = sa.select(sa.func.max(entries.c.seq)).scalar_subquery()
 
 _TIP = sa.select(

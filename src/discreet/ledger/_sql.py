@@ -15,14 +15,14 @@ import sqlalchemy as sa
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE, Account
-from discreet.ledger._book import Book, Page
+from discreet.ledger._book import Book
 from discreet.ledger._chain import Row, sha256
 from discreet.ledger._filter import charge, numbers
 from discreet.ledger._glance import kinds, latest, moments
 from discreet.ledger._history import of_loss
 from discreet.ledger._protocol import Entry, Reservation, Stored
 from discreet.ledger._signing import certified
-from discreet.ledger._story import Facts
+from discreet.ledger._story import Facts, Scene
 from discreet.privacy import Loss, left
 
 __all__ = ["SqlLedger"]
@@ -34,8 +34,9 @@ _LARGEST_PAYLOAD = 900_000_000
 class SqlLedger:
     """The `Ledger` of one account, or of the whole; see the protocol for what each method promises."""
 
-    def __init__(self, book: Book, account: str = WHOLE) -> None:
+    def __init__(self, book: Book, account: str = WHOLE, token_sha256: str | None = None) -> None:
         self._book = book
+        self._token = token_sha256
         self._where = book.where
         self._account = account
         self._pending: dict[str, tuple[int, str | None, bytes]] = {}
@@ -78,16 +79,13 @@ class SqlLedger:
 
     def state(self) -> Account:
         """The account, or the whole, as it is now."""
-        scene = self._book.scene(self._account)
-        found = scene.whole if self._account == WHOLE else scene.account
-        if found is None:
-            raise LedgerError(f"{self._where} has no account {self._account!r}")
-        return found
+        return self._admitted(self._book.scene(self._account))
 
     def find(self, plan_hash: str) -> Stored | None:
         """The newest release of this account for this plan, or None."""
         _checked("a plan hash", plan_hash)
         with self._book.reading(self._account, plan_hash) as page:
+            self._admitted(page.scene)
             found = None if page.release is None else self._stored(page.connection, page.release)
         if found is not None:
             self._book.database.sync()
@@ -114,12 +112,23 @@ class SqlLedger:
         book = self._book
         with book.database.transaction(write=True) as connection:
             page = book.page(connection, self._account, plan_hash)
-            stored = self._answered(connection, page, plan_hash, event, idempotency_key, fresh=fresh)
-            if stored is not None:
+            self._admitted(page.scene)
+            if idempotency_key is not None:
+                asked = _rows.of_key(connection, self._account, idempotency_key, self._where)
+                if asked:
+                    return self._again(connection, asked, plan_hash, event)
+            stored = None if fresh or page.release is None else self._stored(connection, page.release)
+            if stored is None:
+                book.unlock()
+                row = page.write("reserve", event, plan_hash=plan_hash, idempotency_key=idempotency_key)
+            elif idempotency_key is None:
                 return stored
-            book.unlock()
-            row = page.write("reserve", event, plan_hash=plan_hash, idempotency_key=idempotency_key)
+            else:
+                said = {**event, "answer": stored.head}
+                row = page.write("repeat", said, plan_hash=plan_hash, idempotency_key=idempotency_key)
         book.seen = row
+        if stored is not None:
+            return stored
         self._pending[row.hash] = (os.getpid(), None, b"")
         at = datetime.fromisoformat(row.at)
         return Reservation(book.first.hash, row.hash, self._account, plan_hash, charged, at)
@@ -157,18 +166,22 @@ class SqlLedger:
 
     def entries(self) -> Iterator[Entry]:
         """Every entry about this account up to now, in order, without what would tell of others."""
+        self.state()
         return self._book.entries(self._account)
 
     def latest(self, count: int) -> list[Entry]:
         """The newest entries about this account, newest first, each checked against its own hash."""
+        self.state()
         return latest(self._book, count, self._account)
 
     def kinds(self) -> dict[str, int]:
         """How many entries about this account there are of each kind, as the table says."""
+        self.state()
         return kinds(self._book, self._account)
 
     def moments(self, count: int) -> list[tuple[datetime, Account]]:
         """What the account was at no more than `count` moments spread over the ledger, and now."""
+        self.state()
         return moments(self._book, count, self._account)
 
     def close(self) -> None:
@@ -183,30 +196,34 @@ class SqlLedger:
     ) -> None:
         self.close()
 
-    def _answered(  # noqa: PLR0913
-        self,
-        connection: sa.Connection,
-        page: Page,
-        plan_hash: str,
-        event: Mapping[str, Any],
-        key: str | None,
-        *,
-        fresh: bool,
-    ) -> Stored | None:
-        """What answers a request without a charge: the release of its idempotency key, or of its plan."""
-        rows = [] if key is None else _rows.of_key(connection, self._account, key, self._where)
-        if rows:
-            if (rows[0].plan_hash, self._book.event_of(rows[0])) != (plan_hash, event):
-                raise LedgerError(
-                    f"the idempotency key {key!r} was used for another request; use a new key for each request"
-                )
-            if len(rows) == 1:
-                raise LedgerError(
-                    f"the request {key!r} was charged and has no release: another process is about to answer it, or "
-                    "died, and then its spend is gone and never drawn; ask again later, or pay anew with a new key"
-                )
-            return self._stored(connection, rows[1])
-        return None if fresh or page.release is None else self._stored(connection, page.release)
+    def _admitted(self, scene: Scene) -> Account:
+        """Whose this is, the whole or the account. Raises `LedgerError` if its token is another one by now."""
+        if self._account == WHOLE:
+            return scene.whole
+        if scene.account is None:
+            raise LedgerError(f"{self._where} has no account {self._account!r}")
+        if scene.account.token_sha256 not in (None, self._token):
+            raise LedgerError(
+                f"the account {self._account!r} has had another token since it was opened; open it again with that one"
+            )
+        return scene.account
+
+    def _again(self, connection: sa.Connection, asked: list[Row], plan_hash: str, event: Mapping[str, Any]) -> Stored:
+        """What answered the request that has used an idempotency key, if this is the same one."""
+        key, said = asked[0].idempotency_key, dict(self._book.event_of(asked[0]))
+        answer = said.pop("answer", None)
+        if (asked[0].plan_hash, said) != (plan_hash, event):
+            raise LedgerError(
+                f"the idempotency key {key!r} was used for another request; use a new key for each request"
+            )
+        found = asked[1:] if answer is None else _rows.of_reservation(connection, answer, self._where)
+        mine = [row for row in found if (row.kind, row.account, row.plan_hash) == ("release", self._account, plan_hash)]
+        if not mine:
+            raise LedgerError(
+                f"the request {key!r} was charged and has no release: another process is about to answer it, or "
+                "died, and then its spend is gone and never drawn; ask again later, or pay anew with a new key"
+            )
+        return self._stored(connection, mine[0])
 
     def _stored(self, connection: sa.Connection, row: Row) -> Stored:
         return Stored(row.hash, self._book.release(connection, row))

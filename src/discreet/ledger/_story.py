@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger._account import WHOLE, Account, account_from_json, account_to_json
-from discreet.ledger._filter import add, from_numbers, limit, nothing, numbers, within
+from discreet.ledger._filter import from_numbers, less, limit, more, nothing, numbers, within
 from discreet.ledger._history import CURRENCIES, History, added, of_loss, together
-from discreet.privacy import Loss, in_words, left, parts, to_json
+from discreet.privacy import Loss, in_words, parts, to_json
 
 __all__ = [
     "Continued",
@@ -31,7 +31,7 @@ __all__ = [
     "write_scene",
 ]
 
-Kind = Literal["create", "reserve", "release", "grant", "freeze", "thaw", "renew", "transfer"]
+Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "thaw", "renew", "transfer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +140,14 @@ def told(facts: Facts, scene: Scene, event: Event) -> Scene:
     match event.kind:
         case "reserve":
             return _reserved(facts, now, subject, event)
-        case "release":
+        case "release" | "repeat":
             return now
         case "freeze" | "thaw":
             after = replace(subject, frozen=event.kind == "freeze")
         case "renew":
             cap = from_numbers(facts.currency, says["cap"]) if "cap" in says else None
+            if cap is not None and subject.role == "auditor":
+                raise LedgerError(f"the account {subject.name!r} is an auditor's, who has no budget to renew")
             after = subject.renewed(at, None if cap is None else limit(cap))
         case "transfer":
             after = _moved(facts, subject, says)
@@ -184,37 +186,42 @@ def _within(before: Account, after: Account, loss: Loss, *, shared: bool = False
             f"this spend asks for {in_words(loss)}, which is more than is left of the budget that all accounts share; "
             f"nothing was spent: spend less, or {_later(before)}"
         )
+    ask = _later(before) if within(loss, before.cap) else _ASK
     want, have = in_words(loss), in_words(before.remaining)
     if want == have:  # the short decimals agree, and the numbers do not
         want, have = (_exactly(each) for each in (loss, before.remaining))
     raise BudgetExceeded(
         f"this spend asks for {want}, and {have} is left of the budget of {in_words(before.cap)}; "
-        f"nothing was spent: spend less, or {_later(before)}"
+        f"nothing was spent: spend less, or {ask}"
     )
 
 
+_ASK = "ask the owner of the data for a new budget"
+
+
 def _later(account: Account) -> str:
-    ask = "ask the owner of the data for a new budget"
-    return ask if account.ends is None else f"wait for {account.ends:%Y-%m-%d} (UTC), when the next window begins"
+    next_one, last = account.ends, account.until
+    if next_one is None or (last is not None and next_one >= last):
+        return _ASK
+    return f"wait for {next_one:%Y-%m-%d} (UTC), when the next window begins"
 
 
 def _granted(facts: Facts, now: Scene, event: Event) -> Account:
     says, name = event.says, event.account
-    role, part = says["role"], says.get("part")
+    role, part, every = says["role"], says.get("part"), says.get("every")
     if name == WHOLE or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
         raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
     none = nothing(facts.currency)
     terms: dict[str, Any] = {
         "cap": none if role == "auditor" else limit(from_numbers(facts.currency, says["cap"])),
-        "every": says.get("every"),
         "until": datetime.fromisoformat(says["until"]) if "until" in says else None,
         "token_sha256": says.get("token_sha256"),
     }
     if now.account is None:
-        return Account(name, role, common=none, before=none, since=event.at, part=part, **terms)
+        return Account(name, role, common=none, before=none, since=event.at, part=part, every=every, **terms)
     if (now.account.role, now.account.part) != (role, part):
         raise LedgerError(f"the account {name!r} keeps its role and its part of the people; grant another name")
-    return replace(now.account, **terms)
+    return replace(now.account.with_windows(every, event.at), **terms)
 
 
 def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
@@ -222,12 +229,12 @@ def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
     if subject.role != "analyst" or not any(parts(moved)):
         raise LedgerError("only analysts' accounts can give to one another, and something")
     if "from" in says:
-        return replace(subject, cap=add(subject.cap, moved))
+        return replace(subject, cap=limit(more(subject.cap, moved)))
     if not within(moved, subject.remaining):
         raise BudgetExceeded(
             f"the account {subject.name!r} has {in_words(subject.remaining)} left to give, not {in_words(moved)}"
         )
-    return replace(subject, cap=left(subject.cap, moved))
+    return replace(subject, cap=less(subject.cap, moved))
 
 
 def write_scene(scene: Scene) -> dict[str, Any]:

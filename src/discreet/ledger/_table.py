@@ -21,6 +21,7 @@ __all__ = [
     "kind_of",
     "make",
     "meta",
+    "rare",
     "row_columns",
     "secrets",
     "tables",
@@ -56,6 +57,9 @@ sa.Index("entries_of_request", entries.c.account, entries.c.idempotency_key, uni
 sa.Index("entries_of_reservation", entries.c.reservation, unique=True,
          sqlite_where=entries.c.reservation.is_not(None),
          postgresql_where=entries.c.reservation.is_not(None))  # fmt: skip
+rare = sa.text("kind NOT IN ('reserve', 'release')")
+"""Holds of the few entries that are neither charges nor releases; written out, for planners to know the index."""
+sa.Index("entries_of_rare_kinds", entries.c.kind, entries.c.account, sqlite_where=rare, postgresql_where=rare)
 sa.Index("entries_of_hash", entries.c.hash, unique=True)
 
 meta = sa.Table(
