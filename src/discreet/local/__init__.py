@@ -6,27 +6,37 @@
 (3,)
 """
 
+from discreet.local._distribution import Distribution
 from discreet.local._estimate import Estimate, SupportEstimate
 from discreet.local._files import add_files, to_arrow
 from discreet.local._hadamard import HadamardResponse
 from discreet.local._information import Information
 from discreet.local._kary import KaryRandomizedResponse
+from discreet.local._means import Duchi, Hybrid, Piecewise
+from discreet.local._numbers import MeanEstimate
 from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
+from discreet.local._square_wave import SquareWave
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Survey, Warner
 
 __all__ = [
+    "Distribution",
+    "Duchi",
     "Estimate",
     "HadamardResponse",
+    "Hybrid",
     "Information",
     "KaryRandomizedResponse",
+    "MeanEstimate",
     "OptimizedUnary",
+    "Piecewise",
     "Reports",
     "Scheme",
     "Server",
+    "SquareWave",
     "SupportEstimate",
     "Survey",
     "SymmetricUnary",

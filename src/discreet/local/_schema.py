@@ -9,7 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from discreet.errors import ParameterError
 from discreet.local._hadamard import HadamardResponse
 from discreet.local._kary import KaryRandomizedResponse
+from discreet.local._means import Duchi, Hybrid, Piecewise
 from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._square_wave import SquareWave
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Warner
 
@@ -42,6 +44,29 @@ class _OptimizedUnary(_Frequencies):
     scheme: Literal["optimized_unary"]
 
 
+class _Numbers(_Document):
+    bounds: Annotated[list[_Number], Field(min_length=2, max_length=2)]
+    epsilon: _Number
+
+
+class _Duchi(_Numbers):
+    scheme: Literal["duchi"]
+
+
+class _Piecewise(_Numbers):
+    scheme: Literal["piecewise"]
+
+
+class _Hybrid(_Numbers):
+    scheme: Literal["hybrid"]
+
+
+class _SquareWave(_Numbers):
+    scheme: Literal["square_wave"]
+    bins: int
+    smooth: bool
+
+
 class _Warner(_Document):
     scheme: Literal["warner"]
     p: _Number
@@ -51,9 +76,9 @@ class _Hadamard(_Frequencies):
     scheme: Literal["hadamard_response"]
 
 
-_ANY: TypeAdapter[Any] = TypeAdapter(
-    Annotated[_Kary | _SymmetricUnary | _OptimizedUnary | _Hadamard | _Warner, Field(discriminator="scheme")]
-)
+_Any = _Duchi | _Hadamard | _Hybrid | _Kary | _OptimizedUnary | _Piecewise | _SquareWave | _SymmetricUnary | _Warner
+
+_ANY: TypeAdapter[Any] = TypeAdapter(Annotated[_Any, Field(discriminator="scheme")])
 
 _CLASSES = {
     each.protocol: each
@@ -63,6 +88,10 @@ _CLASSES = {
         OptimizedUnary,
         HadamardResponse,
         Warner,
+        Duchi,
+        Piecewise,
+        Hybrid,
+        SquareWave,
     )
 }
 
