@@ -2,8 +2,8 @@
 
 python storm.py protocol LEDGER REPORTS KILLS SEED     children are killed at random moments, and others try again
 python storm.py limit LEDGER COUNT TRIES SHARED        children spend until nothing is left, all at once
-python storm.py patient LEDGER REPORTS SEED            children go on when the server fails, until REPORTS/stop is there,
-                                                       and rest while REPORTS/hold is
+python storm.py patient LEDGER REPORTS SEED           children go on when the server fails, until there is REPORTS/stop;
+                                                      they rest while there is REPORTS/hold
 
 Each child tells what it knows in a file of its own, one line at a time, so that a killed one has told all it did.
 """
