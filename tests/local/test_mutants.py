@@ -1,0 +1,104 @@
+"""Likely mistakes, each patched into the real code of a protocol: the checks of this folder find every one of them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import types
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from local_laws import assert_exact, law, odds_of
+
+from discreet.errors import DiscreetError
+from discreet.local import Reports
+
+
+def mutated(module: str, old: str, new: str) -> types.ModuleType:
+    """The module with one place of its text changed."""
+    real = importlib.import_module(f"discreet.local.{module}")
+    text = inspect.getsource(real)
+    assert text.count(old) == 1, f"{module} has {text.count(old)} of {old!r}"
+    mutant = types.ModuleType(f"mutant_of_{module}")
+    importlib.import_module("sys").modules[mutant.__name__] = mutant  # dataclasses look it up
+    exec(compile(text.replace(old, new), f"<{module}: {new}>", "exec"), mutant.__dict__)
+    return mutant
+
+
+def exact(scheme: Any) -> None:
+    assert_exact(odds_of(scheme, list(range(scheme.domain.size))), scheme.epsilon)
+
+
+def unbiased_and_as_wide_as_it_says(scheme: Any) -> None:
+    size = scheme.domain.size
+    shares = np.arange(1, size + 1) / (size * (size + 1) / 2)
+    total = np.zeros(size)
+    for value in range(size):
+        mean = np.zeros(size)
+        for report, weight in law(scheme, value).items():
+            rows = np.frombuffer(report, dtype=np.uint8).reshape(1, -1)
+            server = scheme.server().add(Reports(scheme.fingerprint, rows))
+            assert server.rejected == 0
+            found = server.estimate().frequencies
+            mean += float(weight) * found
+            total += shares[value] * float(weight) * (found - np.eye(size)[value]) ** 2
+        assert mean == pytest.approx(np.eye(size)[value], abs=1e-9)
+    assert scheme.variance(shares) == pytest.approx(total, rel=1e-9)
+
+
+CHECKS: tuple[Callable[[Any], None], ...] = (exact, unbiased_and_as_wide_as_it_says)
+
+MUTANTS = [
+    ("_kary", "KaryRandomizedResponse", "(other >= told[lied])", "0"),
+    ("_kary", "KaryRandomizedResponse", "(other >= told[lied])", "(other > told[lied])"),
+    ("_kary", "KaryRandomizedResponse", "draws.below(self.domain.size - 1, lied.size)", "draws.below(2, lied.size)"),
+    (
+        "_kary",
+        "KaryRandomizedResponse",
+        "return weight / (weight + self.domain.size - 1)",
+        "return weight / (weight + 1)",
+    ),
+    ("_kary", "KaryRandomizedResponse", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
+    ("_unary", "OptimizedUnary", "(bits[rows, byte] & ~place) |", "bits[rows, byte] |"),
+    ("_unary", "OptimizedUnary", "np.where(own, place, 0)", "np.where(own, place, place)"),
+    ("_unary", "OptimizedUnary", "return 1 / (odds(self.epsilon) + 1)", "return 1 / (odds(self.epsilon / 2) + 1)"),
+    ("_unary", "SymmetricUnary", "weight = odds(self.epsilon / 2)", "weight = odds(self.epsilon)"),
+    ("_unary", "SymmetricUnary", "place = (1 << (prepared & 7))", "place = (1 << (prepared & 3))"),
+    ("_hadamard", "HadamardResponse", "parity != odd", "parity == odd"),
+    ("_hadamard", "HadamardResponse", "row += 1", "row += 0"),
+    ("_hadamard", "HadamardResponse", "((number ^ low) << 1) | low", "(number << 1) | low"),
+    ("_hadamard", "HadamardResponse", "np.where(elsewhere >= block * columns, columns, 0)", "0"),
+    ("_hadamard", "HadamardResponse", "away[~likely] = unlikely >= half", "away[~likely] = unlikely > half"),
+    ("_hadamard", "HadamardResponse", "[block, row + 1]", "[block, row]"),
+    ("_hadamard", "HadamardResponse", "return in_block * scale**2 - shares", "return in_block * scale**2"),
+    ("_supports", None, "(shares * of_yes + (1 - shares) * of_no)", "of_no"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "old", "new"), MUTANTS, ids=lambda each: str(each).replace(" ", "")[:40])
+def test_mutants_are_found(module, name, old, new) -> None:
+    mutant = mutated(module, old, new)
+    if name is None:
+        from discreet.local import KaryRandomizedResponse
+
+        kind = type("Mutant", (KaryRandomizedResponse,), {"variance": mutant.SupportScheme.variance})
+    else:
+        kind = getattr(mutant, name)
+    found = []
+    for check in CHECKS:
+        for size in (6, 9) if name == "HadamardResponse" else (5,):
+            try:
+                check(kind(domain=size, epsilon=Fraction(2)))
+            except (AssertionError, IndexError, DiscreetError, ValueError) as reason:
+                found.append(reason)
+    assert found
+
+
+@pytest.mark.parametrize(("module", "name"), sorted({(module, name) for module, name, *_ in MUTANTS if name}))
+def test_the_checks_pass_what_is_not_mutated(module, name) -> None:
+    kind = getattr(mutated(module, "from __future__", "from __future__"), name)
+    for check in CHECKS:
+        check(kind(domain=6, epsilon=Fraction(2)))
