@@ -70,7 +70,7 @@ def add(spent: Loss, charged: Loss) -> Loss:
     >>> add(Pure(Fraction(1, 10)), Pure(Fraction(1, 5)))
     Pure(eps=Fraction(3, 10))
     """
-    return type(spent)(*(_up(a + b) if b else a for a, b in zip(parts(spent), parts(charged), strict=True)))
+    return type(spent)(*(_up(a + b if b else a) for a, b in zip(parts(spent), parts(charged), strict=True)))
 
 
 def within(spent: Loss, budget: Loss) -> bool:
