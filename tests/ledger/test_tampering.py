@@ -210,6 +210,7 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("reserve", history, spent, {"plan_hash": "c", "payload": b"x"}),
         ("reserve", {"history": {}}, scene, {"plan_hash": "c"}),
         ("reserve", {"history": {"pure": ["-1/4"]}}, whole(common=pure(1)), {"plan_hash": "c"}),
+        ("reserve", {"history": {"pure": ["1e999999999"]}}, scene, {"plan_hash": "c"}),
         ("reserve", {"history": {"pure": ["9"]}}, whole(common=pure("10.75")), {"plan_hash": "c"}),
         ("reserve", {}, scene, {"plan_hash": "c"}),
         ("release", {"loss": ["1/4"]}, scene, {"reservation": done, "plan_hash": "a", "payload": b"redrawn"}),

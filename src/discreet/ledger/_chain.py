@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast, get_args, get_type_hints
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger._account import WHOLE, Account, account_from_json
@@ -58,14 +58,17 @@ class Row(NamedTuple):
     hash: str
 
 
+_HASHED = Row._fields[:-2]
+_TYPES = tuple(get_type_hints(Row).values())
+
+
 def sha256(data: bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
-def canonical(data: object) -> str:
-    """The one JSON text of plain data."""
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
+"""The one JSON text of plain data."""
 
 
 def row_after(  # noqa: PLR0913
@@ -283,7 +286,7 @@ def _kind(text: str) -> Kind:
 
 
 def _hash(row: Row) -> str:
-    body = {name: value for name, value in row._asdict().items() if name not in ("previous", "hash")}
+    body = dict(zip(_HASHED, row, strict=False))
     return sha256(bytes.fromhex(row.previous) + canonical(body).encode("ascii"))
 
 
@@ -295,11 +298,7 @@ def _same(found: str, row: Row) -> bool:
 
 
 def _has_row_types(values: Sequence[object]) -> bool:
-    optional = {"idempotency_key", "reservation", "plan_hash", "payload_sha256"}
-    return len(values) == len(Row._fields) and all(
-        isinstance(value, int if name == "seq" else str) or (value is None and name in optional)
-        for name, value in zip(Row._fields, values, strict=True)
-    )
+    return len(values) == len(_TYPES) and all(map(isinstance, values, _TYPES))
 
 
 def _broken(where: str, seq: object, what: str) -> LedgerError:

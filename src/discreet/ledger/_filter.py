@@ -70,7 +70,7 @@ def add(spent: Loss, charged: Loss) -> Loss:
     >>> add(Pure(Fraction(1, 10)), Pure(Fraction(1, 5)))
     Pure(eps=Fraction(3, 10))
     """
-    return type(spent)(*(_up(a + b) for a, b in zip(parts(spent), parts(charged), strict=True)))
+    return type(spent)(*(_up(a + b if b else a) for a, b in zip(parts(spent), parts(charged), strict=True)))
 
 
 def more(cap: Loss, moved: Loss) -> Loss:
@@ -105,7 +105,12 @@ def from_numbers(name: str, texts: Iterable[str]) -> Loss:
 
 @lru_cache(4096)
 def _node(name: str, *texts: str) -> Loss:
-    return _NODES[name](*map(Fraction, texts))
+    return _NODES[name](*map(_fraction, texts))
+
+
+def _fraction(text: str) -> Fraction:
+    """``"3/10"``, and not what else `Fraction` reads: ``"1e999999999"`` would keep it busy for years."""
+    return Fraction(*map(int, text.split("/", 1)))
 
 
 def tidy(loss: Loss) -> Loss:
