@@ -111,7 +111,7 @@ class HadamardResponse(FrequencyScheme):
         return Estimate(self.domain, reports, found, np.sqrt(squares / reports))
 
     def variance(self, frequencies: ArrayLike) -> Floats:
-        """N times the variance of each estimate, which depends on what else is in the value's block."""
+        """The variance of each estimate, times n; it depends on what else is in the value's block."""
         shares = self._shares(frequencies)
         block = np.arange(self.domain.size) % self.blocks
         own = np.bincount(block, weights=shares, minlength=self.blocks)[block]

@@ -46,7 +46,7 @@ class FrequencyScheme(Scheme[Estimate]):
 
     @abstractmethod
     def variance(self, frequencies: ArrayLike) -> Floats:
-        """N times the variance of each estimate, were the shares of the people who report these, in domain order.
+        """The variance of each estimate, times n, were the shares of the people who report these, in domain order.
 
         The shares sum to 1, as everybody has a value; their order can matter. Over the randomness of the clients. It does not depend on data and costs no privacy.
         """
@@ -87,7 +87,7 @@ class SupportScheme(FrequencyScheme):
         return SupportEstimate(self.domain, reports, found, stderr, supports, truth, lie)
 
     def variance(self, frequencies: ArrayLike) -> Floats:
-        """N times the variance of each estimate: Wang, Blocki, Li and Jha 2017, Theorem 2, without approximation."""
+        """The variance of each estimate, times n: Wang, Blocki, Li and Jha 2017, Theorem 2, without approximation."""
         shares = self._shares(frequencies)
         p, q = self.truth, self.lie
         of_yes, of_no, span = float(p * (1 - p)), float(q * (1 - q)), float(p - q)
