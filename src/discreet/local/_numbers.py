@@ -125,7 +125,7 @@ class MeanScheme(NumberScheme[MeanEstimate]):
         return MeanEstimate(float(self.low) + width * mean, width * (spread / reports) ** 0.5, reports)
 
     def variance(self, values: ArrayLike) -> float:
-        """N times the variance of the mean, over the randomness of the clients, were these what people hold.
+        """The variance of the mean, times n, over the randomness of the clients, were these what people hold.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` as `client().encode`.
         """

@@ -48,7 +48,8 @@ class FrequencyScheme(Scheme[Estimate]):
     def variance(self, frequencies: ArrayLike) -> Floats:
         """The variance of each estimate, times n, were the shares of the people who report these, in domain order.
 
-        The shares sum to 1, as everybody has a value; their order can matter. Over the randomness of the clients. It does not depend on data and costs no privacy.
+        The shares sum to 1, as everybody has a value; their order can matter. Over the randomness of the clients. It
+        does not depend on data and costs no privacy.
         """
 
     def _shares(self, frequencies: ArrayLike) -> Floats:
