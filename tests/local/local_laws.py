@@ -43,6 +43,13 @@ class Branch:
     def packed_coins(self, p: Fraction, rows: int, bits: int) -> np.ndarray:
         return np.packbits(self.coins(p, rows * bits).reshape(rows, bits), axis=1, bitorder="little")
 
+    def packed_subsets(self, n: int, size: int, rows: int) -> np.ndarray:
+        every = list(itertools.combinations(range(n), size))
+        drawn = np.zeros((rows, n), dtype=np.bool_)
+        for row in drawn:
+            row[list(every[self._one_of([Fraction(1, len(every))] * len(every))])] = True
+        return np.packbits(drawn, axis=1, bitorder="little")
+
 
 def law(scheme: Scheme[Any], value: Any) -> dict[bytes, Fraction]:
     """The probability of each report of this value, exactly."""

@@ -13,5 +13,7 @@ SMALL: dict[str, Callable[[str], Any]] = {
     "optimized_unary": lambda epsilon: local.OptimizedUnary(domain=4, epsilon=epsilon),
     "warner": local.Warner.from_epsilon,
     "hadamard": lambda epsilon: local.HadamardResponse(domain=6, epsilon=epsilon),
+    "projective_geometry": lambda epsilon: local.ProjectiveGeometry(domain=12, epsilon=epsilon),
+    "subset_selection": lambda epsilon: local.SubsetSelection(domain=6, epsilon=epsilon),
 }
 """A scheme over a domain of a few numbers, by its ε."""

@@ -14,11 +14,13 @@ from discreet.local._information import Information
 from discreet.local._kary import KaryRandomizedResponse
 from discreet.local._means import Duchi, Hybrid, Piecewise
 from discreet.local._numbers import MeanEstimate
+from discreet.local._projective import ProjectiveGeometry
 from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
 from discreet.local._square_wave import SquareWave
+from discreet.local._subset import SubsetSelection
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Survey, Warner
 
@@ -33,10 +35,12 @@ __all__ = [
     "MeanEstimate",
     "OptimizedUnary",
     "Piecewise",
+    "ProjectiveGeometry",
     "Reports",
     "Scheme",
     "Server",
     "SquareWave",
+    "SubsetSelection",
     "SupportEstimate",
     "Survey",
     "SymmetricUnary",

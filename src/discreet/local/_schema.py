@@ -10,8 +10,10 @@ from discreet.errors import ParameterError
 from discreet.local._hadamard import HadamardResponse
 from discreet.local._kary import KaryRandomizedResponse
 from discreet.local._means import Duchi, Hybrid, Piecewise
+from discreet.local._projective import ProjectiveGeometry
 from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._square_wave import SquareWave
+from discreet.local._subset import SubsetSelection
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Warner
 
@@ -76,7 +78,27 @@ class _Hadamard(_Frequencies):
     scheme: Literal["hadamard_response"]
 
 
-_Any = _Duchi | _Hadamard | _Hybrid | _Kary | _OptimizedUnary | _Piecewise | _SquareWave | _SymmetricUnary | _Warner
+class _Projective(_Frequencies):
+    scheme: Literal["projective_geometry"]
+
+
+class _Subset(_Frequencies):
+    scheme: Literal["subset_selection"]
+
+
+_Any = (
+    _Duchi
+    | _Hadamard
+    | _Hybrid
+    | _Kary
+    | _OptimizedUnary
+    | _Piecewise
+    | _Projective
+    | _SquareWave
+    | _Subset
+    | _SymmetricUnary
+    | _Warner
+)
 
 _ANY: TypeAdapter[Any] = TypeAdapter(Annotated[_Any, Field(discriminator="scheme")])
 
@@ -87,6 +109,8 @@ _CLASSES = {
         SymmetricUnary,
         OptimizedUnary,
         HadamardResponse,
+        ProjectiveGeometry,
+        SubsetSelection,
         Warner,
         Duchi,
         Piecewise,

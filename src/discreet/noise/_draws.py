@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.noise._bernoulli import bernoulli_from
 from discreet.noise._source import BitSource, RememberedBits, SecureBits
+from discreet.noise._subsets import packed_subsets_from
 from discreet.noise._uniform import words_below
 
 __all__ = ["LEAST_SECRET", "Draws", "fresh_draws", "remembered_draws"]
@@ -65,6 +66,14 @@ class Draws:
             drawn = self._quick_coins(p, some * bits).reshape(some, bits)
             packed[start : start + some] = np.packbits(drawn, axis=1, bitorder="little")
         return packed
+
+    def packed_subsets(self, n: int, size: int, rows: int) -> NDArray[np.uint8]:
+        """`rows` independent subsets of 0 … n − 1, of `size` members each, from 0 to n: all equally likely, exactly.
+
+        A row has bit i at 1 if i is a member, packed as in `packed_coins`. Four bytes of the stream for each of the n
+        numbers of a row: proof in ``proofs/noise.md``, section 7.
+        """
+        return packed_subsets_from(n, size, rows, self._source)
 
     def _quick_coins(self, p: Fraction, size: int) -> NDArray[np.bool_]:
         """U < p on the first 8 bits of U; where they are those of p, on the next ones."""
