@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import zlib
 
 import numpy as np
 import pytest
@@ -92,6 +93,18 @@ def test_what_is_not_a_state_is_refused(scheme) -> None:
             scheme.server(state=bytes(damaged))
     with pytest.raises(DataError):
         scheme.server(state=state[:-1])
+
+
+@EVERY
+def test_states_that_no_reports_add_up_to_are_refused(scheme) -> None:
+    """Whoever can write a state can write a checksum; what they cannot do is make sums overflow, or counts negative."""
+    honest = bytes(scheme.server().add(scheme.simulate(values_for(scheme, 5))))
+    for numbers in ([-1, 0], [5, -1], [5, 0, 6], [5, 0, -1], [2**62, 0] + [2**62] * scheme.cells, [2**63 - 1] * 4):
+        vector = np.zeros(2 + scheme.cells, dtype="<i8")
+        vector[: len(numbers)] = numbers[: vector.size]
+        body = honest[:11] + vector.tobytes()
+        with pytest.raises(DataError, match="add up"):
+            scheme.server(state=body + zlib.crc32(body).to_bytes(4, "little"))
 
 
 @pytest.mark.parametrize(

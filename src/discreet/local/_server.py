@@ -21,7 +21,7 @@ E = TypeVar("E")
 
 _MAGIC = b"ds\x01"
 _HEAD = len(_MAGIC) + FINGERPRINT
-_MOST_REPORTS = 2**53
+_MOST = 2.0**62
 _BYTES_AT_ONCE = 1 << 23
 
 
@@ -55,7 +55,8 @@ class Server(Generic[E]):
         if zlib.crc32(state[:-4]) != int.from_bytes(state[-4:], "little"):
             raise DataError("this state of a server was damaged: its checksum does not match")
         found._vector[:] = np.frombuffer(state[_HEAD:-4], dtype="<i8")
-        if bool((found._vector < 0).any() or (found._vector > _MOST_REPORTS).any()):
+        counts = found._vector[2:]
+        if bool((found._vector < 0).any() or (counts > found.reports).any()) or counts.sum(dtype=np.float64) > _MOST:
             raise DataError("this state of a server has counts that no reports add up to")
         return found
 
