@@ -6,7 +6,9 @@ One worker runs all tests that ask for one of them, so that each is started once
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -116,6 +118,7 @@ def spark() -> Iterator[SparkSession]:
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         from pyspark.sql import SparkSession
 
+        os.environ["PYSPARK_PYTHON"] = sys.executable  # where discreet is; Spark would take the first python3 there is
         builder = SparkSession.builder.master("local[2]").appName("tests")
         for name, value in _SETTINGS.items():
             builder = builder.config(name, value)

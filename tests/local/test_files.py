@@ -10,7 +10,7 @@ import pytest
 from local_schemes import SMALL
 
 from discreet.errors import DataError, ParameterError
-from discreet.local import KaryRandomizedResponse, Reports, add_files, to_arrow
+from discreet.local import KaryRandomizedResponse, Reports, add_files, add_frame, to_arrow
 
 SCHEME = KaryRandomizedResponse(domain=500, epsilon=1)
 
@@ -71,3 +71,37 @@ def test_many_rows_and_slices(tmp_path) -> None:
     pyarrow.parquet.write_table(to_arrow(reports), tmp_path / "many.parquet", row_group_size=70_001)
     expected = SCHEME.server().add(reports)
     assert bytes(add_files(SCHEME.server(), tmp_path / "many.parquet")) == bytes(expected)
+
+
+PANDAS = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+
+@PANDAS
+@pytest.mark.spark
+@pytest.mark.parametrize("name", SMALL)
+def test_spark_and_files_make_the_same_server(name, spark, tmp_path) -> None:
+    scheme = SMALL[name]("1")
+    for number, n in enumerate((1, 500, 0, 3)):
+        written(tmp_path / f"{number}.parquet", to_arrow(scheme.simulate([i % scheme.domain.size for i in range(n)])))
+    rows = [b"", b"\xff" * (scheme.layout.width + 1), None]
+    written(tmp_path / "odd.parquet", pa.table({"scheme": [scheme.fingerprint] * 3, "report": rows}))
+    written(tmp_path / "other.parquet", to_arrow(SCHEME.simulate([1, 2, 3])))
+    expected = add_files(scheme.server(), str(tmp_path / "*.parquet"))
+    assert (expected.reports, expected.rejected) == (504, 3)
+    frame = spark.read.parquet(str(tmp_path)).repartition(3)
+    server = scheme.server()
+    assert add_frame(server, frame) is server
+    assert bytes(server) == bytes(expected)
+
+
+@PANDAS
+@pytest.mark.spark
+def test_frames_that_are_none_are_refused_and_count_nothing(spark) -> None:
+    server = SCHEME.server()
+    for frame in (spark.range(3), spark.createDataFrame([("a", "b")], ["scheme", "report"]), None, 5):
+        with pytest.raises(ParameterError, match="binary columns"):
+            add_frame(server, frame)
+    broken = spark.sql(f"SELECT x'{SCHEME.fingerprint.hex()}' AS scheme, CAST(raise_error('no') AS BINARY) AS report")
+    with pytest.raises(DataError, match="Spark could not"):
+        add_frame(server, broken)
+    assert server.reports == server.rejected == 0

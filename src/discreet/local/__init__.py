@@ -19,6 +19,7 @@ from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
+from discreet.local._spark import add_frame
 from discreet.local._square_wave import SquareWave
 from discreet.local._subset import SubsetSelection
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
@@ -46,6 +47,7 @@ __all__ = [
     "SymmetricUnary",
     "Warner",
     "add_files",
+    "add_frame",
     "from_json",
     "json_schema",
     "to_arrow",

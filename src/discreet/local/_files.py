@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 
     from discreet.local._scheme import Scheme
 
-__all__ = ["add_files", "to_arrow"]
+__all__ = ["add_batch", "add_files", "to_arrow"]
 
 E = TypeVar("E")
 
 _ROWS_AT_ONCE = 1 << 17
 _ARROW = {".arrow", ".feather", ".ipc"}
 
-_SELECT = """
-SELECT CASE WHEN octet_length(report) = {width} THEN report END AS report
-FROM {source} WHERE scheme = ?
-"""
+_SELECT = "SELECT report::BLOB FROM {source} WHERE scheme = ?"
 
 
 def to_arrow(reports: Reports) -> pa.Table:
@@ -82,7 +79,6 @@ def _read(scheme: Scheme[E], parquet: list[str | Path], arrow: str) -> Server[E]
     found = scheme.server()
     if not parquet and not arrow:
         return found
-    width = scheme.layout.width
     settings: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     try:
         with duckdb.connect(":memory:", config=settings) as connection:
@@ -93,9 +89,9 @@ def _read(scheme: Scheme[E], parquet: list[str | Path], arrow: str) -> Server[E]
                 source, given = "arrow", [scheme.fingerprint]
             else:
                 source, given = "read_parquet(?)", [[str(path) for path in parquet], scheme.fingerprint]
-            result = connection.sql(_SELECT.format(width=width, source=source), params=given)
+            result = connection.sql(_SELECT.format(source=source), params=given)
             for batch in result.to_arrow_reader(_ROWS_AT_ONCE):
-                _add_batch(found, batch.column(0), width)
+                add_batch(found, batch.column(0))
     except (duckdb.Error, pa.ArrowException, OSError) as refusal:
         first = printable(str(refusal).splitlines()[0])
         raise DataError(
@@ -105,10 +101,19 @@ def _read(scheme: Scheme[E], parquet: list[str | Path], arrow: str) -> Server[E]
     return found
 
 
-def _add_batch(server: Server[Any], column: Any, width: int) -> None:
-    whole = column.drop_null()
-    _, offsets, body = whole.buffers()
-    start = int(np.frombuffer(offsets, dtype=np.int32)[whole.offset]) if len(whole) else 0
-    rows: Bytes = np.frombuffer(body or b"", dtype=np.uint8)[start : start + width * len(whole)]
-    server.add(Reports(server.scheme.fingerprint, rows.reshape(-1, width)))
-    server.reject(column.null_count)
+def add_batch(server: Server[Any], column: Any) -> None:
+    """Add an Arrow array of binary reports to a server; what is missing or of another width is rejected."""
+    width, whole = server.scheme.layout.width, column.drop_null()
+    rows: Bytes = np.zeros((0, width), dtype=np.uint8)
+    if len(whole):
+        _, offsets, body = whole.buffers()
+        kind = np.int64 if str(whole.type).startswith("large") else np.int32
+        ends = np.frombuffer(offsets, dtype=kind)[whole.offset : whole.offset + len(whole) + 1].astype(np.int64)
+        starts = ends[:-1][np.diff(ends) == width]
+        every = np.frombuffer(body or b"", dtype=np.uint8)
+        if starts.size == len(whole):
+            rows = every[ends[0] : ends[-1]].reshape(-1, width)
+        else:
+            rows = every[starts[:, None] + np.arange(width)]
+    server.add(Reports(server.scheme.fingerprint, rows))
+    server.reject(len(column) - len(rows))
