@@ -133,6 +133,16 @@ def test_errors_under_public_functions_are_those_of_theory(epsilon, keys) -> Non
     assert_mean_square_over_functions(lambda key: LocalHashing(40, epsilon, keys=keys, key=key), values, rounds=700)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("keys", [None, 4096])
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+def test_errors_at_full_size_are_within_a_twentieth_of_theory(epsilon, keys) -> None:
+    values = np.repeat(np.arange(300), np.floor(8000 / np.arange(1, 301) / 6.28).astype(int))
+    assert_mean_square_over_functions(
+        lambda key: LocalHashing(300, epsilon, keys=keys, key=key if keys else 0), values, rounds=400, within=0.0075
+    )
+
+
 def test_reports_that_no_client_sends_are_dropped_and_forged_ones_are_reports() -> None:
     scheme = LocalHashing(domain=100, epsilon=1)
     assert scheme.layout.limits == (101 * 100, 4)
@@ -182,6 +192,7 @@ def test_a_new_server_is_empty_and_counts_all() -> None:
         ({"keys": 0}, "keys"),
         ({"keys": 2**26}, "keys"),
         ({"keys": "5"}, "keys"),
+        ({"keys": True}, "keys"),
         ({"key": 1}, "keys=K"),
         ({"keys": 5, "key": -1}, "key"),
         ({"keys": 5, "key": 2**32}, "key"),
@@ -193,6 +204,11 @@ def test_a_new_server_is_empty_and_counts_all() -> None:
 def test_parameters_that_no_scheme_has_are_refused(change, match) -> None:
     with pytest.raises(ParameterError, match=match):
         LocalHashing(**{"domain": 10, "epsilon": 1, **change})
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    scheme = LocalHashing(np.int64(10), 1, buckets=np.int64(3), keys=np.int64(5), key=np.uint8(7))
+    assert from_json(scheme.to_json()) == scheme == LocalHashing(10, 1, buckets=3, keys=5, key=7)
 
 
 def test_a_document_names_the_hash_function_of_its_parameters() -> None:

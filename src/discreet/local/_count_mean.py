@@ -28,7 +28,7 @@ class CountMeanSketch(SketchScheme):
     For texts of any kind: the estimate is of the candidates that it is asked for, or of a domain that is given. A
     report takes ⌈width/8⌉ bytes and one or two for the function. Pure ε-local privacy. Raises `ParameterError` unless
     1e-6 ≤ ε ≤ 100, and for parameters out of the ranges below.
-    Source: Apple's Differential Privacy Team 2017, "Learning with Privacy at Scale", Algorithms 1 to 4;
+    Source: Apple's Differential Privacy Team 2017, "Learning with Privacy at Scale";
     ``proofs/count_mean_sketch.md``.
 
     Parameters

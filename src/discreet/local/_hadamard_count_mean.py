@@ -32,7 +32,7 @@ class HadamardCountMeanSketch(SketchScheme):
     As `CountMeanSketch`, in ⌈log₂(2·hashes·width)⌉ bits, in whole bytes, and with one random bit where that has
     `width`; its error is larger for ε above 1. The server does one fast transform when it is read. Pure ε-local
     privacy. Raises `ParameterError` unless 1e-6 ≤ ε ≤ 100, and for parameters out of the ranges below.
-    Source: Apple's Differential Privacy Team 2017, "Learning with Privacy at Scale", Algorithms 5 and 6;
+    Source: Apple's Differential Privacy Team 2017, "Learning with Privacy at Scale";
     ``proofs/count_mean_sketch.md``.
 
     Parameters

@@ -66,19 +66,19 @@ class HashedSupports:
         """(supports/n − lie) / (truth − lie): unbiased in the model."""
         return (supports / reports - float(self.lie)) / float(self.truth - self.lie)
 
-    def stderr(self, found: Floats, held: Integers, table: Integers) -> Floats:
+    def stderr(self, found: Floats, reports: int, held: Integers, table: Integers) -> Floats:
         """The standard errors of frequencies that are found to be these, both parts together.
 
         `held`: the reports of each function; `table`: how many of them support each bucket, a row for each function.
         """
         shares = np.clip(found, 0, 1)
         squares = np.maximum(self._squares(held, table) - shares**2, 0)
-        return np.sqrt(self.falling(shares) / held.sum() + self.staying(shares, squares))
+        return np.sqrt(self.falling(shares) / reports + self.staying(shares, squares))
 
     def _squares(self, held: Integers, table: Integers) -> float:
         """The sum of the squares of all shares, from how uneven the buckets are: unbiased, but for being cut to 0 … 1.
 
-        Source: Alon, Matias and Szegedy 1999, Section 2.2 (the idea); ``proofs/count_mean_sketch.md``, section 4.
+        Source: Alon, Matias and Szegedy 1999 (the idea); ``proofs/count_mean_sketch.md``, section 4.
         """
         counts = held.astype(np.float64)
         pairs = float(counts @ (counts - 1))

@@ -32,7 +32,7 @@ class LinearHashes:
     Specification ``linear-1``: P is the least prime with P ≥ size and P ≥ buckets. Key k, from 0 to P(P − 1) − 1, is
     a = 1 + k mod (P − 1) and b = ⌊k / (P − 1)⌋; value v has the residue r = (a·v + b) mod P and the bucket
     ⌊r·buckets / P⌋. For a uniform key the residues of two values are each pair of different numbers equally often.
-    Source: Carter and Wegman 1979, Section 3; ``proofs/local_hashing.md``, section 2.
+    Source: Carter and Wegman 1979; ``proofs/local_hashing.md``, section 2.
 
     >>> LinearHashes(size=5, buckets=2).hashed(np.arange(5), np.array(7)).tolist()
     [0, 0, 1, 1, 0]

@@ -39,7 +39,7 @@ class LocalHashing(FrequencyScheme):
     The error does not grow with d. A report takes ⌈2·log₂ d⌉ bits and the bucket's, each in whole bytes. Pure ε-local
     privacy: the function says nothing about the value. Raises `ParameterError` for a domain of fewer than 2 or more
     than 2**24 values, unless 1e-6 ≤ ε ≤ 100, and for parameters out of the ranges below.
-    Source: Wang, Blocki, Li and Jha 2017, Sections 4.4 and 5; ``proofs/local_hashing.md``.
+    Source: Wang, Blocki, Li and Jha 2017, Section 4.4; ``proofs/local_hashing.md``.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class LocalHashing(FrequencyScheme):
     keys
         By default each report draws its function from about d², and a server hashes all d values for each report.
         With ``keys=K`` it names one of K functions that are public; the server counts K·g cells, at most 2**26, at the
-        speed of any counter, and hashes when it is read. Which values collide is then the same for all reports, and
-        adds `collision_variance` to the variance, however many reports there are: ``keys=2**16`` for up to some
-        millions of reports, and more for more.
+        speed of any counter, and makes K·d hashes when it is read, about 10**8 a second. Which values collide is then
+        the same for all reports, and adds `collision_variance` to the variance, however many reports there are:
+        ``keys=2**16`` for up to some millions of reports, and more for more.
     key
         Which K functions, from 0 to 2**32 − 1. Another collection can use another key, so that its collisions are
         other ones.
@@ -89,7 +89,7 @@ class LocalHashing(FrequencyScheme):
         else:
             found = whole(buckets, "buckets", 2, _MOST_BUCKETS)
         if keys is not None:
-            whole(keys, "keys", 1, _MOST_CELLS // found)
+            keys = whole(keys, "keys", 1, _MOST_CELLS // found)
         elif key:
             raise ParameterError("key says which public functions; give keys=K, how many, beside it, or leave it out")
         object.__setattr__(self, "domain", values)
@@ -162,7 +162,7 @@ class LocalHashing(FrequencyScheme):
             return SupportEstimate(self.domain, reports, found, stderr, counts.copy(), *ends)
         table = counts.reshape(self.keys, self.buckets)
         found = law.frequencies(self._quadratic.supports(table), reports)
-        return Estimate(self.domain, reports, found, law.stderr(found, table.sum(axis=1), table))
+        return Estimate(self.domain, reports, found, law.stderr(found, reports, table.sum(axis=1), table))
 
     def variance(self, frequencies: ArrayLike) -> Floats:
         """N times the variance of each estimate: Wang, Blocki, Li and Jha 2017, Theorem 2, without approximation.

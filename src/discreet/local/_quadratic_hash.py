@@ -60,15 +60,14 @@ class QuadraticHashes:
         """For each value, the sum over functions of the table's entry at (function, bucket of the value)."""
         values = np.arange(self.size)
         total = np.zeros(self.size, dtype=np.int64)
-        coefficients = self._coefficients(np.arange(self.hashes))[:, :, None]
-        starts = np.arange(self.hashes)[:, None] * self.buckets
         few = max(1, _HASHES_AT_ONCE // self.size)
         for row in range(0, self.hashes, few):
-            some = slice(row, row + few)
+            some = np.arange(row, min(row + few, self.hashes))
+            coefficients = self._coefficients(some)[:, :, None]
             for first in range(0, self.size, _HASHES_AT_ONCE):
                 places = slice(first, first + _HASHES_AT_ONCE)
-                found = self._evaluate(values[places], coefficients[:, some])
-                found += starts[some]
+                found = self._evaluate(values[places], coefficients)
+                found += some[:, None] * self.buckets
                 total[places] += table.ravel().take(found).sum(axis=0)
         return total
 

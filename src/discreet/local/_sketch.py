@@ -98,7 +98,7 @@ class SketchScheme(Scheme[Estimate]):
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Estimate:
         """(supports/n − lie) / (truth − lie), with the supports of a value summed over its buckets in all rows.
 
-        Source: Apple 2017, "Learning with Privacy at Scale", Algorithms 4 and 6 (the same number, scaled by n).
+        Source: Apple's Differential Privacy Team 2017, "Learning with Privacy at Scale" (the same number, over n).
         """
         if self.domain is not None:
             no_candidates(candidates)
@@ -115,7 +115,7 @@ class SketchScheme(Scheme[Estimate]):
         for row in range(self.hashes):
             supports += table[row, self._hashed(texts, row)]
         found = law.frequencies(supports, reports)
-        return Estimate(domain, reports, found, law.stderr(found, held, table))
+        return Estimate(domain, reports, found, law.stderr(found, reports, held, table))
 
     def variance(self, frequencies: ArrayLike) -> Floats:
         """N times the part of each estimate's variance that falls with n, were these the shares of the values.
