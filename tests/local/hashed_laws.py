@@ -11,13 +11,21 @@ import pytest
 from local_laws import law
 
 from discreet.local import Reports
+from discreet.local._sketch import SketchScheme
 
 
-def assert_supports_are_those_of_the_law(scheme: Any, hashed: np.ndarray) -> None:
-    """A report's mean estimate, by enumeration: it supports truly in rows where values collide, and else as another.
+def buckets_of_all(scheme: Any) -> np.ndarray:
+    """The bucket of each value of the domain in each row."""
+    if isinstance(scheme, SketchScheme):
+        rows = np.arange(scheme.hashes)
+        return np.array([scheme.buckets(np.full(rows.size, value), rows) for value in range(scheme.domain.size)])
+    rows = np.arange(scheme.keys)
+    return np.array([scheme._quadratic.hashed(np.full(rows.size, value), rows) for value in range(scheme.domain.size)])
 
-    `hashed`: the bucket of each value in each row.
-    """
+
+def assert_supports_are_those_of_the_law(scheme: Any) -> None:
+    """A report's mean estimate, by enumeration: it supports truly in rows where values collide, and else as another."""
+    hashed = buckets_of_all(scheme)
     truth, other, lie = (float(each) for each in (scheme.truth, scheme._supports.other, scheme.lie))
     assert ((hashed[:, None] == hashed[None]).mean(axis=2)[~np.eye(len(hashed), dtype=bool)] > 0).any()
     for value in range(len(hashed)):

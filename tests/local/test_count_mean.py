@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hashed_laws import assert_mean_square_over_functions, assert_supports_are_those_of_the_law
+from hashed_laws import assert_mean_square_over_functions, assert_supports_are_those_of_the_law, buckets_of_all
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import CountMeanSketch, HadamardCountMeanSketch, Reports, from_json
@@ -52,7 +52,8 @@ def test_the_model_is_exact(hashes, weights, people) -> None:
 def test_reports_support_as_the_law_says(sketch) -> None:
     scheme = sketch(1, hashes=3, width=4, domain=4, key=3)
     hashed = np.array([[buckets_of([str(value)], 3 << 32 | row, 4)[0] for row in range(3)] for value in range(4)])
-    assert_supports_are_those_of_the_law(scheme, hashed)
+    assert np.array_equal(buckets_of_all(scheme), hashed)
+    assert_supports_are_those_of_the_law(scheme)
 
 
 @BOTH
