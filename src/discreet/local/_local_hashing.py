@@ -135,14 +135,18 @@ class LocalHashing(FrequencyScheme):
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A function, and a coin: the value's bucket, or any other one."""
         people = prepared.size
-        function = draws.below(self._linear.keys if self.keys is None else self.keys, people)
-        told = (
-            self._linear.hashed(prepared, function) if self.keys is None else self._quadratic.hashed(prepared, function)
-        )
+        if self.keys is None:
+            function = draws.below(self._linear.keys, people)
+            told = self._linear.hashed(prepared, function)
+        else:
+            function = draws.below(self.keys, people)
+            told = self._quadratic.hashed(prepared, function)
         lied = np.flatnonzero(~draws.coins(self.truth, people))
         other = draws.below(self.buckets - 1, lied.size)
         told[lied] = other + (other >= told[lied])
-        return self.layout.pack(*((function, told) if self.keys is None else (function * self.buckets + told,)))
+        if self.keys is None:
+            return self.layout.pack(function, told)
+        return self.layout.pack(function * self.buckets + told)
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count the values in the report's bucket; under public keys the bucket."""
