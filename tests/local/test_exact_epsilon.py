@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from local_laws import assert_exact, law, odds_of
-from local_schemes import SMALL
+from local_schemes import ALL, SMALL
 
 from discreet.local import Reports
 
@@ -15,9 +15,9 @@ EPSILONS = ("1e-6", "0.5", "1", "2", "5", "20")
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ALL)
 def test_the_exact_epsilon_is_the_claim(name, epsilon) -> None:
-    scheme = SMALL[name](epsilon)
+    scheme = ALL[name](epsilon)
     odds = odds_of(scheme, list(range(scheme.domain.size)))
     assert_exact(odds, Fraction(epsilon))
     assert_exact(odds, Fraction(scheme.loss.epsilon()))

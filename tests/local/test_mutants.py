@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hashed_laws import assert_supports_are_those_of_the_law
 from local_laws import assert_exact, law, odds_of
 
 from discreet.errors import DiscreetError
@@ -74,8 +75,58 @@ MUTANTS = [
     ("_hadamard", "HadamardResponse", "away[~likely] = unlikely >= half", "away[~likely] = unlikely > half"),
     ("_hadamard", "HadamardResponse", "[block, row + 1]", "[block, row]"),
     ("_hadamard", "HadamardResponse", "return in_block * scale**2 - shares", "return in_block * scale**2"),
+    ("_local_hashing", "LocalHashing", "(other >= told[lied])", "0"),
+    ("_local_hashing", "LocalHashing", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
+    ("_local_hashing", "LocalHashing", "draws.below(self.buckets - 1,", "draws.below(self.buckets,"),
+    (
+        "_local_hashing",
+        "LocalHashing",
+        "truth, other = weight / (weight + self.buckets - 1)",
+        "truth, other = weight / (weight + 1)",
+    ),
     ("_supports", None, "(shares * of_yes + (1 - shares) * of_no)", "of_no"),
 ]
+
+HASHED_MUTANTS = [
+    ("_local_hashing", "LocalHashing", "function * self.buckets + told", "function * self.buckets"),
+    ("_local_hashing", "LocalHashing", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
+    ("_count_mean", "CountMeanSketch", "^= (1 <<", "|= (1 <<"),
+    ("_count_mean", "CountMeanSketch", "odds(self.epsilon / 2)", "odds(self.epsilon)"),
+    ("_count_mean", "CountMeanSketch", "(bucket & 7)", "(bucket & 1)"),
+    ("_count_mean", "CountMeanSketch", "found[:, 1:]", "found[:, :-1]"),
+    ("_count_mean", "CountMeanSketch", "return 1 - self.other", "return 1 - self.other / 2"),
+    ("_hadamard_count_mean", "HadamardCountMeanSketch", "^= ~draws", "^= draws"),
+    ("_hadamard_count_mean", "HadamardCountMeanSketch", "weight / (weight + 1)", "weight / (weight + 2)"),
+    ("_hadamard_count_mean", "HadamardCountMeanSketch", "found[some, :, 0] - found[some, :, 1]", "found[some, :, 0]"),
+    ("_hadamard_count_mean", "HadamardCountMeanSketch", "line = draws.below(self.width,", "line = draws.below(2,"),
+    ("_hadamard_count_mean", "HadamardCountMeanSketch", "return Fraction(1, 2)", "return 1 - self.truth"),
+]
+
+SIZES = {
+    "LocalHashing": {"buckets": 3, "keys": 4, "key": 1},
+    "CountMeanSketch": {"hashes": 3, "width": 4, "key": 3},
+    "HadamardCountMeanSketch": {"hashes": 3, "width": 4, "key": 3},
+}
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "old", "new"), HASHED_MUTANTS, ids=lambda each: str(each).replace(" ", "")[:40]
+)
+def test_mutants_with_public_functions_are_found(module, name, old, new) -> None:
+    found = []
+    for check in (exact, assert_supports_are_those_of_the_law):
+        try:
+            check(getattr(mutated(module, old, new), name)(domain=4, epsilon=Fraction(2), **SIZES[name]))
+        except (AssertionError, IndexError, DiscreetError, ValueError) as reason:
+            found.append(reason)
+    assert found
+
+
+@pytest.mark.parametrize(("module", "name"), sorted({(module, name) for module, name, *_ in HASHED_MUTANTS}))
+def test_the_checks_pass_public_functions_that_are_not_mutated(module, name) -> None:
+    kind = getattr(mutated(module, "from __future__", "from __future__"), name)
+    for check in (exact, assert_supports_are_those_of_the_law):
+        check(kind(domain=4, epsilon=Fraction(2), **SIZES[name]))
 
 
 @pytest.mark.parametrize(("module", "name", "old", "new"), MUTANTS, ids=lambda each: str(each).replace(" ", "")[:40])

@@ -17,7 +17,14 @@ def zipf(people: int, size: int) -> np.ndarray:
 
 @pytest.mark.parametrize("epsilon", ["0.5", "4"])
 @pytest.mark.parametrize(
-    "protocol", [local.KaryRandomizedResponse, local.SymmetricUnary, local.OptimizedUnary, local.HadamardResponse]
+    "protocol",
+    [
+        local.KaryRandomizedResponse,
+        local.SymmetricUnary,
+        local.OptimizedUnary,
+        local.LocalHashing,
+        local.HadamardResponse,
+    ],
 )
 def test_mean_squared_errors_are_those_of_theory(protocol, epsilon) -> None:
     assert_mean_square(protocol(domain=300, epsilon=epsilon), zipf(3000, 300), rounds=80)

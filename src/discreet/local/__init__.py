@@ -6,12 +6,15 @@
 (3,)
 """
 
+from discreet.local._count_mean import CountMeanSketch
 from discreet.local._distribution import Distribution
 from discreet.local._estimate import Estimate, SupportEstimate
 from discreet.local._files import add_files, to_arrow
 from discreet.local._hadamard import HadamardResponse
+from discreet.local._hadamard_count_mean import HadamardCountMeanSketch
 from discreet.local._information import Information
 from discreet.local._kary import KaryRandomizedResponse
+from discreet.local._local_hashing import LocalHashing
 from discreet.local._means import Duchi, Hybrid, Piecewise
 from discreet.local._numbers import MeanEstimate
 from discreet.local._projective import ProjectiveGeometry
@@ -26,13 +29,16 @@ from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Survey, Warner
 
 __all__ = [
+    "CountMeanSketch",
     "Distribution",
     "Duchi",
     "Estimate",
+    "HadamardCountMeanSketch",
     "HadamardResponse",
     "Hybrid",
     "Information",
     "KaryRandomizedResponse",
+    "LocalHashing",
     "MeanEstimate",
     "OptimizedUnary",
     "Piecewise",

@@ -55,8 +55,10 @@ class Client:
         if self.secret is None:
             return Reports(scheme.fingerprint, scheme.perturb(prepared, fresh_draws()))
         rows = np.empty((len(prepared), scheme.layout.width), dtype=np.uint8)
-        for value in set(prepared.tolist()):
+        places: dict[Any, list[int]] = {}
+        for place, value in enumerate(prepared.tolist()):
+            places.setdefault(value, []).append(place)
+        for value, same in places.items():
             draws = remembered_draws(self.secret, scheme.fingerprint + str(value).encode("utf-8", "surrogatepass"))
-            same = prepared == value
-            rows[same] = scheme.perturb(prepared[same][:1], draws)
+            rows[same] = scheme.perturb(prepared[same[:1]], draws)
         return Reports(scheme.fingerprint, rows)

@@ -7,8 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import ParameterError
+from discreet.local._count_mean import CountMeanSketch
 from discreet.local._hadamard import HadamardResponse
+from discreet.local._hadamard_count_mean import HadamardCountMeanSketch
 from discreet.local._kary import KaryRandomizedResponse
+from discreet.local._local_hashing import LocalHashing
 from discreet.local._means import Duchi, Hybrid, Piecewise
 from discreet.local._projective import ProjectiveGeometry
 from discreet.local._scheme import Longitudinal, Scheme
@@ -78,8 +81,33 @@ class _Hadamard(_Frequencies):
     scheme: Literal["hadamard_response"]
 
 
+class _LocalHashing(_Frequencies):
+    scheme: Literal["local_hashing"]
+    buckets: int
+    keys: int | None
+    key: int
+    hash: Literal["linear-1", "quadratic-1"]
+
+
 class _Projective(_Frequencies):
     scheme: Literal["projective_geometry"]
+
+
+class _Sketch(_Document):
+    epsilon: _Number
+    hashes: int
+    width: int
+    domain: int | list[str] | None
+    key: int
+    hash: Literal["blake2b-1"]
+
+
+class _CountMean(_Sketch):
+    scheme: Literal["count_mean_sketch"]
+
+
+class _HadamardCountMean(_Sketch):
+    scheme: Literal["hadamard_count_mean_sketch"]
 
 
 class _Subset(_Frequencies):
@@ -87,10 +115,13 @@ class _Subset(_Frequencies):
 
 
 _Any = (
-    _Duchi
+    _CountMean
+    | _Duchi
     | _Hadamard
+    | _HadamardCountMean
     | _Hybrid
     | _Kary
+    | _LocalHashing
     | _OptimizedUnary
     | _Piecewise
     | _Projective
@@ -116,6 +147,9 @@ _CLASSES = {
         Piecewise,
         Hybrid,
         SquareWave,
+        LocalHashing,
+        CountMeanSketch,
+        HadamardCountMeanSketch,
     )
 }
 
@@ -136,8 +170,11 @@ def from_json(text: str | bytes) -> Scheme[Any]:
         first = refusal.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"][1:])) or "document"
         raise ParameterError(f"this is not the document of a scheme: {where}: {first['msg']}") from None
-    parameters = document.model_dump(exclude={"scheme", "version"})
-    return _CLASSES[document.scheme](**parameters)
+    parameters = document.model_dump(exclude={"scheme", "version", "hash"})
+    found = _CLASSES[document.scheme](**parameters)
+    if getattr(document, "hash", None) != found.parameters().get("hash"):
+        raise ParameterError(f"this is not the document of a scheme: hash: {document.hash!r} is of other parameters")
+    return found
 
 
 def json_schema() -> dict[str, Any]:
