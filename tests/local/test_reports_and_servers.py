@@ -161,6 +161,7 @@ def test_nothing_is_estimated_from_nothing() -> None:
         ({"domain": 1}, "2 to"),
         ({"domain": 2.5}, "domain"),
         ({"domain": ["a", "a"]}, "once"),
+        ({"domain": ["a", "\ud800"]}, "domain"),
         ({"domain": [1, 2]}, "domain"),
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": "x"}, "epsilon"),

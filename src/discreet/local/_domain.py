@@ -93,6 +93,10 @@ def domain_of(domain: DomainLike | Domain, least: int = 2) -> Domain:
         for name in names:
             if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ParameterError(f"a domain is a whole number d, for 0 … d - 1, or a list of texts, got {name!r}")
+            try:
+                name.encode()
+            except UnicodeEncodeError:
+                raise ParameterError(f"a name of a domain must be text that UTF-8 can write, got {name!a}") from None
         found = Domain(len(names), names)
         if len(set(names)) != len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
