@@ -161,7 +161,7 @@ def test_nothing_is_estimated_from_nothing() -> None:
         ({"domain": 1}, "2 to"),
         ({"domain": 2.5}, "domain"),
         ({"domain": ["a", "a"]}, "once"),
-        ({"domain": ["a", "\ud800"]}, "domain"),
+        ({"domain": ["a", "\ud800"]}, "document"),
         ({"domain": [1, 2]}, "domain"),
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": "x"}, "epsilon"),
@@ -284,6 +284,8 @@ def test_domains_of_names() -> None:
     for values in ("b", ["a", "b"], [1], [None], 5, None, [["a"]]):
         with pytest.raises(ParameterError):
             scheme.client().encode(values)
+    with pytest.raises(ParameterError, match="UTF-8"):
+        KaryRandomizedResponse(domain=["a", "\ud800"], epsilon=1)
     with pytest.raises(ParameterError, match="candidates"):
         scheme.server().add(scheme.client().encode("a")).estimate(candidates=["a"])
 
