@@ -57,29 +57,61 @@ def test_a_scheme_survives_json(scheme) -> None:
     assert found.server().add(scheme.simulate(values_for(scheme, 5))).rejected == 0
 
 
+def damaged(whole: bytes, turn: int, source: random.Random) -> bytes:
+    """A bit is changed, the end is missing, something follows, or it is noise."""
+    match turn % 4:
+        case 0:
+            data = bytearray(whole)
+            data[source.randrange(len(data))] ^= 1 << source.randrange(8)
+            return bytes(data)
+        case 1:
+            return whole[: source.randrange(len(whole))]
+        case 2:
+            return whole + source.randbytes(source.randrange(1, 40))
+        case _:
+            return source.randbytes(source.randrange(60))
+
+
 @EVERY
-def test_damaged_batches_and_reports_are_not_counted(scheme) -> None:
-    """Random damage of every kind: a batch is refused, or its reports are counted and rejected, and nothing else."""
+@pytest.mark.parametrize("times", [1500, pytest.param(100_000, marks=pytest.mark.soak)])
+def test_damaged_batches_are_refused(scheme, times) -> None:
     source = random.Random(scheme.protocol)
-    whole = bytes(scheme.simulate(values_for(scheme, 9)))
-    for turn in range(2000):
-        data = bytearray(whole)
-        match turn % 4:
-            case 0:
-                data[source.randrange(len(data))] ^= 1 << source.randrange(8)
-            case 1:
-                del data[source.randrange(len(data)) :]
-            case 2:
-                data += source.randbytes(source.randrange(1, 40))
-            case _:
-                data = bytearray(source.randbytes(source.randrange(60)))
+    reports = scheme.simulate(values_for(scheme, 9))
+    whole, text = bytes(reports), reports.to_json().encode()
+    for turn in range(times):
         with pytest.raises(DataError):
-            Reports.from_bytes(bytes(data))
-    for _ in range(300):
-        rows = np.frombuffer(source.randbytes(7 * scheme.layout.width), dtype=np.uint8).reshape(7, -1)
-        server = scheme.server().add(Reports(scheme.fingerprint, rows))
-        assert server.reports + server.rejected == 7
+            Reports.from_bytes(damaged(whole, turn, source))
+        changed = damaged(text, turn, source)
+        try:
+            found = Reports.from_json(changed)
+        except DataError:
+            continue
+        assert turn % 4 == 0 or not changed[len(text) :].strip()  # a letter of base64 or of the fingerprint, or blanks
+        assert len(found) == 9
+
+
+@EVERY
+@pytest.mark.parametrize("times", [500, pytest.param(100_000, marks=pytest.mark.soak)])
+def test_forged_batches_are_counted_row_by_row_or_not_at_all(scheme, times) -> None:
+    """Whoever forges a batch can make its checksum right: rows that no client sends are rejected, one at a time."""
+    source = random.Random(scheme.protocol)
+    honest = bytes(scheme.simulate(values_for(scheme, 9)))[:-4]
+    accepted = 0
+    for turn in range(times):
+        body = honest[:11] + damaged(honest[11:], turn, source)
+        try:
+            found = Reports.from_bytes(body + zlib.crc32(body).to_bytes(4, "little"))
+        except DataError:
+            continue
+        server = scheme.server().add(found)
+        assert server.reports + server.rejected == len(found)
+        assert server.reports == 0 or found.width == scheme.layout.width
         assert (server.counts >= 0).all()
+        accepted += server.reports
+    assert accepted  # a changed bit of a report is often another report
+    noise = np.frombuffer(source.randbytes(700 * scheme.layout.width), dtype=np.uint8).reshape(700, -1)
+    server = scheme.server().add(Reports(scheme.fingerprint, noise))
+    assert server.reports + server.rejected == 700
     wide = np.zeros((3, scheme.layout.width + 1), dtype=np.uint8)
     assert scheme.server().add(Reports(scheme.fingerprint, wide)).rejected == 3
 
