@@ -1,0 +1,58 @@
+"""What a client remembers is the same in every version: a device that drew its reports anew would reveal more.
+
+The pins are reports of two values under one secret. A change of how a protocol takes its draws shows here; it is a new
+version of the protocol, under another name, and never an edit of this file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from discreet import local
+
+SECRET = bytes(range(32))
+SCHEMES: dict[str, Callable[[], Any]] = {
+    "kary": lambda: local.KaryRandomizedResponse(domain=1000, epsilon="1.5", longitudinal="memoize"),
+    "warner": lambda: local.Warner(p="0.6", longitudinal="memoize"),
+    "symmetric_unary": lambda: local.SymmetricUnary(domain=30, epsilon="1.5", longitudinal="memoize"),
+    "optimized_unary": lambda: local.OptimizedUnary(domain=30, epsilon="1.5", longitudinal="memoize"),
+    "hadamard": lambda: local.HadamardResponse(domain=1000, epsilon="1.5", longitudinal="memoize"),
+    "projective_geometry": lambda: local.ProjectiveGeometry(domain=1000, epsilon="1.5", longitudinal="memoize"),
+    "subset_selection": lambda: local.SubsetSelection(domain=30, epsilon="1.5", longitudinal="memoize"),
+    "local_hashing": lambda: local.LocalHashing(domain=1000, epsilon="1.5", longitudinal="memoize"),
+    "public_hashing": lambda: local.LocalHashing(domain=1000, epsilon="1.5", keys=64, longitudinal="memoize"),
+    "count_mean": lambda: local.CountMeanSketch("1.5", hashes=4, width=30, domain=9, longitudinal="memoize"),
+    "hadamard_count_mean": lambda: local.HadamardCountMeanSketch(
+        "1.5", hashes=4, width=32, domain=9, longitudinal="memoize"
+    ),
+    "duchi": lambda: local.Duchi((0, 9), "1.5", longitudinal="memoize"),
+    "piecewise": lambda: local.Piecewise((0, 9), "1.5", longitudinal="memoize"),
+    "hybrid": lambda: local.Hybrid((0, 9), "1.5", longitudinal="memoize"),
+    "square_wave": lambda: local.SquareWave((0, 9), "1.5", longitudinal="memoize"),
+}
+PINS: dict[str, tuple[str, str]] = {
+    "kary": ("0601", "f601"),
+    "warner": ("01", "00"),
+    "symmetric_unary": ("85348204", "070a8122"),
+    "optimized_unary": ("10e44008", "08450208"),
+    "hadamard": ("6001", "a600"),
+    "projective_geometry": ("cc03", "d507"),
+    "subset_selection": ("26100100", "14202020"),
+    "local_hashing": ("17a40b04", "06a10a00"),
+    "public_hashing": ("5d00", "5000"),
+    "count_mean": ("016349d418", "02c1182818"),
+    "hadamard_count_mean": ("e1", "23"),
+    "duchi": ("00", "01"),
+    "piecewise": ("9f01", "9f00"),
+    "hybrid": ("0000", "0000"),
+    "square_wave": ("6a02", "1604"),
+}
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_what_clients_remember_never_changes(name) -> None:
+    client = SCHEMES[name]().client(SECRET)
+    assert tuple(client.encode(value).rows.tobytes().hex() for value in (0, 1)) == PINS[name]
