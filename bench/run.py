@@ -18,6 +18,7 @@ ALL = [
     "ledger.py",
     "utility.py",
     "accounting.py",
+    "local_frequencies.py",
     "audit.py",
     "audit_peers.py",
 ]

@@ -57,7 +57,10 @@ def of_multi_freq(protocol: str, d: int, epsilon: float) -> tuple[Client, Callab
             flag = protocol == "optimized_unary"
             return (lambda v: UE.UE_Client(v, d, epsilon, flag)), (lambda r: UE.UE_Aggregator_MI(r, epsilon, flag))
         case "local_hashing":
-            return (lambda v: LH.LH_Client(v, d, epsilon, optimal=True)), (lambda r: LH.LH_Aggregator_MI(r, d, epsilon, optimal=True))
+            flags = {"optimal": True}
+            return (lambda v: LH.LH_Client(v, d, epsilon, **flags)), (
+                lambda r: LH.LH_Aggregator_MI(r, d, epsilon, **flags)
+            )
         case "subset_selection":
             return (lambda v: SS.SS_Client(v, d, epsilon)), (lambda r: SS.SS_Aggregator_MI(r, d, epsilon))
         case _:
