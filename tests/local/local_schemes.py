@@ -8,6 +8,7 @@ from typing import Any
 from discreet import local
 
 SMALL: dict[str, Callable[[str], Any]] = {
+    "basic_rappor": lambda epsilon: local.BasicRappor.from_epsilon(domain=4, epsilon=epsilon, longitudinal="once"),
     "kary": lambda epsilon: local.KaryRandomizedResponse(domain=5, epsilon=epsilon),
     "symmetric_unary": lambda epsilon: local.SymmetricUnary(domain=4, epsilon=epsilon),
     "optimized_unary": lambda epsilon: local.OptimizedUnary(domain=4, epsilon=epsilon),

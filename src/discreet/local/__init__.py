@@ -6,6 +6,7 @@
 (3,)
 """
 
+from discreet.local._basic_rappor import BasicRappor
 from discreet.local._count_mean import CountMeanSketch
 from discreet.local._distribution import Distribution
 from discreet.local._estimate import Estimate, SupportEstimate
@@ -18,6 +19,8 @@ from discreet.local._local_hashing import LocalHashing
 from discreet.local._means import Duchi, Hybrid, Piecewise
 from discreet.local._numbers import MeanEstimate
 from discreet.local._projective import ProjectiveGeometry
+from discreet.local._rappor import Rappor
+from discreet.local._rappor_estimate import RapporEstimate
 from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
@@ -29,6 +32,7 @@ from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Survey, Warner
 
 __all__ = [
+    "BasicRappor",
     "CountMeanSketch",
     "Distribution",
     "Duchi",
@@ -43,6 +47,8 @@ __all__ = [
     "OptimizedUnary",
     "Piecewise",
     "ProjectiveGeometry",
+    "Rappor",
+    "RapporEstimate",
     "Reports",
     "Scheme",
     "Server",

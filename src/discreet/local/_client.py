@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from discreet.errors import ParameterError
 from discreet.local._reports import Reports
 from discreet.noise import fresh_draws, remembered_draws
@@ -54,11 +52,4 @@ class Client:
         prepared = scheme.prepare(values)
         if self.secret is None:
             return Reports(scheme.fingerprint, scheme.perturb(prepared, fresh_draws()))
-        rows = np.empty((len(prepared), scheme.layout.width), dtype=np.uint8)
-        places: dict[Any, list[int]] = {}
-        for place, value in enumerate(prepared.tolist()):
-            places.setdefault(value, []).append(place)
-        for value, same in places.items():
-            draws = remembered_draws(self.secret, scheme.fingerprint + str(value).encode("utf-8", "surrogatepass"))
-            rows[same] = scheme.perturb(prepared[same[:1]], draws)
-        return Reports(scheme.fingerprint, rows)
+        return Reports(scheme.fingerprint, scheme.remember(prepared, self.secret))

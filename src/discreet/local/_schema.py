@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import ParameterError
+from discreet.local._basic_rappor import BasicRappor
 from discreet.local._count_mean import CountMeanSketch
 from discreet.local._hadamard import HadamardResponse
 from discreet.local._hadamard_count_mean import HadamardCountMeanSketch
@@ -14,6 +15,7 @@ from discreet.local._kary import KaryRandomizedResponse
 from discreet.local._local_hashing import LocalHashing
 from discreet.local._means import Duchi, Hybrid, Piecewise
 from discreet.local._projective import ProjectiveGeometry
+from discreet.local._rappor import Rappor
 from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._square_wave import SquareWave
 from discreet.local._subset import SubsetSelection
@@ -37,8 +39,28 @@ class _Frequencies(_Document):
     epsilon: _Number
 
 
+class _Stages(_Document):
+    longitudinal: Longitudinal = "memoize"
+    p: _Number
+    q: _Number
+    f: _Number
+
+
+class _BasicRappor(_Stages):
+    scheme: Literal["basic_rappor"]
+    domain: int | list[str]
+
+
 class _Kary(_Frequencies):
     scheme: Literal["kary_randomized_response"]
+
+
+class _Rappor(_Stages):
+    scheme: Literal["rappor"]
+    bits: int
+    hashes: int
+    cohorts: int
+    hash: Literal["blake2b-1"]
 
 
 class _SymmetricUnary(_Frequencies):
@@ -115,7 +137,8 @@ class _Subset(_Frequencies):
 
 
 _Any = (
-    _CountMean
+    _BasicRappor
+    | _CountMean
     | _Duchi
     | _Hadamard
     | _HadamardCountMean
@@ -125,6 +148,7 @@ _Any = (
     | _OptimizedUnary
     | _Piecewise
     | _Projective
+    | _Rappor
     | _SquareWave
     | _Subset
     | _SymmetricUnary
@@ -136,7 +160,9 @@ _ANY: TypeAdapter[Any] = TypeAdapter(Annotated[_Any, Field(discriminator="scheme
 _CLASSES = {
     each.protocol: each
     for each in (
+        BasicRappor,
         KaryRandomizedResponse,
+        Rappor,
         SymmetricUnary,
         OptimizedUnary,
         HadamardResponse,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.local._client import Client
 from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._remembered import remembered_rows
 from discreet.local._reports import FINGERPRINT, Reports
 from discreet.local._server import Server
 from discreet.noise import Draws, fresh_draws
@@ -68,6 +69,13 @@ class Scheme(ABC, Generic[E]):
     @abstractmethod
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A row of bytes for each value. This is where privacy is made: each row alone has `loss`."""
+
+    def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
+        """A row for each value of one client under ``"memoize"``: the secret and the value determine it.
+
+        A protocol with a second, fresh stage says here which part it remembers.
+        """
+        return remembered_rows(prepared, self.layout.width, self.perturb, secret, self.fingerprint)
 
     def genuine(self, fields: Fields) -> NDArray[np.bool_]:
         """Which reports a client could have sent, among those that fit the layout."""
