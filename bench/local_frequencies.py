@@ -5,8 +5,8 @@
 
 Each line is one protocol at one domain size and ε. Ours makes and adds `people` reports, in batches of at most 16 MiB;
 a peer makes and adds what it can in two CPU seconds each, in a process of its own, right after. The error is n times
-the mean squared error over the domain; theory is the mean of `scheme.variance` at the true frequencies, with that of the
-collisions of public hash functions.
+the mean squared error over the domain; theory is the mean of `scheme.variance` at the true frequencies, with what
+collisions of public hash functions add.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ _SETTINGS = {
 _numbers = itertools.count()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that ask for a server, or are told to by a mark of its name, run in one worker; so does each other file."""
     for item in items:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from local_schemes import SMALL
+from local_schemes import ALL, SMALL
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import KaryRandomizedResponse, Reports, add_files, add_frame, to_arrow
@@ -78,9 +78,15 @@ PANDAS = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support p
 
 @PANDAS
 @pytest.mark.spark
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in ("kary", "optimized_unary", "count_mean") else pytest.mark.soak)
+        for name in ALL
+    ],
+)
 def test_spark_and_files_make_the_same_server(name, spark, tmp_path) -> None:
-    scheme = SMALL[name]("1")
+    scheme = ALL[name]("1")
     for number, n in enumerate((1, 500, 0, 3)):
         written(tmp_path / f"{number}.parquet", to_arrow(scheme.simulate([i % scheme.domain.size for i in range(n)])))
     rows = [b"", b"\xff" * (scheme.layout.width + 1), None]

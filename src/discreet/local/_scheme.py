@@ -138,8 +138,10 @@ class Scheme(ABC, Generic[E]):
     def lifetime_loss(self, *, reports: int, values: int) -> Loss:
         """What all the reports of one person reveal together: of `reports` in all, about `values` different values.
 
-        ``"once"`` pays for each report, ``"memoize"`` for each different value. Neighbours differ in the person's whole
-        history. Costs no privacy: it is arithmetic. Raises `ParameterError` unless 1 ≤ values ≤ reports.
+        ``"once"`` pays for each report, and neighbours differ in the person's whole history. ``"memoize"`` pays for
+        each different value, and neighbours differ in what the values are: which reports have the same value is not
+        hidden. A scheme with other parameters is another scheme, and the client draws anew for it. Costs
+        no privacy: it is arithmetic. Raises `ParameterError` unless 1 ≤ values ≤ reports.
 
         >>> from discreet.local import KaryRandomizedResponse
         >>> kept = KaryRandomizedResponse(domain=5, epsilon=1, longitudinal="memoize")
