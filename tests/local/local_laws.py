@@ -93,11 +93,13 @@ def estimates_of(scheme: Scheme[Any], rounds: int, values: np.ndarray) -> np.nda
     return np.array([scheme.server().add(scheme.simulate(values)).estimate().frequencies for _ in range(rounds)])
 
 
-def assert_mean_square(scheme: Any, values: np.ndarray, rounds: int, alarm: float = 1e-9) -> None:
+def assert_mean_square(
+    scheme: Any, values: np.ndarray, rounds: int, alarm: float = 1e-9, within: float = math.inf
+) -> None:
     """The mean squared error over rounds and values is that of `scheme.variance`, by a test that errs with `alarm`.
 
     Squared errors of a round depend on each other, so each round's mean over the values is one observation, and their
-    spread is measured. The test is Student's.
+    spread is measured. The test is Student's. The mean is also `within` a share of theory.
     """
     from scipy import stats
 
@@ -107,4 +109,5 @@ def assert_mean_square(scheme: Any, values: np.ndarray, rounds: int, alarm: floa
     errors = ((estimates_of(scheme, rounds, values) - shares) ** 2 / theory).mean(axis=1)
     off = (errors.mean() - 1) / (errors.std(ddof=1) / math.sqrt(rounds))
     assert 2 * stats.t.sf(abs(off), rounds - 1) > alarm
+    assert abs(errors.mean() - 1) < within
     assert errors.std(ddof=1) / math.sqrt(rounds) < 0.05  # else the test could not see an error of a third
