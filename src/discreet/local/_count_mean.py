@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.local._bit_counts import bit_counts
-from discreet.local._domain import Domain, DomainLike
 from discreet.local._layout import Bytes, Fields, Integers, Layout
 from discreet.local._odds import odds
-from discreet.local._scheme import Longitudinal
 from discreet.local._sketch import SketchScheme
 from discreet.noise import Draws
-from discreet.rational import Number
 
 __all__ = ["CountMeanSketch"]
 
@@ -51,25 +48,6 @@ class CountMeanSketch(SketchScheme):
     """
 
     protocol: ClassVar[str] = "count_mean_sketch"
-
-    epsilon: Fraction
-    hashes: int
-    width: int
-    domain: Domain | None
-    key: int
-    longitudinal: Longitudinal
-
-    def __init__(  # noqa: PLR0913 - these are what a collector chooses
-        self,
-        epsilon: Number,
-        *,
-        hashes: int = 256,
-        width: int = 1024,
-        domain: DomainLike | None = None,
-        key: int = 0,
-        longitudinal: Longitudinal = "once",
-    ) -> None:
-        self._settle(epsilon, hashes=hashes, width=width, domain=domain, key=key, longitudinal=longitudinal)
 
     @property
     def truth(self) -> Fraction:

@@ -12,15 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._estimate import Estimate, Floats
 from discreet.local._layout import Bytes, Fields, Integers, Layout
-from discreet.local._odds import epsilon_of, odds
-from discreet.local._scheme import Longitudinal, longitudinal_of
+from discreet.local._odds import odds
 from discreet.local._supports import FrequencyScheme, add_cells, no_candidates
 from discreet.local._walsh import walsh
 from discreet.noise import Draws
-from discreet.rational import Number
 
 __all__ = ["HadamardResponse"]
 
@@ -43,15 +40,6 @@ class HadamardResponse(FrequencyScheme):
     """
 
     protocol: ClassVar[str] = "hadamard_response"
-
-    domain: Domain
-    epsilon: Fraction
-    longitudinal: Longitudinal
-
-    def __init__(self, domain: DomainLike, epsilon: Number, *, longitudinal: Longitudinal = "once") -> None:
-        object.__setattr__(self, "domain", domain_of(domain))
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
     def blocks(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, DomainLike
+from discreet.local._domain import DomainLike
 from discreet.local._layout import Bytes, Fields, Integers, Layout
 from discreet.local._odds import odds
 from discreet.local._scheme import Longitudinal
@@ -50,13 +50,6 @@ class HadamardCountMeanSketch(SketchScheme):
 
     protocol: ClassVar[str] = "hadamard_count_mean_sketch"
 
-    epsilon: Fraction
-    hashes: int
-    width: int
-    domain: Domain | None
-    key: int
-    longitudinal: Longitudinal
-
     def __init__(  # noqa: PLR0913 - these are what a collector chooses
         self,
         epsilon: Number,
@@ -67,7 +60,9 @@ class HadamardCountMeanSketch(SketchScheme):
         key: int = 0,
         longitudinal: Longitudinal = "once",
     ) -> None:
-        self._settle(epsilon, hashes=hashes, width=width, domain=domain, key=key, longitudinal=longitudinal)
+        SketchScheme.__init__(
+            self, epsilon, hashes=hashes, width=width, domain=domain, key=key, longitudinal=longitudinal
+        )
         if self.width & (self.width - 1):
             raise ParameterError(f"width must be a power of two here, got {self.width}; take the next one")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -13,12 +12,10 @@ from numpy.typing import NDArray
 
 from discreet.local._estimate import Floats
 from discreet.local._layout import Bytes
-from discreet.local._numbers import MeanScheme, bounds_of, stepped, window_levels, window_spread
-from discreet.local._odds import epsilon_of, odds
-from discreet.local._scheme import Longitudinal, longitudinal_of
+from discreet.local._numbers import MeanScheme, stepped, window_levels, window_spread
+from discreet.local._odds import odds
 from discreet.local._window import Window
 from discreet.noise import Draws
-from discreet.rational import Number
 
 __all__ = ["Duchi", "Hybrid", "Piecewise"]
 
@@ -44,18 +41,6 @@ class Duchi(MeanScheme):
     """
 
     protocol: ClassVar[str] = "duchi"
-
-    low: Fraction
-    high: Fraction
-    epsilon: Fraction
-    longitudinal: Longitudinal
-
-    def __init__(self, bounds: Sequence[Number], epsilon: Number, *, longitudinal: Longitudinal = "once") -> None:
-        low, high = bounds_of(bounds)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
     def window(self) -> Window:
@@ -96,18 +81,6 @@ class Piecewise(MeanScheme):
 
     protocol: ClassVar[str] = "piecewise"
 
-    low: Fraction
-    high: Fraction
-    epsilon: Fraction
-    longitudinal: Longitudinal
-
-    def __init__(self, bounds: Sequence[Number], epsilon: Number, *, longitudinal: Longitudinal = "once") -> None:
-        low, high = bounds_of(bounds)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
-
     @property
     def window(self) -> Window:
         """D steps, and a window of e^(−ε/2)·D cells."""
@@ -146,18 +119,6 @@ class Hybrid(MeanScheme):
     """
 
     protocol: ClassVar[str] = "hybrid"
-
-    low: Fraction
-    high: Fraction
-    epsilon: Fraction
-    longitudinal: Longitudinal
-
-    def __init__(self, bounds: Sequence[Number], epsilon: Number, *, longitudinal: Longitudinal = "once") -> None:
-        low, high = bounds_of(bounds)
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
     def share(self) -> Fraction:

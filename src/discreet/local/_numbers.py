@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from discreet.errors import ParameterError
 from discreet.local._estimate import Floats, level_of
 from discreet.local._layout import Fields, Integers, Layout
-from discreet.local._scheme import E, Scheme
+from discreet.local._odds import epsilon_of
+from discreet.local._scheme import E, Longitudinal, Scheme, longitudinal_of
 from discreet.local._supports import add_cells, no_candidates
 from discreet.local._window import Window
 from discreet.noise import Draws
@@ -34,14 +35,21 @@ __all__ = [
 _WIDEST = Fraction(10) ** 300
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class NumberScheme(Scheme[E]):
     """A scheme whose values are numbers; what lies beyond its bounds counts as the bound."""
-
-    __slots__ = ()
 
     low: Fraction
     high: Fraction
     epsilon: Fraction
+    longitudinal: Longitudinal
+
+    def __init__(self, bounds: Sequence[Number], epsilon: Number, *, longitudinal: Longitudinal = "once") -> None:
+        low, high = bounds_of(bounds)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
     def loss(self) -> Loss:

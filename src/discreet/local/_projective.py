@@ -11,15 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._layout import Bytes, Fields, Integers, Layout
-from discreet.local._odds import epsilon_of, odds
+from discreet.local._odds import odds
 from discreet.local._projective_counts import hyperplane_sums
 from discreet.local._projective_points import Space
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local._supports import SupportScheme, add_cells
 from discreet.noise import Draws
-from discreet.rational import Number
 
 __all__ = ["ProjectiveGeometry"]
 
@@ -49,15 +46,6 @@ class ProjectiveGeometry(SupportScheme):
     """
 
     protocol: ClassVar[str] = "projective_geometry"
-
-    domain: Domain
-    epsilon: Fraction
-    longitudinal: Longitudinal
-
-    def __init__(self, domain: DomainLike, epsilon: Number, *, longitudinal: Longitudinal = "once") -> None:
-        object.__setattr__(self, "domain", domain_of(domain))
-        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
     def space(self) -> Space:

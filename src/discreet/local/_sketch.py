@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -28,26 +29,26 @@ __all__ = ["SketchScheme"]
 _MOST_ROWS, _MOST_WIDTH, _MOST_CELLS = 2**16, 2**20, 2**26
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class SketchScheme(Scheme[Estimate]):
     """A scheme whose server keeps a table of `hashes` rows and `width` buckets, for the values of any domain."""
-
-    __slots__ = ()
 
     epsilon: Fraction
     hashes: int
     width: int
     domain: Domain | None
     key: int
+    longitudinal: Longitudinal
 
-    def _settle(  # noqa: PLR0913 - as the constructors
+    def __init__(  # noqa: PLR0913 - these are what a collector chooses
         self,
         epsilon: Number,
         *,
-        hashes: int,
-        width: int,
-        domain: DomainLike | Domain | None,
-        key: int,
-        longitudinal: Longitudinal,
+        hashes: int = 256,
+        width: int = 1024,
+        domain: DomainLike | None = None,
+        key: int = 0,
+        longitudinal: Longitudinal = "once",
     ) -> None:
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
         object.__setattr__(self, "hashes", whole(hashes, "hashes", 1, _MOST_ROWS))

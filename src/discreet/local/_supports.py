@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -14,22 +15,29 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain
+from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._estimate import Estimate, Floats, SupportEstimate
 from discreet.local._layout import Integers
-from discreet.local._scheme import Scheme
+from discreet.local._odds import epsilon_of
+from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
 from discreet.privacy import Loss, pure
+from discreet.rational import Number
 
 __all__ = ["FrequencyScheme", "SupportScheme", "add_cells", "no_candidates"]
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class FrequencyScheme(Scheme[Estimate]):
     """A scheme that estimates how often each value of a public domain occurs."""
 
-    __slots__ = ()
-
     domain: Domain
     epsilon: Fraction
+    longitudinal: Longitudinal
+
+    def __init__(self, domain: DomainLike, epsilon: Number, *, longitudinal: Longitudinal = "once") -> None:
+        object.__setattr__(self, "domain", domain_of(domain))
+        object.__setattr__(self, "epsilon", epsilon_of(epsilon))
+        object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
     def loss(self) -> Loss:
