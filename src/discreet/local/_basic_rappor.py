@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from discreet.local._bit_counts import bit_counts
 from discreet.local._domain import Domain, DomainLike, domain_of
-from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._layout import Bytes, Fields, Integers
 from discreet.local._remembered import remembered_rows
 from discreet.local._scheme import Longitudinal, check_lifetime
-from discreet.local._supports import SupportScheme
 from discreet.local._two_stage import TwoStage, lifetime_of, policy_of, stages_for, two_stage
+from discreet.local._unary import BitScheme
 from discreet.noise import Draws, fresh_draws
 from discreet.privacy import Loss, pure
 from discreet.rational import Number
@@ -24,7 +24,7 @@ __all__ = ["BasicRappor"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class BasicRappor(SupportScheme):
+class BasicRappor(BitScheme):
     """One bit for each value of the domain, told twice: once for life, and from that in each report.
 
     The sender's bit is 1. Each bit is kept as its opposite with probability f/2: the permanent response, a function of
@@ -119,16 +119,6 @@ class BasicRappor(SupportScheme):
         """P* = f(p + q)/2 + (1 − f)p, where a 1 supports; for p > q a 0 does, and it is 1 − p*."""
         return self._stages.zero if self.q > self.p else 1 - self._stages.zero
 
-    @property
-    def layout(self) -> Layout:
-        """The bits, in domain order."""
-        return Layout((), self.domain.size)
-
-    @property
-    def cells(self) -> int:
-        """One count for each value."""
-        return self.domain.size
-
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A permanent response that is then forgotten, and a report of it."""
         return self._stages.report(self._permanent(prepared, draws), self.domain.size, draws)
@@ -143,10 +133,6 @@ class BasicRappor(SupportScheme):
         """Count, for each value, the reports that support it."""
         ones = bit_counts(fields.bits, self.domain.size)
         counts += ones if self.q > self.p else len(fields) - ones
-
-    def supports(self, counts: Integers) -> Integers:
-        """A report supports the values whose bits are what they are more often for their senders."""
-        return counts.copy()
 
     @property
     def _stages(self) -> TwoStage:

@@ -10,17 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._bit_counts import bit_counts
-from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._layout import Bytes, Fields
 from discreet.local._odds import odds
-from discreet.local._supports import SupportScheme
+from discreet.local._unary import BitScheme
 from discreet.noise import Draws
 
 __all__ = ["SubsetSelection"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class SubsetSelection(SupportScheme):
+class SubsetSelection(BitScheme):
     """Reports a set of w of the d values; the sets with the sender's own are e^ε times as likely as all others.
 
     w is the whole number of the least variance, near d / (e^ε + 1). As reports grow in number, no scheme has a lower
@@ -52,16 +51,6 @@ class SubsetSelection(SupportScheme):
         """(truth·(w − 1) + (1 − truth)·w) / (d − 1)."""
         return _truth_and_lie(self.domain.size, self.members, odds(self.epsilon))[1]
 
-    @property
-    def layout(self) -> Layout:
-        """A bit for each value, in domain order."""
-        return Layout((), self.domain.size)
-
-    @property
-    def cells(self) -> int:
-        """One count for each value."""
-        return self.domain.size
-
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A coin for the sender's value, and a set of the others that fills the report up to w."""
         last, members = self.domain.size - 1, self.members
@@ -80,14 +69,6 @@ class SubsetSelection(SupportScheme):
     def genuine(self, fields: Fields) -> NDArray[np.bool_]:
         """A report has w ones."""
         return np.bitwise_count(fields.bits).sum(axis=1, dtype=np.int64) == self.members
-
-    def tally(self, fields: Fields, counts: Integers) -> None:
-        """Count the ones of each bit."""
-        counts += bit_counts(fields.bits, self.domain.size)
-
-    def supports(self, counts: Integers) -> Integers:
-        """A report supports the values that it holds."""
-        return counts.copy()
 
 
 def _truth_and_lie(size: int, members: int, weight: Fraction) -> tuple[Fraction, Fraction]:

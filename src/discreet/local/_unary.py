@@ -15,11 +15,11 @@ from discreet.local._odds import odds
 from discreet.local._supports import SupportScheme
 from discreet.noise import Draws
 
-__all__ = ["OptimizedUnary", "SymmetricUnary", "UnaryScheme"]
+__all__ = ["BitScheme", "OptimizedUnary", "SymmetricUnary"]
 
 
-class UnaryScheme(SupportScheme):
-    """One bit for each value of the domain; a report is ⌈d/8⌉ bytes."""
+class BitScheme(SupportScheme):
+    """One bit for each value of the domain, 1 where the report supports it; a report is ⌈d/8⌉ bytes."""
 
     __slots__ = ()
 
@@ -33,15 +33,6 @@ class UnaryScheme(SupportScheme):
         """One count for each value."""
         return self.domain.size
 
-    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """Every bit is 1 with the probability of a lie, and then the sender's own is drawn anew."""
-        bits = draws.packed_coins(self.lie, prepared.size, self.domain.size)
-        rows, byte = np.arange(prepared.size), prepared >> 3
-        place = (1 << (prepared & 7)).astype(np.uint8)
-        own = draws.coins(self.truth, prepared.size)
-        bits[rows, byte] = (bits[rows, byte] & ~place) | np.where(own, place, 0).astype(np.uint8)
-        return bits
-
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count the ones of each bit."""
         counts += bit_counts(fields.bits, self.domain.size)
@@ -51,8 +42,23 @@ class UnaryScheme(SupportScheme):
         return counts.copy()
 
 
+class _UnaryScheme(BitScheme):
+    """Bits that are drawn on their own."""
+
+    __slots__ = ()
+
+    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
+        """Every bit is 1 with the probability of a lie, and then the sender's own is drawn anew."""
+        bits = draws.packed_coins(self.lie, prepared.size, self.domain.size)
+        rows, byte = np.arange(prepared.size), prepared >> 3
+        place = (1 << (prepared & 7)).astype(np.uint8)
+        own = draws.coins(self.truth, prepared.size)
+        bits[rows, byte] = (bits[rows, byte] & ~place) | np.where(own, place, 0).astype(np.uint8)
+        return bits
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class SymmetricUnary(UnaryScheme):
+class SymmetricUnary(_UnaryScheme):
     """Every bit is told as it is with probability e^(ε/2) / (e^(ε/2) + 1).
 
     A report is ⌈d/8⌉ bytes. `OptimizedUnary` has a lower error at the same price. Pure ε-local privacy. Raises
@@ -80,7 +86,7 @@ class SymmetricUnary(UnaryScheme):
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class OptimizedUnary(UnaryScheme):
+class OptimizedUnary(_UnaryScheme):
     """The sender's bit is a fair coin, and every other one is 1 with probability 1 / (e^ε + 1).
 
     A report is ⌈d/8⌉ bytes. Pure ε-local privacy. Raises `ParameterError` for a domain of fewer than 2 or more than
