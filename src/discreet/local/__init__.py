@@ -25,9 +25,14 @@ from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
+from discreet.local._share_client import ShareClient
+from discreet.local._share_server import ShareServer
 from discreet.local._spark import add_frame
 from discreet.local._square_wave import SquareWave
 from discreet.local._subset import SubsetSelection
+from discreet.local._total import PublishedShare, Total
+from discreet.local._two_server_kinds import TwoServerCount, TwoServerHistogram, TwoServerSum
+from discreet.local._two_servers import TwoServers, commitment
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Survey, Warner
 
@@ -47,19 +52,28 @@ __all__ = [
     "OptimizedUnary",
     "Piecewise",
     "ProjectiveGeometry",
+    "PublishedShare",
     "Rappor",
     "RapporEstimate",
     "Reports",
     "Scheme",
     "Server",
+    "ShareClient",
+    "ShareServer",
     "SquareWave",
     "SubsetSelection",
     "SupportEstimate",
     "Survey",
     "SymmetricUnary",
+    "Total",
+    "TwoServerCount",
+    "TwoServerHistogram",
+    "TwoServerSum",
+    "TwoServers",
     "Warner",
     "add_files",
     "add_frame",
+    "commitment",
     "from_json",
     "json_schema",
     "to_arrow",

@@ -37,15 +37,15 @@ class Field(ABC):
 
     @abstractmethod
     def add(self, a: Vector, b: Vector) -> Vector:
-        """a + b, with broadcasting of all axes but the last."""
+        """A + b, with broadcasting of all axes but the last."""
 
     @abstractmethod
     def sub(self, a: Vector, b: Vector) -> Vector:
-        """a − b, likewise."""
+        """A − b, likewise."""
 
     @abstractmethod
     def mul(self, a: Vector, b: Vector) -> Vector:
-        """a · b, likewise."""
+        """A · b, likewise."""
 
     @abstractmethod
     def canonical(self, raw: Vector) -> NDArray[np.bool_]:
@@ -93,7 +93,7 @@ class Field(ABC):
         return pow(self.generator, 2**self.two_adicity // order, self.modulus)
 
     def powers(self, base: int, count: int, scale: int = 1) -> Vector:
-        """scale · base⁰, scale · base¹, …: constants, which are kept."""
+        """Scale · base⁰, scale · base¹, …: constants, which are kept."""
         return _powers(self, base, count, scale)
 
 

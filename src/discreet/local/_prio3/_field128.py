@@ -35,7 +35,7 @@ class Field128(Field):
     limbs: ClassVar[int] = 2
 
     def add(self, a: Vector, b: Vector) -> Vector:
-        """a + b, less p where it is past it."""
+        """A + b, less p where it is past it."""
         a_low, b_low = a[..., 0], b[..., 0]
         low = a_low + b_low
         carry = low < a_low
@@ -46,7 +46,7 @@ class Field128(Field):
         return _joined(*_below(low, high, over))
 
     def sub(self, a: Vector, b: Vector) -> Vector:
-        """a − b, plus p where it is below 0."""
+        """A − b, plus p where it is below 0."""
         low = a[..., 0] - b[..., 0]
         borrow = a[..., 0] < b[..., 0]
         high = a[..., 1] - b[..., 1]
@@ -59,7 +59,7 @@ class Field128(Field):
         return _joined(low, high)
 
     def mul(self, a: Vector, b: Vector) -> Vector:
-        """a · b: four words r of a product, of which those past 2**128 are folded back."""
+        """A · b: four words r of a product, of which those past 2**128 are folded back."""
         a0, a1, b0, b1 = a[..., 0], a[..., 1], b[..., 0], b[..., 1]
         r0, r1 = wide_product(a0, b0)
         x0, x1 = wide_product(a0, b1)

@@ -32,19 +32,19 @@ class Field64(Field):
     limbs: ClassVar[int] = 1
 
     def add(self, a: Vector, b: Vector) -> Vector:
-        """a + b: past 2**64 by adding what 2**64 is congruent to."""
+        """A + b: past 2**64 by adding what 2**64 is congruent to."""
         total = a + b
         total += (total < a) * _GAP
         return _below(total)
 
     def sub(self, a: Vector, b: Vector) -> Vector:
-        """a − b: below 0 by taking off what 2**64 is congruent to."""
+        """A − b: below 0 by taking off what 2**64 is congruent to."""
         difference = a - b
         difference -= (a < b) * _GAP
         return difference
 
     def mul(self, a: Vector, b: Vector) -> Vector:
-        """a · b by 2**64 ≡ 2**32 − 1 and 2**96 ≡ −1."""
+        """A · b by 2**64 ≡ 2**32 − 1 and 2**96 ≡ −1."""
         low, high = wide_product(a, b)
         top = high >> _HALF
         total = low - top

@@ -60,6 +60,11 @@ class Verified:
     share: Rows
     good: NDArray[np.bool_]
 
+    def rows(self, rows: list[int]) -> Verified:
+        """That of some of the reports."""
+        parts = (self.outputs, self.secret, self.part, self.share, self.good)
+        return Verified(*(part[rows] for part in parts))
+
 
 @dataclass(frozen=True, slots=True)
 class Prio3:
@@ -113,7 +118,9 @@ class Prio3:
         whole = field.sub(proofs.prove(encoded, random, joint), proof)
         shares = (field.encode(first), field.encode(whole))
         blinds = secrets[1:3] if self._joint else [entropy[:, :0]] * 2
-        return Sharded(public, (np.concatenate((*shares, blinds[1]), axis=1), np.concatenate((second, blinds[0]), axis=1)))
+        return Sharded(
+            public, (np.concatenate((*shares, blinds[1]), axis=1), np.concatenate((second, blinds[0]), axis=1))
+        )
 
     def verify_init(self, key: bytes, index: int, nonces: Rows, public: Rows, inputs: Rows) -> Verified:
         """What aggregator `index`, 0 or 1, has to say of its shares, by the key that it has in common with the other."""

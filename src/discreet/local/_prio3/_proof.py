@@ -19,7 +19,7 @@ from discreet.local._prio3._polynomial import doubled, last_value, weights_at
 
 __all__ = ["Proofs"]
 
-_AT_ONCE = 1 << 13
+_AT_ONCE = 1 << 16
 """Elements that stay in a core's cache while they are worked on."""
 
 
@@ -56,7 +56,9 @@ class Proofs:
         Where the point happens to be one of those where the polynomials have values of their own, an event of
         probability below 2**-50, they would tell something of the value: `revealing` says where.
         """
-        return self._in_steps(self._query, encoded, proof, queries, joint)
+        field, points = self.circuit.field, self.circuit.shape.points
+        weights = [weights_at(field, order, queries[:, -1]) for order in (points, 2 * points)]
+        return self._in_steps(self._query, encoded, proof, queries[:, :-1], joint, np.concatenate(weights, axis=1))
 
     def revealing(self, queries: Vector) -> NDArray[np.bool_]:
         """Where a point is a root of unity of the order of the polynomials' points."""
@@ -83,7 +85,7 @@ class Proofs:
         gadgets = circuit.gadget(doubled(circuit.field, wires))
         return np.concatenate((prover, gadgets[:, :-1]), axis=1)
 
-    def _query(self, encoded: Vector, proof: Vector, queries: Vector, joint: Vector) -> Vector:
+    def _query(self, encoded: Vector, proof: Vector, queries: Vector, joint: Vector, weights: Vector) -> Vector:
         circuit, shape = self.circuit, self.circuit.shape
         field, half = circuit.field, pow(2, -1, circuit.field.modulus)
         wires = self._wires(encoded, proof[:, : shape.arity], joint, half)
@@ -91,11 +93,10 @@ class Proofs:
 
         checked = circuit.checked(encoded, gadgets[:, 2 : 2 * shape.calls + 1 : 2], half)
         if shape.checks > 1:
-            checked = field.sum(field.mul(checked, queries[:, :-1]), 1)[:, None]
-        point = queries[:, -1]
-        at_wires = field.mul(wires, weights_at(field, shape.points, point)[:, None])
-        at_gadgets = field.mul(gadgets, weights_at(field, 2 * shape.points, point))
-        return np.concatenate((checked, field.sum(at_wires, 2), field.sum(at_gadgets, 1)[:, None]), axis=1)
+            checked = field.sum(field.mul(checked, queries), 1)[:, None]
+        wire_values = field.sum(field.mul(wires, weights[:, None, : shape.points]), 2)
+        gadget_value = field.sum(field.mul(gadgets, weights[:, shape.points :]), 1)
+        return np.concatenate((checked, wire_values, gadget_value[:, None]), axis=1)
 
     def _wires(self, encoded: Vector, first: Vector, joint: Vector, share: int) -> Vector:
         """The values of the polynomials of all inputs: (reports, arity, points, limbs)."""
