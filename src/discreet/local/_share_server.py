@@ -225,9 +225,8 @@ class ShareServer:
             places = [self._pending.pop(nonce) for nonce in nonces]
             own, rows = places[0].verified, [place.row for place in places]
             mine, other = own.share[rows], shares[[said[nonce] for nonce in nonces]]
-            message, valid = self._prio3.verifier_shares_to_message(
-                *((mine, other) if not self._index else (other, mine))
-            )
+            shares_of_both = (other, mine) if self._index else (mine, other)
+            message, valid = self._prio3.verifier_shares_to_message(*shares_of_both)
             agreed = (valid & self._prio3.verify_next(own.rows(rows), message)).tolist()
             for nonce, place, accepted in zip(nonces, places, agreed, strict=True):
                 verdicts[nonce] = accepted

@@ -34,9 +34,9 @@ class TwoServerCount(TwoServers):
     >>> for_one, for_two = scheme.client().encode([True, False, True])
     >>> said_one, said_two = one.check(for_one), two.check(for_two)
     >>> accepted_one, accepted_two = one.judge(said_two), two.judge(said_one)
-    >>> one.settle(accepted_two), two.settle(accepted_one)
-    (<first server of two_server_count: 3 reports, 0 rejected>, <second server of two_server_count: 3 reports, 0 rejected>)
-    >>> scheme.collect(one.publish(), two.publish()).reports
+    >>> one.settle(accepted_two)
+    <first server of two_server_count: 3 reports, 0 rejected>
+    >>> scheme.collect(one.publish(), two.settle(accepted_one).publish()).reports
     3
     """
 
@@ -70,7 +70,7 @@ class TwoServerCount(TwoServers):
 
 @dataclass(frozen=True, slots=True)
 class TwoServerSum(TwoServers):
-    """The sum of whole numbers from 0 to `bound`; one that is larger counts as `bound`, by which a client moves the sum.
+    """The sum of whole numbers from 0 to `bound`, by which one client can move it; a larger one counts as `bound`.
 
     Raises `ParameterError` unless the bound is from 1 to 2**32 − 1.
 

@@ -128,7 +128,7 @@ class TwoServers(ABC):
         publication. Raises `ParameterError` for another index, or if the key is not the one that the scheme is
         committed to, and `DataError` for a state that is damaged or of another server.
         """
-        if index not in (0, 1) or isinstance(index, bool):
+        if type(index) is not int or index not in (0, 1):
             raise ParameterError(f"a server is the first, 0, or the second, 1, got {index!r}")
         if commitment(key) != self.commitment:
             raise ParameterError("this is not the key that the scheme is committed to; load the key it was made with")
@@ -141,9 +141,7 @@ class TwoServers(ABC):
         second server of this scheme, for the same reports.
         """
         if {one.fingerprint, other.fingerprint} != {self.fingerprint(f"published {index}") for index in (0, 1)}:
-            raise DataError(
-                "a total is collected from a share of the first and one of the second server of this scheme"
-            )
+            raise DataError("a total takes a share of the first and one of the second server of this scheme; give both")
         if (one.reports, one.batch) != (other.reports, other.batch):
             raise DataError(
                 "these shares are not of the same reports, so that their sum means nothing; let both servers exchange "
@@ -198,5 +196,5 @@ def check_arguments(scheme: TwoServers) -> None:
     mechanism = scheme.noise
     if (mechanism.scale if isinstance(mechanism, DiscreteLaplace) else mechanism.sigma) > _MOST_SCALE:
         raise ParameterError(
-            "the noise would be above 2**50, more than fits a share; spend more, or bound values lower"
+            "the noise would be above 2**50, which a share cannot hold; spend more, or lower the bound"
         )

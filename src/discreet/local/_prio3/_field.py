@@ -85,7 +85,7 @@ class Field(ABC):
         """Rows of elements, and in which rows all of them are below the modulus; those that are not are read as 0."""
         raw = np.ascontiguousarray(rows).view("<u8").astype(np.uint64).reshape(len(rows), -1, self.limbs)
         below = self.canonical(raw)
-        good = below.all(axis=1)
+        good: NDArray[np.bool_] = np.all(below, axis=1)
         return (raw if bool(good.all()) else np.where(below[..., None], raw, np.uint64(0))), good
 
     def root(self, order: int) -> int:

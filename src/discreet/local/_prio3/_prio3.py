@@ -62,8 +62,7 @@ class Verified:
 
     def rows(self, rows: list[int]) -> Verified:
         """That of some of the reports."""
-        parts = (self.outputs, self.secret, self.part, self.share, self.good)
-        return Verified(*(part[rows] for part in parts))
+        return Verified(self.outputs[rows], self.secret[rows], self.part[rows], self.share[rows], self.good[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +116,12 @@ class Prio3:
         random = expanded(field, prover, self._tag(_PROVER), _row(_ONE_PROOF), self.circuit.shape.arity)
         whole = field.sub(proofs.prove(encoded, random, joint), proof)
         shares = (field.encode(first), field.encode(whole))
-        blinds = secrets[1:3] if self._joint else [entropy[:, :0]] * 2
-        return Sharded(
-            public, (np.concatenate((*shares, blinds[1]), axis=1), np.concatenate((second, blinds[0]), axis=1))
-        )
+        blinds = (secrets[2], secrets[1]) if self._joint else (entropy[:, :0], entropy[:, :0])
+        inputs = np.concatenate((*shares, blinds[0]), axis=1), np.concatenate((second, blinds[1]), axis=1)
+        return Sharded(public, inputs)
 
     def verify_init(self, key: bytes, index: int, nonces: Rows, public: Rows, inputs: Rows) -> Verified:
-        """What aggregator `index`, 0 or 1, has to say of its shares, by the key that it has in common with the other."""
+        """What aggregator `index`, 0 or 1, has to say of its shares, by the key that both have."""
         field, shape, proofs = self.circuit.field, self.circuit.shape, Proofs(self.circuit)
         blinds = inputs[:, -SECRET:] if self._joint else inputs[:, :0]
         if index == 0:
