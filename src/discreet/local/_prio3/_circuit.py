@@ -223,7 +223,7 @@ class SumVec(_Bits):
 
     def encode(self, values: NDArray[Any]) -> Vector:
         """The bits of each number, one after the other."""
-        return _widened(bits_of(values, self.largest).reshape(len(values), -1))
+        return _widened(bits_of(values, self.largest).reshape(len(values), self.shape.length))
 
     def checked(self, encoded: Vector, gadgets: Vector, share: int) -> Vector:  # noqa: ARG002
         """The random sum."""
@@ -231,7 +231,7 @@ class SumVec(_Bits):
 
     def truncated(self, encoded: Vector) -> Vector:
         """The weighted sums of the bits."""
-        bits = encoded.reshape(len(encoded), self.size, -1, self.field.limbs)
+        bits = encoded.reshape(len(encoded), self.size, self.largest.bit_length(), self.field.limbs)
         return _weighted(self.field, bits, self.largest)
 
 
