@@ -124,7 +124,7 @@ def _gaussian_error(sigma: float, miss: float) -> int:
     if sigma >= _SMALL:
         from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
-        return math.ceil(-float(ndtri(miss / 2)) * sigma * math.sqrt(2) * (1 + 1e-9)) + 1
+        return math.ceil(-float(ndtri(miss / 2)) * sigma * math.sqrt(2) * (1 + 1e-9))
     reach = math.ceil(39 * sigma)
     weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * sigma**2))
     both = np.convolve(weights, weights)
