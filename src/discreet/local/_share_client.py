@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ShareClient"]
 
-_AT_ONCE = 4096
+_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ __all__ = ["ShareServer"]
 _MAGIC = b"dt\x01"
 _HEAD = len(_MAGIC) + FINGERPRINT
 _MOST_REPORTS = 2**30
-_AT_ONCE = 4096
+_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
