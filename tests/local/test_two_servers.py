@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from two_server_laws import COMMON, COUNT, HISTOGRAM, KEY, SCHEMES, SUM, both, exchange, total
+from two_server_laws import COMMON, COUNT, HISTOGRAM, KEY, SCHEMES, SETS, SUM, SUMS, both, exchange, total
 
 import discreet as dp
 from discreet.errors import DataError, ParameterError
@@ -21,7 +21,9 @@ from discreet.local import (
     TwoServerCount,
     TwoServerHistogram,
     TwoServers,
+    TwoServerSets,
     TwoServerSum,
+    TwoServerSums,
     commitment,
 )
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
@@ -97,6 +99,33 @@ def test_one_server_alone_has_all_the_noise_that_the_loss_needs() -> None:
         q = np.exp(-0.5)
         share = 1 - 2 * q**3 / (1 + q)
         assert abs(within - 4000 * share) < 6.2 * np.sqrt(4000 * share * (1 - share))
+
+
+def test_several_numbers_and_several_choices_add_up(told_noise) -> None:
+    rows = [[0, 5, 1], [3, 3, 9], [0, 0, 0]]
+    found = total(SUMS, rows)
+    noise = sum(each for _, each in told_noise)
+    assert found.values == tuple((np.minimum(rows, 5).sum(axis=0) + noise).tolist())
+    told_noise.clear()
+    found = total(SETS, [[0, 4], [4], [], [1, 4]])
+    assert found.values == tuple((np.array([1, 1, 0, 0, 3]) + sum(each for _, each in told_noise)).tolist())
+    assert [scale for scale, _ in told_noise] == [SETS.noise.scale] * 2
+
+
+def test_the_sensitivity_of_several_is_what_one_client_can_move() -> None:
+    sets = np.array([each for each in product((0, 1), repeat=5) if sum(each) <= 2])
+    rows = np.array(list(product(range(6), repeat=3)))
+    for scheme, values in ((SETS, sets), (SUMS, rows)):
+        field = scheme.circuit.field
+        sums = scheme.circuit.truncated(scheme.circuit.encode(values))
+        assert field.numbers(sums.reshape(-1, field.limbs)) == values.ravel().tolist()
+        moves = np.abs(values[:, None] - values[None])
+        expected = moves.sum(axis=2).max(), (moves**2).sum(axis=2).max(), moves.max()
+        assert (scheme.sensitivity.l1, scheme.sensitivity.l2_squared, scheme.sensitivity.linf) == expected
+    for size, most in ((2, 1), (3, 2), (3, 3), (4, 2)):
+        sets = np.array([each for each in product((0, 1), repeat=size) if sum(each) <= most])
+        differ = (sets[:, None] != sets[None]).sum(axis=2).max()
+        assert TwoServerSets(domain=size, most=most, **COMMON).sensitivity.l1 == differ
 
 
 @pytest.mark.parametrize(("scheme", "size"), SCHEMES, ids=IDS)
@@ -297,8 +326,8 @@ def test_batches_go_where_they_belong() -> None:
     assert (one.reports, one.rejected) == (0, 0)
 
 
-@pytest.mark.parametrize(("scheme", "size"), SCHEMES, ids=IDS)
-def test_one_document_for_everybody(scheme, size) -> None:
+@pytest.mark.parametrize("scheme", [COUNT, SUM, HISTOGRAM, SUMS, SETS], ids=lambda scheme: scheme.protocol)
+def test_one_document_for_everybody(scheme) -> None:
     document = scheme.to_json()
     assert TwoServers.from_json(document) == scheme
     assert TwoServers.from_json(document.encode()).fingerprint("report 0") == scheme.fingerprint("report 0")
@@ -328,7 +357,9 @@ def test_a_server_has_the_key_that_the_scheme_is_committed_to() -> None:
     ("scheme", "wrong"),
     [
         (COUNT, 2), (COUNT, "yes"), (COUNT, [0, 3]), (COUNT, 0.5), (COUNT, None), (SUM, -1), (SUM, 1.5), (SUM, "3"),
-        (SUM, [[1]]), (SUM, None), (SUM, True), (HISTOGRAM, 4), (HISTOGRAM, -1), (HISTOGRAM, "a"),
+        (SUM, [[1]]), (SUM, None), (SUM, True), (HISTOGRAM, 4), (HISTOGRAM, -1), (HISTOGRAM, "a"), (SUMS, 1),
+        (SUMS, [1, 2]), (SUMS, [[1, 2, -1]]), (SUMS, [[[1, 2, 3]]]), (SUMS, ["abc"]), (SETS, [[0, 1, 2]]),
+        (SETS, [[0, 0]]), (SETS, [[5]]), (SETS, "ab"), (SETS, ["ab"]), (SETS, 1), (SETS, None), (SETS, [1]),
     ],
     ids=str,
 )  # fmt: skip
@@ -343,6 +374,16 @@ def test_a_bound_that_no_sum_has_is_refused(bound) -> None:
         TwoServerSum(bound=bound, **COMMON)
 
 
+@pytest.mark.parametrize("wrong", [0, -1, 6, True, 1.0, "1"])
+def test_a_size_that_no_sets_have_is_refused(wrong) -> None:
+    with pytest.raises(ParameterError, match="most"):
+        TwoServerSets(domain=5, most=wrong, **COMMON)
+    with pytest.raises(ParameterError, match="size"):
+        TwoServerSums(size=wrong if wrong != 6 else 2**16 // 3 + 1, bound=5, **COMMON)
+
+
 def test_a_histogram_has_a_limit() -> None:
+    with pytest.raises(ParameterError, match=r"2\*\*16"):
+        TwoServerSets(domain=2**16 + 1, most=1, **COMMON)
     with pytest.raises(ParameterError, match=r"2\*\*16"):
         TwoServerHistogram(domain=2**16 + 1, **COMMON)

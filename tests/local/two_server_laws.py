@@ -15,7 +15,9 @@ from discreet.local import (
     TwoServerCount,
     TwoServerHistogram,
     TwoServers,
+    TwoServerSets,
     TwoServerSum,
+    TwoServerSums,
     commitment,
 )
 
@@ -25,6 +27,8 @@ COMMON: dict[str, Any] = {"spend": dp.pure("1/2"), "minimum": 1, "commitment": c
 COUNT = TwoServerCount(**COMMON)
 SUM = TwoServerSum(bound=200, **COMMON)
 HISTOGRAM = TwoServerHistogram(domain=4, **COMMON)
+SUMS = TwoServerSums(size=3, bound=5, **COMMON)
+SETS = TwoServerSets(domain=5, most=2, **COMMON)
 SCHEMES: list[tuple[TwoServers, int]] = [(COUNT, 2), (SUM, 201), (HISTOGRAM, 4)]
 """With how many values each has, which are 0, 1, 2, …"""
 

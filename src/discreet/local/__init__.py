@@ -32,6 +32,7 @@ from discreet.local._square_wave import SquareWave
 from discreet.local._subset import SubsetSelection
 from discreet.local._total import PublishedShare, Total
 from discreet.local._two_server_kinds import TwoServerCount, TwoServerHistogram, TwoServerSum
+from discreet.local._two_server_vectors import TwoServerSets, TwoServerSums
 from discreet.local._two_servers import TwoServers, commitment
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Survey, Warner
@@ -68,7 +69,9 @@ __all__ = [
     "Total",
     "TwoServerCount",
     "TwoServerHistogram",
+    "TwoServerSets",
     "TwoServerSum",
+    "TwoServerSums",
     "TwoServers",
     "Warner",
     "add_files",

@@ -28,7 +28,8 @@ class ShareClient:
     def encode(self, values: Any) -> tuple[Reports, Reports]:
         """Reports of each value, one or many: for the first server and for the second.
 
-        Send each to its server alone, on a channel that nobody else can read: both together are the value. Costs
+        A report is a nonce of 16 bytes, the public share and the server's input share, as the draft encodes them. Send
+        each to its server alone, on a channel that nobody else can read: both together are the value. Costs
         nothing until a total is published, and then `scheme.loss`. Raises `ParameterError`, before anything is drawn,
         for a value that cannot be reported.
         """

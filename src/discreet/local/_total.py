@@ -12,7 +12,7 @@ from discreet.errors import DataError
 from discreet.local._estimate import level_of
 from discreet.local._reports import FINGERPRINT
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
-from discreet.rational import Number
+from discreet.rational import Number, rational
 
 __all__ = ["BATCH", "PublishedShare", "Total"]
 
@@ -95,7 +95,8 @@ class Total:
         Source: for two discrete Laplace noises, P(|X + Y| > k) in closed form; for Gaussian ones by convolution below
         sigma 32 and by N(0, 2 sigma²) above; ``proofs/two_servers.md``, section 5.
         """
-        miss = (1 - level_of(level)) * (1 - 1e-9)
+        level_of(level)  # refuses what is none
+        miss = float(1 - rational(level, "level")) * (1 - 1e-9)
         if isinstance(self.noise, DiscreteLaplace):
             return _laplace_error(float(self.noise.scale), miss)
         return _gaussian_error(float(self.noise.sigma), miss)

@@ -1,4 +1,4 @@
-"""What two servers can add up: counts, bounded sums, histograms."""
+"""What two servers can add up: one number or one choice of each client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.local._two_servers import TwoServers, check_arguments
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
-__all__ = ["TwoServerCount", "TwoServerHistogram", "TwoServerSum"]
+__all__ = ["TwoServerCount", "TwoServerHistogram", "TwoServerSum", "chunk_of", "whole_bound"]
 
 _MOST_SUM = 2**32 - 1
 _MOST_PLACES = 2**16
@@ -89,8 +89,7 @@ class TwoServerSum(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.bound, int) or isinstance(self.bound, bool) or not 1 <= self.bound <= _MOST_SUM:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"bound must be a whole number from 1 to 2**32 - 1, got {self.bound!r}")
+        whole_bound(self.bound)
         check_arguments(self)
 
     @property
@@ -148,7 +147,7 @@ class TwoServerHistogram(TwoServers):
     @property
     def circuit(self) -> Circuit:
         """One of the places, checked in chunks that make reports short."""
-        return Histogram(self.domain.size, _chunk(self.domain.size))
+        return Histogram(self.domain.size, chunk_of(self.domain.size))
 
     @property
     def sensitivity(self) -> Norms:
@@ -164,7 +163,13 @@ class TwoServerHistogram(TwoServers):
         return self.domain.places(values)
 
 
-def _chunk(size: int) -> int:
+def whole_bound(bound: object) -> None:
+    """Refuse a bound that is none."""
+    if not isinstance(bound, int) or isinstance(bound, bool) or not 1 <= bound <= _MOST_SUM:
+        raise ParameterError(f"bound must be a whole number from 1 to 2**32 - 1, got {bound!r}")
+
+
+def chunk_of(size: int) -> int:
     """The chunk with the shortest proof: 2 · chunk + 2 · points elements, where points − 1 chunks hold all places."""
     lengths = ((-(-size // ((1 << power) - 1)), 1 << power) for power in range(1, 17))
     return min(lengths, key=lambda each: each[0] + each[1])[0]

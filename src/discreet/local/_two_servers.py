@@ -165,17 +165,18 @@ class TwoServers(ABC):
 
         Raises `ParameterError` for a document that is not one, of another version, or with a key that is not known.
         """
-        kinds = {each.protocol: each for each in TwoServers.__subclasses__()}
+        from discreet.local._two_server_documents import KINDS
+
         try:
             document = json.loads(text)
-            kind = kinds[document.pop("scheme")]
+            kind = KINDS[document.pop("scheme")]
             if document.pop("version") != 1:
                 raise ValueError
             return kind(**{**document, "spend": loss_from_json(document["spend"])})
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise ParameterError(
                 "this is not the document of a scheme for two servers: it must be an object with version 1, a scheme "
-                f"that is one of {sorted(kinds)}, and just the arguments of that"
+                f"that is one of {sorted(KINDS)}, and just the arguments of that"
             ) from None
 
 
