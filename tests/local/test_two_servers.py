@@ -361,7 +361,7 @@ def test_a_server_has_the_key_that_the_scheme_is_committed_to() -> None:
         (SUMS, [1, 2]), (SUMS, [[1, 2, -1]]), (SUMS, [[[1, 2, 3]]]), (SUMS, ["abc"]), (SETS, [[0, 1, 2]]),
         (SETS, [[0, 0]]), (SETS, [[5]]), (SETS, "ab"), (SETS, ["ab"]), (SETS, 1), (SETS, None), (SETS, [1]),
     ],
-    ids=str,
+    ids=lambda each: getattr(each, "protocol", None) or repr(each),
 )  # fmt: skip
 def test_what_cannot_be_reported_is_refused(scheme: TwoServers, wrong: Any) -> None:
     with pytest.raises(ParameterError):

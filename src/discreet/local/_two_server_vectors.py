@@ -48,9 +48,7 @@ class TwoServerSums(TwoServers):
         size: object = self.size
         most = _MOST_BITS // self.bound.bit_length()
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
-            raise ParameterError(
-                f"size must be a whole number from 1 to {most}, for {most} numbers have 2**16 bits here"
-            )
+            raise ParameterError(f"size must be a whole number from 1 to {most}, which have 2**16 bits, got {size!r}")
         check_arguments(self)
 
     @property
@@ -138,7 +136,7 @@ class TwoServerSets(TwoServers):
             raise ParameterError("values must be a list of lists of values, one list for each client")
         bits = np.zeros((len(values), self.domain.size), dtype=np.int64)
         for row, some in zip(bits, values, strict=True):
-            if isinstance(some, str):
+            if isinstance(some, str) or not hasattr(some, "__len__"):
                 raise ParameterError("values must be a list of lists of values: write [['a']], not ['a']")
             np.add.at(row, self.domain.places(some), 1)
         if bits.size and (int(bits.max()) > 1 or int(bits.sum(axis=1).max()) > self.most):

@@ -83,12 +83,8 @@ class Field(ABC):
 
     def decode(self, rows: NDArray[np.uint8]) -> tuple[Vector, NDArray[np.bool_]]:
         """Rows of elements, and in which rows all of them are below the modulus; those that are not are read as 0."""
-        raw = (
-            np.ascontiguousarray(rows)
-            .view("<u8")
-            .astype(np.uint64)
-            .reshape(len(rows), rows.shape[1] // self.size, self.limbs)
-        )
+        words = np.ascontiguousarray(rows).view("<u8").astype(np.uint64)
+        raw = words.reshape(len(rows), rows.shape[1] // self.size, self.limbs)
         below = self.canonical(raw)
         good: NDArray[np.bool_] = np.all(below, axis=1)
         return (raw if bool(good.all()) else np.where(below[..., None], raw, np.uint64(0))), good
