@@ -64,7 +64,7 @@ def test_the_total_is_the_sum_and_a_full_noise_of_each_server(scheme, size, told
     assert list(found.values) == expected
 
 
-@pytest.mark.parametrize("size", [2, 7, 100, 101])
+@pytest.mark.parametrize("size", [2, 7, 100, 101, 1500])
 def test_histograms_of_any_size_without_noise(size, monkeypatch) -> None:
     module = "discreet.mechanisms._discrete_laplace.discrete_laplace"
     monkeypatch.setattr(module, lambda _, count: np.zeros(count, dtype=np.int64))

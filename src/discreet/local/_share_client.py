@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ShareClient"]
 
-_AT_ONCE = 1024
-
 
 @dataclass(frozen=True, slots=True)
 class ShareClient:
@@ -36,8 +34,8 @@ class ShareClient:
         scheme, prio3 = self.scheme, self.scheme.prio3
         prepared = scheme.prepare(values)
         parts: tuple[list[Any], list[Any]] = ([], [])
-        for start in range(0, max(len(prepared), 1), _AT_ONCE):
-            some = prepared[start : start + _AT_ONCE]
+        for start in range(0, max(len(prepared), 1), prio3.at_once):
+            some = prepared[start : start + prio3.at_once]
             drawn = np.frombuffer(secret(len(some) * (NONCE + prio3.entropy)), dtype=np.uint8)
             drawn = drawn.reshape(len(some), NONCE + prio3.entropy)
             nonces = drawn[:, :NONCE]

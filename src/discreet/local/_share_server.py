@@ -25,7 +25,6 @@ __all__ = ["ShareServer"]
 _MAGIC = b"dt\x01"
 _HEAD = len(_MAGIC) + FINGERPRINT
 _MOST_REPORTS = 2**30
-_AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,8 +113,8 @@ class ShareServer:
         if len(reports) and reports.width != width:
             self._rejected += len(reports)
             return self._message("share", [], NONCE + prio3.verifier_size)
-        for start in range(0, len(reports), _AT_ONCE):
-            rows = self._fresh(reports.rows[start : start + _AT_ONCE])
+        for start in range(0, len(reports), prio3.at_once):
+            rows = self._fresh(reports.rows[start : start + prio3.at_once])
             nonces, public, inputs = np.split(rows, [NONCE, NONCE + prio3.public_size], axis=1)
             verified = prio3.verify_init(self._key, self._index, nonces, public, inputs)
             own = verified.part.shape[1] * self._index

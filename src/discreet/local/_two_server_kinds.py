@@ -15,10 +15,18 @@ from discreet.local._two_servers import TwoServers, check_arguments
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
-__all__ = ["TwoServerCount", "TwoServerHistogram", "TwoServerSum", "chunk_of", "whole_bound"]
+__all__ = [
+    "MOST_PLACES",
+    "MOST_SUM",
+    "TwoServerCount",
+    "TwoServerHistogram",
+    "TwoServerSum",
+    "chunk_of",
+    "whole_between",
+]
 
-_MOST_SUM = 2**32 - 1
-_MOST_PLACES = 2**16
+MOST_SUM = 2**32 - 1
+MOST_PLACES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +97,7 @@ class TwoServerSum(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        whole_bound(self.bound)
+        whole_between(self.bound, "bound", MOST_SUM)
         check_arguments(self)
 
     @property
@@ -140,7 +148,7 @@ class TwoServerHistogram(TwoServers):
         object.__setattr__(self, "spend", spend)
         object.__setattr__(self, "minimum", minimum)
         object.__setattr__(self, "commitment", commitment)
-        if self.domain.size > _MOST_PLACES:
+        if self.domain.size > MOST_PLACES:
             raise ParameterError(f"a histogram of two servers has 2 to 2**16 values, got {self.domain.size}")
         check_arguments(self)
 
@@ -163,10 +171,10 @@ class TwoServerHistogram(TwoServers):
         return self.domain.places(values)
 
 
-def whole_bound(bound: object) -> None:
-    """Refuse a bound that is none."""
-    if not isinstance(bound, int) or isinstance(bound, bool) or not 1 <= bound <= _MOST_SUM:
-        raise ParameterError(f"bound must be a whole number from 1 to 2**32 - 1, got {bound!r}")
+def whole_between(value: object, name: str, highest: int) -> None:
+    """Refuse what is not a whole number from 1 to the highest."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= highest:
+        raise ParameterError(f"{name} must be a whole number from 1 to {highest}, got {value!r}")
 
 
 def chunk_of(size: int) -> int:

@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._prio3 import Circuit, MultihotCountVec, SumVec
-from discreet.local._two_server_kinds import chunk_of, whole_bound
+from discreet.local._two_server_kinds import MOST_PLACES, MOST_SUM, chunk_of, whole_between
 from discreet.local._two_servers import TwoServers, check_arguments
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
 __all__ = ["TwoServerSets", "TwoServerSums"]
-
-_MOST_BITS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,8 @@ class TwoServerSums(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        whole_bound(self.bound)
-        size: object = self.size
-        most = _MOST_BITS // self.bound.bit_length()
-        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= most:
-            raise ParameterError(f"size must be a whole number from 1 to {most}, which have 2**16 bits, got {size!r}")
+        whole_between(self.bound, "bound", MOST_SUM)
+        whole_between(self.size, "size", MOST_PLACES // self.bound.bit_length())
         check_arguments(self)
 
     @property
@@ -107,11 +102,9 @@ class TwoServerSets(TwoServers):
         object.__setattr__(self, "spend", spend)
         object.__setattr__(self, "minimum", minimum)
         object.__setattr__(self, "commitment", commitment)
-        size, given = self.domain.size, _as_object(most)
-        if size > _MOST_BITS:
-            raise ParameterError(f"sets of two servers are from 2 to 2**16 values, got {size}")
-        if not isinstance(given, int) or isinstance(given, bool) or not 1 <= given <= size:
-            raise ParameterError(f"most must be a whole number from 1 to {size}, the size of the domain, got {most!r}")
+        if self.domain.size > MOST_PLACES:
+            raise ParameterError(f"sets of two servers are from 2 to 2**16 values, got {self.domain.size}")
+        whole_between(most, "most", self.domain.size)
         check_arguments(self)
 
     @property
@@ -142,7 +135,3 @@ class TwoServerSets(TwoServers):
         if bits.size and (int(bits.max()) > 1 or int(bits.sum(axis=1).max()) > self.most):
             raise ParameterError(f"a client has each value once, and at most {self.most} of them; send the first ones")
         return bits
-
-
-def _as_object(value: object) -> object:
-    return value

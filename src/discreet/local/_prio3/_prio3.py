@@ -90,6 +90,11 @@ class Prio3:
         return Proofs(self.circuit).verifiers * self.circuit.field.size + (SECRET if self._joint else 0)
 
     @property
+    def at_once(self) -> int:
+        """How many reports are worked on at a time: what is quickest, and below a hundred MiB or so."""
+        return max(1, min(1024, (1 << 22) // self.input_sizes[0]))
+
+    @property
     def entropy(self) -> int:
         """Bytes that must be drawn for a report."""
         return SECRET * (4 if self._joint else 2)
