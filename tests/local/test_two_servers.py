@@ -64,7 +64,7 @@ def test_the_total_is_the_sum_and_a_full_noise_of_each_server(scheme, size, told
     assert list(found.values) == expected
 
 
-@pytest.mark.parametrize("size", [2, 7, 100, 101, 1500])
+@pytest.mark.parametrize("size", [2, 7, 100, 101, 600])
 def test_histograms_of_any_size_without_noise(size, monkeypatch) -> None:
     module = "discreet.mechanisms._discrete_laplace.discrete_laplace"
     monkeypatch.setattr(module, lambda _, count: np.zeros(count, dtype=np.int64))
@@ -195,6 +195,15 @@ def test_the_error_of_a_total_is_that_of_two_noises(kind, width) -> None:
         assert found.error(level) in (least, least + 1)
 
 
+@pytest.mark.parametrize("noise", [DiscreteLaplace(3), DiscreteGaussian(3), DiscreteGaussian(300)], ids=str)
+def test_errors_are_found_at_any_level(noise) -> None:
+    found = [Total((0,), 1, noise).error(1 - Fraction(1, 10**digits)) for digits in (1, 6, 12, 30, 100)]
+    assert found == sorted(set(found))
+    for level in (0, 1, -1, 2):
+        with pytest.raises(ParameterError, match="level"):
+            Total((0,), 1, noise).error(level)
+
+
 def test_every_report_is_used_once() -> None:
     servers, reports = both(COUNT), COUNT.client().encode([True] * 5)
     twice = tuple(Reports.together([each, each]) for each in reports)
@@ -225,6 +234,17 @@ def test_messages_may_come_again_and_out_of_order() -> None:
     assert one.judge(said_two) == verdicts_one
     assert [s.reports for s in (one, two)] == [3, 3]
     assert SUM.collect(one.publish(), two.publish()).reports == 3
+
+
+@pytest.mark.parametrize("values", [[], [3, 0, 1]], ids=["none", "some"])
+def test_all_that_is_sent_travels_as_bytes(values) -> None:
+    def sent(batch: Reports) -> Reports:
+        return Reports.from_json(Reports.from_bytes(bytes(batch)).to_json())
+
+    (one, two), (first, second) = both(HISTOGRAM), HISTOGRAM.client().encode(values)
+    said = sent(one.check(sent(first))), sent(two.check(sent(second)))
+    verdicts = sent(one.judge(said[1])), sent(two.judge(said[0]))
+    assert [one.settle(verdicts[1]).reports, two.settle(verdicts[0]).reports] == [len(values)] * 2
 
 
 def test_a_report_that_only_one_server_gets_is_never_added() -> None:

@@ -91,8 +91,8 @@ class Prio3:
 
     @property
     def at_once(self) -> int:
-        """How many reports are worked on at a time: what is quickest, and below a hundred MiB or so."""
-        return max(1, min(1024, (1 << 22) // self.input_sizes[0]))
+        """How many reports are worked on at a time: what is quickest, and takes some hundred MiB at the most."""
+        return max(1, min(1024, (1 << 24) // self.input_sizes[0]))
 
     @property
     def entropy(self) -> int:
