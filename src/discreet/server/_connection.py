@@ -1,0 +1,168 @@
+"""Connections: requests one after the other, each with a deadline, and no more bytes held than is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+
+from discreet.server._http import HEAD, Answer, Refused, Request, request_of
+from discreet.server._limits import Limits
+
+__all__ = ["Connections", "Handler"]
+
+_PART, _SLOWEST = 1 << 16, 1 << 16
+_LINGER, _LINGER_SECONDS = 1 << 20, 2.0
+_FULL = "as much is on its way as can be held; send it again in a moment"
+
+Body = Callable[[], Awaitable[bytes]]
+Handler = Callable[[Request, Body], Awaitable[Answer]]
+
+
+class _Line:
+    """One connection, and when it will be cut."""
+
+    __slots__ = ("deadline", "held", "reader", "writer")
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, deadline: float) -> None:
+        self.reader, self.writer, self.deadline, self.held = reader, writer, deadline, 0
+
+
+class Connections:
+    """All that are open. Nothing about who is at the other end is asked for or kept."""
+
+    def __init__(self, handler: Handler, limits: Limits) -> None:
+        self._handler, self._limits = handler, limits
+        self._idle: dict[_Line, None] = {}
+        self._busy: set[_Line] = set()
+        self._held = 0
+        self._stopping = False
+        self._loop = asyncio.get_running_loop()
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection to its end."""
+        line = _Line(reader, writer, self._until())
+        try:
+            if self._stopping or not self._room():
+                writer.write(Answer(503, {"error": _FULL}, close=True, retry=1).encode())
+                return
+            while await self._next(line) and not self._stopping:
+                pass
+        except (OSError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            self._idle.pop(line, None)
+            self._busy.discard(line)
+            writer.close()
+
+    async def watch(self) -> None:
+        """Cut whoever is too slow, for ever."""
+        while True:
+            await asyncio.sleep(min(1.0, self._limits.seconds / 4))
+            now = self._loop.time()
+            for line in [each for each in (*self._idle, *self._busy) if each.deadline < now]:
+                self._cut(line)
+
+    async def stop(self, seconds: float) -> None:
+        """Let requests that have begun end, for some seconds; cut the rest."""
+        self._stopping = True
+        for line in list(self._idle):
+            self._cut(line)
+        until = self._loop.time() + seconds
+        while self._busy and self._loop.time() < until:
+            await asyncio.sleep(0.02)
+        for line in list(self._busy):
+            self._cut(line)
+
+    def _room(self) -> bool:
+        if len(self._idle) + len(self._busy) >= self._limits.connections and self._idle:
+            self._cut(next(iter(self._idle)))
+        return len(self._idle) + len(self._busy) < self._limits.connections
+
+    async def _next(self, line: _Line) -> bool:
+        """Answer one request; whether another may follow."""
+        self._idle[line] = None
+        line.deadline = self._until()
+        try:
+            block = await line.reader.readuntil(b"\r\n\r\n")
+        except asyncio.LimitOverrunError:
+            await self._last(line, Answer(431, {"error": f"a head has at most {HEAD} bytes"}, close=True))
+            return False
+        self._idle.pop(line, None)
+        self._busy.add(line)
+        try:
+            return await self._answered(line, block)
+        finally:
+            self._held -= line.held
+            line.held = 0
+            self._busy.discard(line)
+
+    async def _answered(self, line: _Line, block: bytes) -> bool:
+        request: Request | None = None
+        unread = True
+
+        async def body() -> bytes:
+            nonlocal unread
+            assert request is not None
+            found = await self._body(line, request)
+            unread = False
+            return found
+
+        try:
+            if len(block) > HEAD:
+                raise Refused(431, f"a head has at most {HEAD} bytes", close=True)
+            request = request_of(block)
+            unread = request.length > 0
+            answer = await self._handler(request, body)
+        except Refused as refused:
+            answer = refused.answer
+        line.deadline = self._until()
+        if unread:
+            await self._last(line, answer)
+            return False
+        assert request is not None
+        close = request.close or answer.close or self._stopping
+        line.writer.write(answer.encode(close=close, bodiless=request.method == "HEAD"))
+        await line.writer.drain()
+        return not close
+
+    async def _body(self, line: _Line, request: Request) -> bytes:
+        if self._held + request.length > self._limits.held:
+            raise Refused(503, _FULL, close=True, retry=1)
+        line.deadline = self._until(request.length / _SLOWEST)
+        if request.waits:
+            line.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        parts: list[bytes] = []
+        left = request.length
+        while left:
+            part = await line.reader.read(min(left, _PART))
+            if not part:
+                raise ConnectionResetError
+            left -= len(part)
+            line.held += len(part)
+            self._held += len(part)
+            if self._held > self._limits.held:
+                raise Refused(503, _FULL, close=True, retry=1)
+            parts.append(part)
+        line.deadline = math.inf  # the disk may take its time
+        return b"".join(parts)
+
+    async def _last(self, line: _Line, answer: Answer) -> None:
+        """Answer, and read on for a little: closing at once would take the answer away from who still sends."""
+        line.deadline = self._loop.time() + _LINGER_SECONDS
+        self._busy.add(line)
+        self._idle.pop(line, None)
+        line.writer.write(answer.encode(close=True))
+        if line.writer.can_write_eof():
+            line.writer.write_eof()
+        left = _LINGER
+        while left > 0 and (part := await line.reader.read(_PART)):
+            left -= len(part)
+
+    def _until(self, more: float = 0.0) -> float:
+        return self._loop.time() + self._limits.seconds + more
+
+    def _cut(self, line: _Line) -> None:
+        self._idle.pop(line, None)
+        self._busy.discard(line)
+        line.writer.transport.abort()

@@ -1,0 +1,115 @@
+"""The files of a store, its lock, and how its counts are read."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import DataError
+from discreet.local import Reports, Scheme, Server, from_json
+
+__all__ = ["SCHEMA", "added_up", "connected", "database", "locked", "scheme_of", "trouble"]
+
+_VERSION = 1
+SCHEMA = (
+    "CREATE TABLE counts (scheme TEXT NOT NULL, state BLOB NOT NULL)",
+    "CREATE TABLE pending (seq INTEGER PRIMARY KEY, reports BLOB NOT NULL, rejected INTEGER NOT NULL)",
+    "CREATE TABLE seen (seq INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, digest BLOB NOT NULL)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+"""`counts` has one row: the document, and the server's state without what is pending. No table has a time in it."""
+
+_PATIENCE = 5.0
+
+
+def database(home: Path) -> Path:
+    """The file of a store's database."""
+    return home / "collected.sqlite"
+
+
+@contextmanager
+def locked(home: Path, patience: float = _PATIENCE) -> Generator[bool]:
+    """Whether this process got the store for itself, within some seconds. The lock ends with the process."""
+    handle = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        yield _taken(handle, time.monotonic() + patience)
+    finally:
+        os.close(handle)
+
+
+def _taken(handle: int, until: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
+
+
+def connected(home: Path, mode: str) -> sqlite3.Connection:
+    """A connection to a database that is there; ``mode`` is ``rw`` or ``ro``."""
+    return sqlite3.connect(
+        f"{database(home).absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=10,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]:
+    """The counts, with what is pending. Raises `DataError` for a store that was damaged."""
+    server = scheme.server(connection.execute("SELECT state FROM counts").fetchone()[0])
+    for body, rejected in connection.execute("SELECT reports, rejected FROM pending ORDER BY seq"):
+        batch = Reports.from_bytes(body)
+        if batch.fingerprint != scheme.fingerprint:
+            raise DataError("this store was damaged: it holds reports of another scheme")
+        server = _with(server, batch).reject(rejected)
+    return server
+
+
+def _with(server: Server[Any], batch: Reports) -> Server[Any]:
+    """The server with a batch. What a protocol stumbles over is searched for, and rejected: it may stop nothing."""
+    before = bytes(server)
+    try:
+        return server.add(batch)
+    except Exception:  # noqa: BLE001
+        server = server.scheme.server(before)
+    if len(batch) == 1:
+        return server.reject(1)
+    half = len(batch) // 2
+    for rows in (batch.rows[:half], batch.rows[half:]):
+        server = _with(server, Reports(batch.fingerprint, rows))
+    return server
+
+
+def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Scheme[Any]:
+    """The scheme of a store. Raises `DataError` if another one is wanted, and for a file that is no store."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != _VERSION:
+        raise DataError(f"this is no store of version {_VERSION}; a newer discreet may read it, or it is another file")
+    found = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
+    if wanted is not None and wanted.fingerprint != found.fingerprint:
+        raise DataError(
+            f"the store is of scheme {found.fingerprint.hex()} ({found.protocol}), and the document is of scheme "
+            f"{wanted.fingerprint.hex()} ({wanted.protocol}); use the store's own document, or another directory"
+        )
+    return found
+
+
+def trouble(home: Path, error: Exception) -> DataError:
+    """What keeps a store from being used, and what to do."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return DataError(
+        f"the store {home} cannot be used: {reason}; see that the directory is there, on a local disk "
+        "with room, and may be written by this user"
+    )

@@ -1,0 +1,126 @@
+"""HTTP/1.1, as much of it as a collector needs: heads are read strictly, and what is unusual is refused.
+
+A body has a Content-Length. Chunked and compressed bodies, folded lines, bare line feeds and repeated headers are
+refused, so that a proxy in front cannot understand a request in another way. Source: RFC 9110 and 9112.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import dataclass
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+
+__all__ = ["HEAD", "Answer", "Refused", "Request", "request_of"]
+
+HEAD = 1 << 14
+"""The bytes of a head, at most."""
+
+_LINE = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,2048}) HTTP/1\.([01])")
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(rb"[\t -~\x80-\xff]*")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_ABSOLUTE = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
+_MOST_FIELDS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is sent back: JSON, or JSON that is text already. `close` ends the connection after it."""
+
+    status: int
+    content: dict[str, Any] | str
+    close: bool = False
+    retry: int | None = None
+    allow: str | None = None
+
+    def encode(self, *, close: bool = False, bodiless: bool = False) -> bytes:
+        """The bytes of it."""
+        body = (self.content if isinstance(self.content, str) else json.dumps(self.content)).encode()
+        lines = [
+            f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}",
+            f"Date: {_date(int(time.time()))}",
+            "Content-Type: application/json",
+            f"Content-Length: {len(body)}",
+            "Cache-Control: no-store",
+            *([f"Retry-After: {self.retry}"] if self.retry is not None else []),
+            *([f"Allow: {self.allow}"] if self.allow is not None else []),
+            *(["Connection: close"] if close or self.close else []),
+        ]
+        head = "\r\n".join(lines) + "\r\n\r\n"
+        return head.encode() + (b"" if bodiless else body)
+
+
+class Refused(Exception):
+    """A request that ends early, with the answer to it."""
+
+    def __init__(self, status: int, reason: str, **more: Any) -> None:
+        super().__init__(reason)
+        self.answer = Answer(status, {"error": reason}, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A head: the path without what is before it, headers by their names in small letters, and what they say."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    length: int
+    close: bool
+    waits: bool
+    """Whether the sender waits for a word before it sends the body."""
+
+
+def request_of(block: bytes) -> Request:
+    """The head in a block that ends with an empty line. Raises `Refused`, and then the connection cannot go on."""
+    lines = block.removeprefix(b"\r\n").removesuffix(b"\r\n\r\n").split(b"\r\n")
+    start = _LINE.fullmatch(lines[0])
+    if start is None:
+        raise Refused(400, "the first line must be: METHOD PATH HTTP/1.1", close=True)
+    if len(lines) > _MOST_FIELDS:
+        raise Refused(431, f"a request has at most {_MOST_FIELDS} headers", close=True)
+    headers: dict[str, str] = {}
+    for line in lines[1:]:
+        label, colon, value = line.partition(b":")
+        if not (colon and _NAME.fullmatch(label) and _VALUE.fullmatch(value)):
+            raise Refused(400, "a header must be a line of NAME: VALUE without control characters", close=True)
+        name = label.decode().lower()
+        if name in headers and name in _ONCE:
+            raise Refused(400, f"the header {name} may be there once", close=True)
+        headers[name] = value.strip(b" \t").decode("latin-1")
+    new = start[3] == b"1"
+    if new and "host" not in headers:
+        raise Refused(400, "HTTP/1.1 wants the header host", close=True)
+    if "transfer-encoding" in headers:
+        raise Refused(411, "send the body whole, with Content-Length: Transfer-Encoding is not taken", close=True)
+    words = {word.strip().lower() for word in headers.get("connection", "").split(",")}
+    return Request(
+        method=start[1].decode(),
+        path=_ABSOLUTE.sub("", start[2].decode()) or "/",
+        headers=headers,
+        length=_length(headers.get("content-length", "0")),
+        close="close" in words or not new,
+        waits=new and headers.get("expect", "").lower() == "100-continue",
+    )
+
+
+_ONCE = {
+    *("connection", "content-encoding", "content-length", "content-type"),
+    *("expect", "host", "idempotency-key", "transfer-encoding"),
+}
+
+
+def _length(text: str) -> int:
+    if not _LENGTH.fullmatch(text):
+        raise Refused(400, "Content-Length must be a whole number", close=True)
+    return int(text)
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

@@ -1,0 +1,147 @@
+"""The collector as a process: it listens until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.local import Scheme
+from discreet.server._connection import Body, Connections
+from discreet.server._http import Answer, Refused, Request
+from discreet.server._intake import batch_of, check_head
+from discreet.server._limits import Limits
+from discreet.server._store import Batch, Outcome, Store
+from discreet.server._writer import Writer
+
+__all__ = ["serve"]
+
+_SMALL = 1 << 15
+"""Bodies of as many bytes are read where connections are; larger ones beside, so that others need not wait."""
+_STOP_SECONDS = 10.0
+_OTHER_FILES = 64
+_PATHS = {"/reports": "POST", "/scheme": "GET, HEAD", "/healthz": "GET, HEAD"}
+
+
+def serve(  # noqa: PLR0913
+    scheme: Scheme[Any],
+    home: Path,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    limits: Limits | None = None,
+    told: Callable[[str], object] = lambda _line: None,
+) -> None:
+    """Collect reports of a scheme into the store `home` until the process gets SIGTERM or SIGINT.
+
+    Runs in the main thread. `told` hears a line when it listens, and when the disk fails and works again; never one
+    about a request, a sender or a report. Raises `DataError` for a store that cannot be used and `ParameterError` for
+    an address that cannot be listened at.
+    """
+    chosen = _allowed(limits or Limits())
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)  # it would write down addresses
+    writer = Writer(Store(scheme, home, remember=chosen.remember), told)
+    try:
+        asyncio.run(_Collector(scheme, writer, chosen, told).run(host, port))
+    finally:
+        writer.close()
+
+
+class _Collector:
+    def __init__(self, scheme: Scheme[Any], writer: Writer, limits: Limits, told: Callable[[str], object]) -> None:
+        self._scheme, self._writer, self._limits, self._told = scheme, writer, limits, told
+        self._document = scheme.to_json()
+        self._beside = ThreadPoolExecutor(2, "reading")
+        self._troubles: set[str] = set()
+
+    async def run(self, host: str, port: int) -> None:
+        loop, stopped = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_exception_handler(lambda _loop, context: self._trouble(context.get("exception")))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopped.set)
+        connections = Connections(self._answer, self._limits)
+        try:
+            server = await asyncio.start_server(connections.talk, host, port, backlog=1024)
+        except (OSError, OverflowError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no address"
+            raise ParameterError(f"cannot listen at {host}:{port}: {reason}; take another --host or --port") from None
+        watching = asyncio.create_task(connections.watch())
+        found = server.sockets[0].getsockname()
+        self._told(f"collecting reports of scheme {self._scheme.fingerprint.hex()} at {_url(*found[:2])}/reports")
+        await stopped.wait()
+        server.close()
+        await connections.stop(_STOP_SECONDS)
+        watching.cancel()
+        self._beside.shutdown()
+
+    async def _answer(self, request: Request, body: Body) -> Answer:
+        try:
+            return await self._handle(request, body)
+        except (Refused, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 (one request may not harm the others)
+            self._trouble(error)
+            return Answer(500, {"error": "a bug in the collector; this batch was perhaps not counted"}, close=True)
+
+    async def _handle(self, request: Request, body: Body) -> Answer:
+        allowed = _PATHS.get(request.path)
+        if allowed is None:
+            raise Refused(404, f"there are {', '.join(_PATHS)}")
+        if request.method not in allowed.split(", "):
+            raise Refused(405, f"{request.path} takes {allowed}", allow=allowed)
+        if request.path == "/scheme":
+            return Answer(200, self._document)
+        if request.path == "/healthz":
+            healthy = self._writer.healthy
+            return Answer(200 if healthy else 503, {"status": "ok" if healthy else "the store cannot be written"})
+        check_head(request, self._limits)
+        batch = await self._read(request, await body())
+        return _told_of(batch, await self._writer.put(batch))
+
+    async def _read(self, request: Request, body: bytes) -> Batch:
+        if len(body) <= _SMALL:
+            return batch_of(request, body, self._scheme)
+        return await asyncio.get_running_loop().run_in_executor(self._beside, batch_of, request, body, self._scheme)
+
+    def _trouble(self, error: object) -> None:
+        """One line for each kind of trouble, without its text, which may name a sender."""
+        kind = type(error).__name__
+        if kind not in self._troubles:
+            self._troubles.add(kind)
+            self._told(f"trouble: {kind}; the collector goes on, and says so once")
+
+
+def _told_of(batch: Batch, outcome: Outcome | None) -> Answer:
+    if outcome is None:
+        return Answer(503, {"error": "the store cannot be written now; send this batch again later"}, retry=10)
+    if outcome is Outcome.REFUSED:
+        return Answer(
+            422, {"error": "another batch was sent under this Idempotency-Key; draw a new one for each batch"}
+        )
+    repeated = outcome is Outcome.REPEATED
+    return Answer(200, {"reports": len(batch.reports), "rejected": batch.rejected, "repeated": repeated})
+
+
+def _allowed(limits: Limits) -> Limits:
+    """Limits under which the process does not run out of files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.connections + _OTHER_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        if most < wanted:
+            raise ParameterError(
+                f"this process may open {hard} files, too few for {limits.connections} connections; take fewer "
+                f"--connections, at most {hard - _OTHER_FILES}, or raise the limit (ulimit -n)"
+            )
+    return limits
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
