@@ -25,16 +25,13 @@ SCHEMA = (
 )
 """`counts` has one row: the document, and the server's state without what is pending. No table has a time in it."""
 
-_PATIENCE = 5.0
-
-
 def database(home: Path) -> Path:
     """The file of a store's database."""
     return home / "collected.sqlite"
 
 
 @contextmanager
-def locked(home: Path, patience: float = _PATIENCE) -> Generator[bool]:
+def locked(home: Path, patience: float) -> Generator[bool]:
     """Whether this process got the store for itself, within some seconds. The lock ends with the process."""
     handle = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -36,9 +36,9 @@ def check_head(request: Request, limits: Limits) -> None:
     if not _KEY.fullmatch(_key(request)):
         raise Refused(
             400,
-            "a batch needs the header Idempotency-Key: 16 to 200 visible characters, drawn at random for this batch, and "
-            "the same again when the batch is sent again; the content cannot stand for it, as two senders may well have "
-            "drawn the same reports",
+            "a batch needs the header Idempotency-Key: 16 to 200 visible characters, drawn at random for this batch, "
+            "and the same again when the batch is sent again; the content cannot stand for it, as two senders may well "
+            "have drawn the same reports",
         )
 
 

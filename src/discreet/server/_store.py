@@ -25,6 +25,9 @@ __all__ = ["Batch", "Outcome", "Store"]
 _LEAST_PENDING = 1 << 22
 """Pending reports are added to the counts when they have as many bytes, or as many as the counts."""
 
+_PATIENCE = 5.0
+"""Seconds to wait for a process that reads the store, or one that is ending."""
+
 
 class Outcome(Enum):
     """What became of a batch."""
@@ -75,7 +78,7 @@ class Store:
         with ExitStack() as stack:
             try:
                 home.mkdir(mode=0o700, parents=True, exist_ok=True)
-                if not stack.enter_context(locked(home)):
+                if not stack.enter_context(locked(home, _PATIENCE)):
                     raise DataError(
                         f"another process uses the store {home}; one collector has a store: stop that one, or take "
                         "another directory and add the counts afterwards"
@@ -155,8 +158,9 @@ class Store:
         if self._pending < self._due and not now:
             return
         with self._transaction() as connection:
-            server = added_up(connection, self._scheme)
-            connection.execute("UPDATE counts SET state = ?", (bytes(server),))
+            state = bytes(added_up(connection, self._scheme))
+            self._scheme.server(state)  # what could not be read again may not take the place of reports
+            connection.execute("UPDATE counts SET state = ?", (state,))
             connection.execute("DELETE FROM pending")
         self._pending = 0
 

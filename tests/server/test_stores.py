@@ -1,0 +1,167 @@
+"""Stores by themselves: damage, forgetting, and reports that a protocol stumbles over."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from collectors import SCHEME, saying
+
+from discreet import local
+from discreet.errors import DataError
+from discreet.server import Batch, Outcome, Store, read_store
+
+
+def batch(number: int, times: int = 1, digest: int = 0) -> Batch:
+    return Batch(number.to_bytes(16, "big"), digest.to_bytes(16, "big"), saying(number, times), rejected=0)
+
+
+def test_a_store_outlives_its_process(tmp_path: Path) -> None:
+    with Store(SCHEME, tmp_path / "deep" / "store") as store:
+        assert store.write([batch(1, 2), batch(2), batch(1, 2), batch(2, digest=9)]) == [
+            Outcome.COUNTED, Outcome.COUNTED, Outcome.REPEATED, Outcome.REFUSED
+        ]  # fmt: skip
+    with Store(SCHEME, tmp_path / "deep" / "store") as store:
+        assert store.write([batch(1, 2)]) == [Outcome.REPEATED]
+        assert store.write([]) == []
+        store.fold(now=True)
+        store.probe()
+        assert store.server().counts[:4].tolist() == [0, 2, 1, 0]
+    store.close()
+
+
+def test_old_keys_are_forgotten(tmp_path: Path) -> None:
+    with Store(SCHEME, tmp_path, remember=3) as store:
+        for number in range(6):
+            store.write([batch(number)])
+        assert store.write([batch(number) for number in (3, 4, 5)]) == [Outcome.REPEATED] * 3
+        assert store.write([batch(2)]) == [Outcome.COUNTED]
+    with closing(sqlite3.connect(tmp_path / "collected.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM seen").fetchone() == (3,)
+
+
+def test_counting_at_once_or_later_is_the_same(tmp_path: Path) -> None:
+    with Store(SCHEME, tmp_path / "one") as one, Store(SCHEME, tmp_path / "two") as two:
+        for number in range(20):
+            one.write([batch(number, number)])
+            one.fold(now=True)
+            two.write([batch(number, number)])
+        assert bytes(one.server()) == bytes(two.server()) == bytes(read_store(tmp_path / "two"))
+
+
+def test_a_torn_log_is_cut(tmp_path: Path) -> None:
+    """Wherever the log ends or is damaged, what is left is the first so many writes, each with its keys."""
+    home, found = tmp_path / "store", set()
+    with Store(SCHEME, home) as store:
+        for number in range(1, 13):
+            store.write([batch(number, number), batch(1000 + number, 1)])
+        log = (home / "collected.sqlite-wal").read_bytes()
+        for cut in range(0, len(log), 2753):
+            for torn in (log[:cut], log[:cut] + bytes(len(log) - cut), log[:cut] + log[cut + 1 :]):
+                copy = tmp_path / "copy"
+                shutil.rmtree(copy, ignore_errors=True)
+                copy.mkdir()
+                shutil.copy(home / "collected.sqlite", copy)
+                (copy / "collected.sqlite-wal").write_bytes(torn)
+                try:
+                    with Store(SCHEME, copy) as other:
+                        counts = other.server().counts
+                        left = int(np.count_nonzero(counts[1:100]))
+                        assert counts[1 : left + 1].tolist() == list(range(1, left + 1))
+                        assert counts[1001 : 1001 + left].tolist() == [1] * left
+                        assert counts.sum() == left * (left + 1) // 2 + left
+                        seen = other.write([batch(number, number) for number in range(1, 13)])
+                        assert seen == [Outcome.REPEATED] * left + [Outcome.COUNTED] * (12 - left)
+                        found.add(left)
+                except DataError:
+                    raise
+    assert len(found) > 5
+
+
+def damaged(home: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(home / "collected.sqlite")) as connection, connection:
+        connection.execute(statement, values)
+
+
+def with_pending(home: Path) -> None:
+    """A store whose process died before it added up."""
+    with Store(SCHEME, home) as store:
+        store.write([batch(1, 100)])
+        store._pending = 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "value"),
+    [
+        ("UPDATE pending SET reports = ?", b"nothing"),
+        ("UPDATE pending SET reports = ?", bytes(saying(1, 100))[:-1] + b"x"),
+        ("UPDATE pending SET reports = ?", bytes(local.Reports(b"another1", saying(1, 100).rows))),
+        ("UPDATE counts SET state = ?", b"nothing"),
+        ("PRAGMA user_version = 7", None),
+    ],
+    ids=["pending", "crc", "scheme", "counts", "version"],
+)
+def test_a_damaged_store_is_refused(tmp_path: Path, statement: str, value: bytes | None) -> None:
+    with_pending(tmp_path)
+    assert read_store(tmp_path).reports == 100
+    with_pending(tmp_path)
+    damaged(tmp_path, statement, *([] if value is None else [value]))
+    with pytest.raises(DataError):
+        read_store(tmp_path)
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="discreet collect serve"):
+        read_store(tmp_path)
+    (tmp_path / "collected.sqlite").write_bytes(b"something else, and long enough to be looked at" * 100)
+    for attempt in (lambda: read_store(tmp_path), lambda: Store(SCHEME, tmp_path)):
+        with pytest.raises(DataError, match="cannot be used"):
+            attempt()
+    (tmp_path / "collected.sqlite").write_bytes(b"")
+    Store(SCHEME, tmp_path).close()  # as after a crash between two steps of making it
+    other = local.KaryRandomizedResponse(domain=3, epsilon=1)
+    for attempt in (lambda: read_store(tmp_path, other), lambda: Store(other, tmp_path)):
+        with pytest.raises(DataError, match="another directory"):
+            attempt()
+
+
+@pytest.mark.parametrize("home", ["/proc/store", "/dev/null", "/dev/null/store"])
+def test_a_place_that_cannot_be_written_is_refused(home: str) -> None:
+    with pytest.raises(DataError, match="cannot be used"):
+        Store(SCHEME, Path(home))
+
+
+def test_a_report_that_a_protocol_stumbles_over_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = local.KaryRandomizedResponse
+    tally = kind.tally
+
+    def stumbling(self: Any, fields: Any, counts: Any) -> None:
+        tally(self, fields, counts)
+        if (fields.numbers[0] == 13).any():
+            raise RuntimeError("an unlucky number")
+
+    monkeypatch.setattr(kind, "tally", stumbling)
+    with Store(SCHEME, tmp_path) as store:
+        store.write([batch(12, 50), batch(13, 2), batch(14, 50)])
+        store.fold(now=True)
+        server = store.server()
+    assert (server.reports, server.rejected) == (100, 2)
+    assert server.counts[12:15].tolist() == [50, 0, 50]
+
+
+def test_files_are_for_their_owner(tmp_path: Path) -> None:
+    with Store(SCHEME, tmp_path / "store"):
+        modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "store").iterdir()}
+    assert set(modes.values()) == {0o600}
+    assert (tmp_path / "store").stat().st_mode & 0o777 == 0o700
+
+
+def test_commits_go_to_the_disk(tmp_path: Path) -> None:
+    with Store(SCHEME, tmp_path) as store:
+        settings = [store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+    assert settings == ["wal", 2]
