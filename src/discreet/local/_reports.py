@@ -90,7 +90,9 @@ class Reports:
         """The batch that `to_json` made. Raises `DataError` for anything else."""
         try:
             found: Any = json.loads(text)
-            if found["version"] != 1 or found.keys() != {"version", "scheme", "reports"}:
+            if found.keys() != {"version", "scheme", "reports"} or found["version"] != 1 or found["version"] is True:
+                raise ValueError
+            if not isinstance(found["reports"], list):
                 raise ValueError
             rows = [base64.b64decode(row, validate=True) for row in found["reports"]]
             fingerprint = bytes.fromhex(found["scheme"])
