@@ -129,3 +129,6 @@ def request_for(body: bytes, *more: str, length: int | None = None, line: str = 
     return "\r\n".join([*head, "", ""]).encode() + body
 
 
+def statuses(answers: bytes) -> list[int]:
+    """Those of all answers on a connection."""
+    return [int(found) for found in re.findall(rb"HTTP/1\.1 (\d{3}) ", answers)]

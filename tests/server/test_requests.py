@@ -68,7 +68,12 @@ def test_it_says_what_it_collects(collector: Collector) -> None:
         (b"", {}, 400, "must begin with 'dr'"),
         (b"dr\x01" + bytes(30), {}, 400, "checksum"),
         (b"{}", {"kind": "application/json"}, 400, "JSON"),
-        (b'{"version": 1, "scheme": "0011223344556677", "reports": {"AAA=": 1}}', {"kind": "application/json"}, 400, ""),
+        (
+            b'{"version": 1, "scheme": "0011223344556677", "reports": {"AAA=": 1}}',
+            {"kind": "application/json"},
+            400,
+            "",
+        ),
         (bytes(local.Reports(b"otherone", saying(1).rows)), {}, 409, "GET /scheme"),
         (bytes(saying(1)), {"kind": "text/plain"}, 415, "Content-Type"),
         (bytes(saying(1)), {"Content_Encoding": "gzip"}, 415, "Content-Encoding"),
@@ -98,7 +103,16 @@ def test_a_batch_without_a_key_is_refused_and_told_why(collector: Collector) -> 
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/reports/", "//reports", "/reports/../scheme", "/%72eports", "/../../etc/passwd", "/scheme?x=1", "/scheme#x"],
+    [
+        "/",
+        "/reports/",
+        "//reports",
+        "/reports/../scheme",
+        "/%72eports",
+        "/../../etc/passwd",
+        "/scheme?x=1",
+        "/scheme#x",
+    ],
 )
 def test_there_are_three_paths(collector: Collector, path: str) -> None:
     assert collector.get(path)[0] == 404
@@ -119,7 +133,12 @@ def test_methods(collector: Collector) -> None:
 
 def test_nothing_about_a_sender_is_kept(start: Callable[..., Collector]) -> None:
     collector = start()
-    marks = {"User_Agent": "Phone/of-Ada", "X_Forwarded_For": "203.0.113.77", "Cookie": "who=ada", "Referer": "ada.example"}
+    marks = {
+        "User_Agent": "Phone/of-Ada",
+        "X_Forwarded_For": "203.0.113.77",
+        "Cookie": "who=ada",
+        "Referer": "ada.example",
+    }
     name = "a-key-that-says-ada-lovelace"
     with socket.create_connection(("127.0.0.1", collector.port), source_address=("127.0.0.9", 0)) as line:
         more = [f"{label.replace('_', '-')}: {value}" for label, value in marks.items()]

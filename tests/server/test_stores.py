@@ -163,5 +163,7 @@ def test_files_are_for_their_owner(tmp_path: Path) -> None:
 
 def test_commits_go_to_the_disk(tmp_path: Path) -> None:
     with Store(SCHEME, tmp_path) as store:
-        settings = [store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+        settings = [
+            store._connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")
+        ]
     assert settings == ["wal", 2]
