@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from collectors import BINARY, Collector, key, saying
 
-SENDERS = 6
+SENDERS, NEW = 6, 40
 
 
 @dataclass
@@ -32,7 +32,7 @@ class Sender:
         try:
             for value in [each for each in self.sent if each not in self.acknowledged]:
                 self.send(line, value)
-            while self.at < len(self.values):
+            for _ in range(min(NEW, len(self.values) - self.at)):
                 value = self.values[self.at]
                 times = self.generator.choice((1, 1, 7, 300))
                 self.sent[value] = (key(), bytes(saying(value, times)), times)
@@ -41,6 +41,8 @@ class Sender:
                 working.set()
                 if self.generator.random() < 0.2:
                     self.send(line, self.generator.choice(list(self.acknowledged)))
+            while self.at < len(self.values):
+                self.send(line, self.generator.choice(list(self.acknowledged)))
         except (OSError, http.client.HTTPException):
             pass
         finally:

@@ -68,18 +68,15 @@ def test_a_torn_log_is_cut(tmp_path: Path) -> None:
                 copy.mkdir()
                 shutil.copy(home / "collected.sqlite", copy)
                 (copy / "collected.sqlite-wal").write_bytes(torn)
-                try:
-                    with Store(SCHEME, copy) as other:
-                        counts = other.server().counts
-                        left = int(np.count_nonzero(counts[1:100]))
-                        assert counts[1 : left + 1].tolist() == list(range(1, left + 1))
-                        assert counts[1001 : 1001 + left].tolist() == [1] * left
-                        assert counts.sum() == left * (left + 1) // 2 + left
-                        seen = other.write([batch(number, number) for number in range(1, 13)])
-                        assert seen == [Outcome.REPEATED] * left + [Outcome.COUNTED] * (12 - left)
-                        found.add(left)
-                except DataError:
-                    raise
+                with Store(SCHEME, copy) as other:
+                    counts = other.server().counts
+                    left = int(np.count_nonzero(counts[1:100]))
+                    assert counts[1 : left + 1].tolist() == list(range(1, left + 1))
+                    assert counts[1001 : 1001 + left].tolist() == [1] * left
+                    assert counts.sum() == left * (left + 1) // 2 + left
+                    seen = other.write([batch(number, number) for number in range(1, 13)])
+                    assert seen == [Outcome.REPEATED] * left + [Outcome.COUNTED] * (12 - left)
+                    found.add(left)
     assert len(found) > 5
 
 
