@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _account, _audit, _budget, _demo, _ledger, _plan, _policy, _query, _suggest, _verify
+from discreet.cli import _account, _audit, _budget, _collect, _demo, _ledger, _plan, _policy, _query, _suggest, _verify
 from discreet.cli._errors import careful
 
 __all__ = ["app"]
@@ -69,5 +69,6 @@ _policies.callback()(_policy.policy)
 _policies.command(epilog=_policy.EXAMPLES)(careful(_policy.init))
 app.add_typer(_policies, name="policy")
 app.add_typer(_ledger.ledgers, name="ledger")
+app.add_typer(_collect.collecting, name="collect")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

@@ -8,6 +8,7 @@ from discreet.explain._burndown import burndown_chart, burndown_points
 from discreet.explain._catalogue import catalogue
 from discreet.explain._charts import check_path, save
 from discreet.explain._errors import error_comparison, error_histogram, errors
+from discreet.explain._estimates import estimate_chart
 from discreet.explain._loss import loss_chart, loss_points
 from discreet.explain._recommendation import recommendation_chart
 from discreet.explain._smooth import smooth_curve, smooth_points
@@ -23,6 +24,7 @@ __all__ = [
     "error_comparison",
     "error_histogram",
     "errors",
+    "estimate_chart",
     "loss_chart",
     "loss_points",
     "recommendation_chart",

@@ -25,6 +25,7 @@ SCHEMA = (
 )
 """`counts` has one row: the document, and the server's state without what is pending. No table has a time in it."""
 
+
 def database(home: Path) -> Path:
     """The file of a store's database."""
     return home / "collected.sqlite"
