@@ -26,13 +26,16 @@ class Sender:
     acknowledged: dict[int, int] = field(default_factory=dict)
     sent: dict[int, tuple[str, bytes, int]] = field(default_factory=dict)
     at: int = 0
+    stopped: bool = False
 
     def run(self, port: int, working: threading.Event) -> None:
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         try:
             for value in [each for each in self.sent if each not in self.acknowledged]:
                 self.send(line, value)
-            for _ in range(min(NEW, len(self.values) - self.at)):
+            for _ in range(NEW):
+                if self.stopped:
+                    break
                 value = self.values[self.at]
                 times = self.generator.choice((1, 1, 7, 300))
                 self.sent[value] = (key(), bytes(saying(value, times)), times)
@@ -41,7 +44,7 @@ class Sender:
                 working.set()
                 if self.generator.random() < 0.2:
                     self.send(line, self.generator.choice(list(self.acknowledged)))
-            while self.at < len(self.values):
+            while not self.stopped:
                 self.send(line, self.generator.choice(list(self.acknowledged)))
         except (OSError, http.client.HTTPException):
             pass
@@ -77,7 +80,7 @@ def test_nothing_is_lost_and_nothing_is_counted_twice(
             collector.kill()
         else:
             for sender in senders:
-                sender.at = len(sender.values)
+                sender.stopped = True
         for thread in threads:
             thread.join()
         counts = collector.counts
