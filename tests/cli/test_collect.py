@@ -229,8 +229,9 @@ def test_from_devices_to_estimates(run: Any) -> None:
     command = [sys.executable, "-m", "discreet.cli", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        found = re.search(r"(http://\S+/reports)$", process.stderr.readline().strip())
-        assert found
+        line = process.stderr.readline()
+        found = re.search(r"(http://\S+/reports)$", line.strip())
+        assert found, line
         for i, (more, kind) in enumerate((([], "octet-stream"), (["--json"], "json"))):
             body = run("encode", "--scheme", "s.json", *more, given=b"bus\n" * 30 + b"car\n" * 10).stdout_bytes
             headers = {"Content-Type": f"application/{kind}", "Idempotency-Key": f"{i}" * 20}
