@@ -25,7 +25,9 @@ __all__ = ["serve"]
 _SMALL = 1 << 15
 """Bodies of as many bytes are read where connections are; larger ones beside, so that others need not wait."""
 _STOP_SECONDS = 10.0
-_OTHER_FILES = 64
+_BACKLOG = 128
+_OTHER_FILES = 256
+"""Connections that are accepted before there is room for them, and the files of the store."""
 _PATHS = {"/reports": "POST", "/scheme": "GET, HEAD", "/healthz": "GET, HEAD"}
 
 
@@ -67,7 +69,7 @@ class _Collector:
             loop.add_signal_handler(number, stopped.set)
         connections = Connections(self._answer, self._limits)
         try:
-            server = await asyncio.start_server(connections.talk, host, port, backlog=1024)
+            server = await asyncio.start_server(connections.talk, host, port, backlog=_BACKLOG)
         except (OSError, OverflowError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no address"
             raise ParameterError(f"cannot listen at {host}:{port}: {reason}; take another --host or --port") from None
