@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import resource
 import signal
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,7 +27,7 @@ __all__ = ["serve"]
 _SMALL = 1 << 15
 """Bodies of as many bytes are read where connections are; larger ones beside, so that others need not wait."""
 _STOP_SECONDS = 10.0
-_BACKLOG = 128
+_AT_ONCE, _QUEUE = 128, 1_024
 _OTHER_FILES = 256
 """Connections that are accepted before there is room for them, and the files of the store."""
 _PATHS = {"/reports": "POST", "/scheme": "GET, HEAD", "/healthz": "GET, HEAD"}
@@ -47,11 +49,14 @@ def serve(  # noqa: PLR0913
     an address that cannot be listened at.
     """
     chosen = _allowed(limits or Limits())
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL + 1)  # it would write down addresses
     writer = Writer(Store(scheme, home, remember=chosen.remember), told)
+    log = logging.getLogger("asyncio")
+    level = log.level
+    log.setLevel(logging.CRITICAL + 1)  # it would write down addresses
     try:
         asyncio.run(_Collector(scheme, writer, chosen, told).run(host, port))
     finally:
+        log.setLevel(level)
         writer.close()
 
 
@@ -69,10 +74,13 @@ class _Collector:
             loop.add_signal_handler(number, stopped.set)
         connections = Connections(self._answer, self._limits)
         try:
-            server = await asyncio.start_server(connections.talk, host, port, backlog=_BACKLOG)
+            server = await asyncio.start_server(connections.talk, host, port, backlog=_AT_ONCE)
         except (OSError, OverflowError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no address"
             raise ParameterError(f"cannot listen at {host}:{port}: {reason}; take another --host or --port") from None
+        for each in server.sockets:  # asyncio accepts as many at once as the queue is long, and each takes a file
+            with socket.socket(fileno=os.dup(each.fileno())) as same:
+                same.listen(_QUEUE)
         watching = asyncio.create_task(connections.watch())
         found = server.sockets[0].getsockname()
         self._told(f"collecting reports of scheme {self._scheme.fingerprint.hex()} at {_url(*found[:2])}/reports")
