@@ -27,7 +27,7 @@ __all__ = ["serve"]
 _SMALL = 1 << 15
 """Bodies of as many bytes are read where connections are; larger ones beside, so that others need not wait."""
 _STOP_SECONDS = 10.0
-_AT_ONCE, _QUEUE = 128, 1_024
+_AT_ONCE, _QUEUE = 32, 1_024
 _OTHER_FILES = 256
 """Connections that are accepted before there is room for them, and the files of the store."""
 _PATHS = {"/reports": "POST", "/scheme": "GET, HEAD", "/healthz": "GET, HEAD"}
