@@ -27,7 +27,7 @@ def serve(  # noqa: PLR0913 (options of a command line)
     host: Annotated[str, typer.Option(metavar="ADDRESS", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65_535, help="Where to listen; 0 picks one.")] = 8000,
     max_body: Annotated[
-        int, typer.Option(metavar="BYTES", min=1, max=1 << 30, help="The largest batch; in JSON 1 MiB at most.")
+        int, typer.Option(metavar="BYTES", min=1, max=1 << 30, help="The largest batch; in JSON 256 KiB at most.")
     ] = 1 << 24,
     connections: Annotated[
         int, typer.Option(metavar="N", min=1, max=1_000_000, help="How many connections are open at once.")

@@ -12,7 +12,7 @@ from discreet.server._limits import Limits
 __all__ = ["Connections", "Handler"]
 
 _PART, _SLOWEST = 1 << 16, 1 << 16
-_LINGER, _LINGER_SECONDS = 1 << 20, 2.0
+_LINGER_SECONDS = 10.0
 _FULL = "as much is on its way as can be held; send it again in a moment"
 
 Body = Callable[[], Awaitable[bytes]]
@@ -41,19 +41,18 @@ class Connections:
 
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection to its end."""
+        if self._stopping or not self._room():
+            writer.write(Answer(503, {"error": _FULL}, close=True, retry=1).encode())
+            writer.close()
+            return
         line = _Line(reader, writer, self._until())
         try:
-            if self._stopping or not self._room():
-                writer.write(Answer(503, {"error": _FULL}, close=True, retry=1).encode())
-                return
             while await self._next(line) and not self._stopping:
                 pass
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            self._idle.pop(line, None)
-            self._busy.discard(line)
-            writer.close()
+            await self._end(line)
 
     async def watch(self) -> None:
         """Cut whoever is too slow, for ever."""
@@ -93,8 +92,7 @@ class Connections:
         try:
             return await self._answered(line, block)
         finally:
-            self._held -= line.held
-            line.held = 0
+            self._let_go(line)
             self._busy.discard(line)
 
     async def _answered(self, line: _Line, block: bytes) -> bool:
@@ -116,6 +114,7 @@ class Connections:
             answer = await self._handler(request, body)
         except Refused as refused:
             answer = refused.answer
+            self._let_go(line)
         line.deadline = self._until()
         if unread:
             await self._last(line, answer)
@@ -141,23 +140,40 @@ class Connections:
             left -= len(part)
             line.held += len(part)
             self._held += len(part)
+            parts.append(part)
             if self._held > self._limits.held:
                 raise Refused(503, _FULL, close=True, retry=1)
-            parts.append(part)
         line.deadline = math.inf  # the disk may take its time
         return b"".join(parts)
 
     async def _last(self, line: _Line, answer: Answer) -> None:
         """Answer, and read on for a little: closing at once would take the answer away from who still sends."""
-        line.deadline = self._loop.time() + _LINGER_SECONDS
+        line.deadline = self._loop.time() + min(_LINGER_SECONDS, self._limits.seconds)
         self._busy.add(line)
         self._idle.pop(line, None)
         line.writer.write(answer.encode(close=True))
         if line.writer.can_write_eof():
             line.writer.write_eof()
-        left = _LINGER
+        left = max(self._limits.body, HEAD)
         while left > 0 and (part := await line.reader.read(_PART)):
             left -= len(part)
+
+    async def _end(self, line: _Line) -> None:
+        """Close, and wait until what was answered is gone: who does not read it is cut."""
+        self._idle.pop(line, None)
+        self._busy.add(line)
+        line.deadline = self._until()
+        line.writer.close()
+        try:
+            await line.writer.wait_closed()
+        except OSError:
+            pass
+        finally:
+            self._busy.discard(line)
+
+    def _let_go(self, line: _Line) -> None:
+        self._held -= line.held
+        line.held = 0
 
     def _until(self, more: float = 0.0) -> float:
         return self._loop.time() + self._limits.seconds + more

@@ -8,8 +8,8 @@ from discreet.errors import ParameterError
 
 __all__ = ["JSON_BODY", "Limits"]
 
-JSON_BODY = 1 << 20
-"""The bytes of a batch in JSON: parsed, it takes some thirty times its size."""
+JSON_BODY = 1 << 18
+"""The bytes of a batch in JSON: to parse it holds all else up, and takes some thirty times its size."""
 
 
 @dataclass(frozen=True, slots=True)
