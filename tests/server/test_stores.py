@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import sqlite3
 from contextlib import closing
@@ -149,6 +150,31 @@ def test_a_report_that_a_protocol_stumbles_over_is_rejected(tmp_path: Path, monk
         server = store.server()
     assert (server.reports, server.rejected) == (100, 2)
     assert server.counts[12:15].tolist() == [50, 0, 50]
+
+
+def test_a_store_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with Store(SCHEME, tmp_path) as store:
+        store.write([batch(1, 7)])
+        monkeypatch.setattr("discreet.server._reading.locked", refused)
+        assert read_store(tmp_path).reports == 7
+    files = sorted(tmp_path.iterdir())
+    assert read_store(tmp_path).reports == 7
+    assert sorted(tmp_path.iterdir()) == files
+
+
+def test_what_cannot_be_added_up_is_tried_again_when_there_is_twice_as_much(tmp_path: Path) -> None:
+    with_pending(tmp_path)
+    damaged(tmp_path, "UPDATE pending SET reports = ?", b"nothing")
+    store = Store(SCHEME, tmp_path)
+    with pytest.raises(DataError):
+        store.fold(now=True)
+    store.fold()
+    assert store.write([batch(1)]) == [Outcome.REPEATED]
+    with pytest.raises(DataError):
+        store.close()
 
 
 def test_files_are_for_their_owner(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def _taken(handle: int, until: float) -> bool:
 
 
 def connected(home: Path, mode: str) -> sqlite3.Connection:
-    """A connection to a database that is there; ``mode`` is ``rw`` or ``ro``."""
+    """A connection to a database that is there; ``mode`` is ``rw``, ``ro``, or ``ro&immutable=1`` if nobody writes."""
     return sqlite3.connect(
         f"{database(home).absolute().as_uri()}?mode={mode}",
         uri=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -33,20 +34,23 @@ def read_store(home: Path, scheme: Scheme[Any] | None = None) -> Server[Any]:
         raise DataError(f"there is no store in {home}; `discreet collect serve --store {home}` makes one")
     with ExitStack() as stack:
         try:
-            alone = _alone(home, stack)
-            connection = stack.enter_context(closing(connected(home, "rw" if alone else "ro")))
+            connection = stack.enter_context(closing(connected(home, _mode(home, stack))))
             connection.execute("BEGIN")
             return added_up(connection, scheme_of(connection, scheme))
         except (OSError, sqlite3.Error) as error:
             raise trouble(home, error) from None
 
 
-def _alone(home: Path, stack: ExitStack) -> bool:
-    """Whether nobody else has the store: then its log may be read by a connection that tidies up.
+def _mode(home: Path, stack: ExitStack) -> str:
+    """How to read: if nobody else has the store, by a connection that tidies its log up.
 
-    Otherwise another process has it open, so its log is in order and can be read without writing.
+    If another process has it open, its log is in order and can be read without writing. Where this process may not
+    write at all, a store without a log is read as it lies.
     """
     try:
-        return stack.enter_context(locked(home, patience=0))
-    except PermissionError:
-        return False
+        return "rw" if stack.enter_context(locked(home, patience=0)) else "ro"
+    except OSError as error:
+        if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            raise
+        log = database(home).with_name(f"{database(home).name}-wal")
+        return "ro" if log.exists() else "ro&immutable=1"

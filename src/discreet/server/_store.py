@@ -157,12 +157,13 @@ class Store:
         """Add what is pending to the counts, if it is much or at once. Raises `DataError` for a damaged store."""
         if self._pending < self._due and not now:
             return
+        self._due = 2 * self._pending  # if this fails, it is tried again when there is twice as much
         with self._transaction() as connection:
             state = bytes(added_up(connection, self._scheme))
             self._scheme.server(state)  # what could not be read again may not take the place of reports
             connection.execute("UPDATE counts SET state = ?", (state,))
             connection.execute("DELETE FROM pending")
-        self._pending = 0
+        self._pending, self._due = 0, max(_LEAST_PENDING, 8 * self._scheme.cells)
 
     def probe(self) -> None:
         """Write something that says nothing. Raises `DataError` if the store cannot be written."""
