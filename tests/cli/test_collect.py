@@ -70,6 +70,7 @@ def test_a_document_from_options(run: Any, words: list[str], scheme: Any) -> Non
     ("words", "reason"),
     [
         (["nope"], "there are basic_rappor"),
+        (["two_server_count", "--epsilon", "1"], "there is no protocol"),
         (["hybrid", "--epsilon", "1"], "also needs bounds"),
         (["hybrid", "--epsilon", "1", "--domain", "3"], "takes no domain"),
         (["hadamard_response", "--epsilon", "1", "--domain", "nowhere.txt"], "--domain nowhere.txt: No such file"),
@@ -78,7 +79,7 @@ def test_a_document_from_options(run: Any, words: list[str], scheme: Any) -> Non
         (["hadamard_response", "--epsilon", "1", "--domain", "3", "--set", "epsilon"], "NAME=VALUE"),
         (["rappor", "--epsilon", "1", "--set", "bits=x", "--set", "hashes=2", "--set", "cohorts=2"], "bits"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_a_document_that_cannot_be(run: Any, words: list[str], reason: str) -> None:
     done = run("scheme", *words)

@@ -94,7 +94,9 @@ def _made(protocol: str, given: dict[str, Any]) -> Scheme[Any]:
     from discreet import local
 
     classes = [each for name in local.__all__ if isinstance(each := getattr(local, name), type)]
-    kinds: dict[str, Any] = {each.protocol: each for each in classes if hasattr(each, "protocol")}
+    kinds: dict[str, Any] = {
+        each.protocol: each for each in classes if issubclass(each, local.Scheme) and each is not local.Scheme
+    }
     if protocol not in kinds:
         raise ParameterError(f"there is no protocol {printable(protocol)!r}; there are {', '.join(sorted(kinds))}")
     make = kinds[protocol]
