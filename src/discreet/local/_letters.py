@@ -47,7 +47,7 @@ class Letters:
             texts = [None]
         if not all(isinstance(text, str) for text in texts):
             raise ParameterError("values must be texts, one or a list of them; write others as texts, such as str(42)")
-        places: dict[str, int] = {}
+        places: dict[Any, int] = {}
         which = np.fromiter((places.setdefault(text, len(places)) for text in texts), dtype=np.int64, count=len(texts))
         found = np.empty(len(places), dtype=object)
         found[:] = [self._spelt(text) for text in places]

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
-from discreet.local._estimate import Floats
 from discreet.local._kary import KaryRandomizedResponse
-from discreet.local._layout import Integers
 from discreet.local._letters import letters_of
 from discreet.local._odds import epsilon_of
 from discreet.local._prefixes import PrefixScheme
 from discreet.local._scheme import Longitudinal, longitudinal_of
-from discreet.local._text_sketch import TextSketch, TextTable
+from discreet.local._text_sketch import TextSketch
 from discreet.local._whole import whole
 from discreet.local._words import chance_of, check_cells
 from discreet.rational import Number
@@ -120,6 +116,12 @@ class PrefixExtending(PrefixScheme):
         """Randomized response among the buckets of a row."""
         return TextSketch(KaryRandomizedResponse(self.width, self.epsilon), len(self.lengths), self.rows, self.key)
 
-    def kept(self, found: Floats, table: TextTable) -> Integers:
-        """The `keep` best."""
-        return np.argsort(-found, kind="stable")[: self.keep]
+    @property
+    def followed(self) -> int:
+        """`keep`."""
+        return self.keep
+
+    @property
+    def falsely_followed(self) -> None:
+        """Any number."""
+        return

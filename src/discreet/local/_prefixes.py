@@ -1,4 +1,4 @@
-"""Schemes that find words from the front: each person reports a prefix of one length, and the server extends the best."""
+"""Finding words from the front: each person reports a prefix of one length, and the server extends the best."""
 
 from __future__ import annotations
 
@@ -33,9 +33,15 @@ class PrefixScheme(WordScheme):
     def sketch(self) -> TextSketch:
         """Of which each person makes one report, about their prefix."""
 
+    @property
     @abstractmethod
-    def kept(self, found: Floats, table: TextTable) -> Integers:
-        """Which of the prefixes with these estimates are extended."""
+    def followed(self) -> int:
+        """How many prefixes are extended at most."""
+
+    @property
+    @abstractmethod
+    def falsely_followed(self) -> int | None:
+        """How many of them nobody has, on average at most; `None` for any number."""
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -90,6 +96,12 @@ class PrefixScheme(WordScheme):
         for group, length in enumerate(lengths[:-1]):
             table = self.sketch.table(counts, group, reports)
             longer = self.letters.extended(prefixes, start, length)
-            prefixes = [longer[place] for place in self.kept(table.frequencies(longer), table).tolist()]
+            prefixes = [longer[place] for place in self._kept(table.frequencies(longer), table).tolist()]
             start = length
         return self.told(last, self.letters.extended(prefixes, start, self.length), reports, None)
+
+    def _kept(self, found: Floats, table: TextTable) -> Integers:
+        most = self.falsely_followed
+        least = 0.0 if most is None else table.threshold(min(most / max(len(found), 1), 0.5))
+        order = np.argsort(-found, kind="stable")[: self.followed]
+        return order[found[order] > least]

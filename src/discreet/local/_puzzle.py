@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 __all__ = ["joined"]
 
-_MOST_OF_A_PIECE = 2**14
+_MOST_OF_A_PIECE = 2**11
 
 
 def joined(found: Sequence[Sequence[tuple[int, str, float]]], size: int, length: int) -> list[tuple[int, str]]:
     """The words, each with its piece, that the fragments (piece, letters, frequency) of the positions make.
 
-    A fragment of fewer than `size` letters ends the word: only empty ones follow. Should a piece begin more than 2**14
+    A fragment of fewer than `size` letters ends the word: only empty ones follow. Should a piece begin more than 2**11
     words at some position, those are kept whose rarest fragment is the most frequent. Costs no privacy: it works on
     what clients have randomized.
 

@@ -27,8 +27,8 @@ _CELLS_AT_ONCE = 1 << 18
 class TextSketch:
     """A report names a row of its group, and is a report of `inner` about the text's bucket in that row.
 
-    Group and row are public coins, so that a report's loss is that of `inner`. Which texts share a bucket depends on the
-    group too.
+    Group and row are public coins, so that a report's loss is that of `inner`. Which texts share a bucket depends on
+    the group too.
     """
 
     inner: FrequencyScheme
@@ -181,7 +181,7 @@ class TextTable:
         if not self.reports:
             return math.inf
         variance = float(self.variance(np.zeros(1))[0])
-        most = float(_contributions_most(self.sketch.inner)) / (self.reports * (1 - 1 / self.sketch.width))
+        most = _contributions_most(self.sketch.inner) / (self.reports * (1 - 1 / self.sketch.width))
         most = max(most, math.sqrt(self.squares) / self.sketch.rows)
         asked = -math.log(chance) * most**2 / variance
         low, high = 0.0, math.sqrt(2 * asked) + asked  # h(u) ≥ u²/(2 + 2u/3), so the end is beyond the root

@@ -6,16 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
-from discreet.local._estimate import Floats
 from discreet.local._hadamard import HadamardResponse
-from discreet.local._layout import Integers
 from discreet.local._letters import letters_of
 from discreet.local._odds import epsilon_of
 from discreet.local._prefixes import PrefixScheme
 from discreet.local._scheme import Longitudinal, longitudinal_of
-from discreet.local._text_sketch import TextSketch, TextTable
+from discreet.local._text_sketch import TextSketch
 from discreet.local._whole import whole
 from discreet.local._words import chance_of, check_cells
 from discreet.rational import Number
@@ -110,7 +106,12 @@ class TreeHist(PrefixScheme):
         """Hadamard response among the buckets of a row."""
         return TextSketch(HadamardResponse(self.width, self.epsilon), len(self.lengths), self.rows, self.key)
 
-    def kept(self, found: Floats, table: TextTable) -> Integers:
-        """Those above the threshold, the best of them first, and 2**12 at most."""
-        order = np.argsort(-found, kind="stable")[:_MOST_KEPT]
-        return order[found[order] > table.threshold(min(self.false_prefixes / max(len(found), 1), 0.5))]
+    @property
+    def followed(self) -> int:
+        """2**12."""
+        return _MOST_KEPT
+
+    @property
+    def falsely_followed(self) -> int:
+        """`false_prefixes`."""
+        return self.false_prefixes
