@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections import defaultdict
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +32,7 @@ from discreet.local import (
 from discreet.local._puzzle import joined
 from discreet.local._text_sketch import TextSketch, TextTable
 from discreet.local._word_hash import fingerprints, hashed, piece_of
+from discreet.noise import fresh_draws
 
 KINDS = (PrefixExtending, TreeHist, SequenceFragmentPuzzle)
 EVERY = pytest.mark.parametrize("kind", KINDS)
@@ -44,10 +46,11 @@ TINY: dict[Any, dict[str, Any]] = {
         "fragment_share": "1/2",
         "rows": 2,
         "width": 2,
-        "word_rows": 2,
+        "word_rows": 1,
         "word_width": 2,
     },
 }
+ROUNDS = 120
 SPELT = ["", "a", "b", "aa", "ab", "ba", "bb"]
 
 
@@ -57,34 +60,34 @@ def tiny(kind, epsilon, **more):
 
 def small(kind, epsilon=4, **more):
     """For a few words of up to four letters, with tables that are read in milliseconds."""
-    puzzle = {"pieces": 8, "keep": 30, "rows": 64, "width": 64, "word_rows": 64, "word_width": 64}
-    sizes = puzzle if kind is SequenceFragmentPuzzle else {"rows": 64}
+    puzzle = {"pieces": 8, "keep": 30, "rows": 64, "width": 64, "word_rows": 256, "word_width": 32}
+    sizes = puzzle if kind is SequenceFragmentPuzzle else {"rows": 256}
     return kind(epsilon, **{"length": 4, "alphabet": "abt", **sizes, **more})
 
 
 @EVERY
-@pytest.mark.parametrize("epsilon", ["1e-5", "0.5", "1", "2", "5", "20"])
+@pytest.mark.parametrize("epsilon", ["1e-5", "2", "20"])
 def test_the_exact_epsilon_is_the_claim(kind, epsilon) -> None:
     scheme = tiny(kind, epsilon)
-    odds = odds_of(scheme, SPELT)
+    odds = odds_of(scheme, ["", "ab", "ba"] if kind is SequenceFragmentPuzzle else SPELT)
     assert_exact(odds, Fraction(epsilon))
     assert_exact(odds, Fraction(scheme.loss.epsilon()))
 
 
 @EVERY
 def test_the_public_coins_do_not_depend_on_the_word(kind) -> None:
-    """The law of the group or position and of the rows is uniform, but that half of all tell the whole word."""
+    """The law of the group or position and of the rows is uniform, but that a third of all tell the whole word."""
     scheme = tiny(kind, 2)
-    for word in SPELT:
-        found: dict[Any, Fraction] = {}
+    for word in ["", "ab"]:
+        found = defaultdict[Any, Fraction](Fraction)
         for report, weight in law(scheme, word).items():
             fields = scheme.layout.unpack(np.frombuffer(report, dtype=np.uint8).reshape(1, -1))[0]
             coins = tuple(int(number[0]) for number in fields.numbers)
-            if kind is not SequenceFragmentPuzzle:
-                coins = coins[0] // scheme.sketch.inner.cells
-            found[coins] = found.get(coins, Fraction(0)) + weight
-        assert len(set(found.values())) == 1
-        assert len(found) == (8 if kind is SequenceFragmentPuzzle else 4)
+            found[coins if kind is SequenceFragmentPuzzle else coins[0] // scheme.sketch.inner.cells] += weight
+        if kind is SequenceFragmentPuzzle:
+            assert found == {(place, 0): Fraction(1, 4) for place in range(4)}
+        else:
+            assert found == {0: Fraction(1, 3), 1: Fraction(1, 3), 2: Fraction(1, 6), 3: Fraction(1, 6)}
 
 
 @pytest.mark.parametrize(
@@ -148,21 +151,19 @@ def test_two_texts_collide_as_the_model_says() -> None:
 
 
 @pytest.mark.parametrize("inner", [KaryRandomizedResponse, HadamardResponse, OptimizedUnary])
-@pytest.mark.parametrize(("epsilon", "rows", "width"), [(4, 16, 16), (1, 8, 8)])
+@pytest.mark.parametrize(("epsilon", "rows", "width"), [(4, 16, 16)])
 def test_errors_are_those_of_theory(inner, epsilon, rows, width) -> None:
     """Over hash functions, clients and who is asked; each round's mean over the words is one observation (Student)."""
-    people = np.repeat(np.arange(30), np.maximum(3000 // np.arange(1, 31) ** 2, 5))
+    people = np.repeat(np.arange(30), np.maximum(1200 // np.arange(1, 31) ** 2, 5))
     shares = np.bincount(people) / people.size
     texts = np.array([str(i) for i in range(40)], dtype=object)
     told = np.append(shares, np.zeros(10))
     rng = np.random.default_rng(5)
     errors, stated = [], []
-    for key in range(300):
+    for key in range(ROUNDS):
         sketch = TextSketch(inner(width, epsilon), groups=2, rows=rows, key=key)
         groups = rng.integers(0, 2, people.size)
         counts = np.zeros(sketch.cells, dtype=np.int64)
-        from discreet.noise import fresh_draws
-
         sketch.tally(sketch.layout.unpack(sketch.perturb(texts[people], groups, fresh_draws()))[0], counts)
         table = sketch.table(counts, 1, people.size)
         asked = table.reports
@@ -175,29 +176,27 @@ def test_errors_are_those_of_theory(inner, epsilon, rows, width) -> None:
         theory += told * (1 - told) / asked * (1 - asked / people.size)
         errors.append(((found - told) ** 2 / theory).mean())
         stated.append((table.variance(found) / theory).mean())
-    spread = np.std(errors, ddof=1) / math.sqrt(300)
-    assert 2 * stats.t.sf(abs(np.mean(errors) - 1) / spread, 299) > 1e-9
+    spread = np.std(errors, ddof=1) / math.sqrt(ROUNDS)
+    assert 2 * stats.t.sf(abs(np.mean(errors) - 1) / spread, ROUNDS - 1) > 1e-9
     assert spread < 0.05
     assert np.mean(stated) == pytest.approx(1, abs=0.1)
 
 
 @pytest.mark.parametrize("inner", [KaryRandomizedResponse, HadamardResponse, OptimizedUnary])
-@pytest.mark.parametrize(("people", "rows"), [(60, 4), (3000, 32)])
+@pytest.mark.parametrize(("people", "rows"), [(60, 4), (600, 32)])
 def test_false_words_are_as_rare_as_stated(inner, people, rows) -> None:
-    """500 absent words in 200 collections, one heavy word; 0.02 a collection is stated: above 18 with P < 1e-9."""
-    from discreet.noise import fresh_draws
-
+    """500 absent words in 60 collections, one heavy word; 0.02 a collection is stated: above 12 with P < 1e-9."""
     texts = np.array(["the"] * (people // 3) + [str(i) for i in range(people - people // 3)], dtype=object)
     absent = [f"no{i}" for i in range(500)]
     false = 0
-    for key in range(200):
+    for key in range(60):
         sketch = TextSketch(inner(16, 3), groups=1, rows=rows, key=key)
         counts = np.zeros(sketch.cells, dtype=np.int64)
         rows_of = sketch.perturb(texts, np.zeros(people, dtype=np.int64), fresh_draws())
         sketch.tally(sketch.layout.unpack(rows_of)[0], counts)
         table = sketch.table(counts, 0, people)
         false += int((table.frequencies(absent) > table.threshold(0.02 / 500)).any())
-    assert false <= 18
+    assert false <= 12
 
 
 def test_thresholds_solve_bennetts_inequality() -> None:
@@ -239,7 +238,7 @@ def test_given_words_are_ranked(kind) -> None:
     server = scheme.server().add(scheme.simulate(["tab"] * 6000 + ["bat"] * 2000 + ["at"] * 100))
     found = server.estimate(candidates=["bat", "tt", "tab", "tab", "tabbbbb", "tabbaaa"])
     assert found.words[:2] == ("tab", "bat")
-    assert sorted(found.words) == sorted(["bat", "tt", "tab", "tabb", "tabb"[:4] and "tabba"[:4]])[: len(found)]
+    assert sorted(found.words) == ["bat", "tab", "tabb", "tt"]
     assert len(server.estimate(candidates=[])) == 0
     assert server.estimate(candidates="tab").words == ("tab",)
     for candidates in ([1], 5, ["x"]):
@@ -247,34 +246,51 @@ def test_given_words_are_ranked(kind) -> None:
             server.estimate(candidates=candidates)  # type: ignore[arg-type]
 
 
-DAILY = {"length": 10, "alphabet": LETTERS}
+SMALLER: dict[Any, dict[str, Any]] = {
+    PrefixExtending: {},
+    TreeHist: {"false_prefixes": 256},
+    SequenceFragmentPuzzle: {"pieces": 16, "rows": 256, "width": 256, "keep": 600},
+}
 
 
 @EVERY
 def test_the_ten_most_frequent_of_a_list_are_found(kind) -> None:
-    """200 words, 120,000 people, ε = 6: the tenth has a share of 0.02, 7 standard errors above all thresholds."""
-    words = word_list(200)
-    puzzle = {"pieces": 32, "rows": 128, "width": 256, "keep": 300}
-    scheme = kind(6, **DAILY, **(puzzle if kind is SequenceFragmentPuzzle else {}))
-    found = scheme.server().add(scheme.simulate(zipf_people(words, 120_000))).estimate()
-    assert set(words[:10]) <= set(found.words)
-    assert set(found.words) <= set(words)
+    """40 words, 100,000 people: the tenth has a share of 0.0216, above all thresholds by 6.5 standard errors."""
+    words = word_list(40)
+    scheme = kind(
+        10 if kind is SequenceFragmentPuzzle else 8, length=10, alphabet=LETTERS, false_words="1e-10", **SMALLER[kind]
+    )
+    found = scheme.server().add(scheme.simulate(zipf_people(words, 100_000))).estimate()
+    assert set(words[:10]) <= set(found.words) <= set(words)
+
+
+LARGER: dict[Any, dict[str, Any]] = {PrefixExtending: {}, TreeHist: {"step": 2}, SequenceFragmentPuzzle: {}}
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("alphabet", [LETTERS, None], ids=["letters", "bytes"])
 @EVERY
-def test_the_ten_most_frequent_of_two_thousand_are_found(kind, alphabet) -> None:
-    """2,000 words, a million people, ε = 4: the tenth has a share of 0.0134, above 6.5 standard errors everywhere.
+def test_the_ten_most_frequent_of_two_thousand_are_found(kind) -> None:
+    """2,000 words, a million people, ε = 4: the tenth has a share of 0.0134, above all thresholds by 6.2 or more.
 
-    `false_words` is 1e-10 here, so that no word is a false one.
+    Standard errors, that is. A word that nobody has gets above 8 of them with probability below 1e-11.
     """
     words = word_list(2000)
-    scheme = kind(4, length=10, alphabet=alphabet, false_words="1e-10")
+    scheme = kind(4, length=10, alphabet=LETTERS, **LARGER[kind])
     found = scheme.server().add(scheme.simulate(zipf_people(words, 1_000_000))).estimate()
     assert set(words[:10]) <= set(found.words)
-    assert set(found.words) <= set(words)
     assert set(words[:3]) == set(found.top(3).words)
+    false = [place for place, word in enumerate(found.words) if word not in set(words)]
+    assert (found.frequencies[false] < 8 * found.stderr[false]).all()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", [PrefixExtending, TreeHist])
+def test_the_ten_most_frequent_of_two_thousand_are_found_in_bytes(kind) -> None:
+    """As above without an alphabet."""
+    words = word_list(2000)
+    scheme = kind(4, length=10, **({"false_prefixes": 512} if kind is TreeHist else {}))
+    found = scheme.server().add(scheme.simulate(zipf_people(words, 1_000_000))).estimate()
+    assert set(words[:10]) <= set(found.words)
 
 
 @EVERY
@@ -285,12 +301,26 @@ def test_nothing_is_found_where_nothing_is(kind) -> None:
     assert scheme.server().add(scheme.simulate(people)).estimate().words == ()
 
 
-HOSTILE = ["", "\0", "a\0b", "\0\0\0\0", "日本語", "\ud800", "é" * 9, "👩‍👩‍👧", "x" * 100_000, "\x1b[2J", "𝒳", "a\ud8ff"]
+HOSTILE = [
+    "",
+    "\0",
+    "a\0b",
+    "\0\0\0\0",
+    "日本語",
+    "\ud800",
+    "é" * 9,
+    "👩‍👩‍👧",
+    "x" * 100_000,
+    "\x1b[2J",
+    "𝒳",
+    "a\ud8ff",
+]
 
 
 @EVERY
 def test_any_text_can_be_reported(kind) -> None:
-    scheme = small(kind, 20, length=8, alphabet=None, false_words="1e-10")
+    more = {"pieces": 64, "keep": 100} if kind is SequenceFragmentPuzzle else {}
+    scheme = small(kind, 20, length=8, alphabet=None, false_words="1e-10", **more)
     cut = ["", "\0", "a\0b", "\0\0\0\0", "日本", "?", "éééé", "👩‍", "x" * 8, "\x1b[2J", "𝒳", "a?"]
     assert [scheme.letters.text(each) for each in scheme.prepare(HOSTILE)] == cut
     found = scheme.server().add(scheme.simulate(HOSTILE * 2000)).estimate()
@@ -444,14 +474,14 @@ def test_fragments_are_joined_as_one_would_by_hand() -> None:
             parts = [one[1], two[1], three[1]]
             if all(len(part) == 2 or not any(parts[place + 1 :]) for place, part in enumerate(parts)):
                 expected.add((one[0], "".join(parts)))
-    got = joined(found, size=2, length=5)
+    got = joined(found, size=2)
     assert set(got) == expected
     assert len(got) == len(expected)
-    assert joined([[(0, "ab", 1.0)], []], size=2, length=4) == []
-    many = [[(0, a + b, 1 / (1 + i + j)) for i, a in enumerate(LETTERS) for j, b in enumerate(LETTERS)]] * 4
-    best = joined(many, size=2, length=8)
-    assert len(best) == 2**11
-    assert (0, "aaaaaaaa") in best
+    assert joined([[(0, "ab", 1.0)], []], size=2) == []
+    many = [[(0, a + b, 1 / (1 + i + j)) for i, a in enumerate(LETTERS[:5]) for j, b in enumerate(LETTERS[:5])]] * 5
+    best = joined(many, size=2)
+    assert len(best) == 2**16
+    assert (0, "a" * 10) in best
 
 
 @EVERY

@@ -95,11 +95,11 @@ class SequenceFragmentPuzzle(WordScheme):
         fragment: int | None = None,
         pieces: int = 256,
         fragment_share: Number = "0.6",
-        keep: int = 1000,
+        keep: int = 2000,
         rows: int = 256,
         width: int = 1024,
-        word_rows: int = 1024,
-        word_width: int = 128,
+        word_rows: int = 4096,
+        word_width: int = 64,
         key: int = 0,
         false_words: Number = "0.05",
         longitudinal: Longitudinal = "once",
@@ -221,7 +221,7 @@ class SequenceFragmentPuzzle(WordScheme):
         letters = self.letters
         spelt = [
             word
-            for piece, word in joined(found, self.fragment, self.length)
+            for piece, word in joined(found, self.fragment)
             if self.piece(word) == piece and letters.alive(word, ended=True)
         ]
         return self.told(table, spelt, reports, None)

@@ -20,14 +20,14 @@ from discreet.rational import Number
 __all__ = ["PrefixExtending"]
 
 _MOST_WIDTH = 2**12
-_TABLE = 2**17
+_TABLE, _WIDE = 2**17, 2**7
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class PrefixExtending(PrefixScheme):
     """Finds frequent words that nobody listed: the server extends the `keep` best prefixes, step by step (PEM).
 
-    Public coins choose which prefix a person reports, and half of all people report the whole word; each sends one
+    Public coins choose which prefix a person reports, and a third of all people report the whole word; each sends one
     report of local hashing under public functions, at the full ε. Found are the words of the last step whose estimate
     a word that nobody has exceeds with probability `false_words` at most, all such words together. The state has
     groups·rows·width counts. Pure ε-local privacy. Raises `ParameterError` unless 1e-6 ≤ ε ≤ 100, and for parameters
@@ -46,7 +46,8 @@ class PrefixExtending(PrefixScheme):
     keep
         How many prefixes are extended at each step, from 1 to 2**12.
     rows, width
-        Public hash functions, and the buckets of each; by default near e^ε + 1 buckets and 2**17 of them in all.
+        Public hash functions, and the buckets of each; by default near e^ε + 1 buckets, at most 128, and 2**17
+        of them in all.
     key
         Which hash functions, from 0 to 2**32 − 1. Another collection can use another key, so that its collisions are
         other ones.
@@ -88,7 +89,7 @@ class PrefixExtending(PrefixScheme):
     ) -> None:
         exact = epsilon_of(epsilon)
         if width is None:
-            width = round(min(math.exp(exact) + 1, 2**10))
+            width = round(min(math.exp(exact) + 1, _WIDE))
         width = whole(width, "width", 2, _MOST_WIDTH)
         step = whole(step, "step", 1, 20)
         letters = letters_of(alphabet, length, step)

@@ -20,7 +20,7 @@ __all__ = ["PrefixScheme"]
 
 
 class PrefixScheme(WordScheme):
-    """A word scheme with a group of people for each of some prefix lengths; half of all tell the whole word."""
+    """A word scheme with a group of people for each of some prefix lengths; a third of all tell the whole word."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ class PrefixScheme(WordScheme):
         """A group, whatever the word is, and a report about the prefix of its length."""
         lengths = self.lengths
         last = len(lengths) - 1
-        groups = np.minimum(draws.below(max(2 * last, 1), prepared.size), last)
+        groups = np.minimum(draws.below(max(3 * last, 1), prepared.size) >> 1, last)
         spelt = prepared.tolist()
         prefixes = np.empty(len(spelt), dtype=object)
         prefixes[:] = [word[: lengths[group]] for word, group in zip(spelt, groups.tolist(), strict=True)]
