@@ -88,8 +88,8 @@ def main() -> None:
     people = said(words, given.people)
     alphabet = None if given.bytes else given.alphabet
     print(
-        f"{'protocol':<26}{'who':<10}{'people':>10}{'client/s':>12}{'server/s':>12}{'bytes':>7}{'read s':>8}{'found':>7}"
-        f"{'of 10':>8}{'in best':>8}{'precision':>11}"
+        f"{'protocol':<26}{'who':<10}{'people':>10}{'client/s':>12}{'server/s':>12}{'bytes':>7}{'read s':>8}"
+        f"{'found':>7}{'of 10':>8}{'in best':>8}{'precision':>11}"
     )
     peers = python_of(PEERS).exists()
     if not peers:

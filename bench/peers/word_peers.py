@@ -19,27 +19,34 @@ def made(protocol: str, epsilon: float, length: int, alphabet: list[str]) -> tup
     import pure_ldp.frequency_oracles as oracle
     import pure_ldp.heavy_hitters as peer
 
+    same: dict[str, Any] = {
+        "epsilon": epsilon,
+        "max_string_length": length,
+        "fragment_length": 1,
+        "alphabet": {*alphabet, "*"} if protocol == "prefix_extending" else set(alphabet),
+        "index_mapper": lambda text: int.from_bytes(text.encode(), "big") + 1,
+    }
     match protocol:
         case "prefix_extending":
             client = oracle.FastLHClient(epsilon, 4, 500, use_olh=True)
             server = oracle.FastLHServer(epsilon, 4, 500, use_olh=True)
             return (
-                peer.PEMClient(epsilon, 0, length, 1, alphabet=alphabet, fo_client=client),
-                peer.PEMServer(epsilon, 0, length, 1, alphabet=alphabet, fo_server=server),
+                peer.PEMClient(start_length=0, fo_client=client, **same),
+                peer.PEMServer(start_length=0, fo_server=server, **same),
             )
         case "sequence_fragment_puzzle":
-            server = oracle.CMSServer(epsilon / 2, 256, 1024)
-            client = oracle.CMSClient(epsilon / 2, server.get_hash_funcs(), 1024)
+            server = oracle.CMSServer(epsilon, 256, 1024)
+            client = oracle.CMSClient(epsilon, server.get_hash_funcs(), 1024)
             return (
-                peer.SFPClient(epsilon, 2, length, alphabet=alphabet, fo_client=client),
-                peer.SFPServer(epsilon, 2, length, alphabet=alphabet, fo_server=server),
+                peer.SFPClient(fo_client=client, **{**same, "fragment_length": 2}),
+                peer.SFPServer(fo_server=server, **{**same, "fragment_length": 2}),
             )
         case _:
-            server = oracle.CMSServer(epsilon / 2, 256, 1024, is_hadamard=True)
-            client = oracle.CMSClient(epsilon / 2, server.get_hash_funcs(), 1024, is_hadamard=True)
+            server = oracle.CMSServer(epsilon, 256, 1024, is_hadamard=True)
+            client = oracle.CMSClient(epsilon, server.get_hash_funcs(), 1024, is_hadamard=True)
             return (
-                peer.TreeHistClient(epsilon, 1, length, alphabet=alphabet, fo_client=client),
-                peer.TreeHistServer(epsilon, 1, length, alphabet=alphabet, fo_server=server),
+                peer.TreeHistClient(fo_client=client, **same),
+                peer.TreeHistServer(fo_server=server, **same),
             )
 
 
