@@ -1,11 +1,12 @@
 """Words that nobody listed, beside pure-ldp: recall of the ten most frequent, precision, and rates a CPU second.
 
     python bench/local_frequencies.py --install-peers      # once, into bench/.venvs/local
-    python bench/words.py [--people 1000000] [--words 2000] [--epsilon 4] [--letters 10] [--alphabet abcdef] [--bytes]
+    python bench/words.py [--people 1000000] [--words 2000] [--epsilon 4] [--letters 10] [--alphabet abcdef] [--bytes | --fixed]
 
 A list of words of 3 letters or more, said as Zipf has it (exponent 1.1). "of 10" are how many of the ten most frequent
 are found at all, and among the best ten; precision is the share of what is found that anybody said. pure-ldp makes and
-adds reports one at a time, in a process of its own, as many as its seconds allow, and is told to find ten words.
+adds reports one at a time, in a process of its own, as many as its seconds allow, and is told to find ten words; it finds no
+word shorter than the longest, and its prefix extending needs memory for every word of the alphabet.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ OURS: dict[str, Callable[..., Any]] = {
 }
 
 
-def word_list(size: int, letters: int, alphabet: str) -> list[str]:
+def word_list(size: int, letters: int, alphabet: str, shortest: int = 3) -> list[str]:
     draw = np.random.default_rng(11)
     found: dict[str, None] = {}
     while len(found) < size:
-        found["".join(draw.choice(list(alphabet), size=draw.integers(3, letters + 1)))] = None
+        found["".join(draw.choice(list(alphabet), size=draw.integers(shortest, letters + 1)))] = None
     return list(found)
 
 
@@ -81,10 +82,11 @@ def main() -> None:
     options.add_argument("--letters", type=int, default=10, help="the longest word")
     options.add_argument("--alphabet", default=string.ascii_lowercase)
     options.add_argument("--bytes", action="store_true", help="schemes without an alphabet")
+    options.add_argument("--fixed", action="store_true", help="all words of that length, as pure-ldp needs them")
     options.add_argument("--seconds", type=float, default=60, help="what a peer's clients may take")
     options.add_argument("--only", nargs="+", default=list(OURS), choices=list(OURS))
     given = options.parse_args()
-    words = word_list(given.words, given.letters, given.alphabet)
+    words = word_list(given.words, given.letters, given.alphabet, given.letters if given.fixed else 3)
     people = said(words, given.people)
     alphabet = None if given.bytes else given.alphabet
     print(

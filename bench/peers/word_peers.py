@@ -1,7 +1,6 @@
 """Words by pure-ldp, in its own environment: `python word_peers.py PROTOCOL`, JSON in and out.
 
-Each protocol with fast local hashing of 500 public functions inside, the only inner one that reads in less than hours;
-the puzzle with the count-mean sketch that its paper has.
+Prefix extending with local hashing, which is its default, and the others with the sketches that their papers have.
 """
 
 from __future__ import annotations
@@ -28,12 +27,9 @@ def made(protocol: str, epsilon: float, length: int, alphabet: list[str]) -> tup
     }
     match protocol:
         case "prefix_extending":
-            client = oracle.FastLHClient(epsilon, 4, 500, use_olh=True)
-            server = oracle.FastLHServer(epsilon, 4, 500, use_olh=True)
-            return (
-                peer.PEMClient(start_length=0, fo_client=client, **same),
-                peer.PEMServer(start_length=0, fo_server=server, **same),
-            )
+            client, server = peer.PEMClient(start_length=0, **same), peer.PEMServer(start_length=0, **same)
+            client.client = oracle.LHClient(epsilon, 4, use_olh=True, index_mapper=client.index_mapper)  # its own fails
+            return client, server
         case "sequence_fragment_puzzle":
             server = oracle.CMSServer(epsilon, 256, 1024)
             client = oracle.CMSClient(epsilon, server.get_hash_funcs(), 1024)
