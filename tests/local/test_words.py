@@ -402,6 +402,20 @@ def test_a_secret_remembers_group_and_report(kind) -> None:
     assert len(set(other)) > 5
 
 
+PINS: dict[Any, tuple[str, str]] = {
+    PrefixExtending: ("02", "02"),
+    TreeHist: ("03", "06"),
+    SequenceFragmentPuzzle: ("02000302", "00000300"),
+}
+
+
+@EVERY
+def test_what_clients_remember_never_changes(kind) -> None:
+    """As `test_remembered`: a change here is a new version of the protocol, and never an edit of these pins."""
+    client = tiny(kind, "1.5", longitudinal="memoize").client(bytes(range(32)))
+    assert tuple(client.encode(value).rows.tobytes().hex() for value in ("ab", "")) == PINS[kind]
+
+
 @EVERY
 @pytest.mark.parametrize(
     "change",
