@@ -5,8 +5,8 @@
 
 A list of words of 3 letters or more, said as Zipf has it (exponent 1.1). "of 10" are how many of the ten most frequent
 are found at all, and among the best ten; precision is the share of what is found that anybody said. pure-ldp makes and
-adds reports one at a time, in a process of its own, as many as its seconds allow, and is told to find ten words; it finds
-no word shorter than the longest, and its prefix extending needs memory for every word of the alphabet.
+adds reports one at a time, in a process of its own, as many as its seconds allow, and is told to find ten words; it
+finds no word shorter than the longest, and its prefix extending needs memory for every word of the alphabet.
 """
 
 from __future__ import annotations

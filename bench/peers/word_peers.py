@@ -22,8 +22,8 @@ def made(protocol: str, epsilon: float, length: int, alphabet: list[str]) -> tup
         "epsilon": epsilon,
         "max_string_length": length,
         "fragment_length": 1,
-        "alphabet": {*alphabet, "*"} if protocol == "prefix_extending" else set(alphabet),
-        "index_mapper": lambda text: int.from_bytes(text.encode(), "big") + 1,
+        "alphabet": set(alphabet),
+        "index_mapper": None if set(alphabet) == {"0", "1"} else lambda text: int.from_bytes(text.encode(), "big") + 1,
     }
     match protocol:
         case "prefix_extending":
