@@ -11,6 +11,7 @@ from discreet.local._count_mean import CountMeanSketch
 from discreet.local._distribution import Distribution
 from discreet.local._estimate import Estimate, SupportEstimate
 from discreet.local._files import add_files, to_arrow
+from discreet.local._fragment_puzzle import SequenceFragmentPuzzle
 from discreet.local._hadamard import HadamardResponse
 from discreet.local._hadamard_count_mean import HadamardCountMeanSketch
 from discreet.local._information import Information
@@ -18,6 +19,7 @@ from discreet.local._kary import KaryRandomizedResponse
 from discreet.local._local_hashing import LocalHashing
 from discreet.local._means import Duchi, Hybrid, Piecewise
 from discreet.local._numbers import MeanEstimate
+from discreet.local._prefix_extending import PrefixExtending
 from discreet.local._projective import ProjectiveGeometry
 from discreet.local._rappor import Rappor
 from discreet.local._rappor_estimate import RapporEstimate
@@ -31,11 +33,13 @@ from discreet.local._spark import add_frame
 from discreet.local._square_wave import SquareWave
 from discreet.local._subset import SubsetSelection
 from discreet.local._total import PublishedShare, Total
+from discreet.local._tree_hist import TreeHist
 from discreet.local._two_server_kinds import TwoServerCount, TwoServerHistogram, TwoServerSum
 from discreet.local._two_server_vectors import TwoServerSets, TwoServerSums
 from discreet.local._two_servers import TwoServers, commitment
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Survey, Warner
+from discreet.local._words import WordsEstimate
 
 __all__ = [
     "BasicRappor",
@@ -52,12 +56,14 @@ __all__ = [
     "MeanEstimate",
     "OptimizedUnary",
     "Piecewise",
+    "PrefixExtending",
     "ProjectiveGeometry",
     "PublishedShare",
     "Rappor",
     "RapporEstimate",
     "Reports",
     "Scheme",
+    "SequenceFragmentPuzzle",
     "Server",
     "ShareClient",
     "ShareServer",
@@ -67,6 +73,7 @@ __all__ = [
     "Survey",
     "SymmetricUnary",
     "Total",
+    "TreeHist",
     "TwoServerCount",
     "TwoServerHistogram",
     "TwoServerSets",
@@ -74,6 +81,7 @@ __all__ = [
     "TwoServerSums",
     "TwoServers",
     "Warner",
+    "WordsEstimate",
     "add_files",
     "add_frame",
     "commitment",

@@ -10,6 +10,7 @@ from discreet.local._layout import Bytes, Integers
 __all__ = ["bit_counts"]
 
 _BYTES_AT_ONCE = 1 << 19  # what the steps of a chunk touch stays in the cache
+_FEW = 255  # rows whose sums fit a byte
 
 Words = NDArray[np.uint64]
 
@@ -25,6 +26,9 @@ def bit_counts(rows: Bytes, bits: int) -> Integers:
     [3, 1, 1]
     """
     count, width = rows.shape
+    if count <= _FEW:
+        each = np.unpackbits(rows, axis=1, count=bits, bitorder="little")
+        return each.sum(axis=0, dtype=np.uint8).astype(np.int64)
     total = np.zeros(bits, dtype=np.int64)
     padded = -(-width // 8) * 8
     step = max(3, _BYTES_AT_ONCE // max(padded, 1))

@@ -9,16 +9,19 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from discreet.errors import ParameterError
 from discreet.local._basic_rappor import BasicRappor
 from discreet.local._count_mean import CountMeanSketch
+from discreet.local._fragment_puzzle import SequenceFragmentPuzzle
 from discreet.local._hadamard import HadamardResponse
 from discreet.local._hadamard_count_mean import HadamardCountMeanSketch
 from discreet.local._kary import KaryRandomizedResponse
 from discreet.local._local_hashing import LocalHashing
 from discreet.local._means import Duchi, Hybrid, Piecewise
+from discreet.local._prefix_extending import PrefixExtending
 from discreet.local._projective import ProjectiveGeometry
 from discreet.local._rappor import Rappor
 from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._square_wave import SquareWave
 from discreet.local._subset import SubsetSelection
+from discreet.local._tree_hist import TreeHist
 from discreet.local._unary import OptimizedUnary, SymmetricUnary
 from discreet.local._warner import Warner
 
@@ -132,6 +135,39 @@ class _HadamardCountMean(_Sketch):
     scheme: Literal["hadamard_count_mean_sketch"]
 
 
+class _Words(_Document):
+    epsilon: _Number
+    length: int
+    alphabet: str | None
+    key: int
+    false_words: _Number
+    hash: Literal["blake2b-shift-1"]
+    rows: int
+    width: int
+
+
+class _PrefixExtending(_Words):
+    scheme: Literal["prefix_extending"]
+    step: int
+    keep: int
+
+
+class _TreeHist(_Words):
+    scheme: Literal["tree_hist"]
+    step: int
+    false_prefixes: int
+
+
+class _FragmentPuzzle(_Words):
+    scheme: Literal["sequence_fragment_puzzle"]
+    fragment: int
+    pieces: int
+    fragment_share: _Number
+    keep: int
+    word_rows: int
+    word_width: int
+
+
 class _Subset(_Frequencies):
     scheme: Literal["subset_selection"]
 
@@ -140,6 +176,7 @@ _Any = (
     _BasicRappor
     | _CountMean
     | _Duchi
+    | _FragmentPuzzle
     | _Hadamard
     | _HadamardCountMean
     | _Hybrid
@@ -147,11 +184,13 @@ _Any = (
     | _LocalHashing
     | _OptimizedUnary
     | _Piecewise
+    | _PrefixExtending
     | _Projective
     | _Rappor
     | _SquareWave
     | _Subset
     | _SymmetricUnary
+    | _TreeHist
     | _Warner
 )
 
@@ -176,6 +215,9 @@ _CLASSES = {
         LocalHashing,
         CountMeanSketch,
         HadamardCountMeanSketch,
+        PrefixExtending,
+        TreeHist,
+        SequenceFragmentPuzzle,
     )
 }
 
