@@ -272,7 +272,8 @@ LARGER: dict[Any, dict[str, Any]] = {PrefixExtending: {}, TreeHist: {"step": 2},
 def test_the_ten_most_frequent_of_two_thousand_are_found(kind) -> None:
     """2,000 words, a million people, ε = 4: the tenth has a share of 0.0134, above all thresholds by 6.1 or more.
 
-    Standard errors, that is: one of the ten is missed with probability 1e-8 or so, two with below 1e-14. A word that nobody has gets above 8 of them with probability below 1e-11.
+    Standard errors, that is: one of the ten is missed with probability 1e-8 or so, two with below 1e-14. A
+    word that nobody has gets above 8 of them with probability below 1e-11.
     """
     words = word_list(2000)
     scheme = kind(4, length=10, alphabet=LETTERS, **LARGER[kind])
