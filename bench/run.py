@@ -19,6 +19,10 @@ ALL = [
     "utility.py",
     "accounting.py",
     "local_frequencies.py",
+    "distributions.py",
+    "words.py",
+    "two_servers.py",
+    "collector.py",
     "audit.py",
     "audit_peers.py",
 ]
