@@ -69,7 +69,7 @@ class NumberScheme(Scheme[E]):
         if numbers.ndim != 1 or bool(np.isnan(numbers).any()):
             raise ParameterError("values must be numbers, one or a list of them; what is missing cannot be reported")
         low, high = float(self.low), float(self.high)
-        return (np.clip(numbers, low, high) - low) / (high - low)
+        return (np.clip(numbers, low, high) - low) / (high - low) + 0.0  # −0 is 0, and not another value
 
     @property
     def layout(self) -> Layout:

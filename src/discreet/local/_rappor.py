@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from discreet.local._rappor_decode import decoded
 from discreet.local._rappor_estimate import RapporEstimate
 from discreet.local._remembered import remembered_rows
 from discreet.local._scheme import Longitudinal, Scheme, check_lifetime
+from discreet.local._texts import texts_of
 from discreet.local._two_stage import TwoStage, lifetime_of, policy_of, stages_for, two_stage
 from discreet.noise import Draws, fresh_draws, remembered_draws
 from discreet.privacy import Loss, pure
@@ -158,9 +159,7 @@ class Rappor(Scheme[RapporEstimate]):
 
     def prepare(self, values: Any) -> NDArray[Any]:
         """The texts, one or many."""
-        many: list[Any] = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
-        if not all(isinstance(text, str) for text in many):
-            raise ParameterError("a value is a text, one or a list of them; write a number as a text first")
+        many = texts_of(values)
         texts = np.empty(len(many), dtype=object)
         texts[:] = many
         return texts
