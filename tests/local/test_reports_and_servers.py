@@ -12,7 +12,7 @@ import pytest
 from local_schemes import ALL, SMALL
 
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.local import KaryRandomizedResponse, Reports, from_json, json_schema
+from discreet.local import KaryRandomizedResponse, Piecewise, Reports, from_json, json_schema
 
 EVERY = pytest.mark.parametrize("scheme", [make("1") for make in ALL.values()], ids=list(ALL))
 UNBIASED = pytest.mark.parametrize("scheme", [make("1") for make in SMALL.values()], ids=list(SMALL))
@@ -337,3 +337,31 @@ def test_reports_compose_like_any_loss() -> None:
     assert central < 0.1
     for n, epsilon in itertools.product((1, 10, 10**9), (one, two)):
         assert epsilon.shuffled(n).epsilon(delta=1e-9) <= epsilon.loss.epsilon()
+
+
+MISSING = {
+    "masked": lambda: np.ma.array([1, 0], mask=[False, True]),
+    "masked floats": lambda: np.ma.array([1.0, 0.0], mask=[False, True]),
+    "ragged": lambda: [1, [0, 1]],
+    "dates": lambda: np.array(["2020-01-01"], dtype="M8[D]"),
+    "complex": lambda: np.array([1j]),
+    "texts": lambda: np.array(["1"]),
+}
+
+
+@pytest.mark.parametrize("scheme", [KaryRandomizedResponse(domain=2, epsilon=1), Piecewise((0, 1), 1)], ids=["k", "x"])
+@pytest.mark.parametrize("values", MISSING.values(), ids=list(MISSING))
+def test_what_is_missing_or_no_number_is_refused(scheme, values) -> None:
+    with pytest.raises(ParameterError, match="values must be"):
+        scheme.client().encode(values())
+
+
+@pytest.mark.parametrize("scheme", [KaryRandomizedResponse(domain=2, epsilon=1), Piecewise((0, 1), 1)], ids=["k", "x"])
+def test_a_mask_that_hides_nothing_is_none(scheme) -> None:
+    assert scheme.prepare(np.ma.array([1, 0])).tolist() == [1, 0]
+
+
+def test_a_long_domain_with_a_name_twice_is_refused_at_once() -> None:
+    names = [*map(str, range(100_000)), "99999"]
+    with pytest.raises(ParameterError, match="'99999' is there again"):
+        from_json(json.dumps({"scheme": "kary_randomized_response", "version": 1, "domain": names, "epsilon": 1}))
