@@ -365,3 +365,61 @@ def test_a_long_domain_with_a_name_twice_is_refused_at_once() -> None:
     names = [*map(str, range(100_000)), "99999"]
     with pytest.raises(ParameterError, match="'99999' is there again"):
         from_json(json.dumps({"scheme": "kary_randomized_response", "version": 1, "domain": names, "epsilon": 1}))
+
+
+ROWS = {
+    "wide numbers": np.array([[300]]),
+    "negative": np.array([[-1]]),
+    "floats": np.array([[1.5]]),
+    "one dimension": np.array([1], dtype=np.uint8),
+    "three dimensions": np.zeros((1, 1, 1), dtype=np.uint8),
+    "a list": [[1]],
+}
+
+
+@pytest.mark.parametrize("rows", ROWS.values(), ids=list(ROWS))
+def test_reports_by_hand_are_rows_of_bytes(rows) -> None:
+    with pytest.raises(DataError, match="uint8"):
+        Reports(bytes(8), rows)
+
+
+@pytest.mark.parametrize("fingerprint", [b"", bytes(9), "a" * 8])
+def test_reports_by_hand_name_a_scheme(fingerprint) -> None:
+    with pytest.raises(DataError, match="fingerprint"):
+        Reports(fingerprint, np.zeros((1, 1), dtype=np.uint8))
+
+
+def test_a_buffer_that_changes_later_changes_no_report() -> None:
+    sent = KaryRandomizedResponse(domain=5, epsilon=1).simulate([1, 2, 3])
+    buffer = bytearray(bytes(sent))
+    read = Reports.from_bytes(buffer)
+    buffer[15:18] = b"\xff\xff\xff"
+    assert read == sent == Reports.from_bytes(memoryview(bytes(sent)))
+
+
+@pytest.mark.parametrize("data", [None, "dr\x01", 7, ["d"]])
+def test_what_is_no_bytes_is_no_batch(data) -> None:
+    scheme = KaryRandomizedResponse(domain=5, epsilon=1)
+    with pytest.raises(DataError, match="not a batch"):
+        Reports.from_bytes(data)
+    with pytest.raises(DataError, match="from_bytes"):
+        scheme.server().add(data)
+    with pytest.raises(DataError, match="state"):
+        scheme.server().merge(data)
+
+
+def test_counts_that_would_overflow_are_refused() -> None:
+    scheme = KaryRandomizedResponse(domain=2, epsilon=1)
+
+    def state(*vector: int) -> bytes:
+        body = b"ds\x01" + scheme.fingerprint + np.array(vector, dtype="<i8").tobytes()
+        return body + zlib.crc32(body).to_bytes(4, "little")
+
+    for vector in ((2**63 - 1, 0, 0, 0), (0, 2**63 - 1, 0, 0)):
+        with pytest.raises(DataError, match="no reports add up to"):
+            scheme.server(state(*vector))
+    full = scheme.server(state(2**61, 0, 2**61, 0))
+    with pytest.raises(DataError, match="more reports than there can be"):
+        full.merge(full)
+    assert full.reports == 2**61
+    assert full.add(scheme.simulate([1])).reports == 2**61 + 1
