@@ -6,13 +6,14 @@ import itertools
 import json
 import random
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from local_schemes import ALL, SMALL
 
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.local import KaryRandomizedResponse, Piecewise, Reports, from_json, json_schema
+from discreet.local import KaryRandomizedResponse, Piecewise, Reports, Warner, from_json, json_schema
 
 EVERY = pytest.mark.parametrize("scheme", [make("1") for make in ALL.values()], ids=list(ALL))
 UNBIASED = pytest.mark.parametrize("scheme", [make("1") for make in SMALL.values()], ids=list(SMALL))
@@ -423,3 +424,13 @@ def test_counts_that_would_overflow_are_refused() -> None:
         full.merge(full)
     assert full.reports == 2**61
     assert full.add(scheme.simulate([1])).reports == 2**61 + 1
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_survey_of_next_to_pure_chance_is_refused(side) -> None:
+    with pytest.raises(ParameterError, match="pure chance"):
+        Warner(Fraction(1, 2) + side * Fraction(1, 10**200))
+    scheme = Warner(Fraction(1, 2) + side * Fraction(1, 10**11))
+    assert scheme.server().add(scheme.simulate([1, 0, 1])).estimate().variance < np.inf
+    with pytest.raises(ParameterError, match="pure chance"):
+        Warner.from_epsilon("1e-13")
