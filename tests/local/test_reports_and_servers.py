@@ -13,7 +13,17 @@ import pytest
 from local_schemes import ALL, SMALL
 
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.local import KaryRandomizedResponse, Piecewise, Reports, Warner, from_json, json_schema
+from discreet.local import (
+    HadamardResponse,
+    KaryRandomizedResponse,
+    Piecewise,
+    Rappor,
+    Reports,
+    SquareWave,
+    Warner,
+    from_json,
+    json_schema,
+)
 
 EVERY = pytest.mark.parametrize("scheme", [make("1") for make in ALL.values()], ids=list(ALL))
 UNBIASED = pytest.mark.parametrize("scheme", [make("1") for make in SMALL.values()], ids=list(SMALL))
@@ -434,3 +444,19 @@ def test_a_survey_of_next_to_pure_chance_is_refused(side) -> None:
     assert scheme.server().add(scheme.simulate([1, 0, 1])).estimate().variance < np.inf
     with pytest.raises(ParameterError, match="pure chance"):
         Warner.from_epsilon("1e-13")
+
+
+def test_a_level_that_is_one_in_floating_point_is_refused() -> None:
+    scheme = HadamardResponse(domain=5, epsilon=100)
+    found = scheme.server().add(scheme.simulate([1])).estimate()
+    for level in ("0.99999999999999999999", "1e-400"):
+        with pytest.raises(ParameterError, match="level"):
+            found.interval(level)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    three = np.int64(3)
+    wave = SquareWave((0, 1), 1, bins=three)
+    rappor = Rappor.from_epsilon(2, bits=three * 2, hashes=three, cohorts=three)
+    for scheme in (wave, rappor):
+        assert from_json(scheme.to_json()) == scheme

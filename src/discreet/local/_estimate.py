@@ -128,10 +128,10 @@ class SupportEstimate(Estimate):
 
 def level_of(level: Number) -> float:
     """The level as a float, or a `ParameterError` unless it is between 0 and 1."""
-    exact = rational(level, "level")
+    exact = float(rational(level, "level"))
     if not 0 < exact < 1:
         raise ParameterError(f"level must be between 0 and 1, got {level!r}; write for example 0.95")
-    return float(exact)
+    return exact
 
 
 def projected(raw: Floats) -> Floats:
