@@ -356,7 +356,7 @@ MISSING = {
     "ragged": lambda: [1, [0, 1]],
     "dates": lambda: np.array(["2020-01-01"], dtype="M8[D]"),
     "complex": lambda: np.array([1j]),
-    "texts": lambda: np.array(["1"]),
+    "texts": lambda: ["ten"],
 }
 
 

@@ -65,7 +65,7 @@ class NumberScheme(Scheme[E]):
         """The numbers as shares of the way from the low bound to the high one, from 0 to 1."""
         try:
             given = unmasked(values)
-            numbers = np.atleast_1d(given.astype(np.float64) if given.dtype.kind in "biufO" else np.nan)
+            numbers = np.atleast_1d(given.astype(np.float64) if given.dtype.kind in "biufOUS" else np.nan)
         except (TypeError, ValueError, OverflowError):
             numbers = np.array([np.nan])
         if numbers.ndim != 1 or bool(np.isnan(numbers).any()):
