@@ -111,3 +111,14 @@ def test_frames_that_are_none_are_refused_and_count_nothing(spark) -> None:
     with pytest.raises(DataError, match="Spark could not"):
         add_frame(server, broken)
     assert server.reports == server.rejected == 0
+
+
+def test_arrow_files_may_have_wildcards(tmp_path) -> None:
+    scheme = KaryRandomizedResponse(domain=5, epsilon=1)
+    for day in ("monday", "tuesday"):
+        (tmp_path / day).mkdir()
+        pyarrow.feather.write_feather(to_arrow(scheme.simulate([0, 1, 2])), str(tmp_path / day / "part [1].arrow"))
+    assert add_files(scheme.server(), str(tmp_path / "*" / "*.arrow")).reports == 6
+    assert add_files(scheme.server(), str(tmp_path / "monday" / "part [1].arrow")).reports == 3
+    with pytest.raises(DataError, match="cannot be read"):
+        add_files(scheme.server(), str(tmp_path / "*" / "*.feather"))

@@ -217,3 +217,12 @@ def test_bad_documents_are_refused(change) -> None:
     document = json.loads(SquareWave((0, 1), 1).to_json())
     with pytest.raises(ParameterError):
         from_json(json.dumps({**document, **change}))
+
+
+def test_cells_that_a_hybrid_never_sends_are_rejected() -> None:
+    low, high = Hybrid((0, 1), "0.61"), Hybrid((0, 1), "0.62")
+    for scheme, kept in ((low, 2), (high, 3)):
+        cells = scheme.layout.pack(np.array([0, 1, 2]))
+        server = scheme.server().add(Reports(scheme.fingerprint, cells))
+        assert (server.reports, server.rejected) == (kept, 3 - kept)
+    assert low.server().add(low.simulate(np.linspace(0, 1, 1000))).rejected == 0

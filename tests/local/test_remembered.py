@@ -56,3 +56,35 @@ PINS: dict[str, tuple[str, str]] = {
 def test_what_clients_remember_never_changes(name) -> None:
     client = SCHEMES[name]().client(SECRET)
     assert tuple(client.encode(value).rows.tobytes().hex() for value in (0, 1)) == PINS[name]
+
+
+class Redacted(str):
+    """A text that prints as every other one does."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "***"
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        local.Rappor(p=0, q=1, f="0.5", bits=64, hashes=2, cohorts=1),
+        local.CountMeanSketch(1, hashes=1, width=64, longitudinal="memoize"),
+        local.HadamardCountMeanSketch(1, hashes=64, width=1024, longitudinal="memoize"),
+        local.PrefixExtending(1, length=4, longitudinal="memoize"),
+    ],
+    ids=["rappor", "count_mean", "hadamard_count_mean", "words"],
+)
+def test_what_a_text_prints_as_does_not_choose_its_draws(scheme) -> None:
+    client = scheme.client(SECRET)
+    assert client.encode(Redacted("ant")) == client.encode("ant")
+    assert client.encode([Redacted("bee"), "bee"]) == client.encode(["bee", "bee"])
+
+
+@pytest.mark.parametrize("kind", [local.Duchi, local.Piecewise, local.Hybrid, local.SquareWave])
+def test_minus_zero_is_no_other_value(kind) -> None:
+    for i in range(20):
+        client = kind((0, 1), 1, longitudinal="memoize").client(SECRET + bytes([i]))
+        assert client.encode(-0.0) == client.encode(0.0) == client.encode(-7)

@@ -6,13 +6,24 @@ import itertools
 import json
 import random
 import zlib
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from local_schemes import ALL, SMALL
 
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.local import KaryRandomizedResponse, Reports, from_json, json_schema
+from discreet.local import (
+    HadamardResponse,
+    KaryRandomizedResponse,
+    Piecewise,
+    Rappor,
+    Reports,
+    SquareWave,
+    Warner,
+    from_json,
+    json_schema,
+)
 
 EVERY = pytest.mark.parametrize("scheme", [make("1") for make in ALL.values()], ids=list(ALL))
 UNBIASED = pytest.mark.parametrize("scheme", [make("1") for make in SMALL.values()], ids=list(SMALL))
@@ -337,3 +348,128 @@ def test_reports_compose_like_any_loss() -> None:
     assert central < 0.1
     for n, epsilon in itertools.product((1, 10, 10**9), (one, two)):
         assert epsilon.shuffled(n).epsilon(delta=1e-9) <= epsilon.loss.epsilon()
+
+
+MISSING = {
+    "masked": lambda: np.ma.array([1, 0], mask=[False, True]),
+    "masked floats": lambda: np.ma.array([1.0, 0.0], mask=[False, True]),
+    "ragged": lambda: [1, [0, 1]],
+    "dates": lambda: np.array(["2020-01-01"], dtype="M8[D]"),
+    "complex": lambda: np.array([1j]),
+    "texts": lambda: ["ten"],
+}
+
+
+@pytest.mark.parametrize("scheme", [KaryRandomizedResponse(domain=2, epsilon=1), Piecewise((0, 1), 1)], ids=["k", "x"])
+@pytest.mark.parametrize("values", MISSING.values(), ids=list(MISSING))
+def test_what_is_missing_or_no_number_is_refused(scheme, values) -> None:
+    with pytest.raises(ParameterError, match="values must be"):
+        scheme.client().encode(values())
+
+
+@pytest.mark.parametrize("scheme", [KaryRandomizedResponse(domain=2, epsilon=1), Piecewise((0, 1), 1)], ids=["k", "x"])
+def test_a_mask_that_hides_nothing_is_none(scheme) -> None:
+    assert scheme.prepare(np.ma.array([1, 0])).tolist() == [1, 0]
+
+
+def test_a_long_domain_with_a_name_twice_is_refused_at_once() -> None:
+    names = [*map(str, range(100_000)), "99999"]
+    with pytest.raises(ParameterError, match="'99999' is there again"):
+        from_json(json.dumps({"scheme": "kary_randomized_response", "version": 1, "domain": names, "epsilon": 1}))
+
+
+ROWS = {
+    "wide numbers": np.array([[300]]),
+    "negative": np.array([[-1]]),
+    "floats": np.array([[1.5]]),
+    "one dimension": np.array([1], dtype=np.uint8),
+    "three dimensions": np.zeros((1, 1, 1), dtype=np.uint8),
+    "a list": [[1]],
+}
+
+
+@pytest.mark.parametrize("rows", ROWS.values(), ids=list(ROWS))
+def test_reports_by_hand_are_rows_of_bytes(rows) -> None:
+    with pytest.raises(DataError, match="uint8"):
+        Reports(bytes(8), rows)
+
+
+@pytest.mark.parametrize("fingerprint", [b"", bytes(9), "a" * 8])
+def test_reports_by_hand_name_a_scheme(fingerprint) -> None:
+    with pytest.raises(DataError, match="fingerprint"):
+        Reports(fingerprint, np.zeros((1, 1), dtype=np.uint8))
+
+
+def test_a_buffer_that_changes_later_changes_no_report() -> None:
+    sent = KaryRandomizedResponse(domain=5, epsilon=1).simulate([1, 2, 3])
+    buffer = bytearray(bytes(sent))
+    read = Reports.from_bytes(buffer)
+    buffer[15:18] = b"\xff\xff\xff"
+    assert read == sent == Reports.from_bytes(memoryview(bytes(sent)))
+
+
+@pytest.mark.parametrize("data", [None, "dr\x01", 7, ["d"]])
+def test_what_is_no_bytes_is_no_batch(data) -> None:
+    scheme = KaryRandomizedResponse(domain=5, epsilon=1)
+    with pytest.raises(DataError, match="not a batch"):
+        Reports.from_bytes(data)
+    with pytest.raises(DataError, match="from_bytes"):
+        scheme.server().add(data)
+    with pytest.raises(DataError, match="state"):
+        scheme.server().merge(data)
+
+
+def test_counts_that_would_overflow_are_refused() -> None:
+    scheme = KaryRandomizedResponse(domain=2, epsilon=1)
+
+    def state(*vector: int) -> bytes:
+        body = b"ds\x01" + scheme.fingerprint + np.array(vector, dtype="<i8").tobytes()
+        return body + zlib.crc32(body).to_bytes(4, "little")
+
+    for vector in ((2**63 - 1, 0, 0, 0), (0, 2**63 - 1, 0, 0)):
+        with pytest.raises(DataError, match="no reports add up to"):
+            scheme.server(state(*vector))
+    full = scheme.server(state(2**61, 0, 2**61, 0))
+    with pytest.raises(DataError, match="more reports than there can be"):
+        full.merge(full)
+    assert full.reports == 2**61
+    assert full.add(scheme.simulate([1])).reports == 2**61 + 1
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_a_survey_of_next_to_pure_chance_is_refused(side) -> None:
+    with pytest.raises(ParameterError, match="pure chance"):
+        Warner(Fraction(1, 2) + side * Fraction(1, 10**200))
+    scheme = Warner(Fraction(1, 2) + side * Fraction(1, 10**11))
+    assert scheme.server().add(scheme.simulate([1, 0, 1])).estimate().variance < np.inf
+    with pytest.raises(ParameterError, match="pure chance"):
+        Warner.from_epsilon("1e-13")
+
+
+def test_a_level_that_is_one_in_floating_point_is_refused() -> None:
+    scheme = HadamardResponse(domain=5, epsilon=100)
+    found = scheme.server().add(scheme.simulate([1])).estimate()
+    for level in ("0.99999999999999999999", "1e-400"):
+        with pytest.raises(ParameterError, match="level"):
+            found.interval(level)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    three = np.int64(3)
+    wave = SquareWave((0, 1), 1, bins=three)
+    rappor = Rappor.from_epsilon(2, bits=three * 2, hashes=three, cohorts=three)
+    for scheme in (wave, rappor):
+        assert from_json(scheme.to_json()) == scheme
+
+
+def test_intervals_hold_a_value_that_hardly_anybody_has() -> None:
+    """Of 600 intervals at 0.95 more than 75 miss with probability below 1e-12."""
+    scheme, share, people, times = HadamardResponse(domain=1000, epsilon=8), 0.001, 1000, 600
+    rng, missed = np.random.default_rng(20), 0
+    for _ in range(times):
+        values = np.where(rng.random(people) < share, 7, rng.integers(8, 1000, people))
+        low, high = scheme.server().add(scheme.simulate(values)).estimate().interval()
+        missed += int(not low[7] <= share <= high[7])
+    assert missed <= 75
+    empty = scheme.server().add(scheme.simulate([8] * people)).estimate().interval()
+    assert empty[1][7] > 0.003

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, printable
+from discreet.sensitivity import unmasked
 
 __all__ = ["Domain", "DomainLike", "domain_of"]
 
@@ -63,7 +64,11 @@ class Domain:
         return self.size if self.names is None else list(self.names)
 
     def _numbers(self, values: Any) -> NDArray[np.int64]:
-        array = np.asarray(values)
+        try:
+            shown = unmasked(values)
+            array = np.asarray(shown.tolist()) if isinstance(values, np.ma.MaskedArray) else shown
+        except ValueError:  # lists of different lengths
+            array = np.array([None])
         if array.size == 0:
             return np.zeros(0, dtype=np.int64)
         if (
@@ -99,7 +104,8 @@ def domain_of(domain: DomainLike | Domain, least: int = 2) -> Domain:
                 raise ParameterError(f"a name of a domain must be text that UTF-8 can write, got {name!a}") from None
         found = Domain(len(names), names)
         if len(set(names)) != len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            seen: set[str] = set()
+            twice = next(name for name in names if name in seen or seen.add(name))
             raise ParameterError(f"a domain lists each name once, but {printable(twice)!r} is there again")
     else:
         raise ParameterError(f"a domain is a whole number d, for 0 … d - 1, or a list of texts, got {domain!r}")

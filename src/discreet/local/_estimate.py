@@ -52,12 +52,17 @@ class Estimate:
 
         By the normal approximation, which a thousand reports bear out; each value has its own interval, so for all d at
         once take 1 − (1 − level)/d. Raises `ParameterError` unless 0 < level < 1.
+        Source: Wilson 1927: the shares π for which the estimate is within z standard errors of π, where the variance is
+        `stderr`² and, for the choice of people, π(1 − π)/reports.
         """
         from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
-        share = np.clip(self.frequencies, 0, 1)
-        half = float(ndtri((1 + level_of(level)) / 2)) * np.sqrt(self.stderr**2 + share * (1 - share) / self.reports)
-        return np.clip(self.frequencies - half, 0, 1), np.clip(self.frequencies + half, 0, 1)
+        square = float(ndtri((1 + level_of(level)) / 2)) ** 2
+        chosen = square / self.reports
+        middle = (self.frequencies + chosen / 2) / (1 + chosen)
+        rest = (self.frequencies**2 - square * self.stderr**2) / (1 + chosen)
+        half = np.sqrt(np.maximum(middle**2 - rest, 0))
+        return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
 
     def consistent(self, method: Consistency = "norm_sub") -> Floats:
         """Frequencies made to look like frequencies. Post-processing: costs no privacy, and is biased.
@@ -128,10 +133,10 @@ class SupportEstimate(Estimate):
 
 def level_of(level: Number) -> float:
     """The level as a float, or a `ParameterError` unless it is between 0 and 1."""
-    exact = rational(level, "level")
+    exact = float(rational(level, "level"))
     if not 0 < exact < 1:
         raise ParameterError(f"level must be between 0 and 1, got {level!r}; write for example 0.95")
-    return float(exact)
+    return exact
 
 
 def projected(raw: Floats) -> Floats:

@@ -68,8 +68,18 @@ def add_files(server: Server[E], files: str | Path | Sequence[str | Path]) -> Se
         found = _read(server.scheme, [path for path in paths if Path(path).suffix not in _ARROW], "")
         for path in paths:
             if Path(path).suffix in _ARROW:
-                found = found + _read(server.scheme, [], str(path))
+                for each in _named(str(path)):
+                    found.merge(_read(server.scheme, [], each))
     return server.merge(found)
+
+
+def _named(path: str) -> list[str]:
+    """The files that a path with wildcards names, or the path."""
+    whole = Path(path)
+    if whole.exists() or not set("*?[") & set(path):
+        return [path]
+    start = Path(whole.anchor)
+    return sorted(map(str, start.glob(str(whole.relative_to(start))))) or [path]
 
 
 def _read(scheme: Scheme[E], parquet: list[str | Path], arrow: str) -> Server[E]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._texts import texts_of
 from discreet.local._whole import whole
 
 __all__ = ["Letters", "letters_of"]
@@ -40,13 +41,7 @@ class Letters:
 
         Raises `ParameterError` for what is no text, and for a character that the alphabet does not have.
         """
-        many: Iterable[Any] = (values,) if isinstance(values, str) else values
-        try:
-            texts = list(many)
-        except TypeError:
-            texts = [None]
-        if not all(isinstance(text, str) for text in texts):
-            raise ParameterError("values must be texts, one or a list of them; write others as texts, such as str(42)")
+        texts = texts_of(values)
         places: dict[Any, int] = {}
         which = np.fromiter((places.setdefault(text, len(places)) for text in texts), dtype=np.int64, count=len(texts))
         found = np.empty(len(places), dtype=object)

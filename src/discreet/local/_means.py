@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.local._estimate import Floats
-from discreet.local._layout import Bytes
+from discreet.local._layout import Bytes, Fields
 from discreet.local._numbers import MeanScheme, stepped, window_levels, window_spread
 from discreet.local._odds import odds
 from discreet.local._window import Window
@@ -144,6 +144,10 @@ class Hybrid(MeanScheme):
             cells[mine] = start + window.draw(stepped(prepared[mine], window, draws), draws)
             start += window.cells
         return self.layout.pack(cells)
+
+    def genuine(self, fields: Fields) -> NDArray[np.bool_]:
+        """Where the coin always picks Duchi's, a report is one of its two cells."""
+        return fields.numbers[0] < (self.cells if self.share else 2)
 
     def levels(self) -> Floats:
         """The numbers that cells stand for."""

@@ -21,6 +21,7 @@ from discreet.local._window import Window
 from discreet.noise import Draws
 from discreet.privacy import Loss, pure
 from discreet.rational import Number, rational
+from discreet.sensitivity import unmasked
 
 __all__ = [
     "MeanEstimate",
@@ -63,13 +64,14 @@ class NumberScheme(Scheme[E]):
     def prepare(self, values: Any) -> NDArray[Any]:
         """The numbers as shares of the way from the low bound to the high one, from 0 to 1."""
         try:
-            numbers = np.atleast_1d(np.asarray(values, dtype=np.float64))
+            given = unmasked(values)
+            numbers = np.atleast_1d(given.astype(np.float64) if given.dtype.kind in "biufOUS" else np.nan)
         except (TypeError, ValueError, OverflowError):
             numbers = np.array([np.nan])
         if numbers.ndim != 1 or bool(np.isnan(numbers).any()):
             raise ParameterError("values must be numbers, one or a list of them; what is missing cannot be reported")
         low, high = float(self.low), float(self.high)
-        return (np.clip(numbers, low, high) - low) / (high - low)
+        return (np.clip(numbers, low, high) - low) / (high - low) + 0.0  # −0 is 0, and not another value
 
     @property
     def layout(self) -> Layout:

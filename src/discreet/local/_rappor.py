@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -20,7 +20,9 @@ from discreet.local._rappor_decode import decoded
 from discreet.local._rappor_estimate import RapporEstimate
 from discreet.local._remembered import remembered_rows
 from discreet.local._scheme import Longitudinal, Scheme, check_lifetime
+from discreet.local._texts import texts_of
 from discreet.local._two_stage import TwoStage, lifetime_of, policy_of, stages_for, two_stage
+from discreet.local._whole import whole
 from discreet.noise import Draws, fresh_draws, remembered_draws
 from discreet.privacy import Loss, pure
 from discreet.rational import Number
@@ -80,9 +82,9 @@ class Rappor(Scheme[RapporEstimate]):
         object.__setattr__(self, "p", stages.p)
         object.__setattr__(self, "q", stages.q)
         object.__setattr__(self, "f", stages.f)
-        object.__setattr__(self, "bits", bits)
-        object.__setattr__(self, "hashes", hashes)
-        object.__setattr__(self, "cohorts", cohorts)
+        object.__setattr__(self, "bits", int(bits))
+        object.__setattr__(self, "hashes", int(hashes))
+        object.__setattr__(self, "cohorts", int(cohorts))
         object.__setattr__(self, "longitudinal", policy_of(longitudinal, stages))
 
     @classmethod
@@ -107,7 +109,7 @@ class Rappor(Scheme[RapporEstimate]):
         (1.0, 4.0)
         """
         _check_sizes(bits, hashes, cohorts)
-        stages = stages_for(epsilon, report_epsilon, hashes)
+        stages = stages_for(epsilon, report_epsilon, int(hashes))
         return cls(stages.p, stages.q, stages.f, bits=bits, hashes=hashes, cohorts=cohorts, longitudinal=longitudinal)
 
     @property
@@ -158,9 +160,7 @@ class Rappor(Scheme[RapporEstimate]):
 
     def prepare(self, values: Any) -> NDArray[Any]:
         """The texts, one or many."""
-        many: list[Any] = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
-        if not all(isinstance(text, str) for text in many):
-            raise ParameterError("a value is a text, one or a list of them; write a number as a text first")
+        many = texts_of(values)
         texts = np.empty(len(many), dtype=object)
         texts[:] = many
         return texts
@@ -216,8 +216,7 @@ def _check_sizes(bits: int, hashes: int, cohorts: int) -> None:
         ("hashes", hashes, 1, _MOST_HASHES),
         ("cohorts", cohorts, 1, _MOST_COHORTS),
     ):
-        if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"{name} must be a whole number from {least} to {most}, got {number!r}")
+        whole(number, name, least, most)
     if 2 * hashes > bits:
         raise ParameterError(f"hashes must be at most half of bits = {bits}, got {hashes}: two values need bits each")
 

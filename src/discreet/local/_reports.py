@@ -43,6 +43,15 @@ class Reports:
     fingerprint: bytes
     rows: Bytes
 
+    def __post_init__(self) -> None:
+        rows: Any = self.rows
+        whole = isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2
+        if not whole or not isinstance(self.fingerprint, bytes) or len(self.fingerprint) != FINGERPRINT:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DataError(
+                f"reports are a fingerprint of {FINGERPRINT} bytes and an array of bytes (uint8), a row a report; "
+                "clients make them, and from_bytes and from_json read them"
+            )
+
     @property
     def width(self) -> int:
         """The bytes of one report."""
@@ -67,8 +76,8 @@ class Reports:
     @classmethod
     def from_bytes(cls, data: bytes) -> Reports:
         """The batch that `bytes(reports)` made. Raises `DataError` for anything else."""
-        view = memoryview(data)
-        if len(view) < _HEAD + _CHECK or not data.startswith(_MAGIC[:2]):
+        view = memoryview(_kept(data))
+        if len(view) < _HEAD + _CHECK or bytes(view[:2]) != _MAGIC[:2]:
             raise DataError("this is not a batch of reports: it must begin with 'dr' and have 19 bytes or more")
         if view[2] != _MAGIC[2]:
             raise DataError(f"this batch is of version {view[2]}, and only 1 is known; a newer discreet may read it")
@@ -113,3 +122,11 @@ class Reports:
         if len({each.fingerprint for each in every}) != 1 or len({rows.shape[1] for rows in some}) != 1:
             raise DataError("batches are put together when there are some, all of one scheme and of one width")
         return cls(every[0].fingerprint, np.concatenate(some))
+
+
+def _kept(data: Any) -> bytes:
+    """The bytes of a buffer, which nobody can change while they are counted; none of what is no buffer."""
+    try:
+        return data if isinstance(data, bytes) else memoryview(data).tobytes()
+    except TypeError:
+        return b""

@@ -21,7 +21,7 @@ E = TypeVar("E")
 
 _MAGIC = b"ds\x01"
 _HEAD = len(_MAGIC) + FINGERPRINT
-_MOST = 2.0**62
+_MOST = 2**61
 _BYTES_AT_ONCE = 1 << 23
 
 
@@ -55,8 +55,7 @@ class Server(Generic[E]):
         if zlib.crc32(state[:-4]) != int.from_bytes(state[-4:], "little"):
             raise DataError("this state of a server was damaged: its checksum does not match")
         found._vector[:] = np.frombuffer(state[_HEAD:-4], dtype="<i8")
-        counts = found._vector[2:]
-        if bool((found._vector < 0).any() or (counts > found.reports).any()) or counts.sum(dtype=np.float64) > _MOST:
+        if _impossible(found._vector):
             raise DataError("this state of a server has counts that no reports add up to")
         return found
 
@@ -85,6 +84,8 @@ class Server(Generic[E]):
 
         Costs no privacy: clients have paid. Raises `DataError`, and counts nothing, for a batch of another scheme.
         """
+        if not isinstance(reports, Reports):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DataError("a server adds Reports; read a batch by Reports.from_bytes or Reports.from_json first")
         if reports.fingerprint != self._scheme.fingerprint:
             raise DataError(
                 f"these reports are of scheme {reports.fingerprint.hex()}, and this server is of scheme "
@@ -107,11 +108,16 @@ class Server(Generic[E]):
     def merge(self, other: Server[E]) -> Server[E]:
         """Add another server's counts to this one; returns this server. `one + two` makes a new one instead.
 
-        Raises `DataError` for a server of another scheme.
+        Raises `DataError`, and adds nothing, for a server of another scheme, and for counts beyond all reports.
         """
+        if not isinstance(other, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DataError("a server merges with a server; load a state by scheme.server(state) first")
         if other._scheme.fingerprint != self._scheme.fingerprint:
             raise DataError("servers of different schemes do not add up")
-        self._vector += other._vector
+        total = self._vector + other._vector
+        if _impossible(total):
+            raise DataError("these servers together have more reports than there can be; one of them was made up")
+        self._vector = total
         return self
 
     def _count(self, rows: Any) -> None:
@@ -148,3 +154,10 @@ class Server(Generic[E]):
 
     def __repr__(self) -> str:
         return f"<server of {self._scheme.protocol}: {self.reports} reports, {self.rejected} rejected>"
+
+
+def _impossible(vector: Integers) -> bool:
+    """Whether no reports make this vector, or so many that whole numbers of 64 bits might not hold their sums."""
+    reports, counts = vector[0], vector[2:]
+    odd = bool((vector < 0).any() or (vector[:2] > _MOST).any() or (counts > reports).any())
+    return odd or counts.sum(dtype=np.float64) > _MOST

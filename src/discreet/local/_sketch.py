@@ -20,6 +20,7 @@ from discreet.local._layout import Integers
 from discreet.local._odds import epsilon_of
 from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
 from discreet.local._supports import no_candidates
+from discreet.local._texts import texts_of
 from discreet.local._whole import whole
 from discreet.privacy import Loss, pure
 from discreet.rational import Number
@@ -94,7 +95,7 @@ class SketchScheme(Scheme[Estimate]):
 
     def prepare(self, values: Any) -> NDArray[Any]:
         """The place of each value in the domain, or the texts themselves if there is none."""
-        return _texts_of(values) if self.domain is None else self.domain.places(values)
+        return _array_of(values) if self.domain is None else self.domain.places(values)
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Estimate:
         """(supports/n − lie) / (truth − lie), with the supports of a value summed over its buckets in all rows.
@@ -109,7 +110,7 @@ class SketchScheme(Scheme[Estimate]):
                 "this scheme has no domain to list values from; name those to look for: estimate(candidates=[...])"
             )
         else:
-            texts = _texts_of(candidates).tolist()
+            texts = texts_of(candidates)
             domain = domain_of(texts, least=1)
         law, (held, table) = self._supports, self.table(counts)
         supports = np.zeros(domain.size, dtype=np.int64)
@@ -170,14 +171,8 @@ class SketchScheme(Scheme[Estimate]):
         return found
 
 
-def _texts_of(values: Any) -> NDArray[Any]:
-    many: Iterable[Any] = (values,) if isinstance(values, str) else values
-    try:
-        texts = list(many)
-    except TypeError:
-        texts = [None]
-    if not all(isinstance(text, str) for text in texts):
-        raise ParameterError("values must be texts, one or a list of them; write others as texts, such as str(42)")
+def _array_of(values: Any) -> NDArray[Any]:
+    texts = texts_of(values)
     found = np.empty(len(texts), dtype=object)
     found[:] = texts
     return found

@@ -18,6 +18,7 @@ from discreet.local._numbers import NumberScheme, bounds_of
 from discreet.local._odds import epsilon_of, odds
 from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local._supports import no_candidates
+from discreet.local._whole import whole
 from discreet.local._window import Window
 from discreet.noise import Draws
 from discreet.rational import Number
@@ -63,14 +64,12 @@ class SquareWave(NumberScheme[Distribution]):
         longitudinal: Longitudinal = "once",
     ) -> None:
         low, high = bounds_of(bounds)
-        if isinstance(bins, bool) or not isinstance(bins, int) or not 2 <= bins <= _MOST_BINS:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"bins must be a whole number from 2 to {_MOST_BINS}, got {bins!r}")
         if not isinstance(smooth, bool):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"smooth must be true or false, got {smooth!r}")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "bins", bins)
+        object.__setattr__(self, "bins", whole(bins, "bins", 2, _MOST_BINS))
         object.__setattr__(self, "smooth", smooth)
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 

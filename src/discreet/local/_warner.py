@@ -24,6 +24,8 @@ from discreet.rational import Number, rational
 
 __all__ = ["Survey", "Warner"]
 
+_LEAST_GAP = Fraction(1, 10**12)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey(SupportEstimate):
@@ -60,7 +62,8 @@ class Warner(SupportScheme):
     """Answers a yes-or-no question with the truth with probability `p`, and else with the opposite.
 
     ε = |ln(p / (1 − p))|, whoever sees the answer: for p = 0.2 it is 1.386, as for 0.8. A report is one byte. Raises
-    `ParameterError` unless 0 < p < 1 and for p = 1/2, where the answers are pure chance and nothing can be estimated.
+    `ParameterError` unless 0 < p < 1 and for p = 1/2, or nearly so, where the answers are pure chance and nothing can
+    be estimated.
     Source: Warner 1965; ``proofs/randomized_response.md``.
 
     >>> scheme = Warner(p="0.75")
@@ -80,8 +83,10 @@ class Warner(SupportScheme):
     def __init__(self, p: Number, *, longitudinal: Longitudinal = "once") -> None:
         exact = rational(p, "p")
         loss = randomized_response(exact, 2)  # refuses what has no finite loss
-        if exact == Fraction(1, 2):
-            raise ParameterError("p must not be 1/2: the answers would be pure chance; see Warner.from_epsilon")
+        if abs(exact - Fraction(1, 2)) < _LEAST_GAP:
+            raise ParameterError(
+                "p must not be 1/2, nor within 1e-12 of it: the answers would be pure chance; see Warner.from_epsilon"
+            )
         object.__setattr__(self, "p", exact)
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
         object.__setattr__(self, "domain", Domain(2))
@@ -91,7 +96,7 @@ class Warner(SupportScheme):
     def from_epsilon(cls, epsilon: Number, *, longitudinal: Longitudinal = "once") -> Warner:
         """The question with the largest p that costs at most `epsilon`, p = e^ε/(e^ε + 1), a little lower.
 
-        Raises `ParameterError` unless 0 < ε ≤ 1000.
+        Raises `ParameterError` unless ε ≤ 1000, and for ε below 1e-11 or so, where nothing can be estimated.
 
         >>> round(float(Warner.from_epsilon(1).p), 4)
         0.7311
