@@ -34,21 +34,21 @@ SCHEMES: dict[str, Callable[[], Any]] = {
     "square_wave": lambda: local.SquareWave((0, 9), "1.5", longitudinal="memoize"),
 }
 PINS: dict[str, tuple[str, str]] = {
-    "kary": ("0601", "f601"),
-    "warner": ("01", "00"),
-    "symmetric_unary": ("85348204", "070a8122"),
-    "optimized_unary": ("10e44008", "08450208"),
-    "hadamard": ("6001", "a600"),
-    "projective_geometry": ("cc03", "d507"),
-    "subset_selection": ("26100100", "14202020"),
-    "local_hashing": ("17a40b04", "06a10a00"),
-    "public_hashing": ("5d00", "5000"),
-    "count_mean": ("016349d418", "02c1182818"),
-    "hadamard_count_mean": ("e1", "23"),
-    "duchi": ("00", "01"),
-    "piecewise": ("9f01", "9f00"),
+    "kary": ("1002", "3e03"),
+    "warner": ("00", "01"),
+    "symmetric_unary": ("1b80a228", "0378f709"),
+    "optimized_unary": ("01855000", "03812220"),
+    "hadamard": ("bc00", "de00"),
+    "projective_geometry": ("c201", "4006"),
+    "subset_selection": ("20405800", "0200200b"),
+    "local_hashing": ("94b20201", "680f0501"),
+    "public_hashing": ("9a00", "5200"),
+    "count_mean": ("0080968714", "027080e110"),
+    "hadamard_count_mean": ("f6", "71"),
+    "duchi": ("00", "00"),
+    "piecewise": ("3b05", "5f01"),
     "hybrid": ("0000", "0000"),
-    "square_wave": ("6a02", "1604"),
+    "square_wave": ("9b00", "f103"),
 }
 
 
@@ -88,3 +88,11 @@ def test_minus_zero_is_no_other_value(kind) -> None:
     for i in range(20):
         client = kind((0, 1), 1, longitudinal="memoize").client(SECRET + bytes([i]))
         assert client.encode(-0.0) == client.encode(0.0) == client.encode(-7)
+
+
+def test_schemes_of_one_fingerprint_share_no_draws(monkeypatch) -> None:
+    schemes = [local.KaryRandomizedResponse(2**20, epsilon, longitudinal="memoize") for epsilon in ("0.001", "0.002")]
+    monkeypatch.setattr(local.Scheme, "fingerprint", bytes(8))
+    one, two = (scheme.client(SECRET).encode(range(20)) for scheme in schemes)
+    assert one.rows.tolist() != two.rows.tolist()
+    assert not (one.rows == two.rows).all(axis=1).any()

@@ -125,7 +125,7 @@ class BasicRappor(BitScheme):
 
     def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
         """The permanent response is remembered, and each report of it is drawn afresh."""
-        label = self.fingerprint + b"value\0"
+        label = self.label + b"value\0"
         kept = remembered_rows(prepared, self.layout.width, self._permanent, secret, label)
         return self._stages.report(kept, self.domain.size, fresh_draws())
 

@@ -172,13 +172,13 @@ class Rappor(Scheme[RapporEstimate]):
 
     def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
         """The cohort and the permanent response are remembered, and each report of them is drawn afresh."""
-        cohort = remembered_draws(secret, self.fingerprint + b"cohort").below(self.cohorts, 1)
+        cohort = remembered_draws(secret, self.label + b"cohort").below(self.cohorts, 1)
 
         def permanent(value: NDArray[Any], draws: Draws) -> Bytes:
             return self._permanent(value, cohort, draws)
 
         width = -(-self.bits // 8)
-        kept = remembered_rows(prepared, width, permanent, secret, self.fingerprint + b"value\0")
+        kept = remembered_rows(prepared, width, permanent, secret, self.label + b"value\0")
         return self._reports(np.repeat(cohort, len(prepared)), kept, fresh_draws())
 
     def tally(self, fields: Fields, counts: Integers) -> None:

@@ -75,7 +75,7 @@ class Scheme(ABC, Generic[E]):
 
         A protocol with a second, fresh stage says here which part it remembers.
         """
-        return remembered_rows(prepared, self.layout.width, self.perturb, secret, self.fingerprint)
+        return remembered_rows(prepared, self.layout.width, self.perturb, secret, self.label)
 
     def genuine(self, fields: Fields) -> NDArray[np.bool_]:
         """Which reports a client could have sent, among those that fit the layout."""
@@ -97,7 +97,16 @@ class Scheme(ABC, Generic[E]):
     @property
     def fingerprint(self) -> bytes:
         """Eight bytes by which a report names its scheme: the first of SHA-256 of `to_json`."""
-        return hashlib.sha256(self.to_json().encode()).digest()[:FINGERPRINT]
+        return self.label[:FINGERPRINT]
+
+    @property
+    def label(self) -> bytes:
+        """SHA-256 of `to_json`, by which a client's memory keeps schemes apart.
+
+        All of it: two documents of one fingerprint can be made in 2**32 tries, and if they shared draws, their reports
+        together could reveal more than their losses add up to.
+        """
+        return hashlib.sha256(self.to_json().encode()).digest()
 
     def client(self, secret: bytes | None = None) -> Client:
         """A client: one person's device.
