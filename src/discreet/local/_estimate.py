@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from discreet.rational import Number, rational
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Consistency", "Estimate", "Floats", "SupportEstimate", "level_of", "projected"]
+__all__ = ["Consistency", "Estimate", "Floats", "SupportEstimate", "exact_level", "level_of", "projected"]
 
 Floats = NDArray[np.float64]
 Consistency = Literal["non_negative", "norm", "norm_mul", "norm_sub", "simplex"]
@@ -133,7 +134,15 @@ class SupportEstimate(Estimate):
 
 def level_of(level: Number) -> float:
     """The level as a float, or a `ParameterError` unless it is between 0 and 1."""
-    exact = float(rational(level, "level"))
+    near = float(exact_level(level))
+    if near in (0, 1):
+        raise ParameterError(f"level must be between 0 and 1, and not next to them, got {level!r}")
+    return near
+
+
+def exact_level(level: Number) -> Fraction:
+    """The level, or a `ParameterError` unless it is between 0 and 1."""
+    exact = rational(level, "level")
     if not 0 < exact < 1:
         raise ParameterError(f"level must be between 0 and 1, got {level!r}; write for example 0.95")
     return exact

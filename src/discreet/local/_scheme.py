@@ -6,6 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
@@ -106,7 +107,7 @@ class Scheme(ABC, Generic[E]):
         All of it: two documents of one fingerprint can be made in 2**32 tries, and if they shared draws, their reports
         together could reveal more than their losses add up to.
         """
-        return hashlib.sha256(self.to_json().encode()).digest()
+        return _label_of(self)
 
     def client(self, secret: bytes | None = None) -> Client:
         """A client: one person's device.
@@ -159,6 +160,12 @@ class Scheme(ABC, Generic[E]):
         """
         check_lifetime(reports, values)
         return (values if self.longitudinal == "memoize" else reports) * self.loss
+
+
+@lru_cache(maxsize=64)
+def _label_of(scheme: Scheme[Any]) -> bytes:
+    """Kept, as a long list of names takes longer to write down than to count with."""
+    return hashlib.sha256(scheme.to_json().encode()).digest()
 
 
 def check_lifetime(reports: int, values: int) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import DataError
-from discreet.local._estimate import level_of
+from discreet.local._estimate import exact_level
 from discreet.local._reports import FINGERPRINT
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.rational import Number, rational
@@ -95,7 +95,7 @@ class Total:
         Source: for two discrete Laplace noises, P(|X + Y| > k) in closed form; for Gaussian ones by convolution below
         sigma 32 and by N(0, 2 sigma²) above; ``proofs/two_servers.md``, section 5.
         """
-        level_of(level)  # refuses what is none
+        exact_level(level)  # refuses what is none
         miss = float(1 - rational(level, "level")) * (1 - 1e-9)
         if isinstance(self.noise, DiscreteLaplace):
             return _laplace_error(float(self.noise.scale), miss)
