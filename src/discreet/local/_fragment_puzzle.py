@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._layout import Bytes, Fields, Integers, Layout
-from discreet.local._letters import letters_of
 from discreet.local._odds import epsilon_of
 from discreet.local._puzzle import joined
-from discreet.local._scheme import Longitudinal, longitudinal_of
+from discreet.local._scheme import Longitudinal
 from discreet.local._text_sketch import TextSketch
 from discreet.local._unary import OptimizedUnary
 from discreet.local._whole import whole
 from discreet.local._word_hash import WORD_HASH, piece_of
-from discreet.local._words import WordScheme, WordsEstimate, chance_of, check_cells
+from discreet.local._words import WordScheme, WordsEstimate
 from discreet.noise import Draws
 from discreet.rational import Number, rational
 
@@ -71,9 +70,6 @@ class SequenceFragmentPuzzle(WordScheme):
 
     protocol: ClassVar[str] = "sequence_fragment_puzzle"
 
-    epsilon: Fraction
-    length: int
-    alphabet: str | None
     fragment: int
     pieces: int
     fragment_share: Fraction
@@ -82,9 +78,6 @@ class SequenceFragmentPuzzle(WordScheme):
     width: int
     word_rows: int
     word_width: int
-    key: int
-    false_words: Fraction
-    longitudinal: Longitudinal
 
     def __init__(  # noqa: PLR0913 - these are what a collector chooses
         self,
@@ -112,26 +105,24 @@ class SequenceFragmentPuzzle(WordScheme):
         if fragment is None:
             fragment = 1 if alphabet is None else 2
         fragment = whole(fragment, "fragment", 1, 20)
-        letters = letters_of(alphabet, length, fragment)
-        for name, value in (
-            ("epsilon", exact),
-            ("length", letters.length),
-            ("alphabet", letters.alphabet),
-            ("fragment", fragment),
-            ("pieces", whole(pieces, "pieces", 2, 2**16)),
-            ("fragment_share", share),
-            ("keep", whole(keep, "keep", 1, 2**14)),
-            ("rows", whole(rows, "rows", 1, 2**16)),
-            ("width", whole(width, "width", 2, 2**12)),
-            ("word_rows", whole(word_rows, "word_rows", 1, 2**16)),
-            ("word_width", whole(word_width, "word_width", 2, 2**12)),
-            ("key", whole(key, "key", 0, 2**32 - 1)),
-            ("false_words", chance_of(false_words)),
-            ("longitudinal", longitudinal_of(longitudinal)),
-        ):
-            object.__setattr__(self, name, value)
-        check_cells(self.cells)
-        if self.positions * len(letters.tails(fragment)) * self.pieces > _MOST_FRAGMENTS:
+        self._settle(
+            exact,
+            length=length,
+            alphabet=alphabet,
+            by=fragment,
+            key=key,
+            false_words=false_words,
+            longitudinal=longitudinal,
+            fragment=fragment,
+            pieces=whole(pieces, "pieces", 2, 2**16),
+            fragment_share=share,
+            keep=whole(keep, "keep", 1, 2**14),
+            rows=whole(rows, "rows", 1, 2**16),
+            width=whole(width, "width", 2, 2**12),
+            word_rows=whole(word_rows, "word_rows", 1, 2**16),
+            word_width=whole(word_width, "word_width", 2, 2**12),
+        )
+        if self.positions * len(self.letters.tails(fragment)) * self.pieces > _MOST_FRAGMENTS:
             raise ParameterError(
                 "there are more than 2**24 fragments with pieces to look for; take shorter fragments or fewer pieces"
             )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.local._kary import KaryRandomizedResponse
-from discreet.local._letters import letters_of
 from discreet.local._odds import epsilon_of
 from discreet.local._prefixes import PrefixScheme
-from discreet.local._scheme import Longitudinal, longitudinal_of
+from discreet.local._scheme import Longitudinal
 from discreet.local._text_sketch import TextSketch
 from discreet.local._whole import whole
-from discreet.local._words import chance_of, check_cells
 from discreet.rational import Number
 
 __all__ = ["PrefixExtending"]
@@ -62,16 +59,7 @@ class PrefixExtending(PrefixScheme):
 
     protocol: ClassVar[str] = "prefix_extending"
 
-    epsilon: Fraction
-    length: int
-    alphabet: str | None
-    step: int
     keep: int
-    rows: int
-    width: int
-    key: int
-    false_words: Fraction
-    longitudinal: Longitudinal
 
     def __init__(  # noqa: PLR0913 - these are what a collector chooses
         self,
@@ -87,26 +75,23 @@ class PrefixExtending(PrefixScheme):
         false_words: Number = "0.05",
         longitudinal: Longitudinal = "once",
     ) -> None:
-        exact = epsilon_of(epsilon)
         if width is None:
-            width = round(min(math.exp(exact) + 1, _WIDE))
+            width = round(min(math.exp(epsilon_of(epsilon)) + 1, _WIDE))
         width = whole(width, "width", 2, _MOST_WIDTH)
         step = whole(step, "step", 1, 20)
-        letters = letters_of(alphabet, length, step)
-        for name, value in (
-            ("epsilon", exact),
-            ("length", letters.length),
-            ("alphabet", letters.alphabet),
-            ("step", step),
-            ("keep", whole(keep, "keep", 1, 2**12)),
-            ("rows", whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16)),
-            ("width", width),
-            ("key", whole(key, "key", 0, 2**32 - 1)),
-            ("false_words", chance_of(false_words)),
-            ("longitudinal", longitudinal_of(longitudinal)),
-        ):
-            object.__setattr__(self, name, value)
-        check_cells(self.cells)
+        self._settle(
+            epsilon,
+            length=length,
+            alphabet=alphabet,
+            by=step,
+            key=key,
+            false_words=false_words,
+            longitudinal=longitudinal,
+            step=step,
+            keep=whole(keep, "keep", 1, 2**12),
+            rows=whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16),
+            width=width,
+        )
 
     def parameters(self) -> dict[str, Any]:
         """Those of every prefix scheme, and `keep`."""

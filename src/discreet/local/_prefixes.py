@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,9 @@ from discreet.noise import Draws
 __all__ = ["PrefixScheme"]
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class PrefixScheme(WordScheme):
     """A word scheme with a group of people for each of some prefix lengths; a third of all tell the whole word."""
-
-    __slots__ = ()
 
     step: int
     rows: int

@@ -18,6 +18,7 @@ from discreet.local._layout import Bytes, Fields, Integers, Layout
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import FINGERPRINT, Reports
 from discreet.local._server import Server
+from discreet.local._whole import whole
 from discreet.noise import Draws, fresh_draws
 from discreet.privacy import Loss
 
@@ -151,7 +152,7 @@ class Scheme(ABC, Generic[E]):
         ``"once"`` pays for each report, and neighbours differ in the person's whole history. ``"memoize"`` pays for
         each different value, and neighbours differ in what the values are: which reports have the same value is not
         hidden. A scheme with other parameters is another scheme, and the client draws anew for it. Costs
-        no privacy: it is arithmetic. Raises `ParameterError` unless 1 ≤ values ≤ reports.
+        no privacy: it is arithmetic. Raises `ParameterError` unless 1 ≤ values ≤ reports ≤ 2**63.
 
         >>> from discreet.local import KaryRandomizedResponse
         >>> kept = KaryRandomizedResponse(domain=5, epsilon=1, longitudinal="memoize")
@@ -170,11 +171,7 @@ def _label_of(scheme: Scheme[Any]) -> bytes:
 
 def check_lifetime(reports: int, values: int) -> None:
     """Refuse numbers of reports and of different values that no history has."""
-    for name, number in (("reports", reports), ("values", values)):
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"{name} must be a whole number, 1 or more, got {number!r}")
-    if values > reports:
-        raise ParameterError(f"values must be at most reports = {reports}: each report has one value, got {values}")
+    whole(values, "values", 1, whole(reports, "reports", 1, 2**63))
 
 
 def longitudinal_of(policy: str) -> Longitudinal:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.local._hadamard import HadamardResponse
-from discreet.local._letters import letters_of
-from discreet.local._odds import epsilon_of
 from discreet.local._prefixes import PrefixScheme
-from discreet.local._scheme import Longitudinal, longitudinal_of
+from discreet.local._scheme import Longitudinal
 from discreet.local._text_sketch import TextSketch
 from discreet.local._whole import whole
-from discreet.local._words import chance_of, check_cells
 from discreet.rational import Number
 
 __all__ = ["TreeHist"]
@@ -54,16 +50,7 @@ class TreeHist(PrefixScheme):
 
     protocol: ClassVar[str] = "tree_hist"
 
-    epsilon: Fraction
-    length: int
-    alphabet: str | None
-    step: int
-    rows: int
-    width: int
-    key: int
     false_prefixes: int
-    false_words: Fraction
-    longitudinal: Longitudinal
 
     def __init__(  # noqa: PLR0913 - these are what a collector chooses
         self,
@@ -81,21 +68,19 @@ class TreeHist(PrefixScheme):
     ) -> None:
         width = whole(width, "width", 2, _MOST_WIDTH)
         step = whole(step, "step", 1, 20)
-        letters = letters_of(alphabet, length, step)
-        for name, value in (
-            ("epsilon", epsilon_of(epsilon)),
-            ("length", letters.length),
-            ("alphabet", letters.alphabet),
-            ("step", step),
-            ("rows", whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16)),
-            ("width", width),
-            ("key", whole(key, "key", 0, 2**32 - 1)),
-            ("false_prefixes", whole(false_prefixes, "false_prefixes", 1, 2**10)),
-            ("false_words", chance_of(false_words)),
-            ("longitudinal", longitudinal_of(longitudinal)),
-        ):
-            object.__setattr__(self, name, value)
-        check_cells(self.cells)
+        self._settle(
+            epsilon,
+            length=length,
+            alphabet=alphabet,
+            by=step,
+            key=key,
+            false_words=false_words,
+            longitudinal=longitudinal,
+            step=step,
+            rows=whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16),
+            width=width,
+            false_prefixes=whole(false_prefixes, "false_prefixes", 1, 2**10),
+        )
 
     def parameters(self) -> dict[str, Any]:
         """Those of every prefix scheme, and `false_prefixes`."""

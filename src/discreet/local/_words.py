@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._estimate import Floats, level_of
-from discreet.local._letters import Letters
-from discreet.local._scheme import Scheme
+from discreet.local._letters import Letters, letters_of
+from discreet.local._odds import epsilon_of
+from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
 from discreet.local._text_sketch import TextTable
+from discreet.local._whole import whole
 from discreet.privacy import Loss, pure
 from discreet.rational import Number, rational
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["MOST_CELLS", "WordScheme", "WordsEstimate", "chance_of", "check_cells"]
+__all__ = ["WordScheme", "WordsEstimate"]
 
-MOST_CELLS = 2**26
+_MOST_CELLS = 2**26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,16 +92,45 @@ class WordsEstimate:
         return pa.table({"word": words, **{name: pa.array(each) for name, each in numbers.items()}})
 
 
+@dataclass(frozen=True, slots=True, init=False)
 class WordScheme(Scheme[WordsEstimate]):
     """A scheme for any texts, which finds the frequent ones without a list of them."""
-
-    __slots__ = ()
 
     epsilon: Fraction
     length: int
     alphabet: str | None
     key: int
     false_words: Fraction
+    longitudinal: Longitudinal
+
+    def _settle(  # noqa: PLR0913 - as the constructors
+        self,
+        epsilon: Number,
+        *,
+        length: int,
+        alphabet: str | None,
+        by: int,
+        key: int,
+        false_words: Number,
+        longitudinal: Longitudinal,
+        **own: object,
+    ) -> None:
+        """Check what all word schemes have, and set it beside what is the scheme's `own`; words grow `by` letters."""
+        letters = letters_of(alphabet, length, by)
+        common = {
+            "epsilon": epsilon_of(epsilon),
+            "length": letters.length,
+            "alphabet": letters.alphabet,
+            "key": whole(key, "key", 0, 2**32 - 1),
+            "false_words": _chance_of(false_words),
+            "longitudinal": longitudinal_of(longitudinal),
+        }
+        for name, value in {**common, **own}.items():
+            object.__setattr__(self, name, value)
+        if self.cells > _MOST_CELLS:
+            raise ParameterError(
+                f"a server of this scheme would keep {self.cells:,} counts; take fewer rows, 2**26 are the most"
+            )
 
     @property
     def loss(self) -> Loss:
@@ -130,17 +161,9 @@ class WordScheme(Scheme[WordsEstimate]):
         return list(dict.fromkeys(self.letters.spelt(candidates).tolist()))
 
 
-def chance_of(false_words: Number) -> Fraction:
+def _chance_of(false_words: Number) -> Fraction:
     """The exact chance; raises `ParameterError` unless 1e-12 ≤ chance < 1."""
     exact = rational(false_words, "false_words")
     if not Fraction(1, 10**12) <= exact < 1:
         raise ParameterError(f"false_words is the chance of a false word, from 1e-12 to below 1, got {false_words!r}")
     return exact
-
-
-def check_cells(cells: int) -> None:
-    """Refuse schemes whose server would keep more than 2**26 counts."""
-    if cells > MOST_CELLS:
-        raise ParameterError(
-            f"a server of this scheme would keep {cells:,} counts; take fewer rows, 2**26 are the most"
-        )
