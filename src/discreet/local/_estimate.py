@@ -16,7 +16,7 @@ from discreet.rational import Number, rational
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Consistency", "Estimate", "Floats", "SupportEstimate", "exact_level", "level_of", "projected"]
+__all__ = ["Consistency", "Estimate", "Floats", "SupportEstimate", "exact_level", "level_of", "projected", "wilson"]
 
 Floats = NDArray[np.float64]
 Consistency = Literal["non_negative", "norm", "norm_mul", "norm_sub", "simplex"]
@@ -53,17 +53,9 @@ class Estimate:
 
         By the normal approximation, which a thousand reports bear out; each value has its own interval, so for all d at
         once take 1 − (1 − level)/d. Raises `ParameterError` unless 0 < level < 1.
-        Source: Wilson 1927: the shares π for which the estimate is within z standard errors of π, where the variance is
-        `stderr`² and, for the choice of people, π(1 − π)/reports.
+        Source: Wilson 1927; see `wilson`.
         """
-        from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
-
-        square = float(ndtri((1 + level_of(level)) / 2)) ** 2
-        chosen = square / self.reports
-        middle = (self.frequencies + chosen / 2) / (1 + chosen)
-        rest = (self.frequencies**2 - square * self.stderr**2) / (1 + chosen)
-        half = np.sqrt(np.maximum(middle**2 - rest, 0))
-        return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
+        return wilson(self.frequencies, self.stderr, self.reports, level)
 
     def consistent(self, method: Consistency = "norm_sub") -> Floats:
         """Frequencies made to look like frequencies. Post-processing: costs no privacy, and is biased.
@@ -130,6 +122,22 @@ class SupportEstimate(Estimate):
         high = np.where(no == 0, 1.0, betaincinv(yes + 1, np.maximum(no, 1), 1 - miss))
         ends = [np.clip((end - self.lie) / (self.truth - self.lie), 0.0, 1.0) for end in (low, high)]
         return np.minimum(*ends), np.maximum(*ends)
+
+
+def wilson(frequencies: Floats, stderr: Floats, reports: int, level: Number) -> tuple[Floats, Floats]:
+    """The shares π within 0 … 1 for which an estimate is within z standard errors of π.
+
+    The variance is `stderr`² and, for the choice of people, π(1 − π)/reports. Raises `ParameterError` unless
+    0 < level < 1. Source: Wilson 1927.
+    """
+    from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
+
+    square = float(ndtri((1 + level_of(level)) / 2)) ** 2
+    chosen = square / reports
+    middle = (frequencies + chosen / 2) / (1 + chosen)
+    rest = (frequencies**2 - square * stderr**2) / (1 + chosen)
+    half = np.sqrt(np.maximum(middle**2 - rest, 0))
+    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
 
 
 def level_of(level: Number) -> float:

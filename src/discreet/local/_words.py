@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._estimate import Floats, level_of
+from discreet.local._estimate import Floats, wilson
 from discreet.local._letters import Letters, letters_of
 from discreet.local._odds import epsilon_of
 from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
@@ -76,11 +76,7 @@ class WordsEstimate:
         By the normal approximation, each word on its own, and before any choice: for words that were found it holds
         for those well above the threshold. Raises `ParameterError` unless 0 < level < 1.
         """
-        from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
-
-        share = np.clip(self.frequencies, 0, 1)
-        half = float(ndtri((1 + level_of(level)) / 2)) * np.sqrt(self.stderr**2 + share * (1 - share) / self.reports)
-        return np.clip(self.frequencies - half, 0, 1), np.clip(self.frequencies + half, 0, 1)
+        return wilson(self.frequencies, self.stderr, self.reports, level)
 
     def to_arrow(self, level: Number = 0.95) -> pa.Table:
         """A table: word, frequency, stderr, and the interval's low and high."""
