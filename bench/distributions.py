@@ -19,7 +19,7 @@ import pandas as pd
 
 from discreet import local
 from discreet.cli._demo_data import find_data
-from discreet.local._distribution import most_likely
+from discreet.local._numbers._distribution import most_likely
 
 BINS = 1000
 Shares = Callable[[np.ndarray, float, int], np.ndarray]

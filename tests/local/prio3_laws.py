@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._prio3 import NONCE, Circuit, Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
-from discreet.local._prio3._field import Vector
+from discreet.local._two_servers._prio3 import NONCE, Circuit, Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
+from discreet.local._two_servers._prio3._field import Vector
 
 GENERATOR = np.random.default_rng(20)
 

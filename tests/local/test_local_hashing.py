@@ -14,8 +14,8 @@ from hashed_laws import assert_mean_square_over_functions, assert_supports_are_t
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import LocalHashing, Reports, from_json
-from discreet.local._linear_hash import LinearHashes, prime_from
-from discreet.local._quadratic_hash import QuadraticHashes
+from discreet.local._frequencies._linear_hash import LinearHashes, prime_from
+from discreet.local._frequencies._quadratic_hash import QuadraticHashes
 
 SHAPES = [(2, 2), (3, 7), (5, 2), (5, 4), (5, 5), (7, 4), (11, 3), (13, 12)]
 

@@ -12,8 +12,8 @@ from local_laws import Branch, assert_exact, law, odds_of
 
 from discreet.errors import ParameterError
 from discreet.local import BasicRappor, Rappor
-from discreet.local._log_odds import log_above
-from discreet.local._two_stage import TwoStage
+from discreet.local._rappor._log_odds import log_above
+from discreet.local._rappor._two_stage import TwoStage
 
 STAGES = [
     ("0.39", "0.61", "0.45"),
@@ -102,7 +102,7 @@ def test_the_permanent_response_has_the_permanent_loss_exactly(stages) -> None:
 
 
 def filters(scheme: Rappor, texts: list[str]) -> dict[str, frozenset[int]]:
-    from discreet.local._bloom import bloom_columns
+    from discreet.local._rappor._bloom import bloom_columns
 
     columns = bloom_columns(texts, [0], scheme.bits, scheme.hashes).toarray()
     return {text: frozenset(np.flatnonzero(columns[:, place]).tolist()) for place, text in enumerate(texts)}

@@ -29,9 +29,9 @@ from discreet.local import (
     TreeHist,
     from_json,
 )
-from discreet.local._puzzle import joined
-from discreet.local._text_sketch import TextSketch, TextTable
-from discreet.local._word_hash import fingerprints, hashed, piece_of
+from discreet.local._words._puzzle import joined
+from discreet.local._words._text_sketch import TextSketch, TextTable
+from discreet.local._words._word_hash import fingerprints, hashed, piece_of
 from discreet.noise import fresh_draws
 
 KINDS = (PrefixExtending, TreeHist, SequenceFragmentPuzzle)

@@ -6,40 +6,40 @@
 (3,)
 """
 
-from discreet.local._basic_rappor import BasicRappor
-from discreet.local._count_mean import CountMeanSketch
-from discreet.local._distribution import Distribution
 from discreet.local._estimate import Estimate, SupportEstimate
 from discreet.local._files import add_files, to_arrow
-from discreet.local._fragment_puzzle import SequenceFragmentPuzzle
-from discreet.local._hadamard import HadamardResponse
-from discreet.local._hadamard_count_mean import HadamardCountMeanSketch
-from discreet.local._information import Information
-from discreet.local._kary import KaryRandomizedResponse
-from discreet.local._local_hashing import LocalHashing
-from discreet.local._means import Duchi, Hybrid, Piecewise
-from discreet.local._numbers import MeanEstimate
-from discreet.local._prefix_extending import PrefixExtending
-from discreet.local._projective import ProjectiveGeometry
-from discreet.local._rappor import Rappor
-from discreet.local._rappor_estimate import RapporEstimate
+from discreet.local._frequencies._count_mean import CountMeanSketch
+from discreet.local._frequencies._hadamard import HadamardResponse
+from discreet.local._frequencies._hadamard_count_mean import HadamardCountMeanSketch
+from discreet.local._frequencies._information import Information
+from discreet.local._frequencies._kary import KaryRandomizedResponse
+from discreet.local._frequencies._local_hashing import LocalHashing
+from discreet.local._frequencies._projective import ProjectiveGeometry
+from discreet.local._frequencies._subset import SubsetSelection
+from discreet.local._frequencies._unary import OptimizedUnary, SymmetricUnary
+from discreet.local._frequencies._warner import Survey, Warner
+from discreet.local._numbers._bounded import MeanEstimate
+from discreet.local._numbers._distribution import Distribution
+from discreet.local._numbers._means import Duchi, Hybrid, Piecewise
+from discreet.local._numbers._square_wave import SquareWave
+from discreet.local._rappor._basic import BasicRappor
+from discreet.local._rappor._estimate import RapporEstimate
+from discreet.local._rappor._rappor import Rappor
 from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
-from discreet.local._share_client import ShareClient
-from discreet.local._share_server import ShareServer
 from discreet.local._spark import add_frame
-from discreet.local._square_wave import SquareWave
-from discreet.local._subset import SubsetSelection
-from discreet.local._total import PublishedShare, Total
-from discreet.local._tree_hist import TreeHist
-from discreet.local._two_server_kinds import TwoServerCount, TwoServerHistogram, TwoServerSum
-from discreet.local._two_server_vectors import TwoServerSets, TwoServerSums
-from discreet.local._two_servers import TwoServers, commitment
-from discreet.local._unary import OptimizedUnary, SymmetricUnary
-from discreet.local._warner import Survey, Warner
-from discreet.local._words import WordsEstimate
+from discreet.local._two_servers._client import ShareClient
+from discreet.local._two_servers._kinds import TwoServerCount, TwoServerHistogram, TwoServerSum
+from discreet.local._two_servers._server import ShareServer
+from discreet.local._two_servers._total import PublishedShare, Total
+from discreet.local._two_servers._two_servers import TwoServers, commitment
+from discreet.local._two_servers._vectors import TwoServerSets, TwoServerSums
+from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
+from discreet.local._words._prefix_extending import PrefixExtending
+from discreet.local._words._tree_hist import TreeHist
+from discreet.local._words._words import WordsEstimate
 
 __all__ = [
     "BasicRappor",

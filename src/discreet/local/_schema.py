@@ -7,23 +7,23 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import ParameterError
-from discreet.local._basic_rappor import BasicRappor
-from discreet.local._count_mean import CountMeanSketch
-from discreet.local._fragment_puzzle import SequenceFragmentPuzzle
-from discreet.local._hadamard import HadamardResponse
-from discreet.local._hadamard_count_mean import HadamardCountMeanSketch
-from discreet.local._kary import KaryRandomizedResponse
-from discreet.local._local_hashing import LocalHashing
-from discreet.local._means import Duchi, Hybrid, Piecewise
-from discreet.local._prefix_extending import PrefixExtending
-from discreet.local._projective import ProjectiveGeometry
-from discreet.local._rappor import Rappor
+from discreet.local._frequencies._count_mean import CountMeanSketch
+from discreet.local._frequencies._hadamard import HadamardResponse
+from discreet.local._frequencies._hadamard_count_mean import HadamardCountMeanSketch
+from discreet.local._frequencies._kary import KaryRandomizedResponse
+from discreet.local._frequencies._local_hashing import LocalHashing
+from discreet.local._frequencies._projective import ProjectiveGeometry
+from discreet.local._frequencies._subset import SubsetSelection
+from discreet.local._frequencies._unary import OptimizedUnary, SymmetricUnary
+from discreet.local._frequencies._warner import Warner
+from discreet.local._numbers._means import Duchi, Hybrid, Piecewise
+from discreet.local._numbers._square_wave import SquareWave
+from discreet.local._rappor._basic import BasicRappor
+from discreet.local._rappor._rappor import Rappor
 from discreet.local._scheme import Longitudinal, Scheme
-from discreet.local._square_wave import SquareWave
-from discreet.local._subset import SubsetSelection
-from discreet.local._tree_hist import TreeHist
-from discreet.local._unary import OptimizedUnary, SymmetricUnary
-from discreet.local._warner import Warner
+from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
+from discreet.local._words._prefix_extending import PrefixExtending
+from discreet.local._words._tree_hist import TreeHist
 
 __all__ = ["from_json", "json_schema"]
 

@@ -1,0 +1,1 @@
+"""Frequencies of values: the protocols that estimate how often each value of a domain is held."""

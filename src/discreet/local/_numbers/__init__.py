@@ -1,0 +1,1 @@
+"""Numbers between bounds: their mean, and how they are distributed."""

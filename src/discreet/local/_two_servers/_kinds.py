@@ -1,0 +1,183 @@
+"""What two servers can add up: one number or one choice of each client."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.local._domain import Domain, DomainLike, domain_of
+from discreet.local._two_servers._prio3 import Circuit, Count, Histogram, Sum
+from discreet.local._two_servers._two_servers import TwoServers, check_arguments
+from discreet.privacy import Loss
+from discreet.sensitivity import Norms
+
+__all__ = [
+    "MOST_PLACES",
+    "MOST_SUM",
+    "TwoServerCount",
+    "TwoServerHistogram",
+    "TwoServerSum",
+    "chunk_of",
+    "whole_between",
+]
+
+MOST_SUM = 2**32 - 1
+MOST_PLACES = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class TwoServerCount(TwoServers):
+    """How many say yes. One client moves the count by 1.
+
+    >>> import discreet as dp
+    >>> from discreet.local import commitment
+    >>> from discreet.noise import secret
+    >>> key = secret(32)
+    >>> scheme = TwoServerCount(spend=dp.pure(1), minimum=3, commitment=commitment(key))
+    >>> one, two = (scheme.server(index, key) for index in (0, 1))
+    >>> for_one, for_two = scheme.client().encode([True, False, True])
+    >>> said_one, said_two = one.check(for_one), two.check(for_two)
+    >>> accepted_one, accepted_two = one.judge(said_two), two.judge(said_one)
+    >>> one.settle(accepted_two)
+    <first server of two_server_count: 3 reports, 0 rejected>
+    >>> scheme.collect(one.publish(), two.settle(accepted_one).publish()).reports
+    3
+    """
+
+    protocol: ClassVar[str] = "two_server_count"
+
+    spend: Loss
+    minimum: int
+    commitment: str
+
+    def __post_init__(self) -> None:
+        check_arguments(self)
+
+    @property
+    def circuit(self) -> Circuit:
+        """0 or 1."""
+        return Count()
+
+    @property
+    def sensitivity(self) -> int:
+        """1."""
+        return 1
+
+    def arguments(self) -> dict[str, Any]:
+        """None."""
+        return {}
+
+    def prepare(self, values: Any) -> NDArray[Any]:
+        """Truth values, or 0 and 1, as 0 and 1."""
+        return Domain(2).places(values)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoServerSum(TwoServers):
+    """The sum of whole numbers from 0 to `bound`, by which one client can move it; a larger one counts as `bound`.
+
+    Raises `ParameterError` unless the bound is from 1 to 2**32 − 1.
+
+    >>> import discreet as dp
+    >>> from discreet.local import commitment
+    >>> scheme = TwoServerSum(bound=255, spend=dp.pure(1), minimum=1000, commitment=commitment(bytes(32)))
+    >>> scheme.noise, TwoServers.from_json(scheme.to_json()) == scheme
+    (DiscreteLaplace(scale=Fraction(255, 1)), True)
+    """
+
+    protocol: ClassVar[str] = "two_server_sum"
+
+    bound: int
+    spend: Loss
+    minimum: int
+    commitment: str
+
+    def __post_init__(self) -> None:
+        whole_between(self.bound, "bound", MOST_SUM)
+        check_arguments(self)
+
+    @property
+    def circuit(self) -> Circuit:
+        """0 … bound."""
+        return Sum(self.bound)
+
+    @property
+    def sensitivity(self) -> int:
+        """The bound."""
+        return self.bound
+
+    def arguments(self) -> dict[str, Any]:
+        """The bound."""
+        return {"bound": self.bound}
+
+    def prepare(self, values: Any) -> NDArray[Any]:
+        """Whole numbers, 0 or more."""
+        numbers = np.atleast_1d(np.asarray(values))
+        if numbers.size == 0:
+            return np.zeros(0, dtype=np.int64)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or bool((numbers < 0).any()):
+            raise ParameterError("values must be whole numbers, 0 or more, one or a list of them")
+        return np.minimum(numbers, self.bound).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class TwoServerHistogram(TwoServers):
+    """How many people have each value of a domain of 2 to 2**16. One client moves two of the counts by 1.
+
+    >>> import discreet as dp
+    >>> from discreet.local import commitment
+    >>> made = {"spend": dp.rho("0.01"), "minimum": 1000, "commitment": commitment(bytes(32))}
+    >>> scheme = TwoServerHistogram(domain=["bus", "car", "train"], **made)
+    >>> scheme.noise, scheme.loss.rho()
+    (DiscreteGaussian(sigma=Fraction(10, 1)), 0.01)
+    """
+
+    protocol: ClassVar[str] = "two_server_histogram"
+
+    domain: Domain
+    spend: Loss
+    minimum: int
+    commitment: str
+
+    def __init__(self, domain: DomainLike, spend: Loss, minimum: int, commitment: str) -> None:
+        object.__setattr__(self, "domain", domain_of(domain))
+        object.__setattr__(self, "spend", spend)
+        object.__setattr__(self, "minimum", minimum)
+        object.__setattr__(self, "commitment", commitment)
+        if self.domain.size > MOST_PLACES:
+            raise ParameterError(f"a histogram of two servers has 2 to 2**16 values, got {self.domain.size}")
+        check_arguments(self)
+
+    @property
+    def circuit(self) -> Circuit:
+        """One of the places, checked in chunks that make reports short."""
+        return Histogram(self.domain.size, chunk_of(self.domain.size))
+
+    @property
+    def sensitivity(self) -> Norms:
+        """One count goes up by 1 and one goes down: 2 in L1, √2 in L2."""
+        return Norms(l1=2, l2_squared=2, linf=1)
+
+    def arguments(self) -> dict[str, Any]:
+        """The domain."""
+        return {"domain": self.domain.to_json()}
+
+    def prepare(self, values: Any) -> NDArray[Any]:
+        """Places in the domain."""
+        return self.domain.places(values)
+
+
+def whole_between(value: object, name: str, highest: int) -> None:
+    """Refuse what is not a whole number from 1 to the highest."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= highest:
+        raise ParameterError(f"{name} must be a whole number from 1 to {highest}, got {value!r}")
+
+
+def chunk_of(size: int) -> int:
+    """The chunk with the shortest proof: 2 · chunk + 2 · points elements, where points − 1 chunks hold all places."""
+    lengths = ((-(-size // ((1 << power) - 1)), 1 << power) for power in range(1, 17))
+    return min(lengths, key=lambda each: each[0] + each[1])[0]

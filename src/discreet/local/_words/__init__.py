@@ -1,0 +1,1 @@
+"""Words that nobody has listed: found in the reports, and counted."""
