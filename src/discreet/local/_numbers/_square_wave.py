@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -80,17 +79,18 @@ class SquareWave(NumberScheme[Distribution]):
         >>> [round(SquareWave((0, 1), epsilon).half_width, 4) for epsilon in (0.5, 1, 2, 4)]
         [0.3582, 0.2561, 0.1293, 0.0304]
         """
-        epsilon = float(self.epsilon)
-        if epsilon < 1e-3:
-            return 0.5 - epsilon / 3  # by series, with an error below ε²
-        # both sides over e^ε, which keeps digits and does not overflow
-        fall = math.exp(-epsilon)
-        return (epsilon - 1 + fall) / (2 * (math.expm1(epsilon) - epsilon))
+        return float(self._half_width)
 
     @property
     def window(self) -> Window:
         """A position for each bin, and a window of 2b."""
-        return Window(self.bins, max(1, round(2 * self.half_width * self.bins)), odds(self.epsilon))
+        return Window(self.bins, max(1, round(2 * self._half_width * self.bins)), odds(self.epsilon))
+
+    @property
+    def _half_width(self) -> Fraction:
+        """Exact for `odds`, so that clients and servers agree on the window."""
+        weight = odds(self.epsilon)
+        return (self.epsilon * weight - weight + 1) / (2 * weight * (weight - 1 - self.epsilon))
 
     @property
     def cells(self) -> int:
