@@ -33,8 +33,9 @@ class SquareWave(NumberScheme[Distribution]):
 
     The range is cut into `bins`; the server finds the distribution over them that makes the reports likeliest, smoothed
     unless `smooth` is false, and from it the mean and quantiles. For the mean alone `Hybrid` is better. A report is 2
-    bytes (at the default of 1,024 bins). Pure ε-local privacy. Raises `ParameterError` unless the bounds are two
-    numbers, low < high, 1e-6 ≤ ε ≤ 100 and 2 ≤ bins ≤ 2**16.
+    bytes (at the default of 1,024 bins). Pure ε-local privacy; under ``"memoize"`` only a number of another bin costs
+    again, so that fewer bins cost less over a life. Raises `ParameterError` unless the bounds are two numbers, low <
+    high, 1e-6 ≤ ε ≤ 100 and 2 ≤ bins ≤ 2**16.
     Source: Li, Wang, Lopuhaä-Zwakenberg, Skoric and Li 2020, "Estimating Numerical Distributions under Local
     Differential Privacy", Section 5; ``proofs/local_numbers.md``, section 5.
 
@@ -101,10 +102,14 @@ class SquareWave(NumberScheme[Distribution]):
         """The arguments that make this scheme, as JSON has them."""
         return {**NumberScheme.parameters(self), "bins": self.bins, "smooth": self.smooth}
 
+    def prepare(self, values: Any) -> NDArray[Any]:
+        """The bin of each number: numbers of one bin are one value, also to a client that remembers."""
+        shares = NumberScheme.prepare(self, values)
+        return np.minimum((shares * self.bins).astype(np.int64), self.bins - 1)
+
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """The bin, and a cell of the window at it or of the rest."""
-        place = np.minimum((prepared * self.bins).astype(np.int64), self.bins - 1)
-        return self.layout.pack(self.window.draw(place, draws))
+        """A cell of the window at the bin or of the rest."""
+        return self.layout.pack(self.window.draw(prepared, draws))
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Distribution:
         """The likeliest distribution: expectation maximisation."""
