@@ -55,6 +55,22 @@ def test_counting_at_once_or_later_is_the_same(tmp_path: Path) -> None:
         assert bytes(one.server()) == bytes(two.server()) == bytes(read_store(tmp_path / "two"))
 
 
+@pytest.mark.parametrize("at_once", [1, 50, 1 << 22])
+def test_small_batches_are_added_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """Counts can be many: they are copied for so many bytes of reports, and not for each batch."""
+    monkeypatch.setattr("discreet.server._database._AT_ONCE", at_once)
+    copies: list[int] = []
+    as_bytes = local.Server.__bytes__
+    with Store(SCHEME, tmp_path) as store:
+        for number in range(40):
+            store.write([Batch(bytes([number]) * 16, bytes(16), saying(number, number % 3), rejected=number % 2)])
+        monkeypatch.setattr(local.Server, "__bytes__", lambda self: copies.append(1) or as_bytes(self))
+        server = store.server()
+    assert (server.reports, server.rejected) == (39, 20)
+    assert server.counts[:40].tolist() == [number % 3 for number in range(40)]
+    assert len(copies) <= (40 if at_once == 1 else 25 if at_once == 50 else 1)
+
+
 def test_a_torn_log_is_cut(tmp_path: Path) -> None:
     """Wherever the log ends or is damaged, what is left is the first so many writes, each with its keys."""
     home, found = tmp_path / "store", set()

@@ -17,6 +17,8 @@ from discreet.local import Reports, Scheme, Server, from_json
 __all__ = ["SCHEMA", "added_up", "connected", "database", "locked", "scheme_of", "trouble"]
 
 _VERSION = 1
+_AT_ONCE = 1 << 22
+"""Bytes of reports that are added together: the counts, which can be many, are kept aside once for all of them."""
 SCHEMA = (
     "CREATE TABLE counts (scheme TEXT NOT NULL, state BLOB NOT NULL)",
     "CREATE TABLE pending (seq INTEGER PRIMARY KEY, reports BLOB NOT NULL, rejected INTEGER NOT NULL)",
@@ -67,12 +69,18 @@ def connected(home: Path, mode: str) -> sqlite3.Connection:
 def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]:
     """The counts, with what is pending. Raises `DataError` for a store that was damaged."""
     server = scheme.server(connection.execute("SELECT state FROM counts").fetchone()[0])
+    some: list[Reports] = []
+    size = 0
     for body, rejected in connection.execute("SELECT reports, rejected FROM pending ORDER BY seq"):
         batch = Reports.from_bytes(body)
         if batch.fingerprint != scheme.fingerprint:
             raise DataError("this store was damaged: it holds reports of another scheme")
-        server = _with(server, batch).reject(rejected)
-    return server
+        server.reject(rejected)
+        some.append(batch)
+        size += len(body)
+        if size >= _AT_ONCE:
+            server, some, size = _with(server, Reports.together(some)), [], 0
+    return _with(server, Reports.together(some)) if some else server
 
 
 def _with(server: Server[Any], batch: Reports) -> Server[Any]:

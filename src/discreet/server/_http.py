@@ -24,7 +24,7 @@ _LINE = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,2048}) HTTP/1\.([01])")
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(rb"[\t -~\x80-\xff]*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
-_ABSOLUTE = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
+_ABSOLUTE = re.compile(r"\Ahttps?://[^/?#]*", re.IGNORECASE)
 _MOST_FIELDS = 64
 
 
