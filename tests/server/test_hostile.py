@@ -134,9 +134,7 @@ def test_who_does_not_read_is_cut(strict: Collector, broken: bool) -> None:
 
 
 def test_a_long_document_is_not_copied_for_each_who_asks(tmp_path: Path) -> None:
-    scheme = local.KaryRandomizedResponse(
-        domain=[f"the name that has number {i:06d}" for i in range(50_000)], epsilon=8
-    )
+    scheme = local.KaryRandomizedResponse(domain=[f"{i:0100d}" for i in range(80_000)], epsilon=8)
     collector = Collector(tmp_path, scheme=scheme).start()
     process = psutil.Process(collector.process.pid)
     before = process.memory_info().rss
