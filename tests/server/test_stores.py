@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -191,6 +192,28 @@ def test_what_cannot_be_added_up_is_tried_again_when_there_is_twice_as_much(tmp_
     assert store.write([batch(1)]) == [Outcome.REPEATED]
     with pytest.raises(DataError):
         store.close()
+
+
+def test_directories_that_were_made_outlast_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an entry was made the directory is synced; others may be of somebody else, and not to be opened."""
+    synced: list[Path] = []
+    refused = tmp_path.parent
+    fsync = os.fsync
+
+    def told(file: int) -> None:
+        found = Path(f"/proc/self/fd/{file}").readlink()
+        if found == refused:
+            raise PermissionError
+        synced.append(found)
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", told)
+    home = tmp_path / "one" / "two" / "store"
+    Store(SCHEME, home).close()
+    assert set(synced) == {home, home.parent, home.parent.parent, tmp_path}
+    synced.clear()
+    Store(SCHEME, tmp_path).close()
+    assert synced == [tmp_path]
 
 
 def test_files_are_for_their_owner(tmp_path: Path) -> None:

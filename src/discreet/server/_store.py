@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -77,7 +77,10 @@ class Store:
         self._due = max(_LEAST_PENDING, 8 * scheme.cells)
         with ExitStack() as stack:
             try:
+                made = [each for each in (home.absolute(), *home.absolute().parents) if not each.exists()]
                 home.mkdir(mode=0o700, parents=True, exist_ok=True)
+                for folder in made:
+                    _sync(folder.parent)
                 if not stack.enter_context(locked(home, _PATIENCE)):
                     raise DataError(
                         f"another process uses the store {home}; one collector has a store: stop that one, or take "
@@ -120,12 +123,9 @@ class Store:
         state = bytes(self._scheme.server())
         connection.execute("INSERT INTO counts (scheme, state) VALUES (?, ?)", (self._scheme.to_json(), state))
         connection.execute("COMMIT")
-        for folder in (self._home, self._home.absolute().parent):
-            handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        _sync(self._home)
+        with suppress(PermissionError):  # then it is of somebody else, who made this directory in it
+            _sync(self._home.absolute().parent)
 
     def write(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Put batches on disk, all of them or, with an error, none; what became of each.
@@ -198,3 +198,12 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _sync(folder: Path) -> None:
+    """See that what was made in a directory is found there after a power cut."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
