@@ -133,6 +133,19 @@ def test_who_does_not_read_is_cut(strict: Collector, broken: bool) -> None:
     assert strict.get("/healthz")[0] == 200
 
 
+def test_who_sends_many_requests_at_once_does_not_keep_others_waiting(start: Callable[..., Collector]) -> None:
+    collector = start()
+    lines = [collector.raw() for _ in range(30)]
+    for line in lines:
+        line.setblocking(False)
+        line.send(b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n" * 6000)
+    began = time.monotonic()
+    assert collector.get("/healthz")[0] == 200
+    assert time.monotonic() - began < 4
+    for line in lines:
+        line.close()
+
+
 def test_a_long_document_is_not_copied_for_each_who_asks(tmp_path: Path) -> None:
     scheme = local.KaryRandomizedResponse(domain=[f"{i:0100d}" for i in range(80_000)], epsilon=8)
     collector = Collector(tmp_path, scheme=scheme).start()

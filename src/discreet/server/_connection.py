@@ -48,7 +48,7 @@ class Connections:
         line = _Line(reader, writer, self._until())
         try:
             while await self._next(line) and not self._stopping:
-                pass
+                await asyncio.sleep(0)  # others have their turn, however many requests have come here
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
