@@ -16,7 +16,7 @@ from collectors import SCHEME, saying
 
 from discreet import local
 from discreet.errors import DataError
-from discreet.server import Batch, Outcome, Store, read_store
+from discreet.server import Batch, Outcome, Store, _intake, read_store
 
 
 def batch(number: int, times: int = 1, digest: int = 0) -> Batch:
@@ -151,6 +151,26 @@ def test_a_place_that_cannot_be_written_is_refused(home: str) -> None:
         Store(SCHEME, Path(home))
 
 
+def test_a_disk_where_commits_are_less_sure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without shared memory SQLite keeps no log, but a journal, whose removal a power cut may undo."""
+
+    def elsewhere(home: Path, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(f"{(home / 'collected.sqlite').as_uri()}?mode={mode}&vfs=unix-dotfile", uri=True)
+
+    monkeypatch.setattr("discreet.server._store.connected", elsewhere)
+    with pytest.raises(DataError, match="a local one"):
+        Store(SCHEME, tmp_path)
+
+
+def test_another_document_is_told_by_all_of_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two documents of one fingerprint can be made in 2**32 tries."""
+    Store(SCHEME, tmp_path).close()
+    monkeypatch.setattr(local.Scheme, "fingerprint", property(lambda _: b"the same"))
+    for use in (Store, lambda scheme, home: read_store(home, scheme)):
+        with pytest.raises(DataError, match="another directory"):
+            use(local.KaryRandomizedResponse(domain=50_000, epsilon=7), tmp_path)
+
+
 def test_a_report_that_a_protocol_stumbles_over_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = local.KaryRandomizedResponse
     tally = kind.tally
@@ -167,6 +187,18 @@ def test_a_report_that_a_protocol_stumbles_over_is_rejected(tmp_path: Path, monk
         server = store.server()
     assert (server.reports, server.rejected) == (100, 2)
     assert server.counts[12:15].tolist() == [50, 0, 50]
+
+
+def test_a_report_that_stumbles_on_its_way_in_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumbling(_: Any, fields: Any) -> Any:
+        if (fields.numbers[0] == 13).any():
+            raise RuntimeError("an unlucky number")
+        return fields.numbers[0] != 14
+
+    monkeypatch.setattr(local.KaryRandomizedResponse, "genuine", stumbling)
+    rows = local.Reports.together([saying(value, 9) for value in (12, 13, 14, 15)]).rows
+    kept = _intake._genuine(SCHEME, local.Reports(SCHEME.fingerprint, rows))
+    assert kept.rows.tolist() == local.Reports.together([saying(12, 9), saying(15, 9)]).rows.tolist()
 
 
 def test_a_store_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,9 +123,7 @@ class Server(Generic[E]):
         return self
 
     def _count(self, rows: Any) -> None:
-        fields, valid = self._scheme.layout.unpack(rows)
-        fields = fields.kept(valid)
-        fields = fields.kept(self._scheme.genuine(fields))
+        fields, _ = self._scheme.sound(rows)
         self._scheme.tally(fields, self._vector[2:])
         self._vector[0] += len(fields)
         self._vector[1] += len(rows) - len(fields)

@@ -104,7 +104,7 @@ def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Sch
     if version != _VERSION:
         raise DataError(f"this is no store of version {_VERSION}; a newer discreet may read it, or it is another file")
     found = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
-    if wanted is not None and wanted.fingerprint != found.fingerprint:
+    if wanted is not None and wanted.label != found.label:
         raise DataError(
             f"the store is of scheme {found.fingerprint.hex()} ({found.protocol}), and the document is of scheme "
             f"{wanted.fingerprint.hex()} ({wanted.protocol}); use the store's own document, or another directory"

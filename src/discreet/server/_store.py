@@ -104,7 +104,9 @@ class Store:
             made = path.stat().st_size == 0
         connection = connected(self._home, "rw")
         try:
-            for setting in ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
+            if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+                raise DataError(f"the store {self._home} is on a disk without shared memory; it belongs on a local one")
+            for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {setting}")
             connection.execute("PRAGMA journal_size_limit = 67108864")
             empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
