@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,33 @@ def test_directories_that_were_made_outlast_a_power_cut(tmp_path: Path, monkeypa
     synced.clear()
     Store(SCHEME, tmp_path).close()
     assert synced == [tmp_path]
+
+
+def test_reports_that_were_added_up_are_gone(tmp_path: Path) -> None:
+    """From the database and from its log; while somebody reads the log it is left, and nobody waits."""
+
+    def found() -> bool:
+        return any(mark in path.read_bytes() for path in tmp_path.iterdir())
+
+    scheme = local.OptimizedUnary(epsilon=1, domain=4_000)
+    reports = scheme.simulate([7] * 20)
+    mark = reports.rows[3].tobytes()[100:200]
+    with Store(scheme, tmp_path) as store:
+        store.write([Batch(bytes(16), bytes(16), reports, rejected=0)])
+        assert found()
+        with closing(sqlite3.connect(tmp_path / "collected.sqlite", isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM seen").fetchone()
+            began = time.monotonic()
+            store.fold(now=True)
+            assert time.monotonic() - began < 5
+            assert found()
+        store.write([Batch(bytes([1]) * 16, bytes(16), scheme.simulate([7]), rejected=0)])
+        store.fold(now=True)
+        assert not found()
+        assert store._connection.execute("PRAGMA secure_delete").fetchone() == (1,)
+        assert store._connection.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
+        assert store.server().reports == 21
 
 
 def test_files_are_for_their_owner(tmp_path: Path) -> None:

@@ -14,11 +14,14 @@ from typing import Any
 from discreet.errors import DataError
 from discreet.local import Reports, Scheme, Server, from_json
 
-__all__ = ["SCHEMA", "added_up", "connected", "database", "locked", "scheme_of", "trouble"]
+__all__ = ["BUSY_SECONDS", "SCHEMA", "added_up", "connected", "database", "locked", "scheme_of", "trouble"]
 
 _VERSION = 1
 _AT_ONCE = 1 << 22
 """Bytes of reports that are added together: the counts, which can be many, are kept aside once for all of them."""
+BUSY_SECONDS = 10
+"""How long a connection waits for another."""
+
 SCHEMA = (
     "CREATE TABLE counts (scheme TEXT NOT NULL, state BLOB NOT NULL)",
     "CREATE TABLE pending (seq INTEGER PRIMARY KEY, reports BLOB NOT NULL, rejected INTEGER NOT NULL)",
@@ -60,7 +63,7 @@ def connected(home: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{database(home).absolute().as_uri()}?mode={mode}",
         uri=True,
-        timeout=10,
+        timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet.errors import DataError
 from discreet.local import Reports, Scheme, Server
-from discreet.server._database import SCHEMA, added_up, connected, database, locked, scheme_of, trouble
+from discreet.server._database import BUSY_SECONDS, SCHEMA, added_up, connected, database, locked, scheme_of, trouble
 
 __all__ = ["Batch", "Outcome", "Store"]
 
@@ -109,6 +109,7 @@ class Store:
             for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {setting}")
             connection.execute("PRAGMA journal_size_limit = 67108864")
+            connection.execute("PRAGMA secure_delete = ON")
             empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
             if made or empty:
                 self._make(connection)
@@ -166,6 +167,17 @@ class Store:
             connection.execute("UPDATE counts SET state = ?", (state,))
             connection.execute("DELETE FROM pending")
         self._pending, self._due = 0, max(_LEAST_PENDING, 8 * self._scheme.cells)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Empty the log, which still has the reports that were added up; if somebody reads it, the next time."""
+        try:
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            raise trouble(self._home, error) from None
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS}")
 
     def probe(self) -> None:
         """Write something that says nothing. Raises `DataError` if the store cannot be written."""
