@@ -197,6 +197,18 @@ def test_candidates(run: Any) -> None:
     assert (missing.exit_code, "candidates" in missing.stderr) == (2, True)
 
 
+def test_words_that_nobody_listed(run: Any) -> None:
+    scheme = local.PrefixExtending(4, length=3, alphabet="abt", rows=64)
+    stored(scheme, ["tab"] * 6000 + ["bat"] * 4000)
+    done = run("estimate", "--store", "store", "--plot", "words.svg")
+    assert done.exit_code == 0, done.stderr
+    assert "tab" in Path("words.svg").read_text(encoding="utf-8")
+    assert "before the choice of which words to tell" in done.stdout
+    Path("words.txt").write_text("tab\nbat\n", encoding="utf-8")
+    asked = run("estimate", "--store", "store", "--candidates", "words.txt")
+    assert (asked.exit_code, "before the choice" in asked.stdout) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "reason"),
     [

@@ -55,6 +55,12 @@ def test_merged_servers_are_one_server_bit_for_bit(scheme) -> None:
     for half in halves[1:]:
         merged = merged + half
     assert bytes(one) == bytes(together) == bytes(merged)
+    before = bytes(halves[0])
+    assert bytes(sum(halves)) == bytes(one)
+    assert bytes(halves[0]) == before
+    for other in (1, True, 0.0, None):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            other + one
     assert one == scheme.server(state=bytes(one))
     assert one.reports == 358
     assert np.array_equal(one.estimate().frequencies, merged.estimate().frequencies)

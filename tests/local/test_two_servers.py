@@ -353,7 +353,8 @@ def test_one_document_for_everybody(scheme) -> None:
     assert TwoServers.from_json(document.encode()).fingerprint("report 0") == scheme.fingerprint("report 0")
     known = json.loads(document)
     for wrong in (
-        "", "[]", "null", "[" * 100_000, {**known, "version": 2}, {**known, "scheme": "hadamard"}, {**known, "more": 1},
+        "", "[]", "null", "[" * 100_000, {**known, "version": 2}, {**known, "version": True}, {**known, "version": 1.0},
+        {**known, "scheme": "hadamard"}, {**known, "more": 1},
         {**known, "minimum": 0}, {**known, "minimum": True}, {**known, "minimum": "9"}, {**known, "commitment": "ab"},
         {**known, "commitment": None}, {**known, "spend": 1}, {**known, "spend": {"kind": "pure"}},
         *({k: v for k, v in known.items() if k != missing} for missing in known),
@@ -378,7 +379,8 @@ def test_a_server_has_the_key_that_the_scheme_is_committed_to() -> None:
     [
         (COUNT, 2), (COUNT, "yes"), (COUNT, [0, 3]), (COUNT, 0.5), (COUNT, None), (SUM, -1), (SUM, 1.5), (SUM, "3"),
         (SUM, [[1]]), (SUM, None), (SUM, True), (HISTOGRAM, 4), (HISTOGRAM, -1), (HISTOGRAM, "a"), (SUMS, 1),
-        (SUMS, [1, 2]), (SUMS, [[1, 2, -1]]), (SUMS, [[[1, 2, 3]]]), (SUMS, ["abc"]), (SETS, [[0, 1, 2]]),
+        (SUMS, [1, 2]), (SUMS, [[1, 2, -1]]), (SUMS, [[[1, 2, 3]]]), (SUMS, ["abc"]), (SUM, [[1], [1, 2]]),
+        (SUMS, [[1], [1, 2]]), (SETS, [[0, 1, 2]]),
         (SETS, [[0, 0]]), (SETS, [[5]]), (SETS, "ab"), (SETS, ["ab"]), (SETS, 1), (SETS, None), (SETS, [1]),
     ],
     ids=lambda each: getattr(each, "protocol", None) or repr(each),
@@ -386,6 +388,67 @@ def test_a_server_has_the_key_that_the_scheme_is_committed_to() -> None:
 def test_what_cannot_be_reported_is_refused(scheme: TwoServers, wrong: Any) -> None:
     with pytest.raises(ParameterError):
         scheme.client().encode(wrong)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int64, np.uint64])
+def test_numbers_of_any_size_are_reported(kind) -> None:
+    most = int(np.iinfo(kind).max)
+    values = np.array([0, 1, most], dtype=kind)
+    assert SUM.prepare(values).tolist() == [0, 1, min(most, SUM.bound)]
+    assert SUMS.prepare(values[None]).tolist() == [[0, 1, min(most, SUMS.bound)]]
+
+
+@pytest.mark.parametrize("scheme", [COUNT, SUM, HISTOGRAM], ids=lambda scheme: scheme.protocol)
+def test_what_a_mask_hides_is_not_reported(scheme: TwoServers) -> None:
+    assert scheme.prepare(np.ma.array([1, 0], mask=[False, False])).tolist() == [1, 0]
+    for row in (np.ma.array([1, 0], mask=[False, True]), np.ma.array([1, 0], mask=True)):
+        with pytest.raises(ParameterError):
+            scheme.prepare(row)
+
+
+def test_what_a_mask_hides_in_a_row_is_not_reported() -> None:
+    for scheme, width in ((SUMS, 3), (SETS, 1)):
+        row = np.ma.array([[1, 0, 2][:width]], mask=[[True, False, False][:width]])
+        assert scheme.prepare(row.data).shape[0] == 1
+        with pytest.raises(ParameterError):
+            scheme.prepare(row)
+
+
+def test_whole_numbers_of_numpy_make_a_scheme() -> None:
+    numpy_one = {**COMMON, "minimum": np.int64(COMMON["minimum"])}
+    assert TwoServerSums(size=np.int8(3), bound=np.uint16(5), **numpy_one) == TwoServerSums(size=3, bound=5, **COMMON)
+    made = [TwoServerSets(domain=5, most=most, **COMMON).to_json() for most in (2, np.int64(2))]
+    assert made[0] == made[1]
+    assert TwoServerSum(bound=np.uint8(9), **numpy_one).to_json() == TwoServerSum(bound=9, **COMMON).to_json()
+
+
+def test_what_is_no_batch_is_refused() -> None:
+    server = COUNT.server(0, KEY)
+    for step in (server.check, server.judge, server.settle):
+        with pytest.raises(DataError, match="takes Reports"):
+            step(b"reports")  # type: ignore[arg-type]
+    for wrong in ("text", b"", bytearray(3)):
+        with pytest.raises(DataError, match="not the state"):
+            COUNT.server(0, KEY, wrong)  # type: ignore[arg-type]
+        with pytest.raises(DataError, match="not what a server published"):
+            PublishedShare.from_bytes(wrong)  # type: ignore[arg-type]
+
+
+def test_no_failure_has_noise_drawn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever happens while noise is drawn, its reports are in no other publication."""
+    servers = both(COUNT)
+    exchange(servers, COUNT.client().encode([True] * 3))
+
+    def unlucky(self: Any, value: Any) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(COUNT.noise), "release", unlucky)
+        with pytest.raises(MemoryError):
+            servers[0].publish()
+    assert servers[0].reports == 0
+    with pytest.raises(DataError, match="0 are settled"):
+        servers[0].publish()
 
 
 @pytest.mark.parametrize("bound", [0, -1, 2**32, True, 1.0, "1"])

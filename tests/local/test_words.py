@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import tracemalloc
 from collections import defaultdict
 from fractions import Fraction
 from typing import Any
@@ -497,6 +498,34 @@ def test_fragments_are_joined_as_one_would_by_hand() -> None:
     best = joined(many, size=2)
     assert len(best) == 2**16
     assert (0, "a" * 8) in best
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 20, 10**6])
+def test_of_joined_beginnings_the_best_stay(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if all were made, and then those kept whose rarest fragment is the most frequent."""
+    monkeypatch.setattr("discreet.local._words._puzzle._MOST", most)
+    rng = np.random.default_rng(most)
+    for _ in range(60):
+        places = list(itertools.product((0, 1), ("", *LETTERS[:3])))
+        found = [[(*place, float(rng.integers(1, 6)) / 8) for place in places if rng.random() < 0.7] for _ in range(2)]
+        every = [
+            (min(one[2], two[2]), one[0], one[1] + two[1])
+            for one, two in itertools.product(*found)
+            if one[0] == two[0] and (one[1] or not two[1])
+        ]
+        least = {(piece, word): share for share, piece, word in every}
+        got = joined(found, size=1)
+        assert len(set(got)) == len(got) == min(most, len(every))
+        assert sorted(least[each] for each in got) == sorted(least.values())[len(every) - len(got) :]
+
+
+def test_fragments_of_one_piece_do_not_make_the_server_grow() -> None:
+    """Reports can be forged so that all fragments that are kept have one piece: all pairs of them would fill memory."""
+    tracemalloc.start()
+    forged = [[(7, f"{i:04d}", 1 - share * i) for i in range(2000)] for share in (0, 1e-5, 0)]
+    assert len(joined(forged, size=4)) == 2**16
+    assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    tracemalloc.stop()
 
 
 @EVERY

@@ -41,13 +41,18 @@ class Collector:
     home: Path
     limits: dict[str, int] = field(default_factory=dict)
     fold: int = 1 << 22
+    scheme: local.Scheme[Any] = SCHEME
     process: Any = None
     port: int = 0
     said: str = ""
 
     def start(self) -> Collector:
-        command = [sys.executable, str(RUN), SCHEME.to_json(), str(self.home), json.dumps(self.limits), str(self.fold)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        command = [sys.executable, str(RUN), str(self.home), json.dumps(self.limits), str(self.fold)]
+        kept = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        self.process = subprocess.Popen(command, text=True, **kept)
+        self.process.stdin.write(self.scheme.to_json())
+        self.process.stdin.close()
+        self.process.stdin = None
         line = self.process.stdout.readline()
         found = re.search(r":(\d+)/reports", line)
         assert found, line + self.process.stdout.read()

@@ -1,4 +1,4 @@
-"""A collector in a process of its own: ``run_collector.py DOCUMENT STORE LIMITS FOLD``; its lines go to stdout."""
+"""A collector in a process of its own: ``run_collector.py STORE LIMITS FOLD``; its scheme comes by stdin."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from discreet.local import from_json
 from discreet.server import Limits, _store, serve
 
 
-def main(document: str, home: str, limits: str, fold: str) -> None:
+def main(home: str, limits: str, fold: str) -> None:
     _store._LEAST_PENDING = int(fold)
-    scheme = from_json(document)
+    scheme = from_json(sys.stdin.read())
     serve(scheme, Path(home), port=0, limits=Limits(**json.loads(limits)), told=lambda line: print(line, flush=True))
 
 

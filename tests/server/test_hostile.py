@@ -9,10 +9,13 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pytest
 from collectors import BINARY, SCHEME, Collector, everything, key, request_for, saying, statuses
+
+from discreet import local
 
 BODY = bytes(saying(3, 5))
 
@@ -128,6 +131,43 @@ def test_who_does_not_read_is_cut(strict: Collector, broken: bool) -> None:
             assert time.monotonic() < ended
             time.sleep(0.1)
     assert strict.get("/healthz")[0] == 200
+
+
+def test_who_sends_many_requests_at_once_does_not_keep_others_waiting(start: Callable[..., Collector]) -> None:
+    collector = start()
+    lines = [collector.raw() for _ in range(30)]
+    for line in lines:
+        line.setblocking(False)
+        line.send(b"GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n" * 6000)
+    began = time.monotonic()
+    assert collector.get("/healthz")[0] == 200
+    assert time.monotonic() - began < 4
+    for line in lines:
+        line.close()
+
+
+def test_a_long_document_is_not_copied_for_each_who_asks(tmp_path: Path) -> None:
+    scheme = local.KaryRandomizedResponse(domain=[f"{i:0100d}" for i in range(80_000)], epsilon=8)
+    collector = Collector(tmp_path, scheme=scheme).start()
+    process = psutil.Process(collector.process.pid)
+    before = process.memory_info().rss
+    lines = [socket.socket() for _ in range(20)]
+    for line in lines:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.settimeout(30)
+        line.connect(("127.0.0.1", collector.port))
+        line.sendall(b"GET /scheme HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert collector.get("/healthz")[0] == 200
+    time.sleep(0.5)
+    assert process.memory_info().rss - before < 40_000_000
+    answer = collector.said_to(b"GET /scheme HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert answer.endswith(b"\r\n\r\n" + scheme.to_json().encode())
+    for line in lines:
+        line.close()
+    head = collector.said_to(b"HEAD /scheme HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+    assert f"Content-Length: {len(scheme.to_json())}\r\n".encode() in head
+    assert head.endswith(b"\r\n\r\n")
+    assert collector.stop() == ""
 
 
 def test_more_than_can_be_held_is_told_to_come_again(start: Callable[..., Collector]) -> None:

@@ -112,6 +112,9 @@ def test_a_batch_without_a_key_is_refused_and_told_why(collector: Collector) -> 
         "/../../etc/passwd",
         "/scheme?x=1",
         "/scheme#x",
+        "/schemehttp://x",
+        "/schhttp://xeme",
+        "http://x/schemehttps://y",
     ],
 )
 def test_there_are_three_paths(collector: Collector, path: str) -> None:

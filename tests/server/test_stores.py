@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from collectors import SCHEME, saying
 
 from discreet import local
 from discreet.errors import DataError
-from discreet.server import Batch, Outcome, Store, read_store
+from discreet.server import Batch, Outcome, Store, _intake, read_store
 
 
 def batch(number: int, times: int = 1, digest: int = 0) -> Batch:
@@ -53,6 +55,22 @@ def test_counting_at_once_or_later_is_the_same(tmp_path: Path) -> None:
             one.fold(now=True)
             two.write([batch(number, number)])
         assert bytes(one.server()) == bytes(two.server()) == bytes(read_store(tmp_path / "two"))
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 1 << 22])
+def test_small_batches_are_added_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """Counts can be many: they are copied for so many bytes of reports, and not for each batch."""
+    monkeypatch.setattr("discreet.server._database._AT_ONCE", at_once)
+    copies: list[int] = []
+    as_bytes = local.Server.__bytes__
+    with Store(SCHEME, tmp_path) as store:
+        for number in range(40):
+            store.write([Batch(bytes([number]) * 16, bytes(16), saying(number, number % 3), rejected=number % 2)])
+        monkeypatch.setattr(local.Server, "__bytes__", lambda self: copies.append(1) or as_bytes(self))
+        server = store.server()
+        assert len(copies) <= {1: 40, 50: 25}.get(at_once, 1)
+    assert (server.reports, server.rejected) == (39, 20)
+    assert server.counts[:40].tolist() == [number % 3 for number in range(40)]
 
 
 def test_a_torn_log_is_cut(tmp_path: Path) -> None:
@@ -134,6 +152,26 @@ def test_a_place_that_cannot_be_written_is_refused(home: str) -> None:
         Store(SCHEME, Path(home))
 
 
+def test_a_disk_where_commits_are_less_sure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without shared memory SQLite keeps no log, but a journal, whose removal a power cut may undo."""
+
+    def elsewhere(home: Path, mode: str) -> sqlite3.Connection:
+        return sqlite3.connect(f"{(home / 'collected.sqlite').as_uri()}?mode={mode}&vfs=unix-dotfile", uri=True)
+
+    monkeypatch.setattr("discreet.server._store.connected", elsewhere)
+    with pytest.raises(DataError, match="a local one"):
+        Store(SCHEME, tmp_path)
+
+
+def test_another_document_is_told_by_all_of_its_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two documents of one fingerprint can be made in 2**32 tries."""
+    Store(SCHEME, tmp_path).close()
+    monkeypatch.setattr(local.Scheme, "fingerprint", property(lambda _: b"the same"))
+    for use in (Store, lambda scheme, home: read_store(home, scheme)):
+        with pytest.raises(DataError, match="another directory"):
+            use(local.KaryRandomizedResponse(domain=50_000, epsilon=7), tmp_path)
+
+
 def test_a_report_that_a_protocol_stumbles_over_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = local.KaryRandomizedResponse
     tally = kind.tally
@@ -150,6 +188,18 @@ def test_a_report_that_a_protocol_stumbles_over_is_rejected(tmp_path: Path, monk
         server = store.server()
     assert (server.reports, server.rejected) == (100, 2)
     assert server.counts[12:15].tolist() == [50, 0, 50]
+
+
+def test_a_report_that_stumbles_on_its_way_in_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stumbling(_: Any, fields: Any) -> Any:
+        if (fields.numbers[0] == 13).any():
+            raise RuntimeError("an unlucky number")
+        return fields.numbers[0] != 14
+
+    monkeypatch.setattr(local.KaryRandomizedResponse, "genuine", stumbling)
+    rows = local.Reports.together([saying(value, 9) for value in (12, 13, 14, 15)]).rows
+    kept = _intake._genuine(SCHEME, local.Reports(SCHEME.fingerprint, rows))
+    assert kept.rows.tolist() == local.Reports.together([saying(12, 9), saying(15, 9)]).rows.tolist()
 
 
 def test_a_store_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,6 +225,55 @@ def test_what_cannot_be_added_up_is_tried_again_when_there_is_twice_as_much(tmp_
     assert store.write([batch(1)]) == [Outcome.REPEATED]
     with pytest.raises(DataError):
         store.close()
+
+
+def test_directories_that_were_made_outlast_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an entry was made the directory is synced; others may be of somebody else, and not to be opened."""
+    synced: list[Path] = []
+    refused = tmp_path.parent
+    fsync = os.fsync
+
+    def told(file: int) -> None:
+        found = Path(f"/proc/self/fd/{file}").readlink()
+        if found == refused:
+            raise PermissionError
+        synced.append(found)
+        fsync(file)
+
+    monkeypatch.setattr(os, "fsync", told)
+    home = tmp_path / "one" / "two" / "store"
+    Store(SCHEME, home).close()
+    assert set(synced) == {home, home.parent, home.parent.parent, tmp_path}
+    synced.clear()
+    Store(SCHEME, tmp_path).close()
+    assert synced == [tmp_path]
+
+
+def test_reports_that_were_added_up_are_gone(tmp_path: Path) -> None:
+    """From the database and from its log; while somebody reads the log it is left, and nobody waits."""
+
+    def found() -> bool:
+        return any(mark in path.read_bytes() for path in tmp_path.iterdir())
+
+    scheme = local.OptimizedUnary(epsilon=1, domain=4_000)
+    reports = scheme.simulate([7] * 20)
+    mark = reports.rows[3].tobytes()[100:200]
+    with Store(scheme, tmp_path) as store:
+        store.write([Batch(bytes(16), bytes(16), reports, rejected=0)])
+        assert found()
+        with closing(sqlite3.connect(tmp_path / "collected.sqlite", isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM seen").fetchone()
+            began = time.monotonic()
+            store.fold(now=True)
+            assert time.monotonic() - began < 5
+            assert found()
+        store.write([Batch(bytes([1]) * 16, bytes(16), scheme.simulate([7]), rejected=0)])
+        store.fold(now=True)
+        assert not found()
+        assert store._connection.execute("PRAGMA secure_delete").fetchone() == (1,)
+        assert store._connection.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
+        assert store.server().reports == 21
 
 
 def test_files_are_for_their_owner(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def estimate(  # noqa: PLR0913 (options of a command line)
     if as_json:
         _print_json(server, rows, level)
     else:
-        _print(server, rows, level)
+        _print(server, rows, level, chosen=names is None)
     if plot is not None:
         from discreet.explain import estimate_chart, save
 
@@ -115,7 +115,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _print(server: Server[Any], rows: list[dict[str, Any]], level: float) -> None:
+def _print(server: Server[Any], rows: list[dict[str, Any]], level: float, *, chosen: bool) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -126,7 +126,7 @@ def _print(server: Server[Any], rows: list[dict[str, Any]], level: float) -> Non
     shown = sorted(rows, key=lambda row: -row["frequency"])[:_SHOWN] if frequencies else rows
     table = Table(box=box.SIMPLE)
     for name in rows[0] if rows else ():
-        table.add_column(name, justify="left" if name == "value" else "right")
+        table.add_column(name, justify="left" if name in ("value", "word") else "right")
     for row in shown:
         table.add_row(*(Text(_shown(value)) for value in row.values()))
     print_table(table)
@@ -134,7 +134,8 @@ def _print(server: Server[Any], rows: list[dict[str, Any]], level: float) -> Non
         typer.echo(f"… and {len(rows) - len(shown):,} more values; --json has them all")
     typer.echo(f"{server.reports:,} reports of {server.scheme.protocol}; {server.rejected:,} rejected")
     if rows and {"low", "high", "stderr"} <= rows[0].keys():
-        typer.echo(f"each interval holds its value with probability {level:g}")
+        before = ", before the choice of which words to tell" if chosen and "word" in rows[0] else ""
+        typer.echo(f"each interval holds its value with probability {level:g}{before}")
 
 
 def _shown(value: Any) -> str:

@@ -20,8 +20,8 @@ def estimate_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     Parameters
     ----------
     rows
-        Each with ``value``, ``low``, ``high`` and ``frequency`` or ``mean``, as `Estimate.to_arrow` has them; or, for a
-        distribution, with ``low``, ``high`` and ``share``.
+        Each with ``value`` or ``word``, ``low``, ``high`` and ``frequency`` or ``mean``, as the `to_arrow` of estimates
+        has them; or, for a distribution, with ``low``, ``high`` and ``share``.
 
     Raises `MissingExtra` without altair, `ParameterError` for nothing to show or rows without these keys.
 
@@ -29,6 +29,7 @@ def estimate_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     >>> len(chart.layer)
     2
     """
+    rows = [{**row, "value": row["word"]} if "word" in row else row for row in rows]
     name = next((each for each in ("frequency", "mean", "share") if rows and each in rows[0]), None)
     needed = {"low", "high"} | (set() if name == "share" else {"value"})
     if name is None or any((needed | {name}) - set(row) for row in rows):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, printable
-from discreet.sensitivity import unmasked
+from discreet.local._whole import array_of
 
 __all__ = ["Domain", "DomainLike", "domain_of"]
 
@@ -64,11 +64,7 @@ class Domain:
         return self.size if self.names is None else list(self.names)
 
     def _numbers(self, values: Any) -> NDArray[np.int64]:
-        try:
-            shown = unmasked(values)
-            array = np.asarray(shown.tolist()) if isinstance(values, np.ma.MaskedArray) else shown
-        except ValueError:  # lists of different lengths
-            array = np.array([None])
+        array = array_of(values)
         if array.size == 0:
             return np.zeros(0, dtype=np.int64)
         if (

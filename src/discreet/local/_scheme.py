@@ -83,6 +83,14 @@ class Scheme(ABC, Generic[E]):
         """Which reports a client could have sent, among those that fit the layout."""
         return np.ones(len(fields), dtype=np.bool_)
 
+    def sound(self, rows: Bytes) -> tuple[Fields, NDArray[np.bool_]]:
+        """The reports among rows of bytes that a client could have sent, taken apart, and which rows they are."""
+        fields, which = self.layout.unpack(rows)
+        fields = fields.kept(which)
+        genuine = self.genuine(fields)
+        which[which] = genuine
+        return fields.kept(genuine), which
+
     @abstractmethod
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Add reports to the counts, in place."""

@@ -36,6 +36,8 @@ class Server(Generic[E]):
     >>> one, two = (scheme.server().add(scheme.client().encode(value)) for value in ("a", "b"))
     >>> (one + two).estimate().frequencies.round(3).tolist()
     [0.5, 0.5]
+    >>> sum([one, two]).reports
+    2
     """
 
     __slots__ = ("_scheme", "_vector")
@@ -121,9 +123,7 @@ class Server(Generic[E]):
         return self
 
     def _count(self, rows: Any) -> None:
-        fields, valid = self._scheme.layout.unpack(rows)
-        fields = fields.kept(valid)
-        fields = fields.kept(self._scheme.genuine(fields))
+        fields, _ = self._scheme.sound(rows)
         self._scheme.tally(fields, self._vector[2:])
         self._vector[0] += len(fields)
         self._vector[1] += len(rows) - len(fields)
@@ -142,6 +142,10 @@ class Server(Generic[E]):
         if not isinstance(other, Server):  # pyright: ignore[reportUnnecessaryIsInstance]
             return NotImplemented
         return Server(self._scheme).merge(self).merge(other)
+
+    def __radd__(self, other: object) -> Server[E]:
+        """A copy for 0 + server, with which `sum(servers)` begins."""
+        return Server(self._scheme).merge(self) if type(other) is int and other == 0 else NotImplemented
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Server) and bytes(self) == bytes(other)  # pyright: ignore[reportUnknownArgumentType]

@@ -42,13 +42,13 @@ class Connections:
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection to its end."""
         if self._stopping or not self._room():
-            writer.write(Answer(503, {"error": _FULL}, close=True, retry=1).encode())
+            writer.write(b"".join(Answer(503, {"error": _FULL}, close=True, retry=1).encode()))
             writer.close()
             return
         line = _Line(reader, writer, self._until())
         try:
             while await self._next(line) and not self._stopping:
-                pass
+                await asyncio.sleep(0)  # others have their turn, however many requests have come here
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -115,14 +115,13 @@ class Connections:
         except Refused as refused:
             answer = refused.answer
             self._let_go(line)
-        line.deadline = self._until()
+        bodiless = request is not None and request.method == "HEAD"
         if unread:
-            await self._last(line, answer)
+            await self._last(line, answer, bodiless=bodiless)
             return False
         assert request is not None
         close = request.close or answer.close or self._stopping
-        line.writer.write(answer.encode(close=close, bodiless=request.method == "HEAD"))
-        await line.writer.drain()
+        await self._say(line, answer, close=close, bodiless=bodiless)
         return not close
 
     async def _body(self, line: _Line, request: Request) -> bytes:
@@ -146,12 +145,22 @@ class Connections:
         line.deadline = math.inf  # the disk may take its time
         return b"".join(parts)
 
-    async def _last(self, line: _Line, answer: Answer) -> None:
+    async def _say(self, line: _Line, answer: Answer, *, close: bool, bodiless: bool = False) -> None:
+        """Send an answer in parts, each when those before are nearly gone: no line holds more than that."""
+        head, body = answer.encode(close=close)
+        line.deadline = self._until(len(body) / _SLOWEST)
+        line.writer.write(head if bodiless else head + body[:_PART])
+        await line.writer.drain()
+        for at in range(_PART, 0 if bodiless else len(body), _PART):
+            line.writer.write(body[at : at + _PART])
+            await line.writer.drain()
+
+    async def _last(self, line: _Line, answer: Answer, *, bodiless: bool = False) -> None:
         """Answer, and read on for a little: closing at once would take the answer away from who still sends."""
-        line.deadline = self._loop.time() + min(_LINGER_SECONDS, self._limits.seconds)
         self._busy.add(line)
         self._idle.pop(line, None)
-        line.writer.write(answer.encode(close=True))
+        await self._say(line, answer, close=True, bodiless=bodiless)
+        line.deadline = self._loop.time() + min(_LINGER_SECONDS, self._limits.seconds)
         if line.writer.can_write_eof():
             line.writer.write_eof()
         left = max(self._limits.body, HEAD)

@@ -14,9 +14,14 @@ from typing import Any
 from discreet.errors import DataError
 from discreet.local import Reports, Scheme, Server, from_json
 
-__all__ = ["SCHEMA", "added_up", "connected", "database", "locked", "scheme_of", "trouble"]
+__all__ = ["BUSY_SECONDS", "SCHEMA", "added_up", "connected", "database", "locked", "scheme_of", "trouble"]
 
 _VERSION = 1
+_AT_ONCE = 1 << 22
+"""Bytes of reports that are added together: the counts, which can be many, are kept aside once for all of them."""
+BUSY_SECONDS = 10
+"""How long a connection waits for another."""
+
 SCHEMA = (
     "CREATE TABLE counts (scheme TEXT NOT NULL, state BLOB NOT NULL)",
     "CREATE TABLE pending (seq INTEGER PRIMARY KEY, reports BLOB NOT NULL, rejected INTEGER NOT NULL)",
@@ -58,7 +63,7 @@ def connected(home: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{database(home).absolute().as_uri()}?mode={mode}",
         uri=True,
-        timeout=10,
+        timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
@@ -67,12 +72,18 @@ def connected(home: Path, mode: str) -> sqlite3.Connection:
 def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]:
     """The counts, with what is pending. Raises `DataError` for a store that was damaged."""
     server = scheme.server(connection.execute("SELECT state FROM counts").fetchone()[0])
+    some: list[Reports] = []
+    size = 0
     for body, rejected in connection.execute("SELECT reports, rejected FROM pending ORDER BY seq"):
         batch = Reports.from_bytes(body)
         if batch.fingerprint != scheme.fingerprint:
             raise DataError("this store was damaged: it holds reports of another scheme")
-        server = _with(server, batch).reject(rejected)
-    return server
+        server.reject(rejected)
+        some.append(batch)
+        size += len(body)
+        if size >= _AT_ONCE:
+            server, some, size = _with(server, Reports.together(some)), [], 0
+    return _with(server, Reports.together(some)) if some else server
 
 
 def _with(server: Server[Any], batch: Reports) -> Server[Any]:
@@ -96,7 +107,7 @@ def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Sch
     if version != _VERSION:
         raise DataError(f"this is no store of version {_VERSION}; a newer discreet may read it, or it is another file")
     found = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
-    if wanted is not None and wanted.fingerprint != found.fingerprint:
+    if wanted is not None and wanted.label != found.label:
         raise DataError(
             f"the store is of scheme {found.fingerprint.hex()} ({found.protocol}), and the document is of scheme "
             f"{wanted.fingerprint.hex()} ({wanted.protocol}); use the store's own document, or another directory"

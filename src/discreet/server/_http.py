@@ -24,23 +24,23 @@ _LINE = re.compile(rb"([A-Z]{1,16}) ([!-~]{1,2048}) HTTP/1\.([01])")
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(rb"[\t -~\x80-\xff]*")
 _LENGTH = re.compile(r"[0-9]{1,18}")
-_ABSOLUTE = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
+_ABSOLUTE = re.compile(r"\Ahttps?://[^/?#]*", re.IGNORECASE)
 _MOST_FIELDS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is sent back: JSON, or JSON that is text already. `close` ends the connection after it."""
+    """What is sent back: JSON, or JSON that is written already. `close` ends the connection after it."""
 
     status: int
-    content: dict[str, Any] | str
+    content: dict[str, Any] | bytes
     close: bool = False
     retry: int | None = None
     allow: str | None = None
 
-    def encode(self, *, close: bool = False, bodiless: bool = False) -> bytes:
-        """The bytes of it."""
-        body = (self.content if isinstance(self.content, str) else json.dumps(self.content)).encode()
+    def encode(self, *, close: bool = False) -> tuple[bytes, bytes]:
+        """The head and the body."""
+        body = self.content if isinstance(self.content, bytes) else json.dumps(self.content).encode()
         lines = [
             f"HTTP/1.1 {self.status} {HTTPStatus(self.status).phrase}",
             f"Date: {_date(int(time.time()))}",
@@ -51,8 +51,7 @@ class Answer:
             *([f"Allow: {self.allow}"] if self.allow is not None else []),
             *(["Connection: close"] if close or self.close else []),
         ]
-        head = "\r\n".join(lines) + "\r\n\r\n"
-        return head.encode() + (b"" if bodiless else body)
+        return ("\r\n".join(lines) + "\r\n\r\n").encode(), body
 
 
 class Refused(Exception):

@@ -67,17 +67,14 @@ def _genuine(scheme: Scheme[Any], reports: Reports) -> Reports:
 
 
 def _kept(scheme: Scheme[Any], rows: Any) -> Any:
-    fields, valid = scheme.layout.unpack(rows)
-    which = np.flatnonzero(valid)
-    whole = fields.kept(valid)
     try:
-        which = which[scheme.genuine(whole)]
+        _, which = scheme.sound(rows)
     except Exception:  # noqa: BLE001 (a report that a protocol stumbles over is none)
         if len(rows) == 1:
             return rows[:0]
         half = len(rows) // 2
         return np.concatenate((_kept(scheme, rows[:half]), _kept(scheme, rows[half:])))
-    return rows if len(which) == len(rows) else rows[which]
+    return rows if bool(which.all()) else rows[which]
 
 
 def _kind(request: Request) -> str:

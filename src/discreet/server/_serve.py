@@ -63,7 +63,7 @@ def serve(  # noqa: PLR0913
 class _Collector:
     def __init__(self, scheme: Scheme[Any], writer: Writer, limits: Limits, told: Callable[[str], object]) -> None:
         self._scheme, self._writer, self._limits, self._told = scheme, writer, limits, told
-        self._document = scheme.to_json()
+        self._document = scheme.to_json().encode()
         self._beside = ThreadPoolExecutor(1, "reading")
         self._troubles: set[str] = set()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet.errors import DataError
 from discreet.local import Reports, Scheme, Server
-from discreet.server._database import SCHEMA, added_up, connected, database, locked, scheme_of, trouble
+from discreet.server._database import BUSY_SECONDS, SCHEMA, added_up, connected, database, locked, scheme_of, trouble
 
 __all__ = ["Batch", "Outcome", "Store"]
 
@@ -77,7 +77,10 @@ class Store:
         self._due = max(_LEAST_PENDING, 8 * scheme.cells)
         with ExitStack() as stack:
             try:
+                made = [each for each in (home.absolute(), *home.absolute().parents) if not each.exists()]
                 home.mkdir(mode=0o700, parents=True, exist_ok=True)
+                for folder in made:
+                    _sync(folder.parent)
                 if not stack.enter_context(locked(home, _PATIENCE)):
                     raise DataError(
                         f"another process uses the store {home}; one collector has a store: stop that one, or take "
@@ -101,9 +104,12 @@ class Store:
             made = path.stat().st_size == 0
         connection = connected(self._home, "rw")
         try:
-            for setting in ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
+            if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+                raise DataError(f"the store {self._home} is on a disk without shared memory; it belongs on a local one")
+            for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {setting}")
             connection.execute("PRAGMA journal_size_limit = 67108864")
+            connection.execute("PRAGMA secure_delete = ON")
             empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
             if made or empty:
                 self._make(connection)
@@ -120,12 +126,9 @@ class Store:
         state = bytes(self._scheme.server())
         connection.execute("INSERT INTO counts (scheme, state) VALUES (?, ?)", (self._scheme.to_json(), state))
         connection.execute("COMMIT")
-        for folder in (self._home, self._home.absolute().parent):
-            handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        _sync(self._home)
+        with suppress(PermissionError):  # then it is of somebody else, who made this directory in it
+            _sync(self._home.absolute().parent)
 
     def write(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Put batches on disk, all of them or, with an error, none; what became of each.
@@ -164,6 +167,17 @@ class Store:
             connection.execute("UPDATE counts SET state = ?", (state,))
             connection.execute("DELETE FROM pending")
         self._pending, self._due = 0, max(_LEAST_PENDING, 8 * self._scheme.cells)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Empty the log, which still has the reports that were added up; if somebody reads it, the next time."""
+        try:
+            self._connection.execute("PRAGMA busy_timeout = 0")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except sqlite3.Error as error:
+            raise trouble(self._home, error) from None
+        finally:
+            self._connection.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS}")
 
     def probe(self) -> None:
         """Write something that says nothing. Raises `DataError` if the store cannot be written."""
@@ -198,3 +212,12 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _sync(folder: Path) -> None:
+    """See that what was made in a directory is found there after a power cut."""
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -12,6 +12,7 @@ from discreet.errors import ParameterError
 from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._two_servers._prio3 import Circuit, Count, Histogram, Sum
 from discreet.local._two_servers._two_servers import TwoServers, check_arguments
+from discreet.local._whole import array_of, whole
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
@@ -22,7 +23,7 @@ __all__ = [
     "TwoServerHistogram",
     "TwoServerSum",
     "chunk_of",
-    "whole_between",
+    "up_to",
 ]
 
 MOST_SUM = 2**32 - 1
@@ -97,7 +98,7 @@ class TwoServerSum(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        whole_between(self.bound, "bound", MOST_SUM)
+        object.__setattr__(self, "bound", whole(self.bound, "bound", 1, MOST_SUM))
         check_arguments(self)
 
     @property
@@ -116,12 +117,12 @@ class TwoServerSum(TwoServers):
 
     def prepare(self, values: Any) -> NDArray[Any]:
         """Whole numbers, 0 or more."""
-        numbers = np.atleast_1d(np.asarray(values))
+        numbers = np.atleast_1d(array_of(values))
         if numbers.size == 0:
             return np.zeros(0, dtype=np.int64)
-        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or bool((numbers < 0).any()):
-            raise ParameterError("values must be whole numbers, 0 or more, one or a list of them")
-        return np.minimum(numbers, self.bound).astype(np.int64)
+        if numbers.ndim != 1:
+            raise ParameterError("values must be whole numbers, one or a list of them")
+        return up_to(self.bound, numbers)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -171,10 +172,11 @@ class TwoServerHistogram(TwoServers):
         return self.domain.places(values)
 
 
-def whole_between(value: object, name: str, highest: int) -> None:
-    """Refuse what is not a whole number from 1 to the highest."""
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= highest:
-        raise ParameterError(f"{name} must be a whole number from 1 to {highest}, got {value!r}")
+def up_to(bound: int, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """The numbers, each at most the bound. Raises `ParameterError` unless they are whole and 0 or more."""
+    if numbers.dtype.kind not in "iu" or bool((numbers < 0).any()):
+        raise ParameterError("values must be whole numbers, 0 or more and below 2**64")
+    return np.minimum(numbers.astype(np.uint64), bound).astype(np.int64)
 
 
 def chunk_of(size: int) -> int:

@@ -45,7 +45,8 @@ class ShareServer:
     A batch takes three exchanges with the other server: `check` makes a message of the reports that came in, `judge`
     makes verdicts of the other's message, and `settle` adds up what both accept. `publish` ends the batch. Every report
     is used once, however often it comes. Nothing in a batch of reports can make a server fail: what is none is dropped
-    and counted in `rejected`. Messages between servers are public to both, and to nobody else.
+    and counted in `rejected`. Messages between servers are public to both, and to nobody else. It is not for several
+    threads at once.
     """
 
     __slots__ = ("_accepted", "_batch", "_index", "_key", "_pending", "_prio3", "_rejected", "_scheme", "_sum", "_used")
@@ -64,7 +65,7 @@ class ShareServer:
         """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
         found = cls(scheme, index, key)
         body, width = state[:-4], found._sum.nbytes
-        if not body.startswith(_MAGIC) or len(body) < _HEAD + 24 + width:
+        if body[: len(_MAGIC)] != _MAGIC or len(body) < _HEAD + 24 + width:
             raise DataError("this is not the state of a server of this scheme: its length or its first bytes differ")
         if body[len(_MAGIC) : _HEAD] != scheme.fingerprint(f"state {index}"):
             raise DataError("this is the state of another server; load it as the one that made it")
@@ -172,21 +173,21 @@ class ShareServer:
         """The share of the totals with this server's noise: to be made public. The next batch begins.
 
         This is where privacy is paid: every report of the batch costs its sender `scheme.loss`, **and nobody is
-        charged**. The noise is drawn once; a share that is lost is lost. Raises `DataError`, and reveals nothing, for
-        fewer reports than the scheme's minimum or more than 2**30.
+        charged**. The noise is drawn once; a share that is lost is lost. Keep `bytes(server)` before you send the
+        share: a server that is loaded from before would draw other noise for the same reports. Raises `DataError`, and
+        reveals nothing, for fewer reports than the scheme's minimum or more than 2**30.
         """
         if not self._scheme.minimum <= self.reports <= _MOST_REPORTS:
             raise DataError(
                 f"a total is published of {self._scheme.minimum} to 2**30 reports, and {self.reports} are settled; "
                 "settle more reports first"
             )
-        field = self._scheme.circuit.field
-        noisy = self._scheme.noise.release(field.numbers(self._sum))
-        batch = hashlib.sha256(b"".join(sorted(self._batch))).digest()[:BATCH]
+        field, nonces, total = self._scheme.circuit.field, self._batch, self._sum
+        self._batch, self._sum = set(), np.zeros_like(total)  # first, so that no failure has noise drawn for it twice
+        noisy = self._scheme.noise.release(field.numbers(total))
+        batch = hashlib.sha256(b"".join(sorted(nonces))).digest()[:BATCH]
         values = tuple(value % field.modulus for value in noisy)
-        share = PublishedShare(self._scheme.fingerprint(f"published {self._index}"), batch, self.reports, values)
-        self._batch, self._sum = set(), np.zeros_like(self._sum)
-        return share
+        return PublishedShare(self._scheme.fingerprint(f"published {self._index}"), batch, len(nonces), values)
 
     def __bytes__(self) -> bytes:
         """All but what waits, whose reports are lost with it. Secret: keep it from the other server."""
@@ -201,6 +202,8 @@ class ShareServer:
         return f"<{which} server of {self._scheme.protocol}: {self.reports} reports, {self.rejected} rejected>"
 
     def _expect(self, batch: Reports, role: str, refusal: str) -> None:
+        if not isinstance(batch, Reports):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DataError("a server takes Reports; read a batch by Reports.from_bytes or Reports.from_json first")
         if batch.fingerprint != self._scheme.fingerprint(role):
             raise DataError(f"{refusal}, or they are of another scheme; send each batch where its fingerprint says")
 

@@ -55,7 +55,7 @@ class PublishedShare:
     def from_bytes(cls, data: bytes) -> PublishedShare:
         """The share that `bytes(share)` made. Raises `DataError` for anything else."""
         body = data[:-4]
-        if not body.startswith(_MAGIC) or len(body) < _HEAD + _VALUE or (len(body) - _HEAD) % _VALUE:
+        if body[: len(_MAGIC)] != _MAGIC or len(body) < _HEAD + _VALUE or (len(body) - _HEAD) % _VALUE:
             raise DataError("this is not what a server published: its length or its first bytes differ")
         if zlib.crc32(body) != int.from_bytes(data[-4:], "little"):
             raise DataError("this share was damaged on its way: its checksum does not match; fetch it again")

@@ -17,6 +17,7 @@ from discreet.local._two_servers._client import ShareClient
 from discreet.local._two_servers._prio3 import Circuit, Prio3
 from discreet.local._two_servers._server import ShareServer
 from discreet.local._two_servers._total import PublishedShare, Total
+from discreet.local._whole import whole
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.privacy import Loss, budget_of
 from discreet.privacy import from_json as loss_from_json
@@ -170,7 +171,8 @@ class TwoServers(ABC):
         try:
             document = json.loads(text)
             kind = KINDS[document.pop("scheme")]
-            if document.pop("version") != 1:
+            version = document.pop("version")
+            if version != 1 or type(version) is not int:
                 raise ValueError
             return kind(**{**document, "spend": loss_from_json(document["spend"])})
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -189,9 +191,8 @@ def _calibrated(spend: Loss, sensitivity: int | Norms) -> DiscreteLaplace | Disc
 
 def check_arguments(scheme: TwoServers) -> None:
     """Refuse what no scheme has, whatever its kind."""
-    minimum, committed = cast("object", scheme.minimum), cast("object", scheme.commitment)
-    if not isinstance(minimum, int) or isinstance(minimum, bool) or not 1 <= minimum <= _MOST_REPORTS:
-        raise ParameterError(f"minimum must be a whole number of reports from 1 to 2**30, got {minimum!r}")
+    object.__setattr__(scheme, "minimum", whole(scheme.minimum, "minimum", 1, _MOST_REPORTS))
+    committed = cast("object", scheme.commitment)
     if not isinstance(committed, str) or re.fullmatch("[0-9a-f]{64}", committed) is None:
         raise ParameterError("commitment must be 64 hexadecimal digits; discreet.local.commitment(key) makes them")
     mechanism = scheme.noise

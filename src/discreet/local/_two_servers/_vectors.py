@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._domain import Domain, DomainLike, domain_of
-from discreet.local._two_servers._kinds import MOST_PLACES, MOST_SUM, chunk_of, whole_between
+from discreet.local._two_servers._kinds import MOST_PLACES, MOST_SUM, chunk_of, up_to
 from discreet.local._two_servers._prio3 import Circuit, MultihotCountVec, SumVec
 from discreet.local._two_servers._two_servers import TwoServers, check_arguments
+from discreet.local._whole import array_of, whole
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
@@ -42,8 +43,8 @@ class TwoServerSums(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        whole_between(self.bound, "bound", MOST_SUM)
-        whole_between(self.size, "size", MOST_PLACES // self.bound.bit_length())
+        object.__setattr__(self, "bound", whole(self.bound, "bound", 1, MOST_SUM))
+        object.__setattr__(self, "size", whole(self.size, "size", 1, MOST_PLACES // self.bound.bit_length()))
         check_arguments(self)
 
     @property
@@ -62,14 +63,12 @@ class TwoServerSums(TwoServers):
 
     def prepare(self, values: Any) -> NDArray[Any]:
         """Rows of whole numbers, 0 or more: one row, or one for each client."""
-        numbers = np.atleast_2d(np.asarray(values))
+        numbers = np.atleast_2d(array_of(values))
         if numbers.size == 0:
             return np.zeros((0, self.size), dtype=np.int64)
-        if numbers.ndim != 2 or numbers.dtype.kind not in "iu" or bool((numbers < 0).any()):
-            raise ParameterError("values must be rows of whole numbers, 0 or more")
-        if numbers.shape[1] != self.size:
-            raise ParameterError(f"a row of values must have {self.size} numbers, got {numbers.shape[1]}")
-        return np.minimum(numbers, self.bound).astype(np.int64)
+        if numbers.ndim != 2 or numbers.shape[1] != self.size:
+            raise ParameterError(f"values must be rows of {self.size} whole numbers, one row or a list of them")
+        return up_to(self.bound, numbers)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -98,13 +97,12 @@ class TwoServerSets(TwoServers):
 
     def __init__(self, domain: DomainLike, most: int, spend: Loss, minimum: int, commitment: str) -> None:
         object.__setattr__(self, "domain", domain_of(domain))
-        object.__setattr__(self, "most", most)
         object.__setattr__(self, "spend", spend)
         object.__setattr__(self, "minimum", minimum)
         object.__setattr__(self, "commitment", commitment)
         if self.domain.size > MOST_PLACES:
             raise ParameterError(f"sets of two servers are from 2 to 2**16 values, got {self.domain.size}")
-        whole_between(most, "most", self.domain.size)
+        object.__setattr__(self, "most", whole(most, "most", 1, self.domain.size))
         check_arguments(self)
 
     @property
