@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli._collect_options import StoreOption
 from discreet.cli._options import LevelOption, check_level
+from discreet.errors import DataError
 
 if TYPE_CHECKING:
     from discreet.local import Server
@@ -81,6 +82,8 @@ def estimate(  # noqa: PLR0913 (options of a command line)
     if plot is not None:
         from discreet.explain import estimate_chart, save
 
+        if not rows:
+            raise DataError("nothing was found, so that there is nothing to plot; wait for more reports")
         save(estimate_chart(rows), plot)
 
 
@@ -126,7 +129,7 @@ def _print(server: Server[Any], rows: list[dict[str, Any]], level: float) -> Non
     shown = sorted(rows, key=lambda row: -row["frequency"])[:_SHOWN] if frequencies else rows
     table = Table(box=box.SIMPLE)
     for name in rows[0] if rows else ():
-        table.add_column(name, justify="left" if name == "value" else "right")
+        table.add_column(name, justify="left" if name in ("value", "word") else "right")
     for row in shown:
         table.add_row(*(Text(_shown(value)) for value in row.values()))
     print_table(table)
