@@ -152,6 +152,27 @@ def test_a_report_that_a_protocol_stumbles_over_is_rejected(tmp_path: Path, monk
     assert server.counts[12:15].tolist() == [50, 0, 50]
 
 
+def test_many_small_batches_are_added_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.server import _database
+
+    calls, with_batch = [], _database._with
+    monkeypatch.setattr(_database, "_with", lambda server, each: calls.append(len(each)) or with_batch(server, each))
+    with Store(SCHEME, tmp_path) as store:
+        for number in range(60):
+            store.write([batch(number, 3)])
+        odd = local.Reports(SCHEME.fingerprint, np.zeros((5, SCHEME.layout.width + 1), dtype=np.uint8))
+        store.write([Batch(b"o" * 16, b"d" * 16, odd, rejected=2)])
+        none = local.Reports(SCHEME.fingerprint, np.zeros((0, 0), dtype=np.uint8))
+        store.write([Batch(b"n" * 16, b"d" * 16, none, rejected=4)])
+        store.write([batch(61, 1)])
+        server = store.server()
+        assert calls == [180, 5, 0, 1]
+        assert (server.reports, server.rejected) == (181, 11)
+        monkeypatch.setattr(_database, "_AT_ONCE", 1000)
+        assert store.server() == server
+        assert len(calls) > 8
+
+
 def test_a_store_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")

@@ -17,6 +17,9 @@ from discreet.local import Reports, Scheme, Server, from_json
 __all__ = ["SCHEMA", "added_up", "connected", "database", "locked", "scheme_of", "trouble"]
 
 _VERSION = 1
+_AT_ONCE = 1 << 22
+"""Bytes of reports that are added in one go, as each goes over all counts; a batch counts for 256 more."""
+
 SCHEMA = (
     "CREATE TABLE counts (scheme TEXT NOT NULL, state BLOB NOT NULL)",
     "CREATE TABLE pending (seq INTEGER PRIMARY KEY, reports BLOB NOT NULL, rejected INTEGER NOT NULL)",
@@ -67,12 +70,19 @@ def connected(home: Path, mode: str) -> sqlite3.Connection:
 def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]:
     """The counts, with what is pending. Raises `DataError` for a store that was damaged."""
     server = scheme.server(connection.execute("SELECT state FROM counts").fetchone()[0])
+    some: list[Reports] = []
+    size = 0
     for body, rejected in connection.execute("SELECT reports, rejected FROM pending ORDER BY seq"):
         batch = Reports.from_bytes(body)
         if batch.fingerprint != scheme.fingerprint:
             raise DataError("this store was damaged: it holds reports of another scheme")
-        server = _with(server, batch).reject(rejected)
-    return server
+        server.reject(rejected)
+        if some and (batch.width != some[0].width or size >= _AT_ONCE):
+            server = _with(server, Reports.together(some))
+            some, size = [], 0
+        some.append(batch)
+        size += batch.rows.nbytes + 256
+    return _with(server, Reports.together(some)) if some else server
 
 
 def _with(server: Server[Any], batch: Reports) -> Server[Any]:
