@@ -2,12 +2,13 @@
 
     python examples/phones [--phones 1000000] [--keep DIR] [--words prefix_extending] [--senders 2]
 
-Each phone reports, once, the emoji that its person likes best, of a public list of 374 (Hadamard response, ε = 2), and a
-word that its person types, of no list at all (prefix extending, ε = 4, or another protocol by --words). Everything runs as
-in the wild, though on this machine alone: `discreet collect scheme` writes two documents, a `discreet collect serve` of
-each takes reports in, phones perturb before they send, and `discreet collect estimate --plot` tells and draws. The
-first thousand phones each post a batch of their own; the rest report through gateways of ten thousand phones. One batch
-in ten is sent twice, as if its answer had been lost. The truth is known because nobody here is real.
+Each phone reports, once, the emoji that its person likes best, of a public list of 374 (Hadamard response, ε = 2), and
+a word that its person types, of no list at all (prefix extending, ε = 4, or another protocol by --words). Everything
+runs as in the wild, though on this machine alone: `discreet collect scheme` writes two documents, a `discreet collect
+serve` of each takes reports in, phones perturb before they send, and `discreet collect estimate --plot` tells and
+draws. One phone in a hundred, a thousand at most, posts a batch of its own; the rest report through gateways of ten
+thousand phones. One batch in ten is sent twice, as if its answer had been lost. The truth is known because nobody here
+is real.
 
 It needs `pip install "discreet[plots]"`. --keep keeps the documents, stores, plots and figures.json in a new directory.
 """
@@ -26,11 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from collector import Collector, collect
+from discreet import local
 from people import EMOJI, WORDS, shares
 from phone import Batch, Sent, ready, report
 from tell import tell
-
-from discreet import local
 
 LEVEL = 0.99
 ALONE, GATEWAY = 1000, 10_000
@@ -80,8 +80,10 @@ def collected(home: Path, phones: int, protocol: str, senders: int) -> dict[str,
         began = time.perf_counter()
         sent = everything_sent(home, phones, senders, {name: each.address for name, each in collectors.items()})
         spent = time.perf_counter() - began
-    both = schemes["emoji"].loss + schemes["words"].loss
-    figures: dict[str, Any] = {"phones": phones, "protocol": protocol, "seconds": spent, "epsilon": both.epsilon()}
+    once, year = (
+        sum(each.lifetime_loss(reports=days, values=1).epsilon() for each in schemes.values()) for days in (1, 365)
+    )
+    figures: dict[str, Any] = {"phones": phones, "protocol": protocol, "seconds": spent, "once": once, "year": year}
     for question, scheme in schemes.items():
         figures[question] = {
             "epsilon": scheme.loss.epsilon(),
@@ -95,7 +97,7 @@ def collected(home: Path, phones: int, protocol: str, senders: int) -> dict[str,
 
 def everything_sent(home: Path, phones: int, senders: int, addresses: dict[str, str]) -> list[Sent]:
     """All batches, in processes that play phones; when it returns, each was acknowledged."""
-    alone = min(phones, ALONE)
+    alone = min(ALONE, phones // 100)
     starts = [*range(alone), *range(alone, phones, GATEWAY)]
     batches = [
         Batch(question, start, 1 if start < alone else min(GATEWAY, phones - start), twice=place % 10 == 9)

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from people import EMOJI, WORDS, said
 
 from discreet import local
+from people import EMOJI, WORDS, said
 
 _NAMES = {"emoji": EMOJI, "words": WORDS}
 _open: dict[str, Any] = {}

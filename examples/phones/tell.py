@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from people import SLANG
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+from people import SLANG
 
 SHOWN = 10
 _WIDTH = 100
@@ -27,8 +28,9 @@ def tell(figures: Mapping[str, Any]) -> None:
     console.print(_found(words), highlight=False)
     console.print(_costs(figures))
     console.print(
-        f"One phone reveals ε = {figures['epsilon']:g} in all, once, of its person's emoji and word together; were it to "
-        "report every day afresh, each day would cost that again.\n",
+        f"All that a phone tells costs its person ε = {figures['once']:g}: that of the emoji and that of the word. "
+        f"Told afresh every day it would be {figures['year']:,g} in a year, and with --memoize, the same report every "
+        f"day, {figures['once']:g} for as long as neither changes.\n",
         highlight=False,
     )
 
@@ -44,7 +46,11 @@ def _beside_truth(title: str, rows: list[Mapping[str, Any]], told: Mapping[str, 
         new = "  new" if row[name] in SLANG else ""
         inside = "yes" if _within(row, told, name) else "no"
         table.add_row(
-            row[name] + new, f"{row['frequency'] * phones:,.0f}", f"{low} – {high}", f"{truth.get(row[name], 0):,}", inside
+            row[name] + new,
+            f"{row['frequency'] * phones:,.0f}",
+            f"{low} – {high}",
+            f"{truth.get(row[name], 0):,}",
+            inside,
         )
     return table
 
@@ -60,10 +66,12 @@ def _found(words: Mapping[str, Any]) -> str:
     ranked = list(truth)
     recall = ", ".join(f"{len(set(found) & set(ranked[:k]))} of the {k}" for k in (10, 20, 50))
     new = sum(word in SLANG for word in found)
-    precision = f"{right} of {len(found)} words that were found were typed by somebody (precision {right / len(found):.0%})"
+    precision = (
+        f"{right} of {len(found)} words that were found were typed by somebody (precision {right / len(found):.0%})"
+    )
     return (
-        f"{precision if found else 'No word was found'}; {recall} most frequent words were found (recall), and {new} of the "
-        f"{len(SLANG)} new ones.\n"
+        f"{precision if found else 'No word was found'}; {recall} most frequent words were found (recall), and {new} "
+        f"of the {len(SLANG)} new ones.\n"
     )
 
 
