@@ -1,9 +1,11 @@
 """Files of reports added up by DuckDB and by Spark: bytes, CPU seconds and memory for 10^9 reports.
 
     python bench/reports.py [--reports 10000000 100000000] [--schemes hadamard sketch] [--ways duckdb spark] [--cores 2]
+                            [--distinct 100000000] [--folder DIR]
 
 Reports of one scheme are written as Parquet files of a million each, by `local.to_arrow`; then `local.add_files`
 (DuckDB) and `local.add_frame` (Spark, `local[2]`) add them up, each in a process of its own, from nothing to the state.
+Where more reports are asked for than --distinct, the files are named again and again.
 All states of the same files must be the same bytes. CPU seconds are those of all processes, the JVM and Spark's Python
 workers among them, with their start; memory is the most that all of them held together. `start` is Spark with no
 reports. The last columns are for 10^9 reports: from the difference between the first and the last line of a way.
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import os
 import subprocess
 import sys
@@ -62,10 +65,10 @@ class Watched:
         return sum(each.user + each.system + each.children_user + each.children_system for each in times)
 
 
-def written(scheme: Any, folder: Path, reports: int) -> int:
+def written(scheme: Any, folder: Path, reports: int, distinct: int) -> int:
     """Files of the scheme up to so many reports; the bytes of all."""
     values = np.random.default_rng(3).zipf(1.3, IN_A_FILE) % scheme.domain.size
-    for number in range(reports // IN_A_FILE):
+    for number in range(min(reports, distinct) // IN_A_FILE):
         path = folder / f"{number:05}.parquet"
         if not path.exists():
             pq.write_table(local.to_arrow(scheme.simulate(values)), path)
@@ -73,7 +76,7 @@ def written(scheme: Any, folder: Path, reports: int) -> int:
 
 
 def files(folder: Path, reports: int) -> list[Path]:
-    return sorted(folder.glob("*.parquet"))[: reports // IN_A_FILE]
+    return list(itertools.islice(itertools.cycle(sorted(folder.glob("*.parquet"))), reports // IN_A_FILE))
 
 
 def job(way: str, name: str, folder: str, reports: str, cores: str) -> None:
@@ -94,7 +97,9 @@ def job(way: str, name: str, folder: str, reports: str, cores: str) -> None:
         else:
             session.range(2).count()
     state = hashlib.sha256(bytes(server)).hexdigest()
-    print("figures", watched.used(), time.perf_counter() - began, watched.peak / 2**20, server.reports, state, flush=True)
+    print(
+        "figures", watched.used(), time.perf_counter() - began, watched.peak / 2**20, server.reports, state, flush=True
+    )
     os._exit(0)
 
 
@@ -112,6 +117,7 @@ def main() -> None:
     parser.add_argument("--schemes", nargs="+", choices=SCHEMES, default=["hadamard", "sketch"])
     parser.add_argument("--ways", nargs="+", choices=("start", "duckdb", "spark"), default=["start", "duckdb", "spark"])
     parser.add_argument("--cores", default="2")
+    parser.add_argument("--distinct", type=int, default=100_000_000)
     parser.add_argument("--folder", type=Path, help="Where to keep the files. Default: a temporary directory.")
     given = parser.parse_args()
     print(
@@ -132,7 +138,7 @@ def measured(name: str, folder: Path, given: argparse.Namespace) -> None:
     scheme = SCHEMES[name]()
     before: dict[str, tuple[int, float, float]] = {}
     for reports in given.reports:
-        size, states = written(scheme, folder, reports), set()
+        size, states = written(scheme, folder, reports, given.distinct), set()
         for way in given.ways:
             cpu, wall, peak, counted, state = figures(way, name, str(folder), str(reports), given.cores)
             line = f"{name:<10}{reports:>14,}  {way:<8}{cpu:>8.1f}{wall:>8.1f}{peak:>7.0f}"
@@ -141,7 +147,8 @@ def measured(name: str, folder: Path, given: argparse.Namespace) -> None:
                 line += f"{scheme.layout.width:>7}{size / reports:>11.2f}"
                 if way in before:
                     few, less, sooner = before[way]
-                    line += f"{(cpu - less) / (reports - few) * 1e9:>13,.0f}{(wall - sooner) / (reports - few) * 1e9:>14,.0f}"
+                    more = (reports - few) / 1e9
+                    line += f"{(cpu - less) / more:>13,.0f}{(wall - sooner) / more:>14,.0f}"
                 before.setdefault(way, (reports, cpu, wall))
             print(line, flush=True)
         if len(states) > 1 or any(counted != reports for counted, _ in states):
