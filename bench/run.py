@@ -23,6 +23,7 @@ ALL = [
     "words.py",
     "two_servers.py",
     "collector.py",
+    "reports.py",
     "audit.py",
     "audit_peers.py",
 ]

@@ -1,8 +1,12 @@
-"""Writes mechanisms.md and the tables of sql.md, and runs the Python of the pages that save plots: all is made anew."""
+"""Writes mechanisms.md and the tables of sql.md, and draws all plots anew, by the pages' own Python and the example."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 from discreet.explain import catalogue, sql_page
@@ -20,6 +24,11 @@ def main() -> None:
             names: dict[str, object] = {"__name__": page.stem}
             for block in blocks:
                 exec(compile(block, page.name, "exec"), names)
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Path(folder, "phones")
+        subprocess.run([sys.executable, "../examples/phones", "--keep", str(kept)], check=True)
+        for question in ("emoji", "words"):
+            shutil.copyfile(kept / f"{question}.svg", f"images/phones-{question}.svg")
 
 
 if __name__ == "__main__":

@@ -173,9 +173,14 @@ def test_estimates_of_frequencies(run: Any) -> None:
         (local.Hybrid(bounds=(0, 24), epsilon=4), np.full(2000, 6.0), {"value", "mean", "stderr", "low", "high"}),
         (local.SquareWave(bounds=(0, 24), epsilon=4, bins=8), np.full(2000, 6.0), {"low", "high", "share"}),
         (local.Warner("0.75"), [0, 1] * 500, {"value", "frequency", "stderr", "low", "high"}),
+        (
+            local.PrefixExtending(8, length=3, alphabet="abc"),
+            ["abc", "ca"] * 2000,
+            {"word", "frequency", "stderr", "low", "high"},
+        ),
         (local.KaryRandomizedResponse(domain=100, epsilon=4), list(range(100)), None),
     ],
-    ids=["mean", "distribution", "survey", "many"],
+    ids=["mean", "distribution", "survey", "words", "many"],
 )
 def test_estimates_of_all_kinds(run: Any, scheme: Any, values: Any, columns: set[str] | None) -> None:
     stored(scheme, values)
@@ -186,6 +191,14 @@ def test_estimates_of_all_kinds(run: Any, scheme: Any, values: Any, columns: set
     assert ("and 80 more values" in done.stdout) == (columns is None)
     found = json.loads(run("estimate", "--store", "store", "--json").stdout)["estimates"]
     assert columns is None or found[0].keys() == columns
+
+
+def test_where_no_word_is_found_there_is_nothing_to_plot(run: Any) -> None:
+    stored(local.PrefixExtending(1, length=3, alphabet="abc", false_words="1e-12"), ["a", "b", "c", "ca"])
+    done = run("estimate", "--store", "store", "--plot", "plot.svg")
+    assert (done.exit_code, Path("plot.svg").exists()) == (4, False)
+    assert "4 reports of prefix_extending" in done.stdout
+    assert "nothing was found" in done.stderr
 
 
 def test_candidates(run: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from local_schemes import ALL, SMALL
 
 from discreet.errors import DataError, ParameterError
-from discreet.local import KaryRandomizedResponse, Reports, add_files, add_frame, to_arrow
+from discreet.local import KaryRandomizedResponse, Reports, Server, _spark, add_files, add_frame, to_arrow
 
 SCHEME = KaryRandomizedResponse(domain=500, epsilon=1)
 
@@ -98,6 +98,29 @@ def test_spark_and_files_make_the_same_server(name, spark, tmp_path) -> None:
     server = scheme.server()
     assert add_frame(server, frame) is server
     assert bytes(server) == bytes(expected)
+
+
+def test_tasks_send_pieces_that_add_up_to_one_state() -> None:
+    """What Spark's workers do, without Spark: two tasks that count, one with nothing to count, and two that add up."""
+    scheme = KaryRandomizedResponse(domain=5000, epsilon=1)
+    batches = [scheme.simulate(np.arange(n) % 5000) for n in (3000, 1, 70_000)]
+    columns = [pa.RecordBatch.from_pydict({"report": to_arrow(each)["report"].combine_chunks()}) for each in batches]
+    count = _spark._counter(scheme.to_json())
+    sent = [*count(iter(columns[:2])), *count(iter(columns[2:])), *count(iter(()))]
+    assert [each.num_rows for each in sent] == [5, 5, 0]
+    vector = np.zeros(5002, dtype=np.int64)
+    for turn in (0, 1):  # by the number of the piece, as the shuffle parts them
+        masks = [pa.array([number % 2 == turn for number in each["piece"].to_pylist()], pa.bool_()) for each in sent]
+        mine = [each.filter(mask) for each, mask in zip(sent, masks, strict=True)]
+        for added in _spark._add_up(iter(mine)):
+            for number, counts in zip(added["piece"].to_pylist(), added["counts"].to_pylist(), strict=True):
+                vector[1024 * number :][: len(counts) // 8] += np.frombuffer(counts, dtype="<i8")
+    expected = scheme.server().add(Reports.together(batches))
+    assert Server.of_vector(scheme, vector) == expected
+    assert np.array_equal(expected.vector, vector)
+    for wrong in (vector[:-1], np.append(vector, 0), vector.reshape(1, -1), -vector):
+        with pytest.raises(DataError):
+            Server.of_vector(scheme, wrong)
 
 
 @PANDAS

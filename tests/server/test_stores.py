@@ -57,7 +57,7 @@ def test_counting_at_once_or_later_is_the_same(tmp_path: Path) -> None:
         assert bytes(one.server()) == bytes(two.server()) == bytes(read_store(tmp_path / "two"))
 
 
-@pytest.mark.parametrize("at_once", [1, 50, 1 << 22])
+@pytest.mark.parametrize("at_once", [1, 1000, 1 << 22])
 def test_small_batches_are_added_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     """Counts can be many: they are copied for so many bytes of reports, and not for each batch."""
     monkeypatch.setattr("discreet.server._database._AT_ONCE", at_once)
@@ -68,7 +68,7 @@ def test_small_batches_are_added_up_together(tmp_path: Path, monkeypatch: pytest
             store.write([Batch(bytes([number]) * 16, bytes(16), saying(number, number % 3), rejected=number % 2)])
         monkeypatch.setattr(local.Server, "__bytes__", lambda self: copies.append(1) or as_bytes(self))
         server = store.server()
-        assert len(copies) <= {1: 40, 50: 25}.get(at_once, 1)
+        assert len(copies) <= {1: 27, 1000: 8}.get(at_once, 1)
     assert (server.reports, server.rejected) == (39, 20)
     assert server.counts[:40].tolist() == [number % 3 for number in range(40)]
 
@@ -200,6 +200,27 @@ def test_a_report_that_stumbles_on_its_way_in_is_rejected(monkeypatch: pytest.Mo
     rows = local.Reports.together([saying(value, 9) for value in (12, 13, 14, 15)]).rows
     kept = _intake._genuine(SCHEME, local.Reports(SCHEME.fingerprint, rows))
     assert kept.rows.tolist() == local.Reports.together([saying(12, 9), saying(15, 9)]).rows.tolist()
+
+
+def test_many_small_batches_are_added_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.server import _database
+
+    calls, with_batch = [], _database._with
+    monkeypatch.setattr(_database, "_with", lambda server, each: calls.append(len(each)) or with_batch(server, each))
+    with Store(SCHEME, tmp_path) as store:
+        for number in range(60):
+            store.write([batch(number, 3)])
+        odd = local.Reports(SCHEME.fingerprint, np.zeros((5, SCHEME.layout.width + 1), dtype=np.uint8))
+        store.write([Batch(b"o" * 16, b"d" * 16, odd, rejected=2)])
+        none = local.Reports(SCHEME.fingerprint, np.zeros((0, 0), dtype=np.uint8))
+        store.write([Batch(b"n" * 16, b"d" * 16, none, rejected=4)])
+        store.write([batch(61, 1)])
+        server = store.server()
+        assert calls == [180, 5, 1]
+        assert (server.reports, server.rejected) == (181, 11)
+        monkeypatch.setattr(_database, "_AT_ONCE", 1000)
+        assert store.server() == server
+        assert len(calls) > 8
 
 
 def test_a_store_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli._collect_options import StoreOption
 from discreet.cli._options import LevelOption, check_level
+from discreet.errors import DataError
 
 if TYPE_CHECKING:
     from discreet.local import Server
@@ -81,6 +82,8 @@ def estimate(  # noqa: PLR0913 (options of a command line)
     if plot is not None:
         from discreet.explain import estimate_chart, save
 
+        if not rows:
+            raise DataError("nothing was found, so that there is nothing to plot; wait for more reports")
         save(estimate_chart(rows), plot)
 
 

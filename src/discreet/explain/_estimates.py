@@ -20,8 +20,8 @@ def estimate_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     Parameters
     ----------
     rows
-        Each with ``value`` or ``word``, ``low``, ``high`` and ``frequency`` or ``mean``, as the `to_arrow` of estimates
-        has them; or, for a distribution, with ``low``, ``high`` and ``share``.
+        Each with ``value`` or ``word``, ``low``, ``high``, and ``frequency`` or ``mean``, as `Estimate.to_arrow` and
+        `WordsEstimate.to_arrow` have them; or, for a distribution, with ``low``, ``high`` and ``share``.
 
     Raises `MissingExtra` without altair, `ParameterError` for nothing to show or rows without these keys.
 
@@ -29,18 +29,16 @@ def estimate_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     >>> len(chart.layer)
     2
     """
-    rows = [{**row, "value": row["word"]} if "word" in row else row for row in rows]
     name = next((each for each in ("frequency", "mean", "share") if rows and each in rows[0]), None)
-    needed = {"low", "high"} | (set() if name == "share" else {"value"})
+    label = "word" if rows and "word" in rows[0] else "value"
+    needed = {"low", "high"} | (set() if name == "share" else {label})
     if name is None or any((needed | {name}) - set(row) for row in rows):
         raise ParameterError('give rows such as {"value": "bus", "frequency": 0.2, "low": 0.1, "high": 0.3}')
     altair = _altair()
     if name == "share":
         return _distribution(altair, rows)
     kept = sorted(rows, key=lambda row: -row[name])[:_MOST]
-    values = [
-        {each: row[each] for each in ("value", "low", "high", name)} | {"value": str(row["value"])} for row in kept
-    ]
+    values = [{each: row[each] for each in ("low", "high", name)} | {"value": str(row[label])} for row in kept]
     place = altair.Y("value:N", title=None, sort=None, axis=altair.Axis(labelLimit=240))
     base = altair.Chart(altair.Data(values=values))
     spans = base.mark_rule(color="gray").encode(altair.X("low:Q", title=name), altair.X2("high:Q"), place)

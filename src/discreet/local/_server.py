@@ -56,7 +56,15 @@ class Server(Generic[E]):
             raise DataError("this is the state of another scheme's server; load it with the scheme that made it")
         if zlib.crc32(state[:-4]) != int.from_bytes(state[-4:], "little"):
             raise DataError("this state of a server was damaged: its checksum does not match")
-        found._vector[:] = np.frombuffer(state[_HEAD:-4], dtype="<i8")
+        return cls.of_vector(scheme, np.frombuffer(state[_HEAD:-4], dtype="<i8"))
+
+    @classmethod
+    def of_vector(cls, scheme: Scheme[E], vector: Integers) -> Server[E]:
+        """The server of which this is `vector`. Raises `DataError` for anything else."""
+        found = cls(scheme)
+        if vector.shape != found._vector.shape:
+            raise DataError("this is not the vector of a server of this scheme: its length differs")
+        found._vector[:] = vector
         if _impossible(found._vector):
             raise DataError("this state of a server has counts that no reports add up to")
         return found
@@ -75,6 +83,11 @@ class Server(Generic[E]):
     def rejected(self) -> int:
         """How many rows of batches were no reports, and were dropped."""
         return int(self._vector[1])
+
+    @property
+    def vector(self) -> Integers:
+        """A copy of the whole state: `reports`, `rejected`, and `counts`. Servers add up as their vectors do."""
+        return self._vector.copy()
 
     @property
     def counts(self) -> Integers:

@@ -18,7 +18,7 @@ __all__ = ["BUSY_SECONDS", "SCHEMA", "added_up", "connected", "database", "locke
 
 _VERSION = 1
 _AT_ONCE = 1 << 22
-"""Bytes of reports that are added together: the counts, which can be many, are kept aside once for all of them."""
+"""Bytes of reports that are added in one go, as each goes over all counts; a batch counts for 256 more."""
 BUSY_SECONDS = 10
 """How long a connection waits for another."""
 
@@ -79,10 +79,13 @@ def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]
         if batch.fingerprint != scheme.fingerprint:
             raise DataError("this store was damaged: it holds reports of another scheme")
         server.reject(rejected)
+        if not len(batch):
+            continue
+        if some and (batch.width != some[0].width or size >= _AT_ONCE):
+            server = _with(server, Reports.together(some))
+            some, size = [], 0
         some.append(batch)
-        size += len(body)
-        if size >= _AT_ONCE:
-            server, some, size = _with(server, Reports.together(some)), [], 0
+        size += batch.rows.nbytes + 256
     return _with(server, Reports.together(some)) if some else server
 
 
