@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -28,13 +29,9 @@ def pairs_as_texts(domain: Domain, low: Fraction, high: Fraction, values: Any) -
     `values` is one person's mapping of keys to numbers, or a list of people, each a mapping or a list of pairs. Raises
     `ParameterError` for what is neither, a key that is not in the domain or is there twice, and what is no number.
     """
-    people = _people(values)
-    sizes = np.fromiter(map(len, people), dtype=np.int64, count=len(people))
-    flat = [pair for pairs in people for pair in pairs]
-    keys = domain.places([key for key, _ in flat])
-    if keys.size != len(flat):
-        raise ParameterError("each pair has one key")
-    shares = shares_between(low, high, [number for _, number in flat])
+    sizes, given, numbers = _people(values)
+    keys = domain.places(given)
+    shares = shares_between(low, high, numbers)
     codes = (keys.astype(np.uint64) << np.uint64(_SHIFT)) | np.rint(shares * 2.0**32).astype(np.uint64)
     person = np.repeat(np.arange(sizes.size), sizes)
     order = np.lexsort((codes, person))
@@ -55,21 +52,23 @@ def texts_as_pairs(texts: NDArray[Any]) -> Pairs:
     return sizes, (codes >> np.uint64(_SHIFT)).astype(np.int64), codes & np.uint64((1 << _SHIFT) - 1)
 
 
-def _people(values: Any) -> list[list[tuple[Any, Any]]]:
+def _people(values: Any) -> tuple[Integers, list[Any], list[Any]]:
+    """How many pairs each person has, and all keys and numbers in a row."""
     many: Any = [values] if isinstance(values, Mapping) else values
-    people: list[list[tuple[Any, Any]]] = []
-    if isinstance(many, list | tuple | np.ndarray):
-        for each in list(many):
-            pairs: Any = list(each.items()) if isinstance(each, Mapping) else each  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-            if not isinstance(pairs, list | tuple) or not all(_is_pair(pair) for pair in cast("list[Any]", pairs)):
-                break
-            people.append(cast("list[tuple[Any, Any]]", pairs))
-        else:
-            return people
-    raise ParameterError(
-        "values must be one person's mapping of keys to numbers, or a list of people: of mappings, or of lists of pairs"
-    )
+    people: list[Any] = list(many) if isinstance(many, Sequence | np.ndarray) else [None]
+    if all(isinstance(each, Mapping) for each in people):
+        keys = list(chain.from_iterable(people))
+        numbers = list(chain.from_iterable(each.values() for each in people))
+    else:
+        people = [list(each.items()) if isinstance(each, Mapping) else each for each in people]  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        if not all(isinstance(each, list | tuple) and all(map(_is_pair, each)) for each in people):
+            raise ParameterError(
+                "values must be one person's mapping of keys to numbers, or a list of people: of mappings, or of lists "
+                "of pairs"
+            )
+        keys, numbers = ([pair[place] for each in people for pair in each] for place in (0, 1))
+    return np.fromiter(map(len, people), dtype=np.int64, count=len(people)), keys, numbers
 
 
 def _is_pair(pair: Any) -> bool:
-    return isinstance(pair, list | tuple) and len(cast("list[Any]", pair)) == 2
+    return isinstance(pair, list | tuple) and len(cast("Sequence[Any]", pair)) == 2
