@@ -48,7 +48,7 @@ PINS: dict[str, tuple[str, str]] = {
     "duchi": ("00", "00"),
     "piecewise": ("3b05", "5f01"),
     "hybrid": ("0000", "0000"),
-    "square_wave": ("9b00", "f103"),
+    "square_wave": ("9600", "6c00"),
 }
 
 
@@ -88,6 +88,13 @@ def test_minus_zero_is_no_other_value(kind) -> None:
     for i in range(20):
         client = kind((0, 1), 1, longitudinal="memoize").client(SECRET + bytes([i]))
         assert client.encode(-0.0) == client.encode(0.0) == client.encode(-7)
+
+
+def test_numbers_of_one_bin_are_one_value() -> None:
+    client = local.SquareWave((0, 10), 1, bins=10, longitudinal="memoize").client(SECRET)
+    rows = client.encode([3 + i / 64 for i in range(64)]).rows
+    assert (rows == rows[0]).all()
+    assert len({client.encode(number).rows.tobytes() for number in range(10)}) > 1
 
 
 def test_schemes_of_one_fingerprint_share_no_draws(monkeypatch) -> None:

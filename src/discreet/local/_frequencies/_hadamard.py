@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -129,10 +128,13 @@ def _with_parity(number: Integers, row: Integers, odd: NDArray[np.bool_]) -> Int
 
 @lru_cache(maxsize=256)
 def _best_columns(size: int, epsilon: Fraction) -> int:
-    """The power of two with the least variance, on average over the domain."""
-    gain = math.expm1(epsilon)
+    """The power of two with the least variance, on average over the domain.
 
-    def variance(columns: int) -> float:
+    Clients and servers choose in exact arithmetic, so that they agree.
+    """
+    gain = odds(epsilon) - 1
+
+    def variance(columns: int) -> Fraction:
         half, blocks = columns // 2, -(-size // (columns - 1))
         total = half * gain + blocks * columns
         return (columns + half * gain / blocks) / total * (total / (half * gain)) ** 2

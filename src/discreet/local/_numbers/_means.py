@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -21,7 +20,7 @@ __all__ = ["Duchi", "Hybrid", "Piecewise"]
 
 _LEAST_STEPS, _MOST_STEPS = 2**10, 2**20
 _LEAST_WIDTH = 64
-_EVEN = 0.61
+_EVEN = Fraction("0.61")
 """The ε below which Duchi's bit alone is best: Wang et al. 2019, Equation 9."""
 
 
@@ -123,7 +122,7 @@ class Hybrid(MeanScheme):
     @property
     def share(self) -> Fraction:
         """How often the report is piecewise."""
-        return 1 - 1 / odds(self.epsilon / 2) if self.epsilon > Fraction(str(_EVEN)) else Fraction(0)
+        return 1 - 1 / odds(self.epsilon / 2) if self.epsilon > _EVEN else Fraction(0)
 
     @property
     def windows(self) -> tuple[Window, Window]:
@@ -160,7 +159,7 @@ class Hybrid(MeanScheme):
 
 
 def _piecewise_window(epsilon: Fraction) -> Window:
-    width = math.exp(-float(epsilon) / 2)
+    width = 1 / odds(epsilon / 2)
     steps = _LEAST_STEPS
     while steps * width < _LEAST_WIDTH and steps < _MOST_STEPS:
         steps *= 2

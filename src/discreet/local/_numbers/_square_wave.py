@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,8 +33,9 @@ class SquareWave(NumberScheme[Distribution]):
 
     The range is cut into `bins`; the server finds the distribution over them that makes the reports likeliest, smoothed
     unless `smooth` is false, and from it the mean and quantiles. For the mean alone `Hybrid` is better. A report is 2
-    bytes (at the default of 1,024 bins). Pure ε-local privacy. Raises `ParameterError` unless the bounds are two
-    numbers, low < high, 1e-6 ≤ ε ≤ 100 and 2 ≤ bins ≤ 2**16.
+    bytes (at the default of 1,024 bins). Pure ε-local privacy; under ``"memoize"`` only a number of another bin costs
+    again, so that fewer bins cost less over a life. Raises `ParameterError` unless the bounds are two numbers, low <
+    high, 1e-6 ≤ ε ≤ 100 and 2 ≤ bins ≤ 2**16.
     Source: Li, Wang, Lopuhaä-Zwakenberg, Skoric and Li 2020, "Estimating Numerical Distributions under Local
     Differential Privacy", Section 5; ``proofs/local_numbers.md``, section 5.
 
@@ -80,17 +80,18 @@ class SquareWave(NumberScheme[Distribution]):
         >>> [round(SquareWave((0, 1), epsilon).half_width, 4) for epsilon in (0.5, 1, 2, 4)]
         [0.3582, 0.2561, 0.1293, 0.0304]
         """
-        epsilon = float(self.epsilon)
-        if epsilon < 1e-3:
-            return 0.5 - epsilon / 3  # by series, with an error below ε²
-        # both sides over e^ε, which keeps digits and does not overflow
-        fall = math.exp(-epsilon)
-        return (epsilon - 1 + fall) / (2 * (math.expm1(epsilon) - epsilon))
+        return float(self._half_width)
 
     @property
     def window(self) -> Window:
         """A position for each bin, and a window of 2b."""
-        return Window(self.bins, max(1, round(2 * self.half_width * self.bins)), odds(self.epsilon))
+        return Window(self.bins, max(1, round(2 * self._half_width * self.bins)), odds(self.epsilon))
+
+    @property
+    def _half_width(self) -> Fraction:
+        """Exact for `odds`, so that clients and servers agree on the window."""
+        weight = odds(self.epsilon)
+        return (self.epsilon * weight - weight + 1) / (2 * weight * (weight - 1 - self.epsilon))
 
     @property
     def cells(self) -> int:
@@ -101,10 +102,14 @@ class SquareWave(NumberScheme[Distribution]):
         """The arguments that make this scheme, as JSON has them."""
         return {**NumberScheme.parameters(self), "bins": self.bins, "smooth": self.smooth}
 
+    def prepare(self, values: Any) -> NDArray[Any]:
+        """The bin of each number: numbers of one bin are one value, also to a client that remembers."""
+        shares = NumberScheme.prepare(self, values)
+        return np.minimum((shares * self.bins).astype(np.int64), self.bins - 1)
+
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """The bin, and a cell of the window at it or of the rest."""
-        place = np.minimum((prepared * self.bins).astype(np.int64), self.bins - 1)
-        return self.layout.pack(self.window.draw(place, draws))
+        """A cell of the window at the bin or of the rest."""
+        return self.layout.pack(self.window.draw(prepared, draws))
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Distribution:
         """The likeliest distribution: expectation maximisation."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.local._frequencies._kary import KaryRandomizedResponse
-from discreet.local._odds import epsilon_of
+from discreet.local._odds import epsilon_of, odds
 from discreet.local._scheme import Longitudinal
 from discreet.local._whole import whole
 from discreet.local._words._prefixes import PrefixScheme
@@ -76,7 +75,7 @@ class PrefixExtending(PrefixScheme):
         longitudinal: Longitudinal = "once",
     ) -> None:
         if width is None:
-            width = round(min(math.exp(epsilon_of(epsilon)) + 1, _WIDE))
+            width = round(min(odds(epsilon_of(epsilon)) + 1, _WIDE))
         width = whole(width, "width", 2, _MOST_WIDTH)
         step = whole(step, "step", 1, 20)
         self._settle(
