@@ -9,7 +9,7 @@ and multiplies what is told; both use the oracle that is best for that ε.
 Numbers by key: 100 keys by Zipf, people of 1 to 3 pairs, padding 3. Root mean squared errors of the frequencies of all
 keys, and of the means of the 20 most frequent (bounds −1 and 1; an estimate is cut to them), over rounds. The peers are
 the published perturbations and estimators, drawn from the law of their counts: PrivKV with ε/2 for the key and for the
-number each (Ye, Hu, Meng and Zheng 2019, one round), PCKV-UE and PCKV-GRR with their optimised budgets (Gu et al. 2020).
+number each (Ye, Hu, Meng and Zheng 2019, one round), PCKV-UE and PCKV-GRR with the optimised budgets of Gu et al. 2020.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def table_of(columns: dict[str, np.ndarray], names: tuple[str, str]) -> Floats:
 
 
 def kind_of(size: int, epsilon: float) -> Any:
-    kinds = {each.protocol: each for each in (local.KaryRandomizedResponse, local.HadamardResponse)}
+    every = (local.KaryRandomizedResponse, local.HadamardResponse, local.ProjectiveGeometry)
+    kinds = {each.protocol: each for each in every}
     return kinds[best_oracle(size, local.Duchi((0, 1), epsilon).epsilon)](size, epsilon)
 
 
@@ -193,9 +194,7 @@ def keys(people: int, rounds: int) -> None:
     print(f"\nroot mean squared errors, {people:,} people: of 100 frequencies, and of the means of 20 keys")
     for epsilon in (0.5, 1, 2, 4):
         errors: dict[str, list[tuple[float, float]]] = {}
-        oracles = {
-            f"ours, {oracle.split('_')[0]}": oracle for oracle in ("hadamard_response", "kary_randomized_response")
-        }
+        oracles = {"ours": None, "ours, Hadamard": "hadamard_response", "ours, k-ary": "kary_randomized_response"}
         schemes = {
             name: local.KeyValues(KEYS, (-1, 1), epsilon, padding=PADDING, oracle=oracle)
             for name, oracle in oracles.items()
@@ -211,11 +210,10 @@ def keys(people: int, rounds: int) -> None:
                     frequencies, estimated = peer(rng, people, low, high, epsilon)
                 cut = np.clip(np.nan_to_num(estimated), -1, 1)
                 _note(errors, name, frequencies - shares, (cut - means)[most])
-        line = "   ".join(
-            f"{name} {np.mean([each[0] for each in found]) ** 0.5:.4f} {np.mean([each[1] for each in found]) ** 0.5:.3f}"
-            for name, found in errors.items()
-        )
-        print(f"ε = {epsilon:<4}{line}", flush=True)
+        print(f"ε = {epsilon}")
+        for name, found in errors.items():
+            frequencies, numbers = np.sqrt(np.mean(found, axis=0))
+            print(f"    {name:<16}{frequencies:.4f}   {numbers:.3f}", flush=True)
 
 
 def _note(errors: dict[str, list[tuple[float, float]]], name: str, frequencies: Floats, means: Floats) -> None:

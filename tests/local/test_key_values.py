@@ -16,7 +16,7 @@ from discreet.errors import ParameterError
 from discreet.local import KeyValues, Reports, from_json
 from discreet.privacy import pure
 
-ORACLES = pytest.mark.parametrize("oracle", ["kary_randomized_response", "hadamard_response"])
+ORACLES = pytest.mark.parametrize("oracle", ["kary_randomized_response", "hadamard_response", "projective_geometry"])
 PEOPLE: list[dict[int, float]] = [{}, {0: 4.0}, {1: 1.0, 2: 4.0}, {0: 2.5, 2: 1.0}]
 SHARES = np.array([0.1, 0.4, 0.2, 0.3])
 FREQUENCIES = np.array([0.7, 0.2, 0.5])
@@ -74,11 +74,12 @@ def test_variances_are_those_of_the_law(epsilon, oracle) -> None:
             counts += chance * scheme.server().add(Reports(scheme.fingerprint, rows)).counts
     assert total == pytest.approx(FREQUENCIES)
     assert scheme.variance(FREQUENCIES, MEANS) == pytest.approx(4 * square[0] - total**2, rel=1e-9)
-    estimate = scheme.read(counts, 1, None)  # as if one report were all of them in proportion
+    parts = 10**13  # as if so many reports were there in proportion
+    estimate = scheme.read(np.rint(counts * parts).astype(np.int64), parts, None)
     moments = estimate.moments
     assert np.array([moments.totals, moments.changes, moments.products]) == pytest.approx(square, rel=1e-9)
     assert estimate.means == pytest.approx(MEANS)
-    assert estimate.stderr**2 == pytest.approx(4 * square[0] - total**2, rel=1e-9)
+    assert estimate.stderr**2 * parts == pytest.approx(4 * square[0] - total**2, rel=1e-9)
 
 
 @ORACLES

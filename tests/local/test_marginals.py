@@ -13,12 +13,20 @@ from local_laws import assert_exact, law, odds_of
 from scipy import stats
 
 from discreet.errors import DataError, ParameterError
-from discreet.local import HadamardResponse, KaryRandomizedResponse, Marginals, MarginalsEstimate, Reports, from_json
+from discreet.local import (
+    HadamardResponse,
+    KaryRandomizedResponse,
+    Marginals,
+    MarginalsEstimate,
+    ProjectiveGeometry,
+    Reports,
+    from_json,
+)
 from discreet.local._several._cell_oracle import CellOracle
 from discreet.local._several._marginal_tables import CountedTable
 from discreet.privacy import pure
 
-ORACLES = pytest.mark.parametrize("oracle", ["kary_randomized_response", "hadamard_response"])
+ORACLES = pytest.mark.parametrize("oracle", ["kary_randomized_response", "hadamard_response", "projective_geometry"])
 SIZES = {"a": 3, "b": 2, "c": 4}
 PEOPLE = [{"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 1, "c": 3}, {"a": 2, "b": 1, "c": 2}, {"a": 2, "b": 0, "c": 3}]
 SHARES = [0.4, 0.3, 0.2, 0.1]
@@ -77,9 +85,8 @@ def test_every_marginal_is_unbiased_exactly(epsilon, oracle, ways) -> None:
             assert found.marginal(*names).table == pytest.approx(truth(*names), abs=1e-9)
 
 
-@pytest.mark.parametrize("epsilon", ["0.5", "4"])
+@pytest.mark.parametrize(("ways", "epsilon"), [(2, "0.5"), (3, "4")])
 @ORACLES
-@pytest.mark.parametrize("ways", [2, 3])
 def test_standard_errors_are_those_of_the_law(epsilon, oracle, ways) -> None:
     """The variance of what one report adds, over all reports of a person drawn from the population."""
     scheme = Marginals(SIZES, epsilon, ways=ways, oracle=oracle)
@@ -138,17 +145,17 @@ def _counted(scheme: Marginals, held: dict[str, int]) -> tuple[CountedTable, ...
 
 @ORACLES
 def test_intervals_hold_the_truth(oracle) -> None:
-    """Of 200 intervals at 0.95 of one cell more than 36 miss with probability below 1e-10."""
+    """Of 100 intervals at 0.95 of one cell more than 24 miss with probability below 1e-10."""
     scheme = Marginals(SIZES, 2, oracle=oracle)
     rng = np.random.default_rng(5)
     missed = {("a", "b"): 0, ("c",): 0, ("c", "a"): 0}
-    for _ in range(200):
-        found = scheme.server().add(scheme.simulate(drawn(rng, 2000))).estimate()
+    for _ in range(100):
+        found = scheme.server().add(scheme.simulate(drawn(rng, 1500))).estimate()
         for names in missed:
             low, high = found.marginal(*names).interval()
             assert ((low >= 0) & (low <= high) & (high <= 1)).all()
             missed[names] += not low.flat[0] <= truth(*names).flat[0] <= high.flat[0]
-    assert max(missed.values()) <= 36
+    assert max(missed.values()) <= 24
 
 
 def drawn(rng: np.random.Generator, people: int) -> dict[str, np.ndarray]:
@@ -173,7 +180,7 @@ def test_mean_squared_errors_are_those_of_theory() -> None:
     for names in (("a", "c"), ("b",)):
         errors = []
         for _ in range(150):
-            found = scheme.server().add(scheme.simulate(drawn(rng, 3000))).estimate()
+            found = scheme.server().add(scheme.simulate(drawn(rng, 1000))).estimate()
             table = found.marginal(*names)
             errors.append((((table.table - truth(*names)) / table.stderr) ** 2).mean())
         off = (np.mean(errors) - 1) / (np.std(errors, ddof=1) / math.sqrt(150))
@@ -185,11 +192,13 @@ def test_the_oracle_is_the_best_for_each_table() -> None:
     scheme = Marginals({"a": 3, "b": 3, "c": 4}, 1)  # 3e + 2 = 10.15: 9, 12 and 12 cells
     kinds = [type(table.oracle.scheme) for table in _counted(scheme, {"a": 0, "b": 0, "c": 0})]
     assert kinds == [KaryRandomizedResponse, HadamardResponse, HadamardResponse]
+    scheme = Marginals({"a": 9, "b": 9}, "1.01")
+    assert isinstance(_counted(scheme, {"a": 0, "b": 0})[0].oracle.scheme, ProjectiveGeometry)
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "5"])
-@pytest.mark.parametrize("kind", [KaryRandomizedResponse, HadamardResponse])
-@pytest.mark.parametrize("size", [2, 5, 8, 17])
+@pytest.mark.parametrize("kind", [KaryRandomizedResponse, HadamardResponse, ProjectiveGeometry])
+@pytest.mark.parametrize("size", [2, 8, 17])
 def test_an_oracle_has_the_moments_of_its_law(kind, size, epsilon) -> None:
     oracle = CellOracle(kind(size, epsilon))
     shares = np.arange(1, size + 1) / (size * (size + 1) / 2)
@@ -203,9 +212,9 @@ def test_an_oracle_has_the_moments_of_its_law(kind, size, epsilon) -> None:
     assert oracle.law(shares) == pytest.approx(cells)
     every = np.array([cells @ counts for counts, _ in added.values()])
     found = np.array([frequencies for _, frequencies in added.values()])
-    first, second = (each.ravel() for each in np.indices((size, size)))
     wanted = (every[:, None, None] * found[:, :, None] * found[:, None, :]).sum(axis=0)
-    assert oracle.products(cells, first, second).reshape(size, size) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+    for first, second in (np.diag_indices(size), np.triu_indices(size, 1), np.tril_indices(size, -1)):
+        assert oracle.products(cells, first, second) == pytest.approx(wanted[first, second], rel=1e-9, abs=1e-9)
     for groups, count in ((np.arange(size) % 2, 2), (np.arange(size)[::-1].copy(), size)):
         sums = np.array([found[:, groups == group].sum(axis=1) for group in range(count)])
         mean, square, even = oracle.sums(cells, groups, count)

@@ -122,7 +122,7 @@ RECORDS: dict[str, tuple[Callable[[], Any], Any, str]] = {
     "marginals": (
         lambda: local.Marginals({"a": ["x", "y"], "b": 40, "c": 30}, "1.5", longitudinal="memoize"),
         [{"a": "x", "b": 39, "c": 0}, {"a": "y", "b": 0, "c": 29}],
-        "007d00002700 010600013e00 027b0102d305",
+        "002c00006000 011200010f00 02a40b024007",
     ),
     "key_values": (
         lambda: local.KeyValues(["a", "ü", "c"], (0, 9), "1.5", padding=2, longitudinal="memoize"),

@@ -58,7 +58,8 @@ class KeyValues(Scheme[KeyValueEstimate]):
         ℓ: how many pairs are told in full. Errors grow with it. People with more pairs tell one of them at random, and
         so count for less than one of each: take what most people have.
     oracle
-        ``"kary_randomized_response"`` or ``"hadamard_response"``; by default the former for 2d + 1 < 3e^ε + 2.
+        ``"kary_randomized_response"``, ``"hadamard_response"`` or ``"projective_geometry"``; by default the first for
+        2d + 1 < 3e^ε + 2, and else the second up to ε = 1 and the third above it.
 
     >>> scheme = KeyValues(["bus", "car", "train"], bounds=(0, 90), epsilon=4, padding=2)
     >>> reports = scheme.client().encode([{"bus": 30, "car": 60}, {"car": 20}] * 10_000)

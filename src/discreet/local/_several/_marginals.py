@@ -53,8 +53,8 @@ class Marginals(Scheme[MarginalsEstimate]):
     ways
         How many attributes a table has.
     oracle
-        ``"kary_randomized_response"`` or ``"hadamard_response"``, for all tables. By default the former for tables of
-        fewer than 3e^ε + 2 cells.
+        ``"kary_randomized_response"``, ``"hadamard_response"`` or ``"projective_geometry"``, for all tables. By default
+        the first for tables of fewer than 3e^ε + 2 cells, and for others the second up to ε = 1 and the third above it.
 
     >>> scheme = Marginals({"os": ["linux", "mac"], "age": 4, "paid": 2}, epsilon=2)
     >>> server = scheme.server().add(scheme.client().encode([{"os": "mac", "age": 3, "paid": 0}] * 3000))
