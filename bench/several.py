@@ -192,6 +192,7 @@ def keys(people: int, rounds: int) -> None:
     rng = np.random.default_rng(3)
     peers = {"PCKV-UE": pckv_ue, "PCKV-GRR": pckv_grr, "PrivKV": priv_kv}
     print(f"\nroot mean squared errors, {people:,} people: of 100 frequencies, and of the means of 20 keys")
+    print(f"    {'always 0':<16}{np.sqrt((shares**2).mean()):.4f}   {np.sqrt((means[most] ** 2).mean()):.3f}")
     for epsilon in (0.5, 1, 2, 4):
         errors: dict[str, list[tuple[float, float]]] = {}
         oracles = {"ours": None, "ours, Hadamard": "hadamard_response", "ours, k-ary": "kary_randomized_response"}

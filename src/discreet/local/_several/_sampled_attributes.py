@@ -96,6 +96,12 @@ class SampledAttributes(Scheme[AttributesEstimate]):
         """For each attribute the number of its reports, and its scheme's counts."""
         return self._sampling.cells
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The least and the most of the schemes'."""
+        every = [scheme.reach for scheme in self.schemes]
+        return min(least for least, _ in every), max(most for _, most in every)
+
     def parameters(self) -> dict[str, Any]:
         """Name, weight and document of each attribute's scheme."""
         every = zip(self.names, self.weights, self.schemes, strict=True)
