@@ -62,6 +62,7 @@ def test_noise_divided_by_the_number_of_rows_is_a_leak(n: int, m: int, scale: fl
     assert off.violated
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", [1, 0.1, 2.0**-29, 1 / 3, 1e-9, 1e6])
 @pytest.mark.parametrize("scale", [1.0, 100.0, 1e6])
 def test_noise_on_a_public_grid_is_fine(step: float, scale: float) -> None:

@@ -81,7 +81,13 @@ def measured(name: str, turns: int, start: int) -> tuple[list[int], np.ndarray, 
     return alarms, np.array(of_false), np.array(of_true)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+DAILY = ("paper", "little noise", "few people")
+"""The others are for the soak."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] * (name not in DAILY)) for name in SETTINGS]
+)
 def test_false_alarms_are_as_stated(name) -> None:
     """Fixed random numbers: four collections each, whose scores are those of a standard normal, nearly."""
     alarms, of_false, of_true = measured(name, 4, start=7)

@@ -149,7 +149,9 @@ def test_blocks_are_few(cells) -> None:
         assert starts.size < 2**16
 
 
-@pytest.mark.parametrize("chain", CHAINS[:3], ids=range(3))
+@pytest.mark.parametrize(
+    "chain", [CHAINS[0], *(pytest.param(chain, marks=pytest.mark.soak) for chain in CHAINS[1:3])], ids=range(3)
+)
 def test_frequencies_follow_the_law(chain) -> None:
     """Fails by chance with probability 1e-12 or so (chi-square; rare vectors count together)."""
     draws = 1500

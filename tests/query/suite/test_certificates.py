@@ -135,6 +135,7 @@ def check(policy: Policy, spend: dp.Loss, queries: list[str], *, bias: bool, eve
     return asked
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("currency", SPENDS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 def test_stated_losses_follow(relation: str, currency: str) -> None:
