@@ -21,6 +21,7 @@ ALL = [
     "local_frequencies.py",
     "distributions.py",
     "words.py",
+    "several.py",
     "two_servers.py",
     "collector.py",
     "reports.py",

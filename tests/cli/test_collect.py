@@ -279,3 +279,73 @@ def test_help_teaches(run: Any, command: str) -> None:
     text = run(command, "--help").stdout
     assert "Examples" in text
     assert f"discreet collect {command}" in text
+
+
+def test_several_attributes_from_a_document_to_estimates(run: Any) -> None:
+    assert run("scheme", "hybrid", "--bounds", "0", "24", "--epsilon", "2").exit_code == 0
+    for name, words in {
+        "way": ["hadamard_response", "--domain", "ways.txt", "--epsilon", "2"],
+        "hours": ["hybrid", "--bounds", "0", "24", "--epsilon", "2"],
+        "apps": ["key_values", "--domain", "ways.txt", "--bounds", "0", "9", "--epsilon", "2", "--set", "padding=2"],
+        "tables": ["marginals", "--epsilon", "2", "--set", 'attributes={"os": ["a", "b"], "age": 4}'],
+        "new": ["count_mean_sketch", "--epsilon", "2", "--set", "hashes=2", "--set", "width=16"],
+    }.items():
+        Path(f"{name}.json").write_text(run("scheme", *words).stdout)
+    parts = [word for name in ("way", "hours", "apps", "tables", "new") for word in ("--part", f"{name}={name}.json")]
+    made = run(
+        "scheme",
+        "sampled_attributes",
+        *parts,
+        "--set",
+        'weights={"way": 1, "hours": 1, "apps": 2, "tables": 2, "new": 1}',
+    )
+    assert made.exit_code == 0, made.stderr
+    Path("all.json").write_text(made.stdout)
+    scheme: Any = local.from_json(made.stdout)
+    record = {"way": "bus", "hours": 3.5, "apps": {"car": 4, "bus": 1}, "tables": {"os": "b", "age": 3}, "new": "ant"}
+    line = json.dumps(record)
+    done = run("encode", "--scheme", "all.json", given=f"{line}\n{line}\n".encode())
+    assert done.exit_code == 0, done.stderr
+    assert scheme.server().add(local.Reports.from_bytes(done.stdout_bytes)).reports == 2
+    stored(scheme, [record] * 400)
+    shown = run("estimate", "--store", "store")
+    assert shown.exit_code == 0, shown.stderr
+    assert re.search(r"way: \d+ reports", shown.stdout)
+    assert "os=b, age=3" in shown.stdout
+    assert "needs candidates" in shown.stdout
+    rows = json.loads(run("estimate", "--store", "store", "--json").stdout)["estimates"]
+    assert {row["attribute"] for row in rows} == set(record)
+    refused = run("estimate", "--store", "store", "--plot", "all.svg")
+    assert refused.exit_code == 2
+    assert "no common plot" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bus",
+        "{",
+        '{"os": "a", "os": "b"}',
+        '{"os": "a", "age": 4}',
+        "[" * 100_000,
+        '{"os": "secret-42", "age": 1}',
+        "3",
+    ],
+    ids=range(7),
+)
+def test_a_line_that_is_no_record(run: Any, line: str) -> None:
+    Path("t.json").write_text(local.Marginals({"os": ["a", "b"], "age": 4}, 1).to_json())
+    done = run("encode", "--scheme", "t.json", given=line.encode())
+    assert (done.exit_code, done.stdout_bytes) == (2, b"")
+    assert "secret-42" not in done.stderr
+
+
+@pytest.mark.parametrize("part", ["x", "=x.json", "x=nowhere.json"])
+def test_a_part_that_is_none(run: Any, part: str) -> None:
+    assert run("scheme", "sampled_attributes", "--part", part).exit_code == 2
+
+
+def test_parts_in_json_are_no_schemes(run: Any) -> None:
+    done = run("scheme", "sampled_attributes", "--set", 'parts={"a": 1}')
+    assert done.exit_code == 2
+    assert "scheme" in done.stderr

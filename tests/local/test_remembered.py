@@ -103,3 +103,38 @@ def test_schemes_of_one_fingerprint_share_no_draws(monkeypatch) -> None:
     one, two = (scheme.client(SECRET).encode(range(20)) for scheme in schemes)
     assert one.rows.tolist() != two.rows.tolist()
     assert not (one.rows == two.rows).all(axis=1).any()
+
+
+RECORDS: dict[str, tuple[Callable[[], Any], Any, str]] = {
+    "sampled_attributes": (
+        lambda: local.SampledAttributes(
+            {
+                "os": local.KaryRandomizedResponse(1000, "1.5", longitudinal="memoize"),
+                "on": local.OptimizedUnary(30, "1.5", longitudinal="memoize"),
+                "hours": local.Piecewise((0, 9), "1.5", longitudinal="memoize"),
+            },
+            weights={"os": 1, "on": "1.5", "hours": 1},
+            longitudinal="memoize",
+        ),
+        [{"os": 7, "on": 0, "hours": 2.5}, {"os": 8, "on": 1, "hours": 3.5}],
+        "01911008000141210001 01210402000100800000 011100e4100102240520",
+    ),
+    "marginals": (
+        lambda: local.Marginals({"a": ["x", "y"], "b": 40, "c": 30}, "1.5", longitudinal="memoize"),
+        [{"a": "x", "b": 39, "c": 0}, {"a": "y", "b": 0, "c": 29}],
+        "002c00006000 011200010f00 02a40b024007",
+    ),
+    "key_values": (
+        lambda: local.KeyValues(["a", "ü", "c"], (0, 9), "1.5", padding=2, longitudinal="memoize"),
+        [{"ü": 1.5, "a": 9}, {}, {"c": 1.25}, {"a": 1, "ü": 2, "c": 3}],
+        "01060304 06010500 02050606",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_what_clients_remember_of_records_never_changes(name) -> None:
+    """Of three people, each with a secret of their own."""
+    make, values, pinned = RECORDS[name]
+    rows = [make().client(SECRET + bytes([person])).encode(values).rows.tobytes().hex() for person in range(3)]
+    assert " ".join(rows) == pinned

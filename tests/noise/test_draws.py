@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.noise import Draws, fresh_draws, remembered_draws
+from discreet.noise import Draws, derived_secret, fresh_draws, remembered_draws
 
 SECRET = bytes(range(32))
 
@@ -65,5 +65,15 @@ def test_other_secrets_and_other_labels_draw_something_else() -> None:
 
 @pytest.mark.parametrize("secret", [b"", bytes(15), "x" * 32, None, bytearray(32)])
 def test_secrets_that_are_none_are_refused(secret) -> None:
-    with pytest.raises(ParameterError, match="secret"):
-        remembered_draws(secret, b"")
+    for use in (remembered_draws, derived_secret):
+        with pytest.raises(ParameterError, match="secret"):
+            use(secret, b"")
+
+
+def test_derived_secrets_differ_by_label_and_are_no_key_of_draws() -> None:
+    seen = {derived_secret(secret, label) for secret in (SECRET, bytes(32)) for label in (b"", b"a", b"b")}
+    assert len(seen) == 6
+    assert {len(each) for each in seen} == {32}
+    again = derived_secret(SECRET, b"colour")
+    assert remembered_draws(again, b"colour").below(2**62, 1) != remembered_draws(SECRET, b"colour").below(2**62, 1)
+    assert again.hex() == "86c76100b398b44ffb1da39ba55b5117fc8b5036367aa62627f8351777797025"

@@ -21,6 +21,7 @@ __all__ = ["EXAMPLES", "encode"]
 EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
     "  echo bike | discreet collect encode --scheme ways.json > report\n\n"
+    """  echo '{"os": "linux", "hours": 3.5}' | discreet collect encode --scheme device.json > report\n\n"""
     "  discreet collect encode --scheme daily.json --secret device.secret --new-secret < today.txt > report\n\n"
     '  curl -H "Idempotency-Key: $(uuidgen)" -H "Content-Type: application/octet-stream" --data-binary @report '
     "http://127.0.0.1:8000/reports"
@@ -46,6 +47,8 @@ def encode(
     as_json: Annotated[bool, typer.Option("--json", help="Write the batch as JSON, not in binary.")] = False,
 ) -> None:
     """Perturb values from stdin, one a line, and write a batch of reports to stdout.
+
+    For schemes of several attributes or of numbers by key a line is a record in JSON, as {"os": "linux", "hours": 3.5}.
 
     This is what runs on a device. Each value costs its person what `scheme.loss` says, or less where a scheme memoizes.
     """
@@ -74,8 +77,11 @@ def encode(
 def _values(scheme: Scheme[Any], content: bytes) -> list[Any]:
     """The values as the scheme takes them. What is wrong with one is not told: it is somebody's."""
     from discreet.cli._collect_options import lines_of
+    from discreet.local import KeyValues, Marginals, SampledAttributes
 
     lines = lines_of(content, "the values on stdin")
+    if isinstance(scheme, KeyValues | Marginals | SampledAttributes):
+        return [_record(line) for line in lines]
     domain = getattr(scheme, "domain", None)
     kind, wanted = str, "a text"
     if "bounds" in json.loads(scheme.to_json()):
@@ -86,6 +92,22 @@ def _values(scheme: Scheme[Any], content: bytes) -> list[Any]:
         return [kind(line) for line in lines]
     except ValueError:
         raise ParameterError(f"each line on stdin must be {wanted}, and one is not") from None
+
+
+def _record(line: str) -> Any:
+    """A record in JSON, in which no name may be there twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) != len(pairs):
+            raise ValueError
+        return dict(pairs)
+
+    try:
+        return json.loads(line, object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        raise ParameterError(
+            'each line on stdin must be a record in JSON, as {"os": "linux"}, each name once, and one is not'
+        ) from None
 
 
 def _secret(path: Path, *, new: bool) -> bytes:

@@ -10,10 +10,10 @@ import typer
 
 from discreet.cli._collect_options import StoreOption
 from discreet.cli._options import LevelOption, check_level
-from discreet.errors import DataError
+from discreet.errors import DataError, DiscreetError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.local import Server
+    from discreet.local import AttributesEstimate, Server
 
 __all__ = ["EXAMPLES", "estimate"]
 
@@ -75,6 +75,8 @@ def estimate(  # noqa: PLR0913 (options of a command line)
         server = read_store(store, None if scheme is None else scheme_from(scheme))
         found = server.estimate() if names is None else server.estimate(names)
         rows = _rows(found, level)
+    if plot is not None and rows and "attribute" in rows[0]:
+        raise ParameterError("several attributes have no common plot; leave --plot out, and draw from --json")
     if as_json:
         _print_json(server, rows, level)
     else:
@@ -91,11 +93,29 @@ def _rows(found: Any, level: float) -> list[dict[str, Any]]:
     """An estimate of any kind, a mapping for each number that it estimates."""
     import inspect
 
+    from discreet.local import AttributesEstimate
+
+    if isinstance(found, AttributesEstimate):
+        return [row for name in found for row in _rows_of_part(found, name, level)]
     if hasattr(found, "to_arrow"):
         leveled = "level" in inspect.signature(found.to_arrow).parameters
         return (found.to_arrow(level) if leveled else found.to_arrow()).to_pylist()
     low, high = found.interval(level)
     return [{"value": "mean", "mean": found.mean, "stderr": found.stderr, "low": low, "high": high}]
+
+
+def _rows_of_part(found: AttributesEstimate, name: str, level: float) -> list[dict[str, Any]]:
+    """Rows that say their attribute; one without an estimate where nobody has reported it, or it needs candidates."""
+    try:
+        rows = _rows(found[name], level)
+    except DiscreetError:
+        rows = list[dict[str, Any]]([{}])
+    reports = found.servers[name].reports
+    return [
+        {"attribute": f"{name}.{row['attribute']}" if "attribute" in row else name, "reports": reports}
+        | {each: row[each] for each in row if each != "attribute"}
+        for row in rows
+    ]
 
 
 def _print_json(server: Server[Any], rows: list[dict[str, Any]], level: float) -> None:
@@ -119,12 +139,32 @@ def _finite(value: Any) -> Any:
 
 
 def _print(server: Server[Any], rows: list[dict[str, Any]], level: float, *, chosen: bool) -> None:
+    from itertools import groupby
+
+    from discreet.errors import printable
+
+    for attribute, some in groupby(rows, lambda row: row.get("attribute")):
+        part = list(some)
+        if attribute is not None:
+            typer.echo(f"{printable(attribute)}: {part[0]['reports']:,} reports")
+        plain = [{name: row[name] for name in row if name not in ("attribute", "reports")} for row in part]
+        _print_table(plain if attribute is not None else part)
+    typer.echo(f"{server.reports:,} reports of {server.scheme.protocol}; {server.rejected:,} rejected")
+    if any({"low", "high", "stderr"} <= row.keys() for row in rows):
+        before = ", before the choice of which words to tell" if chosen and any("word" in row for row in rows) else ""
+        typer.echo(f"each interval holds its value with probability {level:g}{before}")
+
+
+def _print_table(rows: list[dict[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     from discreet.cli._output import print_table
 
+    if rows == [{}]:
+        typer.echo("  no estimate: nobody has reported it yet, or it needs candidates")
+        return
     frequencies = bool(rows) and "frequency" in rows[0]
     shown = sorted(rows, key=lambda row: -row["frequency"])[:_SHOWN] if frequencies else rows
     table = Table(box=box.SIMPLE)
@@ -135,10 +175,6 @@ def _print(server: Server[Any], rows: list[dict[str, Any]], level: float, *, cho
     print_table(table)
     if len(shown) < len(rows):
         typer.echo(f"… and {len(rows) - len(shown):,} more values; --json has them all")
-    typer.echo(f"{server.reports:,} reports of {server.scheme.protocol}; {server.rejected:,} rejected")
-    if rows and {"low", "high", "stderr"} <= rows[0].keys():
-        before = ", before the choice of which words to tell" if chosen and "word" in rows[0] else ""
-        typer.echo(f"each interval holds its value with probability {level:g}{before}")
 
 
 def _shown(value: Any) -> str:

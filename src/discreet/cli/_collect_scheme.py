@@ -21,6 +21,8 @@ EXAMPLES = (
     "  discreet collect scheme hadamard_response --domain emoji.txt --epsilon 2 > emoji.json\n\n"
     "  discreet collect scheme optimized_unary --domain 50 --epsilon 1 --memoize > daily.json\n\n"
     "  discreet collect scheme square_wave --bounds 0 24 --epsilon 2 --set bins=96 > hours.json\n\n"
+    "  discreet collect scheme sampled_attributes --part emoji=emoji.json --part hours=hours.json > device.json\n\n"
+    """  discreet collect scheme marginals --epsilon 2 --set 'attributes={"os": ["a", "b"], "age": 4}' > t.json\n\n"""
     "docs/local.md says which protocol is for which question."
 )
 
@@ -43,6 +45,12 @@ def scheme(  # noqa: PLR0913 (options of a command line)
         tuple[str, str] | None,
         typer.Option(metavar="LOW HIGH", show_default=False, help="For numbers: the lowest and the highest."),
     ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE", show_default=False, help="An attribute and its document, to sample from. Repeatable."
+        ),
+    ] = None,
     memoize: Annotated[
         bool, typer.Option("--memoize", help="A device keeps a secret, and its report of a value is always the same.")
     ] = False,
@@ -64,6 +72,8 @@ def scheme(  # noqa: PLR0913 (options of a command line)
         given["domain"] = _domain(domain)
     if bounds is not None:
         given["bounds"] = list(bounds)
+    if part:
+        given["parts"] = _parts(part)
     if memoize:
         given["longitudinal"] = "memoize"
     for each in more or []:
@@ -78,6 +88,18 @@ def _domain(text: str) -> int | list[str]:
     from discreet.cli._collect_options import lines_of, read_file
 
     return int(text) if text.isascii() and text.isdigit() else lines_of(read_file(Path(text), "--domain"), "--domain")
+
+
+def _parts(every: list[str]) -> dict[str, Scheme[Any]]:
+    from discreet.cli._collect_options import scheme_from
+
+    parts: dict[str, Scheme[Any]] = {}
+    for each in every:
+        name, sign, file = each.partition("=")
+        if not sign or not name or name in parts:
+            raise ParameterError(f"--part takes NAME=FILE, each name once, not {printable(each)!r}")
+        parts[name] = scheme_from(Path(file))
+    return parts
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -107,7 +129,9 @@ def _made(protocol: str, given: dict[str, Any]) -> Scheme[Any]:
     missing = [name for name, each in takes.items() if each.default is each.empty and name not in given]
     if unknown or missing:
         wrong = f"takes no {', '.join(unknown)}" if unknown else f"also needs {', '.join(missing)}"
-        raise ParameterError(f"{protocol} {wrong}; it takes {', '.join(takes)}; see --domain, --bounds and --set")
+        raise ParameterError(
+            f"{protocol} {wrong}; it takes {', '.join(takes)}; see --domain, --bounds, --part and --set"
+        )
     try:
         return make(**given)
     except TypeError:

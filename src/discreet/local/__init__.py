@@ -29,6 +29,12 @@ from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
+from discreet.local._several._attributes_estimate import AttributesEstimate
+from discreet.local._several._key_value_estimate import KeyValueEstimate
+from discreet.local._several._key_values import KeyValues
+from discreet.local._several._marginal_tables import Marginal, MarginalsEstimate
+from discreet.local._several._marginals import Marginals
+from discreet.local._several._sampled_attributes import SampledAttributes
 from discreet.local._spark import add_frame
 from discreet.local._two_servers._client import ShareClient
 from discreet.local._two_servers._kinds import TwoServerCount, TwoServerHistogram, TwoServerSum
@@ -42,6 +48,7 @@ from discreet.local._words._tree_hist import TreeHist
 from discreet.local._words._words import WordsEstimate
 
 __all__ = [
+    "AttributesEstimate",
     "BasicRappor",
     "CountMeanSketch",
     "Distribution",
@@ -52,7 +59,12 @@ __all__ = [
     "Hybrid",
     "Information",
     "KaryRandomizedResponse",
+    "KeyValueEstimate",
+    "KeyValues",
     "LocalHashing",
+    "Marginal",
+    "Marginals",
+    "MarginalsEstimate",
     "MeanEstimate",
     "OptimizedUnary",
     "Piecewise",
@@ -62,6 +74,7 @@ __all__ = [
     "Rappor",
     "RapporEstimate",
     "Reports",
+    "SampledAttributes",
     "Scheme",
     "SequenceFragmentPuzzle",
     "Server",

@@ -124,7 +124,7 @@ class SupportEstimate(Estimate):
         return np.minimum(*ends), np.maximum(*ends)
 
 
-def wilson(frequencies: Floats, stderr: Floats, reports: int, level: Number) -> tuple[Floats, Floats]:
+def wilson(frequencies: Floats, stderr: Floats, reports: float, level: Number) -> tuple[Floats, Floats]:
     """The shares π within 0 … 1 for which an estimate is within z standard errors of π.
 
     The variance is `stderr`² and, for the choice of people, π(1 − π)/reports. Raises `ParameterError` unless

@@ -21,6 +21,9 @@ from discreet.local._numbers._square_wave import SquareWave
 from discreet.local._rappor._basic import BasicRappor
 from discreet.local._rappor._rappor import Rappor
 from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._several._key_values import KeyValues
+from discreet.local._several._marginals import Marginals
+from discreet.local._several._sampled_attributes import SampledAttributes
 from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
 from discreet.local._words._prefix_extending import PrefixExtending
 from discreet.local._words._tree_hist import TreeHist
@@ -172,6 +175,41 @@ class _Subset(_Frequencies):
     scheme: Literal["subset_selection"]
 
 
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    weight: Annotated[int, Field(gt=0)]
+    document: Annotated[_Any, Field(discriminator="scheme")]
+
+
+class _SampledAttributes(_Document):
+    scheme: Literal["sampled_attributes"]
+    parts: list[_Part]
+
+
+class _Attribute(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str
+    domain: int | list[str]
+
+
+class _Marginals(_Document):
+    scheme: Literal["marginals"]
+    attributes: list[_Attribute]
+    epsilon: _Number
+    ways: int
+    oracle: str | None
+
+
+class _KeyValues(_Frequencies):
+    scheme: Literal["key_values"]
+    bounds: Annotated[list[_Number], Field(min_length=2, max_length=2)]
+    padding: int
+    oracle: str
+
+
 _Any = (
     _BasicRappor
     | _CountMean
@@ -181,12 +219,15 @@ _Any = (
     | _HadamardCountMean
     | _Hybrid
     | _Kary
+    | _KeyValues
     | _LocalHashing
+    | _Marginals
     | _OptimizedUnary
     | _Piecewise
     | _PrefixExtending
     | _Projective
     | _Rappor
+    | _SampledAttributes
     | _SquareWave
     | _Subset
     | _SymmetricUnary
@@ -218,6 +259,9 @@ _CLASSES = {
         PrefixExtending,
         TreeHist,
         SequenceFragmentPuzzle,
+        KeyValues,
+        Marginals,
+        SampledAttributes,
     )
 }
 
@@ -238,11 +282,31 @@ def from_json(text: str | bytes) -> Scheme[Any]:
         first = refusal.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"][1:])) or "document"
         raise ParameterError(f"this is not the document of a scheme: {where}: {first['msg']}") from None
-    parameters = document.model_dump(exclude={"scheme", "version", "hash"})
+    return _scheme_of(document)
+
+
+def _scheme_of(document: Any) -> Scheme[Any]:
+    parameters = {name: getattr(document, name) for name in type(document).model_fields}
+    for name in ("scheme", "version", "hash"):
+        parameters.pop(name, None)
+    if "parts" in parameters:
+        parts: list[_Part] = parameters.pop("parts")
+        _once([part.name for part in parts])
+        parameters["parts"] = {part.name: _scheme_of(part.document) for part in parts}
+        parameters["weights"] = {part.name: part.weight for part in parts}
+    if "attributes" in parameters:
+        attributes: list[_Attribute] = parameters.pop("attributes")
+        _once([attribute.name for attribute in attributes])
+        parameters["attributes"] = {attribute.name: attribute.domain for attribute in attributes}
     found = _CLASSES[document.scheme](**parameters)
     if getattr(document, "hash", None) != found.parameters().get("hash"):
         raise ParameterError(f"this is not the document of a scheme: hash: {document.hash!r} is of other parameters")
     return found
+
+
+def _once(names: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise ParameterError("this is not the document of a scheme: an attribute is named twice")
 
 
 def json_schema() -> dict[str, Any]:

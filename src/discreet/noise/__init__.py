@@ -6,7 +6,7 @@ The proofs are in ``proofs/noise.md``.
 
 from discreet.noise._bernoulli import bernoulli, bernoulli_exp
 from discreet.noise._bits import secret, uniform64
-from discreet.noise._draws import LEAST_SECRET, Draws, fresh_draws, remembered_draws
+from discreet.noise._draws import LEAST_SECRET, Draws, derived_secret, fresh_draws, remembered_draws
 from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
@@ -29,6 +29,7 @@ __all__ = [
     "Draws",
     "bernoulli",
     "bernoulli_exp",
+    "derived_secret",
     "discrete_gaussian",
     "discrete_laplace",
     "exp_bounds",

@@ -19,7 +19,7 @@ from discreet.noise._source import BitSource, RememberedBits, SecureBits
 from discreet.noise._subsets import packed_subsets_from
 from discreet.noise._uniform import words_below
 
-__all__ = ["LEAST_SECRET", "Draws", "fresh_draws", "remembered_draws"]
+__all__ = ["LEAST_SECRET", "Draws", "derived_secret", "fresh_draws", "remembered_draws"]
 
 LEAST_SECRET = 16
 """The fewest bytes of a secret."""
@@ -111,6 +111,23 @@ def remembered_draws(secret: bytes, label: bytes) -> Draws:
     >>> bool((remembered_draws(secret, b"city").below(9, 5) == remembered_draws(secret, b"city").below(9, 5)).all())
     True
     """
+    return Draws(RememberedBits(_keyed(secret, b"discreet remembered draws 1\0" + label)))
+
+
+def derived_secret(secret: bytes, label: bytes) -> bytes:
+    """A secret of 32 bytes for one of several purposes: the same whenever the secret and the label are.
+
+    Costs no privacy by itself; who does not know the secret cannot tell those of different labels, and the draws that
+    are remembered with them, from fresh ones. They will not change in later versions. Raises `ParameterError` for a
+    secret of fewer than 16 bytes. Source: RFC 2104 (HMAC-SHA-256 of the label).
+
+    >>> derived_secret(bytes(32), b"one") == derived_secret(bytes(32), b"two")
+    False
+    """
+    return _keyed(secret, b"discreet derived secret 1\0" + label)
+
+
+def _keyed(secret: bytes, message: bytes) -> bytes:
     if not isinstance(secret, bytes) or len(secret) < LEAST_SECRET:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"a secret is bytes, {LEAST_SECRET} or more; make one with discreet.noise.secret(32)")
-    return Draws(RememberedBits(hmac.digest(secret, b"discreet remembered draws 1\0" + label, hashlib.sha256)))
+    return hmac.digest(secret, message, hashlib.sha256)

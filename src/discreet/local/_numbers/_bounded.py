@@ -28,6 +28,7 @@ __all__ = [
     "MeanScheme",
     "NumberScheme",
     "bounds_of",
+    "shares_between",
     "stepped",
     "window_levels",
     "window_spread",
@@ -63,15 +64,7 @@ class NumberScheme(Scheme[E]):
 
     def prepare(self, values: Any) -> NDArray[Any]:
         """The numbers as shares of the way from the low bound to the high one, from 0 to 1."""
-        try:
-            given = unmasked(values)
-            numbers = np.atleast_1d(given.astype(np.float64) if given.dtype.kind in "biufOUS" else np.nan)
-        except (TypeError, ValueError, OverflowError):
-            numbers = np.array([np.nan])
-        if numbers.ndim != 1 or bool(np.isnan(numbers).any()):
-            raise ParameterError("values must be numbers, one or a list of them; what is missing cannot be reported")
-        low, high = float(self.low), float(self.high)
-        return (np.clip(numbers, low, high) - low) / (high - low) + 0.0  # −0 is 0, and not another value
+        return shares_between(self.low, self.high, values)
 
     @property
     def layout(self) -> Layout:
@@ -174,6 +167,19 @@ def window_spread(window: Window, shares: Floats) -> Floats:
         spread + slope * (squares + (window.width - 1) * exact) - (slope * exact) ** 2 - 2 * start * slope * exact
     )
     return spread_at / (slope * (window.positions - 1)) ** 2
+
+
+def shares_between(low: Fraction, high: Fraction, values: Any) -> Floats:
+    """The numbers as shares of the way from `low` to `high`; raises `ParameterError` for what is no number."""
+    try:
+        given = unmasked(values)
+        numbers = np.atleast_1d(given.astype(np.float64) if given.dtype.kind in "biufOUS" else np.nan)
+    except (TypeError, ValueError, OverflowError):
+        numbers = np.array([np.nan])
+    if numbers.ndim != 1 or bool(np.isnan(numbers).any()):
+        raise ParameterError("values must be numbers, one or a list of them; what is missing cannot be reported")
+    least, most = float(low), float(high)
+    return (np.clip(numbers, least, most) - least) / (most - least) + 0.0  # −0 is 0, and not another value
 
 
 def bounds_of(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:

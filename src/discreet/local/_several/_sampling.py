@@ -1,0 +1,130 @@
+"""Attribute sampling: each person reports by one of several schemes, and their values do not say which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, printable
+from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._server import Server
+from discreet.noise import Draws, derived_secret, remembered_draws
+from discreet.privacy import Loss, as_pure, pure
+
+__all__ = ["MOST_CELLS", "MOST_SCHEMES", "Held", "Sampling"]
+
+MOST_SCHEMES = 2**12
+MOST_CELLS = 2**26
+
+Held = Callable[[int, Integers], NDArray[Any]]
+"""What the people at some places hold for the scheme of a number, prepared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Schemes, and how often each is drawn: a whole number each, of their sum. ``proofs/several.md``, section 1."""
+
+    schemes: tuple[Scheme[Any], ...]
+    weights: tuple[int, ...]
+
+    @property
+    def layout(self) -> Layout:
+        """The number of the scheme, and its report, filled up with zeros to the widest one."""
+        return Layout((len(self.schemes),), 8 * max(scheme.layout.width for scheme in self.schemes))
+
+    @property
+    def cells(self) -> int:
+        """For each scheme the number of its reports, and its counts."""
+        return sum(1 + scheme.cells for scheme in self.schemes)
+
+    def perturb(self, people: int, held: Held, draws: Draws) -> Bytes:
+        """A scheme for each person, and then what each scheme's people report, scheme by scheme."""
+        chosen = self._chosen(people, draws)
+        bits = np.zeros((people, self.layout.bits // 8), dtype=np.uint8)
+        for number, at in _by_number(chosen, len(self.schemes)):
+            scheme = self.schemes[number]
+            bits[at, : scheme.layout.width] = scheme.perturb(held(number, at), draws)
+        return self.layout.pack(chosen, bits=bits)
+
+    def remember(self, people: int, held: Held, secret: bytes, label: bytes) -> Bytes:
+        """Rows of one client, whose scheme is drawn once for life; that scheme remembers with a secret of its own."""
+        [number] = self._chosen(1, remembered_draws(secret, label + b"choice")).tolist()
+        own = derived_secret(secret, label + b"part" + number.to_bytes(2, "little"))
+        bits = np.zeros((people, self.layout.bits // 8), dtype=np.uint8)
+        scheme = self.schemes[number]
+        bits[:, : scheme.layout.width] = scheme.remember(held(number, np.arange(people)), own)
+        return self.layout.pack(np.full(people, number), bits=bits)
+
+    def genuine(self, fields: Fields) -> NDArray[np.bool_]:
+        """Which rows are a genuine report of their scheme, and zeros."""
+        mask = np.zeros(len(fields), dtype=np.bool_)
+        for number, at in _by_number(fields.numbers[0], len(self.schemes)):
+            scheme = self.schemes[number]
+            rows, width = fields.bits[at], scheme.layout.width
+            inner, valid = scheme.layout.unpack(rows[:, :width])
+            valid &= ~rows[:, width:].any(axis=1)
+            mask[at[valid]] = scheme.genuine(inner.kept(valid))
+        return mask
+
+    def tally(self, fields: Fields, counts: Integers) -> None:
+        """Add each scheme's reports to its counts."""
+        starts = self._starts()
+        for number, at in _by_number(fields.numbers[0], len(self.schemes)):
+            scheme, start = self.schemes[number], starts[number]
+            inner, _ = scheme.layout.unpack(fields.bits[at][:, : scheme.layout.width])
+            counts[start] += at.size
+            scheme.tally(inner, counts[start + 1 : start + 1 + scheme.cells])
+
+    def servers(self, counts: Integers) -> tuple[Server[Any], ...]:
+        """Each scheme's own server."""
+        return tuple(
+            Server.of_counts(scheme, int(counts[start]), counts[start + 1 : start + 1 + scheme.cells])
+            for scheme, start in zip(self.schemes, self._starts(), strict=True)
+        )
+
+    def worst(self, loss: Callable[[Scheme[Any]], Loss]) -> Loss:
+        """The largest of the schemes' losses, all of them pure."""
+        found = [as_pure(loss(scheme)) for scheme in self.schemes]
+        return pure(max(epsilon for epsilon in found if epsilon is not None))
+
+    def check(self, longitudinal: Longitudinal, names: tuple[str, ...]) -> None:
+        """Refuse schemes that do not go together, by name."""
+        for scheme, name in zip(self.schemes, names, strict=True):
+            if scheme.longitudinal != longitudinal:
+                raise ParameterError(
+                    f"the scheme of {printable(name)!r} has longitudinal={scheme.longitudinal!r}, and the whole has "
+                    f"{longitudinal!r}; they must agree, as a device remembers all of its reports or none"
+                )
+            if as_pure(scheme.loss) is None:
+                raise ParameterError(
+                    f"the scheme of {printable(name)!r} has no pure epsilon, and the largest of several losses is "
+                    "known for pure ones alone; take another scheme for it"
+                )
+        if self.cells > MOST_CELLS:
+            raise ParameterError(
+                f"a server would keep {self.cells:,} counts, and 2**26 are the most; take fewer attributes, or smaller "
+                "domains"
+            )
+
+    def _chosen(self, people: int, draws: Draws) -> Integers:
+        ends = np.cumsum(np.array(self.weights, dtype=np.int64))
+        drawn = draws.below(int(ends[-1]), people)
+        return drawn if int(ends[-1]) == ends.size else np.searchsorted(ends, drawn, side="right").astype(np.int64)
+
+    def _starts(self) -> list[int]:
+        sizes = [1 + scheme.cells for scheme in self.schemes]
+        return [0, *np.cumsum(sizes[:-1]).tolist()]
+
+
+def _by_number(numbers: Integers, count: int) -> Iterator[tuple[int, Integers]]:
+    """The numbers that are there, in order, and the places of each."""
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    held = np.bincount(numbers, minlength=count)
+    ends = np.cumsum(held)
+    for number in np.flatnonzero(held).tolist():
+        yield number, order[ends[number] - held[number] : ends[number]]
