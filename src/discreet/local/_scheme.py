@@ -60,6 +60,11 @@ class Scheme(ABC, Generic[E]):
     def cells(self) -> int:
         """How many counts a server keeps."""
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The least and the most that one report adds to a count: from −2**20 to 0, and from 1 to 2**20."""
+        return 0, 1
+
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The arguments that make this scheme, as JSON has them."""
