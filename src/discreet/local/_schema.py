@@ -21,6 +21,7 @@ from discreet.local._numbers._square_wave import SquareWave
 from discreet.local._rappor._basic import BasicRappor
 from discreet.local._rappor._rappor import Rappor
 from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._vectors._priv_unit import PrivUnit
 from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
 from discreet.local._words._prefix_extending import PrefixExtending
 from discreet.local._words._tree_hist import TreeHist
@@ -168,6 +169,16 @@ class _FragmentPuzzle(_Words):
     word_width: int
 
 
+class _PrivUnit(_Document):
+    scheme: Literal["priv_unit"]
+    dimension: int
+    epsilon: _Number
+    radius: _Number
+    candidates: int
+    likely: int
+    hash: Literal["splitmix-normal-1"]
+
+
 class _Subset(_Frequencies):
     scheme: Literal["subset_selection"]
 
@@ -185,6 +196,7 @@ _Any = (
     | _OptimizedUnary
     | _Piecewise
     | _PrefixExtending
+    | _PrivUnit
     | _Projective
     | _Rappor
     | _SquareWave
@@ -215,6 +227,7 @@ _CLASSES = {
         LocalHashing,
         CountMeanSketch,
         HadamardCountMeanSketch,
+        PrivUnit,
         PrefixExtending,
         TreeHist,
         SequenceFragmentPuzzle,
