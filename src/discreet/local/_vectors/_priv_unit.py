@@ -38,11 +38,11 @@ class PrivUnit(Scheme[VectorEstimate]):
 
     For the mean of vectors within `radius` of 0, in l2; a longer one counts as the one of length `radius` in its
     direction. A report is 7 or 8 bytes whatever the dimension: it names one of 2**48 public books, drawn without
-    looking at the vector, and one of the `candidates` that the book lists. XX
-    case than the PrivUnit that this is within 2 % of, up to ε = 12; beyond, a report has no more bits to tell with.
-    Shorter vectors err as the longest do. Pure ε-local privacy, exactly, whatever floating point makes of the
-    directions. Raises `ParameterError` unless 1 ≤ dimension ≤ 2**16, 1e-6 ≤ ε ≤ 100, 1e-300 ≤ radius ≤ 1e300, and for
-    parameters out of the ranges below.
+    looking at the vector, and one of the `candidates` that the book lists. Of all mechanisms whose reports are averaged
+    without bias PrivUnit with the best cap has the least error in the worst case, and this is within 2 % of it up to
+    ε = 12; beyond, 2**16 candidates are too few to tell more. Shorter vectors have that error too. Pure ε-local
+    privacy, exactly, whatever the directions are. Raises `ParameterError` unless 1 ≤ dimension ≤ 2**16, 1e-6 ≤ ε ≤ 100,
+    1e-300 ≤ radius ≤ 1e300, and for parameters out of the ranges below.
     Source: Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018, "Protection Against Reconstruction and Its Applications
     in Private Federated Learning"; Asi, Feldman and Talwar 2022, "Optimal Algorithms for Mean Estimation under Local
     Differential Privacy" (the best cap); ``proofs/vectors.md``.
