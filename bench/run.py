@@ -21,6 +21,7 @@ ALL = [
     "local_frequencies.py",
     "distributions.py",
     "words.py",
+    "vectors.py",
     "two_servers.py",
     "collector.py",
     "audit.py",
