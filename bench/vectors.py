@@ -3,10 +3,10 @@
     python bench/vectors.py [--people 10000] [--dimensions 10 100 1000] [--epsilons 1 4 8]
 
 Errors are n times the mean squared distance in l2 from the true mean of n unit vectors around a common direction;
-"measured" is that of 100 collections from a hundredth of the people each. "theory" is this scheme's, "best" PrivUnit's with the best cap over all directions, with no limit on bytes or work
-(Asi, Feldman and Talwar 2022). "split" reports every coordinate by Duchi's bit or the hybrid with ε/d, whichever is
-better; "one" draws a coordinate for each person, in public, and reports it by the hybrid with ε. Rates are of a CPU
-second.
+"measured" is that of 100 collections from a hundredth of the people each. "theory" is this scheme's, "best" PrivUnit's
+with the best cap over all directions, with no limit on bytes or work (Asi, Feldman and Talwar 2022). "split" reports
+every coordinate by Duchi's bit or the hybrid with ε/d, whichever is better; "one" draws a coordinate for each person,
+in public, and reports it by the hybrid with ε. Rates are of a CPU second.
 """
 
 from __future__ import annotations
