@@ -238,7 +238,7 @@ def test_ranks_are_exact_and_do_not_hang_on_the_batch(monkeypatch) -> None:
     scheme = PrivUnit(5, 1, candidates=20, likely=6)
     values = np.random.default_rng(2).integers(-3, 4, size=(20, 5)) * 0.25
     values[7] = 0
-    steps = (values * 2**20).astype(np.int64)
+    steps = (values * 2**20).astype(np.int32)
     steps[np.linalg.norm(values, axis=1) > 1] = 0
     books, places = np.arange(20) * 3, np.arange(20) % 6
     found = scheme._ranked(steps, books, places)

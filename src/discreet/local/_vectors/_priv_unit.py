@@ -14,7 +14,7 @@ from discreet.errors import ParameterError
 from discreet.local._layout import Bytes, Fields, Integers, Layout
 from discreet.local._odds import epsilon_of
 from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
-from discreet.local._vectors._ball import in_ball, lengths, packed, unpacked
+from discreet.local._vectors._ball import Steps, in_ball, lengths, packed, unpacked
 from discreet.local._vectors._caps import MOST_CANDIDATES, best_candidates, best_likely, slope, telling
 from discreet.local._vectors._directions import DIRECTIONS, UNIT, at_once, directions, normals
 from discreet.local._vectors._vector_estimate import VectorEstimate
@@ -190,7 +190,7 @@ class PrivUnit(Scheme[VectorEstimate]):
     def _books(self) -> int:
         return _BOOKS
 
-    def _ranked(self, vectors: Integers, book: Integers, place: Integers) -> Integers:
+    def _ranked(self, vectors: Steps, book: Integers, place: Integers) -> Integers:
         """The candidate at this place, from 0, when those of the book are ranked by inner product with the vector.
 
         Candidates 2l and 2l + 1 are the direction of line l and its opposite. Equals are ranked by line. Inner products
@@ -212,7 +212,7 @@ class PrivUnit(Scheme[VectorEstimate]):
         return found
 
 
-def _inner(vectors: Integers, books: Integers, lines: Integers) -> NDArray[np.float64]:
+def _inner(vectors: Steps, books: Integers, lines: Integers) -> NDArray[np.float64]:
     """The inner product of each vector with the directions of these lines of its book."""
     people, dimension = vectors.shape
     found = normals(np.repeat(books, lines.size), np.tile(lines, people), dimension).reshape(people, -1, dimension)
