@@ -22,6 +22,7 @@ ALL = [
     "distributions.py",
     "words.py",
     "several.py",
+    "vectors.py",
     "two_servers.py",
     "collector.py",
     "reports.py",

@@ -95,8 +95,9 @@ def test_a_document_that_cannot_be(run: Any, words: list[str], reason: str) -> N
         (local.Hybrid(bounds=(0, 24), epsilon=20), [1.5, 3, 1e3], "\n"),
         (local.CountMeanSketch(4, hashes=4, width=16), ["new", "words"], "\n"),
         (local.Warner("0.75"), [0, 1, 1], "\n"),
+        (local.PrivUnit(dimension=2, epsilon=4), ["1 -0.5", "3,4", "0, 1e-3"], "\n"),
     ],
-    ids=["names", "whole", "numbers", "texts", "answers"],
+    ids=["names", "whole", "numbers", "texts", "answers", "vectors"],
 )
 def test_values_become_a_batch(run: Any, scheme: Any, values: list[Any], line: str) -> None:
     Path("scheme.json").write_text(scheme.to_json())
@@ -172,6 +173,7 @@ def test_estimates_of_frequencies(run: Any) -> None:
     [
         (local.Hybrid(bounds=(0, 24), epsilon=4), np.full(2000, 6.0), {"value", "mean", "stderr", "low", "high"}),
         (local.SquareWave(bounds=(0, 24), epsilon=4, bins=8), np.full(2000, 6.0), {"low", "high", "share"}),
+        (local.PrivUnit(dimension=2, epsilon=4), [[0, 1]] * 50, {"value", "mean", "stderr", "low", "high"}),
         (local.Warner("0.75"), [0, 1] * 500, {"value", "frequency", "stderr", "low", "high"}),
         (
             local.PrefixExtending(8, length=3, alphabet="abc"),
@@ -180,7 +182,7 @@ def test_estimates_of_frequencies(run: Any) -> None:
         ),
         (local.KaryRandomizedResponse(domain=100, epsilon=4), list(range(100)), None),
     ],
-    ids=["mean", "distribution", "survey", "words", "many"],
+    ids=["mean", "distribution", "vectors", "survey", "words", "many"],
 )
 def test_estimates_of_all_kinds(run: Any, scheme: Any, values: Any, columns: set[str] | None) -> None:
     stored(scheme, values)

@@ -14,6 +14,8 @@ from discreet.cli._collect_options import SchemeOption
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.local import Scheme
 
 __all__ = ["EXAMPLES", "encode"]
@@ -83,9 +85,13 @@ def _values(scheme: Scheme[Any], content: bytes) -> list[Any]:
     if isinstance(scheme, KeyValues | Marginals | SampledAttributes):
         return [_record(line) for line in lines]
     domain = getattr(scheme, "domain", None)
-    kind, wanted = str, "a text"
-    if "bounds" in json.loads(scheme.to_json()):
+    document = json.loads(scheme.to_json())
+    kind: Callable[[str], Any] = str
+    wanted = "a text"
+    if "bounds" in document:
         kind, wanted = float, "a number"
+    elif "dimension" in document:
+        kind, wanted = _vector, "numbers with blanks or commas between them"
     elif domain is not None and domain.names is None:
         kind, wanted = int, f"a whole number from 0 to {domain.size - 1}"
     try:
@@ -108,6 +114,10 @@ def _record(line: str) -> Any:
         raise ParameterError(
             'each line on stdin must be a record in JSON, as {"os": "linux"}, each name once, and one is not'
         ) from None
+
+
+def _vector(line: str) -> list[float]:
+    return [float(each) for each in line.replace(",", " ").split()]
 
 
 def _secret(path: Path, *, new: bool) -> bytes:

@@ -42,6 +42,8 @@ from discreet.local._two_servers._server import ShareServer
 from discreet.local._two_servers._total import PublishedShare, Total
 from discreet.local._two_servers._two_servers import TwoServers, commitment
 from discreet.local._two_servers._vectors import TwoServerSets, TwoServerSums
+from discreet.local._vectors._priv_unit import PrivUnit
+from discreet.local._vectors._vector_estimate import VectorEstimate
 from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
 from discreet.local._words._prefix_extending import PrefixExtending
 from discreet.local._words._tree_hist import TreeHist
@@ -69,6 +71,7 @@ __all__ = [
     "OptimizedUnary",
     "Piecewise",
     "PrefixExtending",
+    "PrivUnit",
     "ProjectiveGeometry",
     "PublishedShare",
     "Rappor",
@@ -93,6 +96,7 @@ __all__ = [
     "TwoServerSum",
     "TwoServerSums",
     "TwoServers",
+    "VectorEstimate",
     "Warner",
     "WordsEstimate",
     "add_files",

@@ -19,13 +19,14 @@ def remembered_rows(
 ) -> Bytes:
     """A row of `width` bytes for each value, the same for equal values: `draw` on a value and its draws for life.
 
-    The draws of a value have the label and then the value in UTF-8.
+    The draws of a value have the label and then the value in UTF-8, or in hexadecimal digits where it is bytes.
     """
     rows = np.empty((len(prepared), width), dtype=np.uint8)
     places: dict[Any, list[int]] = {}
     for place, value in enumerate(prepared.tolist()):
         places.setdefault(value, []).append(place)
     for value, same in places.items():
-        draws = remembered_draws(secret, label + str(value).encode("utf-8", "surrogatepass"))
+        text = value.hex() if isinstance(value, bytes) else str(value)
+        draws = remembered_draws(secret, label + text.encode("utf-8", "surrogatepass"))
         rows[same] = draw(prepared[same[:1]], draws)
     return rows

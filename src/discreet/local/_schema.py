@@ -24,6 +24,7 @@ from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._several._key_values import KeyValues
 from discreet.local._several._marginals import Marginals
 from discreet.local._several._sampled_attributes import SampledAttributes
+from discreet.local._vectors._priv_unit import PrivUnit
 from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
 from discreet.local._words._prefix_extending import PrefixExtending
 from discreet.local._words._tree_hist import TreeHist
@@ -171,6 +172,16 @@ class _FragmentPuzzle(_Words):
     word_width: int
 
 
+class _PrivUnit(_Document):
+    scheme: Literal["priv_unit"]
+    dimension: int
+    epsilon: _Number
+    radius: _Number
+    candidates: int
+    likely: int
+    hash: Literal["splitmix-normal-1"]
+
+
 class _Subset(_Frequencies):
     scheme: Literal["subset_selection"]
 
@@ -225,6 +236,7 @@ _Any = (
     | _OptimizedUnary
     | _Piecewise
     | _PrefixExtending
+    | _PrivUnit
     | _Projective
     | _Rappor
     | _SampledAttributes
@@ -256,6 +268,7 @@ _CLASSES = {
         LocalHashing,
         CountMeanSketch,
         HadamardCountMeanSketch,
+        PrivUnit,
         PrefixExtending,
         TreeHist,
         SequenceFragmentPuzzle,

@@ -65,7 +65,7 @@ class Server(Generic[E]):
         if vector.shape != found._vector.shape:
             raise DataError("this is not the vector of a server of this scheme: its length differs")
         found._vector[:] = vector
-        if _impossible(found._vector):
+        if _impossible(found._vector, *scheme.reach):
             raise DataError("this state of a server has counts that no reports add up to")
         return found
 
@@ -137,7 +137,7 @@ class Server(Generic[E]):
         if other._scheme.fingerprint != self._scheme.fingerprint:
             raise DataError("servers of different schemes do not add up")
         total = self._vector + other._vector
-        if _impossible(total):
+        if _impossible(total, *self._scheme.reach):
             raise DataError("these servers together have more reports than there can be; one of them was made up")
         self._vector = total
         return self
@@ -180,8 +180,11 @@ class Server(Generic[E]):
         return f"<server of {self._scheme.protocol}: {self.reports} reports, {self.rejected} rejected>"
 
 
-def _impossible(vector: Integers) -> bool:
+def _impossible(vector: Integers, least: int, most: int) -> bool:
     """Whether no reports make this vector, or so many that whole numbers of 64 bits might not hold their sums."""
-    reports, counts = vector[0], vector[2:]
-    odd = bool((vector < 0).any() or (vector[:2] > _MOST).any() or (counts > reports).any())
-    return odd or counts.sum(dtype=np.float64) > _MOST
+    head, counts, reports = vector[:2], vector[2:], vector[0]
+    if bool((head < 0).any() or (head > _MOST).any()) or np.abs(counts, dtype=np.float64).sum() > _MOST:
+        return True
+    above = -(-counts // most) > reports
+    below = -(counts // -least) > reports if least else counts < 0
+    return bool((above | below).any())

@@ -1,0 +1,1 @@
+"""Vectors in a ball: their mean."""
