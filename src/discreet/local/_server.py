@@ -69,13 +69,6 @@ class Server(Generic[E]):
             raise DataError("this state of a server has counts that no reports add up to")
         return found
 
-    @classmethod
-    def of_counts(cls, scheme: Scheme[E], reports: int, counts: Integers) -> Server[E]:
-        """The server of so many reports that have these counts, as a scheme that keeps several has them."""
-        found = cls(scheme)
-        found._vector[0], found._vector[2:] = reports, counts
-        return found
-
     @property
     def scheme(self) -> Scheme[E]:
         """What the reports mean."""

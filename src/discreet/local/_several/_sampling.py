@@ -81,9 +81,9 @@ class Sampling:
             scheme.tally(inner, counts[start + 1 : start + 1 + scheme.cells])
 
     def servers(self, counts: Integers) -> tuple[Server[Any], ...]:
-        """Each scheme's own server."""
+        """Each scheme's own server. Raises `DataError` for counts that no reports add up to."""
         return tuple(
-            Server.of_counts(scheme, int(counts[start]), counts[start + 1 : start + 1 + scheme.cells])
+            Server.of_vector(scheme, np.insert(counts[start : start + 1 + scheme.cells], 1, 0))
             for scheme, start in zip(self.schemes, self._starts(), strict=True)
         )
 
