@@ -6,7 +6,9 @@ version of the protocol, under another name, and never an edit of this file.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -48,7 +50,7 @@ PINS: dict[str, tuple[str, str]] = {
     "duchi": ("00", "00"),
     "piecewise": ("3b05", "5f01"),
     "hybrid": ("0000", "0000"),
-    "square_wave": ("9600", "6c00"),
+    "square_wave": ("5200", "2404"),
 }
 
 
@@ -95,6 +97,48 @@ def test_numbers_of_one_bin_are_one_value() -> None:
     rows = client.encode([3 + i / 64 for i in range(64)]).rows
     assert (rows == rows[0]).all()
     assert len({client.encode(number).rows.tobytes() for number in range(10)}) > 1
+
+
+WORDS: dict[str, Any] = {"length": 3, "alphabet": "abt", "longitudinal": "memoize"}
+READ: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+    (partial(local.SquareWave, (0, 9), 1, longitudinal="memoize"), {"smooth": False}),
+    (partial(local.PrefixExtending, 1, **WORDS), {"keep": 7, "false_words": "0.2"}),
+    (partial(local.TreeHist, 1, **WORDS), {"false_words": "0.2", "false_prefixes": 9}),
+    (partial(local.SequenceFragmentPuzzle, 1, **WORDS), {"keep": 7, "false_words": "0.2"}),
+]
+
+
+@pytest.mark.parametrize(("make", "readings"), READ, ids=["square wave", "prefixes", "tree", "puzzle"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_how_a_server_reads_asks_nothing_new_of_anybody(make, readings, nested) -> None:
+    def scheme(**more: Any) -> Any:
+        one = make(**more)
+        return local.SampledAttributes({"a": one}, longitudinal="memoize") if nested else one
+
+    first, value = scheme(), 3 if make.func is local.SquareWave else "tab"
+    assert make().reading == readings.keys()
+    report = first.client(SECRET).encode([{"a": value}] if nested else value)
+    for key, changed in readings.items():
+        other = scheme(**{key: changed})
+        assert (other.label, other.to_json() == first.to_json()) == (first.label, False)
+        assert other.client(SECRET).encode([{"a": value}] if nested else value) == report
+        assert other.server(bytes(first.server().add(report))).reports == 1
+    document = json.loads(first.to_json())
+    told = document["parts"][0]["document"] if nested else document
+    for key in told.keys() - readings.keys() - {"scheme", "version", "hash"}:
+        changed = {
+            "epsilon": "2",
+            "bounds": ["0", "8"],
+            "alphabet": "abc",
+            "longitudinal": "once",
+            "fragment_share": ".5",
+        }
+        told_otherwise = {**told, key: changed.get(key, 2 + told[key] if isinstance(told[key], int) else None)}
+        if nested and key != "longitudinal":
+            document["parts"][0]["document"] = told_otherwise
+            assert local.from_json(json.dumps(document)).label != first.label, key
+        elif not nested:
+            assert local.from_json(json.dumps(told_otherwise)).label != first.label, key
 
 
 def test_schemes_of_one_fingerprint_share_no_draws(monkeypatch) -> None:

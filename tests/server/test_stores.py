@@ -223,6 +223,22 @@ def test_many_small_batches_are_added_in_one_go(tmp_path: Path, monkeypatch: pyt
         assert len(calls) > 8
 
 
+def test_a_store_is_read_as_its_reader_wants(tmp_path: Path) -> None:
+    kept, asked = (local.SquareWave((0, 9), 1, bins=8, smooth=smooth) for smooth in (True, False))
+    with Store(kept, tmp_path) as store:
+        store.write([Batch(bytes(16), bytes(16), kept.simulate([3.0] * 50), rejected=1)])
+    assert read_store(tmp_path).scheme == kept
+    assert read_store(tmp_path, asked).scheme == asked
+    assert (read_store(tmp_path, asked).reports, bytes(read_store(tmp_path, asked))) == (
+        50,
+        bytes(read_store(tmp_path)),
+    )
+    with pytest.raises(DataError, match="use the store's own document"):
+        read_store(tmp_path, local.SquareWave((0, 9), 1, bins=9))
+    with Store(asked, tmp_path) as store:
+        assert store.server().reports == 50
+
+
 def test_a_store_that_may_only_be_read_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")

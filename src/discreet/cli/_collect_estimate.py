@@ -37,7 +37,7 @@ def estimate(  # noqa: PLR0913 (options of a command line)
             "-s",
             metavar="FILE",
             show_default=False,
-            help="The document that the store must be of. Default: the store's own.",
+            help="The document to read by; the store must hold its reports. Default: the store's own.",
         ),
     ] = None,
     candidates: Annotated[

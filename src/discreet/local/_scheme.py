@@ -43,6 +43,9 @@ class Scheme(ABC, Generic[E]):
     protocol: ClassVar[str]
     """Its name in JSON."""
 
+    reading: ClassVar[frozenset[str]] = frozenset()
+    """The parameters by which servers read their counts, and which no report depends on."""
+
     longitudinal: Longitudinal
 
     @property
@@ -106,20 +109,27 @@ class Scheme(ABC, Generic[E]):
 
     def to_json(self) -> str:
         """The scheme as a JSON document, which `discreet.local.from_json` reads. Everything in it is public."""
-        document = {"scheme": self.protocol, "version": 1, **self.parameters(), "longitudinal": self.longitudinal}
-        return json.dumps(document, ensure_ascii=False)
+        return json.dumps(self._document(self.parameters()), ensure_ascii=False)
+
+    def telling(self) -> dict[str, Any]:
+        """The document, without what servers alone need: schemes with the same one make the same reports."""
+        return self._document({key: each for key, each in self.parameters().items() if key not in self.reading})
+
+    def _document(self, parameters: dict[str, Any]) -> dict[str, Any]:
+        return {"scheme": self.protocol, "version": 1, **parameters, "longitudinal": self.longitudinal}
 
     @property
     def fingerprint(self) -> bytes:
-        """Eight bytes by which a report names its scheme: the first of SHA-256 of `to_json`."""
+        """Eight bytes by which a report names its scheme: the first of `label`."""
         return self.label[:FINGERPRINT]
 
     @property
     def label(self) -> bytes:
-        """SHA-256 of `to_json`, by which a client's memory keeps schemes apart.
+        """SHA-256 of `telling` in JSON, by which a client's memory keeps schemes apart.
 
         All of it: two documents of one fingerprint can be made in 2**32 tries, and if they shared draws, their reports
-        together could reveal more than their losses add up to.
+        together could reveal more than their losses add up to. A collector who reads otherwise, by `reading`, asks
+        nothing new of anybody.
         """
         return _label_of(self)
 
@@ -179,7 +189,7 @@ class Scheme(ABC, Generic[E]):
 @lru_cache(maxsize=64)
 def _label_of(scheme: Scheme[Any]) -> bytes:
     """Kept, as a long list of names takes longer to write down than to count with."""
-    return hashlib.sha256(scheme.to_json().encode()).digest()
+    return hashlib.sha256(json.dumps(scheme.telling(), ensure_ascii=False).encode()).digest()
 
 
 def check_lifetime(reports: int, values: int) -> None:

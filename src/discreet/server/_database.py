@@ -105,7 +105,10 @@ def _with(server: Server[Any], batch: Reports) -> Server[Any]:
 
 
 def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Scheme[Any]:
-    """The scheme of a store. Raises `DataError` if another one is wanted, and for a file that is no store."""
+    """The scheme of a store, or the one wanted, which may read the same reports in another way.
+
+    Raises `DataError` if one of other reports is wanted, and for a file that is no store.
+    """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         raise DataError(f"this is no store of version {_VERSION}; a newer discreet may read it, or it is another file")
@@ -115,7 +118,7 @@ def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Sch
             f"the store is of scheme {found.fingerprint.hex()} ({found.protocol}), and the document is of scheme "
             f"{wanted.fingerprint.hex()} ({wanted.protocol}); use the store's own document, or another directory"
         )
-    return found
+    return found if wanted is None else wanted
 
 
 def trouble(home: Path, error: Exception) -> DataError:

@@ -46,6 +46,7 @@ class SquareWave(NumberScheme[Distribution]):
     """
 
     protocol: ClassVar[str] = "square_wave"
+    reading: ClassVar[frozenset[str]] = frozenset({"smooth"})
 
     low: Fraction
     high: Fraction

@@ -104,13 +104,15 @@ class SampledAttributes(Scheme[AttributesEstimate]):
 
     def parameters(self) -> dict[str, Any]:
         """Name, weight and document of each attribute's scheme."""
-        every = zip(self.names, self.weights, self.schemes, strict=True)
-        return {
-            "parts": [
-                {"name": name, "weight": weight, "document": json.loads(scheme.to_json())}
-                for name, weight, scheme in every
-            ]
-        }
+        return self._parts([json.loads(scheme.to_json()) for scheme in self.schemes])
+
+    def telling(self) -> dict[str, Any]:
+        """The document, without what the servers of its parts alone need."""
+        return self._document(self._parts([scheme.telling() for scheme in self.schemes]))
+
+    def _parts(self, documents: list[dict[str, Any]]) -> dict[str, Any]:
+        every = zip(self.names, self.weights, documents, strict=True)
+        return {"parts": [{"name": name, "weight": weight, "document": document} for name, weight, document in every]}
 
     def prepare(self, values: Any) -> NDArray[Any]:
         """The records, each attribute prepared by its scheme."""

@@ -69,6 +69,7 @@ class SequenceFragmentPuzzle(WordScheme):
     """
 
     protocol: ClassVar[str] = "sequence_fragment_puzzle"
+    reading: ClassVar[frozenset[str]] = frozenset({"keep", "false_words"})
 
     fragment: int
     pieces: int

@@ -57,6 +57,7 @@ class PrefixExtending(PrefixScheme):
     """
 
     protocol: ClassVar[str] = "prefix_extending"
+    reading: ClassVar[frozenset[str]] = frozenset({"keep", "false_words"})
 
     keep: int
 

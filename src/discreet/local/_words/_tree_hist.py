@@ -49,6 +49,7 @@ class TreeHist(PrefixScheme):
     """
 
     protocol: ClassVar[str] = "tree_hist"
+    reading: ClassVar[frozenset[str]] = frozenset({"false_words", "false_prefixes"})
 
     false_prefixes: int
 
