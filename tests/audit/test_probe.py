@@ -31,7 +31,7 @@ def _our_own() -> dict[str, Any]:
 
 
 CASES = _our_own()
-FEW = ("DiscreteLaplace", "Gaussian", "AboveThreshold numeric", "ThresholdedCounts", "GlobalSensitivity", "Shuffled")
+FEW = ("Gaussian", "AboveThreshold numeric", "ThresholdedCounts", "Shuffled")
 
 
 @dataclass

@@ -80,10 +80,11 @@ def test_the_choice_ignores_row_order_and_other_people(query: str) -> None:
     assert apart[0] + apart[1] == whole
 
 
+@pytest.mark.parametrize("rounds", [8, pytest.param(50, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("query", QUERIES)
-def test_caps_hold_for_each_person(query: str) -> None:
+def test_caps_hold_for_each_person(query: str, rounds: int) -> None:
     dice = random.Random(7)
-    for _ in range(25):
+    for _ in range(rounds):
         rows = [(1, *row[1:]) for row in _rows(dice, people=1, most=30)]
         engine, policy = _engine(_table(rows), {"max_rows": 5, "max_groups": 2})
         bounded = make_plan(QUERIES[query], policy).levels[0].bounded

@@ -125,14 +125,20 @@ def test_a_later_format_and_other_files_are_not_changed_by_a_byte(old: Path, dam
 def test_eight_processes_bring_one_ledger_forward_at_once(old: Path) -> None:
     code = (
         "import sys; from discreet.ledger import open_ledger; from discreet.privacy import approx\n"
-        "sys.stdin.read()\n"
+        "print('ready', flush=True); sys.stdin.readline()\n"
         "with open_ledger(sys.argv[1]) as ledger: ledger.reserve(sys.argv[2], approx('1/10', 0))"
     )
     processes = [
-        subprocess.Popen([sys.executable, "-c", code, str(old), f"plan{index}"], stdin=-1, stderr=-1, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(old), f"plan{index}"], stdin=-1, stdout=-1, stderr=-1, text=True
+        )
         for index in range(8)
     ]
-    assert [process.communicate("")[1] for process in processes] == [""] * 8
+    assert {process.stdout.readline() for process in processes} == {"ready\n"}
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [process.communicate()[1] for process in processes] == [""] * 8
     with open_ledger(old, None) as ledger:
         assert ledger.spent.eps == Fraction(3, 5) + Fraction(8, 10)
         assert ledger.verify() == 9

@@ -126,7 +126,7 @@ def test_weights_that_are_hardly_known_never_decide_wrongly(low, rate, monkeypat
 @pytest.mark.parametrize(
     ("y", "cell_bits", "p", "rate"),
     [
-        ([0, 3, 3, 3, 3, 11], 0, "1/2", "0.7"),
+        pytest.param([0, 3, 3, 3, 3, 11], 0, "1/2", "0.7", marks=pytest.mark.soak),
         ([0, 3, 3, 3, 3, 11], 2, "1/3", "0.7"),
         pytest.param(list(range(12)), 0, "1/4", "0.11", marks=pytest.mark.soak),
         ([], 1, "1/2", "3"),

@@ -77,7 +77,7 @@ VECTORS: dict[str, Callable[[Fraction], Sampler]] = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled
 @pytest.mark.parametrize(("size", "bound"), [(1, ONE), (64, MANY)])
 @pytest.mark.parametrize("scale", [10, 10**6])
 @pytest.mark.parametrize("sampler", VECTORS)

@@ -158,6 +158,7 @@ class Served(Bench):
                     copy.write_row([row[field] for field in _SCHEMAS[name].names])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("caps", ["2 rows", "4 rows 2 groups"])
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 def test_a_person_moves_no_answer_further_than_planned(
