@@ -22,6 +22,7 @@ from discreet.local import (
     Reports,
     from_json,
 )
+from discreet.local._frequencies import _projective
 from discreet.local._several._cell_oracle import CellOracle
 from discreet.local._several._marginal_tables import CountedTable
 from discreet.privacy import pure
@@ -278,7 +279,9 @@ BAD = {
     "one attribute": ({"a": 2}, {}),
     "too many tables": ({str(i): 2 for i in range(92)}, {}),
     "a large table": ({"a": 4097, "b": 4097}, {}),
+    "cells of thousands of digits": ({str(i): 2**24 for i in range(700)}, {"ways": 700}),
     "many counts": ({str(i): 3000 for i in range(6)}, {}),
+    "many distinct tables": ({str(i): 100 + i for i in range(90)}, {}),
     "unknown oracle": ({"a": 2, "b": 2}, {"oracle": "warner"}),
     "a wide oracle": ({"a": 2, "b": 2}, {"oracle": "optimized_unary"}),
 }
@@ -288,6 +291,17 @@ BAD = {
 def test_what_cannot_be_collected_is_refused(attributes, more) -> None:
     with pytest.raises(ParameterError):
         Marginals(attributes, 1, **more)
+
+
+def test_what_follows_from_many_tables_is_worked_out_once(monkeypatch) -> None:
+    """300 tables of different sizes: a search for the space of each takes seconds, and a server counts in less."""
+    scheme = Marginals({str(i): 5 + i for i in range(25)}, 2, oracle="projective_geometry")
+    searched: list[int] = []
+    monkeypatch.setattr(_projective, "_candidates", lambda size, _: searched.append(size))
+    record = {str(i): [0, 4] * 200 for i in range(25)}
+    server = scheme.server().add(scheme.simulate(record))
+    assert (server.reports, server.estimate().marginal("0").table.shape) == (400, (5,))
+    assert searched == []
 
 
 def test_documents_that_are_none_are_refused() -> None:

@@ -15,7 +15,7 @@ from scipy import stats
 
 from discreet import local
 from discreet.errors import DataError, ParameterError
-from discreet.local import KaryRandomizedResponse, Reports, SampledAttributes, from_json
+from discreet.local import KaryRandomizedResponse, Reports, SampledAttributes, _schema, from_json
 from discreet.local._several._sampling import Sampling
 from discreet.privacy import pure, rho
 
@@ -328,6 +328,17 @@ def test_documents_that_are_none_are_refused() -> None:
         )
     with pytest.raises(ParameterError):
         from_json(deep)
+
+
+def test_a_document_is_refused_at_the_first_part_that_is_too_much(monkeypatch) -> None:
+    made: list[object] = []
+    make = _schema._scheme_of
+    monkeypatch.setattr(_schema, "_scheme_of", lambda document: made.append(document) or make(document))
+    document = json.loads(local.HadamardResponse(2**24, 1).to_json())
+    parts = [{"name": str(i), "weight": 1, "document": document} for i in range(100)]
+    with pytest.raises(ParameterError, match=r"2\*\*26 are the most"):
+        from_json(json.dumps({"scheme": "sampled_attributes", "version": 1, "parts": parts}))
+    assert len(made) <= 1 + 4
 
 
 # Memory.
