@@ -294,11 +294,11 @@ def test_what_cannot_be_collected_is_refused(attributes, more) -> None:
 
 
 def test_what_follows_from_many_tables_is_worked_out_once(monkeypatch) -> None:
-    """300 tables of different sizes: a search for the space of each takes seconds, and a server counts in less."""
-    scheme = Marginals({str(i): 5 + i for i in range(25)}, 2, oracle="projective_geometry")
+    """465 tables, of more than 256 sizes: a search for the space of each takes a second, and counting far less."""
+    scheme = Marginals({str(i): 5 + i for i in range(31)}, 2, oracle="projective_geometry")
     searched: list[int] = []
     monkeypatch.setattr(_projective, "_candidates", lambda size, _: searched.append(size))
-    record = {str(i): [0, 4] * 200 for i in range(25)}
+    record = {str(i): [0, 4] * 200 for i in range(31)}
     server = scheme.server().add(scheme.simulate(record))
     assert (server.reports, server.estimate().marginal("0").table.shape) == (400, (5,))
     assert searched == []

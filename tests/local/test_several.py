@@ -8,6 +8,7 @@ import zlib
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from local_laws import assert_exact, law, odds_of
@@ -196,11 +197,22 @@ def test_records_come_in_several_shapes() -> None:
     columns = {"os": ["mac", "linux"], "n": [3, 8], "x": [1.5, 9]}
     wanted = scheme.prepare(rows).tolist()
     assert wanted == [(1, 3, 1.5 / 9), (0, 8, 1.0)]
-    for values in (columns, pa.table(columns), pd.DataFrame(columns), tuple(rows), np.array(rows, dtype=object)):
+    frames = pa.table(columns), pa.record_batch(columns), pd.DataFrame(columns), pl.DataFrame(columns)
+    for values in (columns, *frames, tuple(rows), np.array(rows, dtype=object)):
         assert scheme.prepare(values).tolist() == wanted
     assert scheme.prepare(rows[0]).tolist() == wanted[:1]
     assert scheme.prepare(dict(reversed(rows[0].items()))).tolist() == wanted[:1]
     assert len(scheme.client().encode([])) == 0
+
+
+def test_a_column_of_vectors_comes_in_a_frame() -> None:
+    import pandas as pd
+
+    scheme = SampledAttributes({"v": local.PrivUnit(3, 1), "os": KaryRandomizedResponse(["linux", "mac"], 1)})
+    columns = {"v": [[0.5, 0.0, -0.25], [0.0, 1.0, 0.0]], "os": ["mac", "linux"]}
+    wanted = scheme.prepare(columns).tolist()
+    for values in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        assert scheme.prepare(values).tolist() == wanted
 
 
 WRONG = {
@@ -215,6 +227,7 @@ WRONG = {
     "none": {"os": None, "n": 1},
     "lengths": {"os": ["linux", "mac"], "n": [1]},
     "frame": pa.table({"os": ["linux"]}),
+    "lazy frame": pl.LazyFrame({"os": ["linux"], "n": [1]}),
     "null": pa.table({"os": ["linux", None], "n": [1, 2]}),
     "null number": pa.table({"os": ["linux", "mac"], "n": [1, None]}),
 }
