@@ -180,6 +180,18 @@ def test_a_state_whose_counts_are_impossible_is_refused() -> None:
         scheme.server(body + zlib.crc32(body).to_bytes(4, "little"))
 
 
+def test_parts_have_as_many_reports_as_the_whole() -> None:
+    part = KaryRandomizedResponse(3, 1)
+    for scheme in (SampledAttributes({"a": part, "b": part}), local.Marginals({"a": 2, "b": 2}, 1, ways=1)):
+        counts = np.zeros(scheme.cells, dtype=np.int64)
+        half = scheme.cells // 2
+        counts[[0, 1, half, half + 1]] = 2
+        assert scheme.read(counts, 4, None).reports == 4
+        for reports in (3, 5):
+            with pytest.raises(DataError, match="add up"):
+                scheme.read(counts, reports, None)
+
+
 # What goes in.
 
 

@@ -166,7 +166,7 @@ class Marginals(Scheme[MarginalsEstimate]):
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> MarginalsEstimate:
         """The tables, which are put together when they are asked for."""
         no_candidates(candidates)
-        servers = self._sampling.servers(counts)
+        servers = self._sampling.servers(counts, reports)
         every = zip(self._places(), self._oracles, servers, strict=True)
         tables = tuple(
             CountedTable(places, oracle, server.reports, server.counts / max(server.reports, 1))

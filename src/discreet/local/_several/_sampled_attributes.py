@@ -155,7 +155,7 @@ class SampledAttributes(Scheme[AttributesEstimate]):
                 "several attributes cannot share candidates; ask the one that needs them, as "
                 "server.estimate().servers['words'].estimate(candidates)"
             )
-        return AttributesEstimate(reports, dict(zip(self.names, self._sampling.servers(counts), strict=True)))
+        return AttributesEstimate(reports, dict(zip(self.names, self._sampling.servers(counts, reports), strict=True)))
 
 
 def _held(prepared: NDArray[Any], number: int) -> NDArray[Any]:

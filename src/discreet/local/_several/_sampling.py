@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, printable
+from discreet.errors import DataError, ParameterError, printable
 from discreet.local._layout import Bytes, Fields, Integers, Layout
 from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._server import Server
@@ -90,8 +90,10 @@ class Sampling:
             counts[start] += at.size
             scheme.tally(inner, counts[start + 1 : start + 1 + scheme.cells])
 
-    def servers(self, counts: Integers) -> tuple[Server[Any], ...]:
-        """Each scheme's own server. Raises `DataError` for counts that no reports add up to."""
+    def servers(self, counts: Integers, reports: int) -> tuple[Server[Any], ...]:
+        """Each scheme's own server. Raises `DataError` for counts that so many reports do not add up to."""
+        if int(counts[list(self._starts)].sum()) != reports:
+            raise DataError("this state of a server has counts that no reports add up to")
         return tuple(
             Server.of_vector(scheme, np.insert(counts[start : start + 1 + scheme.cells], 1, 0))
             for scheme, start in zip(self.schemes, self._starts, strict=True)
