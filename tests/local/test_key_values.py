@@ -189,7 +189,15 @@ def test_equal_sets_of_pairs_are_one_value_in_any_order_and_shape() -> None:
     assert len(scheme.client().encode([])) == 0
 
 
+class Shorter(dict[str, float]):
+    """Has fewer keys than it gives."""
+
+    def __len__(self) -> int:
+        return 1
+
+
 WRONG = {
+    "fewer than there are": Shorter(a=1, b=2),
     "text": "ab",
     "number": 3,
     "none": None,
