@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -50,14 +51,23 @@ def main() -> None:
         options.error("--phones and --senders must be 1 or more")
     if given.keep is not None and given.keep.exists():
         options.error(f"{given.keep} is there already; name a new directory for --keep")
-    place = tempfile.TemporaryDirectory(prefix="phones-") if given.keep is None else nullcontext(given.keep)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends collectors and phones as Ctrl-C does
+    try:
+        told(given.keep, given.phones, given.words, given.senders)
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None
+
+
+def told(keep: Path | None, phones: int, protocol: str, senders: int) -> None:
+    """Collect and tell, in a new directory, which is left there if it has a name."""
+    place = tempfile.TemporaryDirectory(prefix="phones-") if keep is None else nullcontext(keep)
     with place as home:
         Path(home).mkdir(parents=True, exist_ok=True)
-        figures = collected(Path(home), given.phones, given.words, given.senders)
+        figures = collected(Path(home), phones, protocol, senders)
         Path(home, "figures.json").write_text(json.dumps(figures, ensure_ascii=False, indent=1), encoding="utf-8")
     tell(figures)
-    if given.keep is not None:
-        print(f"Documents, stores, plots and figures.json are in {given.keep}.")
+    if keep is not None:
+        print(f"Documents, stores, plots and figures.json are in {keep}.")
 
 
 def collected(home: Path, phones: int, protocol: str, senders: int) -> dict[str, Any]:
@@ -107,8 +117,11 @@ def everything_sent(home: Path, phones: int, senders: int, addresses: dict[str, 
     fresh = get_context("spawn")
     with ProcessPoolExecutor(senders, fresh, initializer=ready, initargs=(str(home), phones, addresses)) as pool:
         waiting = [pool.submit(report, each) for each in batches]
-        with progress(len(batches)) as advance:
-            return [advance(each.result()) for each in as_completed(waiting)]
+        try:
+            with progress(len(batches)) as advance:
+                return [advance(each.result()) for each in as_completed(waiting)]
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def estimated(home: Path, question: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -19,14 +20,18 @@ class Collector:
 
     def __enter__(self) -> Collector:
         self._process = subprocess.Popen([*_COLLECT, *self._words], stderr=subprocess.PIPE, encoding="utf-8")
-        said = self._process.stderr.readline()  # where it listens, once it does
+        try:
+            said = self._process.stderr.readline()  # where it listens, once it does
+        except BaseException:
+            self.__exit__()
+            raise
         if not said:
             ended(self._process)
         self.address = said.split()[-1]
         return self
 
     def __exit__(self, *_failure: object) -> None:
-        self._process.terminate()  # it ends what has begun
+        os.kill(self._process.pid, signal.SIGTERM)  # it ends what has begun; nobody has waited for it yet
         self._process.stderr.read()
         self._process.stderr.close()
         self.cpu = ended(self._process)
@@ -41,9 +46,9 @@ def collect(*words: str) -> tuple[str, float]:
 
 
 def ended(process: subprocess.Popen[str]) -> float:
-    """Wait for a process; its CPU seconds. Where it failed, this ends too."""
+    """Wait for a process; its CPU seconds. Where it failed, and was not stopped before it listened, this ends too."""
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in (0, -signal.SIGTERM):
         raise SystemExit(f"{' '.join(process.args[1:5])} ended with {process.returncode}")
     return used.ru_utime + used.ru_stime

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
+import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,7 @@ class Sent:
 
 def ready(home: str, phones: int, addresses: dict[str, str]) -> None:
     """Load both documents, connect to both collectors, and make up what people say; once in each process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # who started it ends it
     for number, (question, address) in enumerate(addresses.items()):
         scheme = local.from_json(Path(home, f"{question}.json").read_text(encoding="utf-8"))
         line = http.client.HTTPConnection(urlsplit(address).netloc)

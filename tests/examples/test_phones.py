@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -71,4 +73,19 @@ def test_phones_report_and_the_truth_is_found(tmp_path: Path) -> None:
 def test_what_cannot_be_is_refused(tmp_path: Path, words: list[str]) -> None:
     home = tmp_path / "new" if words else tmp_path
     assert "must be 1 or more" in (said := ran(home, *words, code=2)) or "is there already" in said
+    assert not (home / "figures.json").exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_stops_it_stops_its_collectors(tmp_path: Path, how: signal.Signals) -> None:
+    """Once phones may report. The end of file on stderr says that no process is left that it started."""
+    home = tmp_path / "kept"
+    command = [sys.executable, str(PHONES), "--keep", str(home), "--phones", "10000000"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+    while not (home / "words.store").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(how)
+    _, said = process.communicate(timeout=90)
+    assert (process.returncode, said) == (130, "")
     assert not (home / "figures.json").exists()

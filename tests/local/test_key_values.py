@@ -130,6 +130,20 @@ def test_a_key_that_nobody_has_has_no_mean() -> None:
         assert np.isnan(found.mean_stderr[np.isnan(found.means)]).all()
 
 
+@pytest.mark.parametrize("epsilon", [8, 10])
+@ORACLES
+def test_intervals_hold_keys_that_nobody_has(epsilon, oracle) -> None:
+    """Where a lie is so rare that most keys are in no report, as in the test of tables: of 200 more than 75 < 1e-13."""
+    scheme = KeyValues(6, (0, 10), epsilon, padding=1, oracle=oracle)
+    people, missed = scheme.prepare([{0: 5}, {}] * 400), 0
+    for _ in range(200):
+        reports = Reports(scheme.fingerprint, scheme.perturb(people, fresh()))
+        found = scheme.server().add(reports).estimate()
+        missed += bool(found.interval()[0][5] > 0)
+        assert (found.stderr > 0).all()
+    assert missed <= 75
+
+
 def test_means_of_rare_keys_are_held() -> None:
     """At ε = 20 reports are as they are: of 300 intervals at 0.95 more than 45 miss with probability below 1e-10.
 
@@ -175,7 +189,15 @@ def test_equal_sets_of_pairs_are_one_value_in_any_order_and_shape() -> None:
     assert len(scheme.client().encode([])) == 0
 
 
+class Shorter(dict[str, float]):
+    """Has fewer keys than it gives."""
+
+    def __len__(self) -> int:
+        return 1
+
+
 WRONG = {
+    "fewer than there are": Shorter(a=1, b=2),
     "text": "ab",
     "number": 3,
     "none": None,

@@ -8,6 +8,7 @@ import zlib
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from local_laws import assert_exact, law, odds_of
@@ -15,7 +16,7 @@ from scipy import stats
 
 from discreet import local
 from discreet.errors import DataError, ParameterError
-from discreet.local import KaryRandomizedResponse, Reports, SampledAttributes, from_json
+from discreet.local import KaryRandomizedResponse, Reports, SampledAttributes, _schema, from_json
 from discreet.local._several._sampling import Sampling
 from discreet.privacy import pure, rho
 
@@ -179,6 +180,18 @@ def test_a_state_whose_counts_are_impossible_is_refused() -> None:
         scheme.server(body + zlib.crc32(body).to_bytes(4, "little"))
 
 
+def test_parts_have_as_many_reports_as_the_whole() -> None:
+    part = KaryRandomizedResponse(3, 1)
+    for scheme in (SampledAttributes({"a": part, "b": part}), local.Marginals({"a": 2, "b": 2}, 1, ways=1)):
+        counts = np.zeros(scheme.cells, dtype=np.int64)
+        half = scheme.cells // 2
+        counts[[0, 1, half, half + 1]] = 2
+        assert scheme.read(counts, 4, None).reports == 4
+        for reports in (3, 5):
+            with pytest.raises(DataError, match="add up"):
+                scheme.read(counts, reports, None)
+
+
 # What goes in.
 
 
@@ -196,11 +209,22 @@ def test_records_come_in_several_shapes() -> None:
     columns = {"os": ["mac", "linux"], "n": [3, 8], "x": [1.5, 9]}
     wanted = scheme.prepare(rows).tolist()
     assert wanted == [(1, 3, 1.5 / 9), (0, 8, 1.0)]
-    for values in (columns, pa.table(columns), pd.DataFrame(columns), tuple(rows), np.array(rows, dtype=object)):
+    frames = pa.table(columns), pa.record_batch(columns), pd.DataFrame(columns), pl.DataFrame(columns)
+    for values in (columns, *frames, tuple(rows), np.array(rows, dtype=object)):
         assert scheme.prepare(values).tolist() == wanted
     assert scheme.prepare(rows[0]).tolist() == wanted[:1]
     assert scheme.prepare(dict(reversed(rows[0].items()))).tolist() == wanted[:1]
     assert len(scheme.client().encode([])) == 0
+
+
+def test_a_column_of_vectors_comes_in_a_frame() -> None:
+    import pandas as pd
+
+    scheme = SampledAttributes({"v": local.PrivUnit(3, 1), "os": KaryRandomizedResponse(["linux", "mac"], 1)})
+    columns = {"v": [[0.5, 0.0, -0.25], [0.0, 1.0, 0.0]], "os": ["mac", "linux"]}
+    wanted = scheme.prepare(columns).tolist()
+    for values in (pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
+        assert scheme.prepare(values).tolist() == wanted
 
 
 WRONG = {
@@ -215,6 +239,7 @@ WRONG = {
     "none": {"os": None, "n": 1},
     "lengths": {"os": ["linux", "mac"], "n": [1]},
     "frame": pa.table({"os": ["linux"]}),
+    "lazy frame": pl.LazyFrame({"os": ["linux"], "n": [1]}),
     "null": pa.table({"os": ["linux", None], "n": [1, 2]}),
     "null number": pa.table({"os": ["linux", "mac"], "n": [1, None]}),
 }
@@ -328,6 +353,17 @@ def test_documents_that_are_none_are_refused() -> None:
         )
     with pytest.raises(ParameterError):
         from_json(deep)
+
+
+def test_a_document_is_refused_at_the_first_part_that_is_too_much(monkeypatch) -> None:
+    made: list[object] = []
+    make = _schema._scheme_of
+    monkeypatch.setattr(_schema, "_scheme_of", lambda document: made.append(document) or make(document))
+    document = json.loads(local.HadamardResponse(2**24, 1).to_json())
+    parts = [{"name": str(i), "weight": 1, "document": document} for i in range(100)]
+    with pytest.raises(ParameterError, match=r"2\*\*26 are the most"):
+        from_json(json.dumps({"scheme": "sampled_attributes", "version": 1, "parts": parts}))
+    assert len(made) <= 1 + 4
 
 
 # Memory.

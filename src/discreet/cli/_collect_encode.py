@@ -50,7 +50,8 @@ def encode(
 ) -> None:
     """Perturb values from stdin, one a line, and write a batch of reports to stdout.
 
-    For schemes of several attributes or of numbers by key a line is a record in JSON, as {"os": "linux", "hours": 3.5}.
+    For schemes of several attributes or of numbers by key a line is a record in JSON, as {"os": "linux", "hours": 3.5},
+    or in pairs where keys are numbers, as [[3, 12.5]].
 
     This is what runs on a device. Each value costs its person what `scheme.loss` says, or less where a scheme memoizes.
     """

@@ -24,6 +24,7 @@ from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._several._key_values import KeyValues
 from discreet.local._several._marginals import Marginals
 from discreet.local._several._sampled_attributes import SampledAttributes
+from discreet.local._several._sampling import check_cells
 from discreet.local._vectors._priv_unit import PrivUnit
 from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
 from discreet.local._words._prefix_extending import PrefixExtending
@@ -305,7 +306,7 @@ def _scheme_of(document: Any) -> Scheme[Any]:
     if "parts" in parameters:
         parts: list[_Part] = parameters.pop("parts")
         _once([part.name for part in parts])
-        parameters["parts"] = {part.name: _scheme_of(part.document) for part in parts}
+        parameters["parts"] = _made(parts)
         parameters["weights"] = {part.name: part.weight for part in parts}
     if "attributes" in parameters:
         attributes: list[_Attribute] = parameters.pop("attributes")
@@ -315,6 +316,17 @@ def _scheme_of(document: Any) -> Scheme[Any]:
     if getattr(document, "hash", None) != found.parameters().get("hash"):
         raise ParameterError(f"this is not the document of a scheme: hash: {document.hash!r} is of other parameters")
     return found
+
+
+def _made(parts: list[_Part]) -> dict[str, Scheme[Any]]:
+    """The scheme of each part, until they are too large together."""
+    made: dict[str, Scheme[Any]] = {}
+    cells = 0
+    for part in parts:
+        made[part.name] = scheme = _scheme_of(part.document)
+        cells += 1 + scheme.cells
+        check_cells(cells)
+    return made
 
 
 def _once(names: list[str]) -> None:

@@ -96,9 +96,9 @@ def _truth_and_lie(space: Space, weight: Fraction) -> tuple[Fraction, Fraction]:
     return space.inside * weight / total, (space.shared * weight + space.inside - space.shared) / total
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2**13)
 def _best_space(size: int, epsilon: Fraction) -> Space:
-    """Clients and servers choose in exact arithmetic, so that they agree."""
+    """Clients and servers choose in exact arithmetic, so that they agree. Kept for as many tables as a scheme has."""
     weight = odds(epsilon)
     found = {space: _variance(space, weight) for space in _candidates(size, int(min(weight, _MOST_POINTS)) + 1)}
     limit = min(found.values()) * _WITHIN

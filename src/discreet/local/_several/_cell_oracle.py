@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -139,8 +140,9 @@ def _scale(scheme: HadamardResponse) -> float:
     return float(1 / ((high - low) * (scheme.columns // 2)))
 
 
+@lru_cache(maxsize=2**12)
 def cell_oracle(protocol: str, domain: int, epsilon: Fraction, longitudinal: Longitudinal) -> CellOracle:
-    """The oracle of a protocol."""
+    """The oracle of a protocol. Kept, as many tables have the same size."""
     return CellOracle(_KINDS[protocol](Domain(domain).size, epsilon, longitudinal=longitudinal))
 
 

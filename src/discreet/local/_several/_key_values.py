@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._domain import Domain, DomainLike, domain_of
-from discreet.local._estimate import Floats
+from discreet.local._estimate import Floats, projected
 from discreet.local._frequencies._supports import no_candidates
 from discreet.local._layout import Bytes, Fields, Integers, Layout
 from discreet.local._numbers._bounded import bounds_of
@@ -160,7 +160,7 @@ class KeyValues(Scheme[KeyValueEstimate]):
         """Frequencies from the sum of a key's two words, means from their difference over their sum."""
         no_candidates(candidates)
         found = self._oracle.scheme.read(counts, reports, None).frequencies
-        moments = self._moments(found, counts / reports)
+        moments = self._moments(found, projected(found))
         return KeyValueEstimate(self.domain, float(self.low), float(self.high), self.padding, reports, moments)
 
     def variance(self, frequencies: ArrayLike, means: ArrayLike) -> Floats:
@@ -178,15 +178,16 @@ class KeyValues(Scheme[KeyValueEstimate]):
             raise ParameterError(f"frequencies and means must be {self.domain.size} numbers, one for each key")
         told, up = shares[0] / self.padding, (shares[1] - float(self.low)) / float(self.high - self.low)
         words = np.append(np.column_stack((told * (1 - up), told * up)).ravel(), 1 - told.sum())
-        moments = self._moments(words, self._oracle.law(words))
-        return self.padding**2 * (moments.totals - moments.total**2)
+        moments = self._moments(words, words)
+        return self.padding**2 * (moments.totals - moments.told**2)
 
-    def _moments(self, words: Floats, cells: Floats) -> Moments:
+    def _moments(self, words: Floats, near: Floats) -> Moments:
         low = 2 * np.arange(self.domain.size)
-        high = low + 1
+        high, cells = low + 1, self._oracle.law(near)
         lows, highs, both = (self._oracle.products(cells, *pair) for pair in ((low, low), (high, high), (low, high)))
         total, change = words[high] + words[low], words[high] - words[low]
-        return Moments(total, change, highs + lows + 2 * both, highs + lows - 2 * both, highs - lows)
+        told, turned = near[high] + near[low], near[high] - near[low]
+        return Moments(total, change, told, turned, highs + lows + 2 * both, highs + lows - 2 * both, highs - lows)
 
     @property
     def _oracle(self) -> CellOracle:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
 from discreet.local._several._cell_oracle import CellOracle, best_oracle, cell_oracle, checked_oracle
 from discreet.local._several._marginal_tables import CountedTable, MarginalsEstimate
 from discreet.local._several._records import checked_names, prepared_columns
-from discreet.local._several._sampling import MOST_SCHEMES, Sampling
+from discreet.local._several._sampling import MOST_SCHEMES, Sampling, check_cells
 from discreet.local._whole import whole
 from discreet.noise import Draws
 from discreet.privacy import Loss, pure
@@ -71,6 +70,8 @@ class Marginals(Scheme[MarginalsEstimate]):
     ways: int
     oracle: str | None
     longitudinal: Longitudinal
+    _oracles: tuple[CellOracle, ...] = field(init=False, repr=False, compare=False)
+    _sampling: Sampling = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -89,20 +90,24 @@ class Marginals(Scheme[MarginalsEstimate]):
         tables = math.comb(len(names), ways)
         if tables > MOST_SCHEMES:
             raise ParameterError(
-                f"{len(names)} attributes have {tables:,} tables of {ways}, and 4,096 are the most; ask for fewer ways"
+                f"{len(names)} attributes have more than 4,096 tables of {ways}, which are the most; ask for fewer ways"
             )
-        largest = math.prod(sorted(domain.size for domain in domains)[-ways:])
-        if largest > _MOST_TABLE:
+        held = [domain.size for domain in domains]
+        if math.prod(sorted(held)[-ways:]) > _MOST_TABLE:
             raise ParameterError(
-                f"the largest table of {ways} attributes has {largest:,} cells, and 2**24 are the most; merge values, "
-                "or ask for fewer ways"
+                f"a table of {ways} of these attributes has more than 2**24 cells, the most; merge values, or "
+                "ask for fewer ways"
             )
+        sizes = [math.prod(table) for table in itertools.combinations(held, ways)]
+        check_cells(sum(sizes))
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "domains", domains)
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
         object.__setattr__(self, "ways", ways)
         object.__setattr__(self, "oracle", checked_oracle(oracle))
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
+        object.__setattr__(self, "_oracles", tuple(map(self._oracle_of, sizes)))
+        object.__setattr__(self, "_sampling", Sampling(tuple(each.scheme for each in self._oracles), (1,) * tables))
         self._sampling.check(self.longitudinal, tuple(map(str, range(tables))))
 
     @property
@@ -161,7 +166,7 @@ class Marginals(Scheme[MarginalsEstimate]):
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> MarginalsEstimate:
         """The tables, which are put together when they are asked for."""
         no_candidates(candidates)
-        servers = self._sampling.servers(counts)
+        servers = self._sampling.servers(counts, reports)
         every = zip(self._places(), self._oracles, servers, strict=True)
         tables = tuple(
             CountedTable(places, oracle, server.reports, server.counts / max(server.reports, 1))
@@ -179,21 +184,6 @@ class Marginals(Scheme[MarginalsEstimate]):
             found = found * self.domains[place].size + prepared[str(place)]
         return found
 
-    @property
-    def _oracles(self) -> tuple[CellOracle, ...]:
-        return _oracles_of(
-            tuple(domain.size for domain in self.domains), self.ways, self.oracle, self.epsilon, self.longitudinal
-        )
-
-    @property
-    def _sampling(self) -> Sampling:
-        oracles = self._oracles
-        return Sampling(tuple(oracle.scheme for oracle in oracles), (1,) * len(oracles))
-
-
-@lru_cache(maxsize=64)
-def _oracles_of(
-    sizes: tuple[int, ...], ways: int, oracle: str | None, epsilon: Fraction, longitudinal: Longitudinal
-) -> tuple[CellOracle, ...]:
-    tables = [math.prod(table) for table in itertools.combinations(sizes, ways)]
-    return tuple(cell_oracle(oracle or best_oracle(size, epsilon), size, epsilon, longitudinal) for size in tables)
+    def _oracle_of(self, size: int) -> CellOracle:
+        epsilon = self.epsilon
+        return cell_oracle(self.oracle or best_oracle(size, epsilon), size, epsilon, self.longitudinal)

@@ -67,7 +67,10 @@ def _people(values: Any) -> tuple[Integers, list[Any], list[Any]]:
                 "of pairs"
             )
         keys, numbers = ([pair[place] for each in people for pair in each] for place in (0, 1))
-    return np.fromiter(map(len, people), dtype=np.int64, count=len(people)), keys, numbers
+    sizes = np.fromiter(map(len, people), dtype=np.int64, count=len(people))
+    if not int(sizes.sum()) == len(keys) == len(numbers):
+        raise ParameterError("a mapping must have as many keys as its length says; make a dict of it")
+    return sizes, keys, numbers
 
 
 def _is_pair(pair: Any) -> bool:

@@ -53,15 +53,16 @@ def _columns(values: Any, names: tuple[str, ...]) -> dict[str, Any]:
         record = cast("Mapping[Any, Any]", values)
         _check_keys(record.keys(), names)
         return {name: record[name] for name in names}
-    held = getattr(values, "column_names", getattr(values, "columns", None))
-    if held is not None:
-        _check_keys(list(held), names)
-        return {name: values[name].to_numpy() for name in names}
+    if hasattr(values, "__len__") and not isinstance(values, Sequence | np.ndarray):  # a lazy frame has no length
+        held = getattr(values, "column_names", getattr(values, "columns", None))
+        if held is not None:
+            _check_keys(list(held), names)
+            return {name: np.asarray(values[name]) for name in names}
     records: list[Any] = list(values) if isinstance(values, Sequence | np.ndarray) else [None]
     if not all(isinstance(record, Mapping) for record in records):
         raise ParameterError(
             "values must be records: a mapping of attributes to values, a list of such, or columns as a mapping or a "
-            "frame"
+            "frame; collect a lazy frame before"
         )
     for record in records:
         _check_keys(record.keys(), names)

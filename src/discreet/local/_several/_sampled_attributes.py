@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,6 +62,7 @@ class SampledAttributes(Scheme[AttributesEstimate]):
     schemes: tuple[Scheme[Any], ...]
     weights: tuple[int, ...]
     longitudinal: Longitudinal
+    _sampling: Sampling = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class SampledAttributes(Scheme[AttributesEstimate]):
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
         if _depth(self) > _DEEPEST:
             raise ParameterError(f"attributes that have attributes go {_DEEPEST} deep at most; put parts side by side")
+        object.__setattr__(self, "_sampling", Sampling(self.schemes, self.weights))
         self._sampling.check(self.longitudinal, names)
 
     @property
@@ -155,11 +157,7 @@ class SampledAttributes(Scheme[AttributesEstimate]):
                 "several attributes cannot share candidates; ask the one that needs them, as "
                 "server.estimate().servers['words'].estimate(candidates)"
             )
-        return AttributesEstimate(reports, dict(zip(self.names, self._sampling.servers(counts), strict=True)))
-
-    @property
-    def _sampling(self) -> Sampling:
-        return Sampling(self.schemes, self.weights)
+        return AttributesEstimate(reports, dict(zip(self.names, self._sampling.servers(counts, reports), strict=True)))
 
 
 def _held(prepared: NDArray[Any], number: int) -> NDArray[Any]:

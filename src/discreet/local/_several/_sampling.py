@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError, printable
+from discreet.errors import DataError, ParameterError, printable
 from discreet.local._layout import Bytes, Fields, Integers, Layout
 from discreet.local._scheme import Longitudinal, Scheme
 from discreet.local._server import Server
 from discreet.noise import Draws, derived_secret, remembered_draws
 from discreet.privacy import Loss, as_pure, pure
 
-__all__ = ["MOST_CELLS", "MOST_SCHEMES", "Held", "Sampling"]
+__all__ = ["MOST_SCHEMES", "Held", "Sampling", "check_cells"]
 
 MOST_SCHEMES = 2**12
-MOST_CELLS = 2**26
+_MOST_CELLS = 2**26
 
 Held = Callable[[int, Integers], NDArray[Any]]
 """What the people at some places hold for the scheme of a number, prepared."""
@@ -27,28 +28,39 @@ Held = Callable[[int, Integers], NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Schemes, and how often each is drawn: a whole number each, of their sum. ``proofs/several.md``, section 1."""
+    """Schemes, and how often each is drawn: a whole number each, of their sum. ``proofs/several.md``, section 1.
+
+    What follows from thousands of schemes is worked out once, and not for each batch of reports.
+
+    Attributes
+    ----------
+    layout
+        The number of the scheme, and its report, filled up with zeros to the widest one.
+    cells
+        For each scheme the number of its reports, and its counts.
+    """
 
     schemes: tuple[Scheme[Any], ...]
     weights: tuple[int, ...]
+    layout: Layout = field(init=False, repr=False, compare=False)
+    cells: int = field(init=False, repr=False, compare=False)
+    _layouts: tuple[Layout, ...] = field(init=False, repr=False, compare=False)
+    _starts: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
-    @property
-    def layout(self) -> Layout:
-        """The number of the scheme, and its report, filled up with zeros to the widest one."""
-        return Layout((len(self.schemes),), 8 * max(scheme.layout.width for scheme in self.schemes))
-
-    @property
-    def cells(self) -> int:
-        """For each scheme the number of its reports, and its counts."""
-        return sum(1 + scheme.cells for scheme in self.schemes)
+    def __post_init__(self) -> None:
+        layouts, sizes = zip(*((scheme.layout, 1 + scheme.cells) for scheme in self.schemes), strict=True)
+        width = max(layout.width for layout in layouts)
+        object.__setattr__(self, "layout", Layout((len(self.schemes),), 8 * width))
+        object.__setattr__(self, "cells", sum(sizes))
+        object.__setattr__(self, "_layouts", layouts)
+        object.__setattr__(self, "_starts", (0, *itertools.accumulate(sizes[:-1])))
 
     def perturb(self, people: int, held: Held, draws: Draws) -> Bytes:
         """A scheme for each person, and then what each scheme's people report, scheme by scheme."""
         chosen = self._chosen(people, draws)
         bits = np.zeros((people, self.layout.bits // 8), dtype=np.uint8)
         for number, at in _by_number(chosen, len(self.schemes)):
-            scheme = self.schemes[number]
-            bits[at, : scheme.layout.width] = scheme.perturb(held(number, at), draws)
+            bits[at, : self._layouts[number].width] = self.schemes[number].perturb(held(number, at), draws)
         return self.layout.pack(chosen, bits=bits)
 
     def remember(self, people: int, held: Held, secret: bytes, label: bytes) -> Bytes:
@@ -56,35 +68,35 @@ class Sampling:
         [number] = self._chosen(1, remembered_draws(secret, label + b"choice")).tolist()
         own = derived_secret(secret, label + b"part" + number.to_bytes(2, "little"))
         bits = np.zeros((people, self.layout.bits // 8), dtype=np.uint8)
-        scheme = self.schemes[number]
-        bits[:, : scheme.layout.width] = scheme.remember(held(number, np.arange(people)), own)
+        bits[:, : self._layouts[number].width] = self.schemes[number].remember(held(number, np.arange(people)), own)
         return self.layout.pack(np.full(people, number), bits=bits)
 
     def genuine(self, fields: Fields) -> NDArray[np.bool_]:
         """Which rows are a genuine report of their scheme, and zeros."""
         mask = np.zeros(len(fields), dtype=np.bool_)
         for number, at in _by_number(fields.numbers[0], len(self.schemes)):
-            scheme = self.schemes[number]
-            rows, width = fields.bits[at], scheme.layout.width
-            inner, valid = scheme.layout.unpack(rows[:, :width])
+            scheme, layout = self.schemes[number], self._layouts[number]
+            rows, width = fields.bits[at], layout.width
+            inner, valid = layout.unpack(rows[:, :width])
             valid &= ~rows[:, width:].any(axis=1)
             mask[at[valid]] = scheme.genuine(inner.kept(valid))
         return mask
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Add each scheme's reports to its counts."""
-        starts = self._starts()
         for number, at in _by_number(fields.numbers[0], len(self.schemes)):
-            scheme, start = self.schemes[number], starts[number]
-            inner, _ = scheme.layout.unpack(fields.bits[at][:, : scheme.layout.width])
+            scheme, layout, start = self.schemes[number], self._layouts[number], self._starts[number]
+            inner, _ = layout.unpack(fields.bits[at][:, : layout.width])
             counts[start] += at.size
             scheme.tally(inner, counts[start + 1 : start + 1 + scheme.cells])
 
-    def servers(self, counts: Integers) -> tuple[Server[Any], ...]:
-        """Each scheme's own server. Raises `DataError` for counts that no reports add up to."""
+    def servers(self, counts: Integers, reports: int) -> tuple[Server[Any], ...]:
+        """Each scheme's own server. Raises `DataError` for counts that so many reports do not add up to."""
+        if int(counts[list(self._starts)].sum()) != reports:
+            raise DataError("this state of a server has counts that no reports add up to")
         return tuple(
             Server.of_vector(scheme, np.insert(counts[start : start + 1 + scheme.cells], 1, 0))
-            for scheme, start in zip(self.schemes, self._starts(), strict=True)
+            for scheme, start in zip(self.schemes, self._starts, strict=True)
         )
 
     def worst(self, loss: Callable[[Scheme[Any]], Loss]) -> Loss:
@@ -105,20 +117,20 @@ class Sampling:
                     f"the scheme of {printable(name)!r} has no pure epsilon, and the largest of several losses is "
                     "known for pure ones alone; take another scheme for it"
                 )
-        if self.cells > MOST_CELLS:
-            raise ParameterError(
-                f"a server would keep {self.cells:,} counts, and 2**26 are the most; take fewer attributes, or smaller "
-                "domains"
-            )
+        check_cells(self.cells)
 
     def _chosen(self, people: int, draws: Draws) -> Integers:
         ends = np.cumsum(np.array(self.weights, dtype=np.int64))
         drawn = draws.below(int(ends[-1]), people)
         return drawn if int(ends[-1]) == ends.size else np.searchsorted(ends, drawn, side="right").astype(np.int64)
 
-    def _starts(self) -> list[int]:
-        sizes = [1 + scheme.cells for scheme in self.schemes]
-        return [0, *np.cumsum(sizes[:-1]).tolist()]
+
+def check_cells(cells: int) -> None:
+    """Refuse more counts than a server keeps."""
+    if cells > _MOST_CELLS:
+        raise ParameterError(
+            f"a server would keep {cells:,} counts, and 2**26 are the most; take fewer attributes, or smaller domains"
+        )
 
 
 def _by_number(numbers: Integers, count: int) -> Iterator[tuple[int, Integers]]:

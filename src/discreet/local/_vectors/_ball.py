@@ -72,6 +72,8 @@ def _squares(steps: NDArray[Any]) -> Integers:
 def _vectors(values: Any, dimension: int) -> Floats:
     try:
         given = unmasked(values)
+        if given.dtype.kind == "O" and given.ndim == 1:  # a column of vectors, as a frame has it
+            given = np.asarray(given.tolist())
         with np.errstate(all="ignore"):
             numbers = given.astype(np.float64, copy=False) if given.dtype.kind in "biufO" else np.array(math.nan)
     except (TypeError, ValueError, OverflowError):
