@@ -23,6 +23,7 @@ from discreet.local import (
     from_json,
 )
 from discreet.local._frequencies import _projective
+from discreet.local._frequencies._walsh import walsh, walsh_of_floats
 from discreet.local._several._cell_oracle import CellOracle
 from discreet.local._several._marginal_tables import CountedTable
 from discreet.noise import fresh_draws
@@ -337,3 +338,9 @@ def test_documents_that_are_none_are_refused() -> None:
     ):
         with pytest.raises(ParameterError):
             from_json(json.dumps({**document, **change}))
+
+
+@pytest.mark.parametrize("bits", range(18))
+def test_the_transform_of_floats_is_that_of_whole_numbers(bits) -> None:
+    rows = np.random.default_rng(bits).integers(-50, 50, (3, 2**bits))
+    assert (walsh_of_floats(rows.astype(np.float64)) == walsh(rows)).all()

@@ -15,7 +15,7 @@ from discreet.local._frequencies._hadamard import HadamardResponse
 from discreet.local._frequencies._kary import KaryRandomizedResponse
 from discreet.local._frequencies._projective import ProjectiveGeometry
 from discreet.local._frequencies._projective_counts import hyperplane_sums
-from discreet.local._frequencies._walsh import walsh
+from discreet.local._frequencies._walsh import walsh_of_floats
 from discreet.local._layout import Integers
 from discreet.local._odds import odds
 from discreet.local._scheme import Longitudinal
@@ -50,7 +50,7 @@ class CellOracle:
         table[blocks, rows + 1] = shares
         high, low = _places(scheme)
         in_block = table.sum(axis=1, keepdims=True)
-        return (float(low) + float(high - low) / 2 * (in_block + walsh(table))).ravel()
+        return (float(low) + float(high - low) / 2 * (in_block + walsh_of_floats(table))).ravel()
 
     def products(self, cells: Floats, first: Integers, second: Integers) -> Floats:
         """E[A_v·A_w] for pairs of values, all of them the same value twice or none."""
@@ -67,7 +67,7 @@ class CellOracle:
             lie, span = float(scheme.lie), float(scheme.truth - scheme.lie)
             same = np.where(first == second, cells[first], 0)
             return (same - lie * (cells[first] + cells[second]) + lie**2) / span**2
-        moments = walsh(cells.reshape(scheme.blocks, scheme.columns))
+        moments = walsh_of_floats(cells.reshape(scheme.blocks, scheme.columns))
         (rows, blocks), (others, beside) = (np.divmod(values, scheme.blocks) for values in (first, second))
         found = moments[blocks, (rows + 1) ^ (others + 1)]
         return np.where(blocks == beside, found, 0) * _scale(scheme) ** 2
@@ -92,7 +92,7 @@ class CellOracle:
             even = scheme.space.inside / scheme.cells
             return (held - lie) / span, square, even * (1 - even) / span**2
         if isinstance(scheme, HadamardResponse) and count == groups.size:
-            scale, moments = _scale(scheme), walsh(cells.reshape(scheme.blocks, scheme.columns))
+            scale, moments = _scale(scheme), walsh_of_floats(cells.reshape(scheme.blocks, scheme.columns))
             rows, blocks = np.divmod(np.argsort(groups), scheme.blocks)
             return scale * moments[blocks, rows + 1], scale**2 * moments[blocks, 0], scale**2 / scheme.blocks
         found, even = np.empty((2, count)), 0.0
@@ -115,7 +115,7 @@ def _added(scheme: HadamardResponse | ProjectiveGeometry, values: Integers) -> F
     rows, blocks = np.divmod(values, scheme.blocks)
     table = np.zeros((scheme.blocks, scheme.columns))
     table[blocks, rows + 1] = _scale(scheme)
-    return walsh(table).ravel()
+    return walsh_of_floats(table).ravel()
 
 
 def _hyperplanes(scheme: ProjectiveGeometry, shares: Floats) -> Integers:
