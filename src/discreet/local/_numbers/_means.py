@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from discreet.local._numbers._window import Window
 from discreet.local._odds import odds
 from discreet.noise import Draws
 
-__all__ = ["Duchi", "Hybrid", "Piecewise"]
+__all__ = ["Duchi", "Hybrid", "Piecewise", "WindowScheme"]
 
 _LEAST_STEPS, _MOST_STEPS = 2**10, 2**20
 _LEAST_WIDTH = 64
@@ -24,8 +25,36 @@ _EVEN = Fraction("0.61")
 """The ε below which Duchi's bit alone is best: Wang et al. 2019, Equation 9."""
 
 
+class WindowScheme(MeanScheme):
+    """A mean scheme of one window: a step to one of the two nearest positions, and a cell."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def window(self) -> Window:
+        """Which cells are likelier for each position."""
+
+    @property
+    def cells(self) -> int:
+        """One count for each cell."""
+        return self.window.cells
+
+    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
+        """A step to one of the two nearest positions, and a cell."""
+        return self.layout.pack(self.window.draw(stepped(prepared, self.window, draws), draws))
+
+    def levels(self) -> Floats:
+        """The numbers that cells stand for."""
+        return window_levels(self.window)
+
+    def spread(self, shares: Floats) -> Floats:
+        """That of the window."""
+        return window_spread(self.window, shares)
+
+
 @dataclass(frozen=True, slots=True, init=False)
-class Duchi(MeanScheme):
+class Duchi(WindowScheme):
     """Reports one bit: rounds the number to one of its bounds at random, and tells that by randomized response.
 
     The best there is for ε below 0.6, whatever the numbers are. A report is one byte. Pure ε-local privacy. Raises
@@ -43,29 +72,12 @@ class Duchi(MeanScheme):
 
     @property
     def window(self) -> Window:
-        """Two positions and a window of one cell."""
+        """Two positions and a window of one cell: a report's variance is ((e^ε + 1)/(e^ε − 1))²/4 − (share − 1/2)²."""
         return Window(2, 1, odds(self.epsilon))
-
-    @property
-    def cells(self) -> int:
-        """One count for each bound."""
-        return 2
-
-    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A step to one of the bounds, and a coin."""
-        return self.layout.pack(self.window.draw(stepped(prepared, self.window, draws), draws))
-
-    def levels(self) -> Floats:
-        """The numbers that the two answers stand for."""
-        return window_levels(self.window)
-
-    def spread(self, shares: Floats) -> Floats:
-        """((e^ε + 1)/(e^ε − 1))²/4 − (share − 1/2)²."""
-        return window_spread(self.window, shares)
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Piecewise(MeanScheme):
+class Piecewise(WindowScheme):
     """Reports a cell, likelier in a window around the number, on a fine public grid.
 
     Better than `Duchi` for ε above 1.3 or so. A report is 2 bytes (up to 3 for ε above 8). Pure ε-local privacy.
@@ -84,23 +96,6 @@ class Piecewise(MeanScheme):
     def window(self) -> Window:
         """D steps, and a window of e^(−ε/2)·D cells."""
         return _piecewise_window(self.epsilon)
-
-    @property
-    def cells(self) -> int:
-        """One count for each cell."""
-        return self.window.cells
-
-    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A step to one of the two nearest positions, and a cell."""
-        return self.layout.pack(self.window.draw(stepped(prepared, self.window, draws), draws))
-
-    def levels(self) -> Floats:
-        """The numbers that cells stand for."""
-        return window_levels(self.window)
-
-    def spread(self, shares: Floats) -> Floats:
-        """That of the window."""
-        return window_spread(self.window, shares)
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -15,15 +15,14 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._frequencies._supports import no_candidates
-from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._layout import Integers
 from discreet.local._odds import epsilon_of
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local._several._cell_oracle import CellOracle, best_oracle, cell_oracle, checked_oracle
 from discreet.local._several._marginal_tables import CountedTable, MarginalsEstimate
 from discreet.local._several._records import checked_names, prepared_columns
-from discreet.local._several._sampling import MOST_SCHEMES, Sampling, check_cells
+from discreet.local._several._sampling import MOST_SCHEMES, Sampling, SamplingScheme, check_cells
 from discreet.local._whole import whole
-from discreet.noise import Draws
 from discreet.privacy import Loss, pure
 from discreet.rational import Number
 
@@ -33,7 +32,7 @@ _MOST_TABLE = 2**24
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class Marginals(Scheme[MarginalsEstimate]):
+class Marginals(SamplingScheme[MarginalsEstimate]):
     """Reports the person's cell in the table of `ways` attributes, drawn from all such tables, at the full ε.
 
     Values are records, as for `SampledAttributes`. A table has as many cells as the product of its domains, and its
@@ -71,7 +70,6 @@ class Marginals(Scheme[MarginalsEstimate]):
     oracle: str | None
     longitudinal: Longitudinal
     _oracles: tuple[CellOracle, ...] = field(init=False, repr=False, compare=False)
-    _sampling: Sampling = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -120,16 +118,6 @@ class Marginals(Scheme[MarginalsEstimate]):
         """The attributes of each table that people report, in the order of the attributes."""
         return tuple(itertools.combinations(self.names, self.ways))
 
-    @property
-    def layout(self) -> Layout:
-        """The number of the table, and its oracle's report, filled up with zeros to the widest one."""
-        return self._sampling.layout
-
-    @property
-    def cells(self) -> int:
-        """For each table the number of its reports, and its oracle's counts."""
-        return self._sampling.cells
-
     def parameters(self) -> dict[str, Any]:
         """The arguments that make this scheme, as JSON has them."""
         every = zip(self.names, self.domains, strict=True)
@@ -145,24 +133,6 @@ class Marginals(Scheme[MarginalsEstimate]):
         every = zip(self.names, self.domains, strict=True)
         return prepared_columns(values, {name: domain.places for name, domain in every})
 
-    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A table for each person, and what its oracle reports of their cell."""
-        return self._sampling.perturb(prepared.size, lambda number, at: self._cell(prepared[at], number), draws)
-
-    def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
-        """The client's table, and the cell as its oracle remembers it."""
-        return self._sampling.remember(
-            prepared.size, lambda number, at: self._cell(prepared[at], number), secret, self.label
-        )
-
-    def genuine(self, fields: Fields) -> NDArray[np.bool_]:
-        """Those that are a report of their table's oracle, and zeros."""
-        return self._sampling.genuine(fields)
-
-    def tally(self, fields: Fields, counts: Integers) -> None:
-        """Add each table's reports to its counts."""
-        self._sampling.tally(fields, counts)
-
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> MarginalsEstimate:
         """The tables, which are put together when they are asked for."""
         no_candidates(candidates)
@@ -177,11 +147,11 @@ class Marginals(Scheme[MarginalsEstimate]):
     def _places(self) -> list[tuple[int, ...]]:
         return list(itertools.combinations(range(len(self.names)), self.ways))
 
-    def _cell(self, prepared: NDArray[Any], number: int) -> Integers:
+    def _held(self, prepared: NDArray[Any], number: int, at: Integers) -> Integers:
         """The places of a table's attributes as one number, the last running fastest."""
-        found = np.zeros(prepared.size, dtype=np.int64)
+        found = np.zeros(at.size, dtype=np.int64)
         for place in self._places()[number]:
-            found = found * self.domains[place].size + prepared[str(place)]
+            found = found * self.domains[place].size + prepared[str(place)][at]
         return found
 
     def _oracle_of(self, size: int) -> CellOracle:

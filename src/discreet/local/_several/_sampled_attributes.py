@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, printable
-from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._layout import Integers
 from discreet.local._scheme import Longitudinal, Scheme, check_lifetime, longitudinal_of
 from discreet.local._several._attributes_estimate import AttributesEstimate
 from discreet.local._several._records import checked_names, prepared_columns
-from discreet.local._several._sampling import MOST_SCHEMES, Sampling
-from discreet.noise import Draws
+from discreet.local._several._sampling import MOST_SCHEMES, Sampling, SamplingScheme
 from discreet.privacy import Loss
 from discreet.rational import Number, rational
 
@@ -28,7 +26,7 @@ _MOST_WEIGHT = 2**53
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class SampledAttributes(Scheme[AttributesEstimate]):
+class SampledAttributes(SamplingScheme[AttributesEstimate]):
     """Reports one attribute of a person's record, drawn by public weights, by that attribute's scheme at its full ε.
 
     Values are records: one, as ``{"os": "linux", "hours": 3.5}``, a list of them, or columns as a mapping or a frame. A
@@ -62,7 +60,6 @@ class SampledAttributes(Scheme[AttributesEstimate]):
     schemes: tuple[Scheme[Any], ...]
     weights: tuple[int, ...]
     longitudinal: Longitudinal
-    _sampling: Sampling = field(init=False, repr=False, compare=False)
 
     def __init__(
         self,
@@ -89,16 +86,6 @@ class SampledAttributes(Scheme[AttributesEstimate]):
         return self._sampling.worst(lambda scheme: scheme.loss)
 
     @property
-    def layout(self) -> Layout:
-        """The number of the attribute, and its scheme's report, filled up with zeros to the widest one."""
-        return self._sampling.layout
-
-    @property
-    def cells(self) -> int:
-        """For each attribute the number of its reports, and its scheme's counts."""
-        return self._sampling.cells
-
-    @property
     def reach(self) -> tuple[int, int]:
         """The least and the most of the schemes'."""
         every = [scheme.reach for scheme in self.schemes]
@@ -122,15 +109,8 @@ class SampledAttributes(Scheme[AttributesEstimate]):
             values, {name: scheme.prepare for name, scheme in zip(self.names, self.schemes, strict=True)}
         )
 
-    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """An attribute for each person, and what its scheme reports of it."""
-        return self._sampling.perturb(prepared.size, lambda number, at: _held(prepared, number)[at], draws)
-
-    def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
-        """The client's attribute, as its scheme remembers it."""
-        return self._sampling.remember(
-            prepared.size, lambda number, at: _held(prepared, number)[at], secret, self.label
-        )
+    def _held(self, prepared: NDArray[Any], number: int, at: Integers) -> NDArray[Any]:
+        return prepared[str(number)][at]
 
     def lifetime_loss(self, *, reports: int, values: int) -> Loss:
         """As `Scheme.lifetime_loss`; under ``"memoize"`` the largest of the schemes'.
@@ -142,14 +122,6 @@ class SampledAttributes(Scheme[AttributesEstimate]):
             return reports * self.loss
         return self._sampling.worst(lambda scheme: scheme.lifetime_loss(reports=reports, values=values))
 
-    def genuine(self, fields: Fields) -> NDArray[np.bool_]:
-        """Those that a client of the attribute's scheme could have sent, and zeros."""
-        return self._sampling.genuine(fields)
-
-    def tally(self, fields: Fields, counts: Integers) -> None:
-        """Add each attribute's reports to its counts."""
-        self._sampling.tally(fields, counts)
-
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> AttributesEstimate:
         """A server for each attribute, which estimates when it is asked."""
         if candidates is not None:
@@ -158,10 +130,6 @@ class SampledAttributes(Scheme[AttributesEstimate]):
                 "server.estimate().servers['words'].estimate(candidates)"
             )
         return AttributesEstimate(reports, dict(zip(self.names, self._sampling.servers(counts, reports), strict=True)))
-
-
-def _held(prepared: NDArray[Any], number: int) -> NDArray[Any]:
-    return prepared[str(number)]
 
 
 def _weights_of(weights: Mapping[str, Number] | None, names: tuple[str, ...]) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,12 +13,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError, ParameterError, printable
 from discreet.local._layout import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._scheme import E, Longitudinal, Scheme
 from discreet.local._server import Server
 from discreet.noise import Draws, derived_secret, remembered_draws
 from discreet.privacy import Loss, as_pure, pure
 
-__all__ = ["MOST_SCHEMES", "Held", "Sampling", "check_cells"]
+__all__ = ["MOST_SCHEMES", "Held", "Sampling", "SamplingScheme", "check_cells"]
 
 MOST_SCHEMES = 2**12
 _MOST_CELLS = 2**26
@@ -123,6 +124,45 @@ class Sampling:
         ends = np.cumsum(np.array(self.weights, dtype=np.int64))
         drawn = draws.below(int(ends[-1]), people)
         return drawn if int(ends[-1]) == ends.size else np.searchsorted(ends, drawn, side="right").astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SamplingScheme(Scheme[E]):
+    """A scheme in which each person reports by one of several others, all of which are about the same record."""
+
+    _sampling: Sampling = field(init=False, repr=False, compare=False)
+
+    @abstractmethod
+    def _held(self, prepared: NDArray[Any], number: int, at: Integers) -> NDArray[Any]:
+        """What the people at these places hold for the scheme of this number, prepared."""
+
+    @property
+    def layout(self) -> Layout:
+        """The number of the scheme, and its report, filled up with zeros to the widest one."""
+        return self._sampling.layout
+
+    @property
+    def cells(self) -> int:
+        """For each scheme the number of its reports, and its counts."""
+        return self._sampling.cells
+
+    def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
+        """A scheme for each person, and what it reports of them."""
+        return self._sampling.perturb(prepared.size, lambda number, at: self._held(prepared, number, at), draws)
+
+    def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
+        """The client's scheme, and what it remembers."""
+        return self._sampling.remember(
+            prepared.size, lambda number, at: self._held(prepared, number, at), secret, self.label
+        )
+
+    def genuine(self, fields: Fields) -> NDArray[np.bool_]:
+        """Those that a client of their scheme could have sent, and zeros."""
+        return self._sampling.genuine(fields)
+
+    def tally(self, fields: Fields, counts: Integers) -> None:
+        """Add each scheme's reports to its counts."""
+        self._sampling.tally(fields, counts)
 
 
 def check_cells(cells: int) -> None:
