@@ -16,7 +16,7 @@ from discreet.rational import Number
 __all__ = ["PrefixExtending"]
 
 _MOST_WIDTH = 2**12
-_TABLE, _WIDE = 2**17, 2**7
+_WIDE = 2**7
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -77,20 +77,18 @@ class PrefixExtending(PrefixScheme):
     ) -> None:
         if width is None:
             width = round(min(odds(epsilon_of(epsilon)) + 1, _WIDE))
-        width = whole(width, "width", 2, _MOST_WIDTH)
-        step = whole(step, "step", 1, 20)
-        self._settle(
+        self._settle_groups(
             epsilon,
             length=length,
             alphabet=alphabet,
-            by=step,
+            step=step,
+            rows=rows,
+            width=width,
+            most_width=_MOST_WIDTH,
             key=key,
             false_words=false_words,
             longitudinal=longitudinal,
-            step=step,
             keep=whole(keep, "keep", 1, 2**12),
-            rows=whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16),
-            width=width,
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from discreet.local._estimate import Floats
 from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._whole import whole
 from discreet.local._words._text_sketch import TextSketch, TextTable
 from discreet.local._words._word_hash import WORD_HASH
 from discreet.local._words._words import WordScheme, WordsEstimate
 from discreet.noise import Draws
+from discreet.rational import Number
 
 __all__ = ["PrefixScheme"]
+
+_TABLE = 2**17
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -27,6 +31,14 @@ class PrefixScheme(WordScheme):
     step: int
     rows: int
     width: int
+
+    def _settle_groups(
+        self, epsilon: Number, *, step: int, rows: int | None, width: int, most_width: int, **more: Any
+    ) -> None:
+        """Check what all prefix schemes have; by default there are 2**17 buckets in all."""
+        width, step = whole(width, "width", 2, most_width), whole(step, "step", 1, 20)
+        rows = whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16)
+        self._settle(epsilon, by=step, step=step, rows=rows, width=width, **more)
 
     @property
     @abstractmethod

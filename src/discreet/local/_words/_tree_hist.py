@@ -16,7 +16,6 @@ __all__ = ["TreeHist"]
 
 _MOST_WIDTH = 2**10
 _MOST_KEPT = 2**12
-_TABLE = 2**17
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -67,19 +66,17 @@ class TreeHist(PrefixScheme):
         false_words: Number = "0.05",
         longitudinal: Longitudinal = "once",
     ) -> None:
-        width = whole(width, "width", 2, _MOST_WIDTH)
-        step = whole(step, "step", 1, 20)
-        self._settle(
+        self._settle_groups(
             epsilon,
             length=length,
             alphabet=alphabet,
-            by=step,
+            step=step,
+            rows=rows,
+            width=width,
+            most_width=_MOST_WIDTH,
             key=key,
             false_words=false_words,
             longitudinal=longitudinal,
-            step=step,
-            rows=whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16),
-            width=width,
             false_prefixes=whole(false_prefixes, "false_prefixes", 1, 2**10),
         )
 
