@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.local import Scheme
+from discreet.local import Reports, Scheme
 
 
 class Branch:
@@ -86,6 +86,28 @@ def assert_exact(odds: Fraction, epsilon: Fraction, slack: Fraction = Fraction(1
         claim = mpmath.mpf(epsilon.numerator) / epsilon.denominator
         assert exact <= claim
         assert exact >= claim - mpmath.mpf(slack.numerator) / slack.denominator
+
+
+def estimate_of(scheme: Scheme[Any], report: bytes) -> Any:
+    """What a server makes of one report, which it accepts."""
+    rows = np.frombuffer(report, dtype=np.uint8).reshape(1, -1)
+    server = scheme.server().add(Reports(scheme.fingerprint, rows))
+    assert server.rejected == 0
+    return server.estimate()
+
+
+def assert_numbers_by_key_are_unbiased(scheme: Any, people: list[dict[int, float]]) -> None:
+    """The mean over all reports of these people, exactly: 3 keys with numbers from 1 to 4, and a padding of 2."""
+    for held in people:
+        mean, change = np.zeros(3), np.zeros(3)
+        for report, weight in law(scheme, held).items():
+            found = estimate_of(scheme, report)
+            mean += float(weight) * found.frequencies
+            change += float(weight) * 2 * found.moments.change
+        there = np.array([float(key in held) for key in range(3)]) * 2 / max(len(held), 2)
+        signs = np.array([(held.get(key, 2.5) - 2.5) / 1.5 for key in range(3)])
+        assert np.abs(mean - there).max() <= 1e-9
+        assert np.abs(change - there * signs).max() <= 1e-9
 
 
 def estimates_of(scheme: Scheme[Any], rounds: int, values: np.ndarray) -> np.ndarray:

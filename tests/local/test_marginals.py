@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from local_laws import assert_exact, law, odds_of
+from local_laws import assert_exact, estimate_of, law, odds_of
 from scipy import stats
 
 from discreet.errors import DataError, ParameterError
@@ -52,19 +52,14 @@ def laws(scheme: Marginals, table: int) -> dict[bytes, float]:
     return total
 
 
-def one(scheme: Marginals, report: bytes) -> MarginalsEstimate:
-    rows = np.frombuffer(report, dtype=np.uint8).reshape(1, -1)
-    return scheme.server().add(Reports(scheme.fingerprint, rows)).estimate()
-
-
 def expected(scheme: Marginals, people: int) -> MarginalsEstimate:
     """The estimate that the mean of all reports makes, were there so many people in each table."""
     found = []
     for number in range(len(scheme.tables)):
         shares: float | np.ndarray = 0.0
         for report, weight in laws(scheme, number).items():
-            shares = shares + weight * one(scheme, report).counted[number].cells
-        like = one(scheme, report).counted[number]
+            shares = shares + weight * estimate_of(scheme, report).counted[number].cells
+        like = estimate_of(scheme, report).counted[number]
         found.append(CountedTable(like.places, like.oracle, people, np.asarray(shares)))
     return MarginalsEstimate(scheme.names, scheme.domains, scheme.ways, people * len(found), tuple(found))
 
@@ -99,7 +94,7 @@ def test_standard_errors_are_those_of_the_law(epsilon, oracle, ways) -> None:
         for order in range(1, ways + 1):
             for names in itertools.combinations(table, order):
                 square = sum(
-                    weight * one(scheme, report).marginal(*names).table ** 2
+                    weight * estimate_of(scheme, report).marginal(*names).table ** 2
                     for report, weight in laws(scheme, number).items()
                 )
                 assert alone.marginal(*names).stderr ** 2 == pytest.approx((square - truth(*names) ** 2) / 5, rel=1e-9)
@@ -264,7 +259,7 @@ def test_records_of_names_become_tables() -> None:
 
 def test_a_table_that_nobody_reported_is_missing_and_the_others_are_there() -> None:
     scheme = Marginals(SIZES, 1)
-    found = one(scheme, bytes([0, 0]))
+    found = estimate_of(scheme, bytes([0, 0]))
     assert found.marginal("a", "b").reports == found.marginal("a").reports == 1
     with pytest.raises(DataError, match="nobody has reported"):
         found.marginal("c")
