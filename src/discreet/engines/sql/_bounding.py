@@ -24,7 +24,7 @@ from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._histograms import cells_sql, sums_sql
 from discreet.engines.sql._parts import Part, cell_names, distinct_sql, parts_of, sum_sql
-from discreet.query import BoundedAggregate, Distinct, GroupKey, People
+from discreet.query import HELD_TEXT, BoundedAggregate, Distinct, GroupKey, People
 
 __all__ = ["Uncapped", "bounded_sql", "salts", "uncapped"]
 
@@ -121,7 +121,8 @@ class _Query:
         if request.where is not None:
             conditions.append(self.write.condition(request.where))
         for i, key in enumerate(request.keys):
-            value = self.write.value_of(key.expression, key.type)
+            known = [len(value) for value in key.values or () if isinstance(value, str)]
+            value = self.write.held(key.expression, key.type, max([HELD_TEXT, *(1 + length for length in known)]))
             if is_enum(key) and self._is_filtered_last:
                 items.append(f"{value} AS k{i}")
                 continue
