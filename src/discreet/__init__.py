@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.advice import Recommendation, recommend
     from discreet.errors import (
         BudgetExceeded,
+        Cancelled,
         DataError,
         DiscreetError,
         LedgerError,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BudgetExceeded",
+    "Cancelled",
     "DataError",
     "DiscreetError",
     "LedgerError",
@@ -93,6 +95,7 @@ _HOMES = {
     "advice": ("Recommendation", "recommend"),
     "errors": (
         "BudgetExceeded",
+        "Cancelled",
         "DataError",
         "DiscreetError",
         "LedgerError",

@@ -7,6 +7,7 @@
     ├── QueryError        a query is malformed or not supported
     ├── BudgetExceeded    a spend does not fit what is left
     ├── LedgerError       a ledger cannot be opened, written or trusted
+    ├── Cancelled         a query was cancelled while it was being answered
     └── MissingExtra      an optional dependency is not installed
 
 A message says what was wrong, what is allowed and what to do next. It depends on the policy, the query and the
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 __all__ = [
     "BudgetExceeded",
+    "Cancelled",
     "DataError",
     "DiscreetError",
     "LedgerError",
@@ -54,6 +56,10 @@ class BudgetExceeded(DiscreetError):
 
 class LedgerError(DiscreetError):
     """A ledger cannot be opened, written or trusted."""
+
+
+class Cancelled(DiscreetError):
+    """A query was cancelled while it was being answered; what was reserved for it stays spent."""
 
 
 class MissingExtra(DiscreetError):

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from discreet import noise
-from discreet.engines import Engine, open_engine
+from discreet.engines import Engine, Questions, check_cancelled, open_engine
 from discreet.errors import ParameterError
 from discreet.ledger import Certify, Ledger, Request, check_suits, open_for, spend_first
 from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import (
-    Group,
-    Level,
     Plan,
     Query,
     Release,
     Suggestion,
-    SuggestionPlan,
     assuming,
-    certificate_of,
-    draw,
+    draw_release,
+    draw_suggestion,
     make_plan,
     plan_suggestion,
     plan_with_bias,
@@ -98,6 +93,7 @@ class Session:
         self._engine = engine
         self._policy = policy
         self._ledger = ledger
+        self._questions = Questions()
 
     @property
     def spent(self) -> Loss:
@@ -164,12 +160,17 @@ class Session:
             If the spend does not fit what is left; nothing is spent.
         DataError, LedgerError
             If the engine or the ledger fails; what was reserved stays spent.
+        Cancelled
+            If `cancel` or `close` is called meanwhile. Ctrl-C stops it too; what was reserved stays spent.
         """
-        plan = self.plan(query, spend, bias=bias)
-        if plan.loss is None:
-            raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
-        request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
-        return spend_first(self._ledger, request, lambda certify: self._answer(plan, certify), Release.from_bytes)
+        with self._questions.asked():
+            plan = self.plan(query, spend, bias=bias)
+            if plan.loss is None:
+                raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
+            request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+            check_cancelled()
+            drawn = partial(draw_release, plan, self._policy, self._engine.run)
+            return spend_first(self._ledger, request, drawn, Release.from_bytes)
 
     def suggest(
         self, table: str, column: str, spend: Loss, *, keys: bool = False, idempotency_key: str | None = None
@@ -186,7 +187,7 @@ class Session:
         ------
         QueryError
             If there is nothing to suggest: no such column, a bool, public keys already; nothing is spent.
-        ParameterError, BudgetExceeded, DataError, LedgerError
+        ParameterError, BudgetExceeded, DataError, LedgerError, Cancelled
             As for `sql`.
 
         >>> import pyarrow as pa
@@ -199,11 +200,14 @@ class Session:
         type = "int"
         bounds = [0, 100]
         """
-        plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
-        for level in plan.levels:
-            self._engine.accept(level.bounded)
-        request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
-        return spend_first(self._ledger, request, lambda certify: self._suggested(plan, certify), Suggestion.from_bytes)
+        with self._questions.asked():
+            plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
+            for level in plan.levels:
+                self._engine.accept(level.bounded)
+            request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+            check_cancelled()
+            drawn = partial(draw_suggestion, plan, self._policy, self._engine.run)
+            return spend_first(self._ledger, request, drawn, Suggestion.from_bytes)
 
     def release(  # noqa: PLR0913
         self,
@@ -268,8 +272,17 @@ class Session:
         request = Request(asked.hash(self._policy, loss), loss, self._policy.part, idempotency_key, name is None)
         return spend_first(self._ledger, request, drawn, partial(MechanismRelease.from_bytes, mechanism=mechanism))
 
+    def cancel(self) -> None:
+        """Stop the queries and suggestions that are being answered now; from any thread, or a handler of a signal.
+
+        Their callers get `Cancelled` within a second, and the engine stops as soon as it can. What was reserved for
+        them stays spent, and nothing of them is stored. One that is stored already is answered. The session goes on.
+        """
+        self._questions.cancel()
+
     def close(self) -> None:
-        """Close the source and the ledger."""
+        """Cancel what is being answered, and close the source and the ledger."""
+        self.cancel()
         self._engine.close()
         self._ledger.close()
 
@@ -280,21 +293,3 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _answer(self, plan: Plan, certify: Certify) -> Release:
-        assert plan.loss is not None
-        salt = noise.secret(16)
-        noisy = [self._noisy(level, salt) for level in plan.levels]
-        biases = [self._noisy(each.plan.levels[0], salt) for each in plan.bias]
-        answer = plan.finish(noisy)
-        statement = certificate_of(plan, plan.hash(self._policy), self._policy, answer, biases)
-        return Release(answer, plan.loss, certify(statement))
-
-    def _suggested(self, plan: SuggestionPlan, certify: Certify) -> Suggestion:
-        salt = noise.secret(16)
-        found = plan.finish([self._noisy(level, salt) for level in plan.levels], self._policy)
-        return replace(found, certificate=certify(found.certificate))
-
-    def _noisy(self, level: Level, salt: bytes) -> list[Group]:
-        assert level.noise is not None
-        return draw(self._engine.run(level.bounded, salt), level.bounded, level.noise)

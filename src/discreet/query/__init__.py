@@ -9,9 +9,9 @@ from discreet.query._assume import assuming
 from discreet.query._bias import plan_with_bias
 from discreet.query._bias_parts import Bias
 from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
-from discreet.query._certificate import certificate_of
 from discreet.query._domains import domain, key_type
 from discreet.query._draw import draw
+from discreet.query._draw_release import draw_release, draw_suggestion
 from discreet.query._earned import earned, loss_follows
 from discreet.query._field import Field
 from discreet.query._filed import Filed, read_filed
@@ -102,12 +102,13 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
-    "certificate_of",
     "check_new_file",
     "constant",
     "divides_safely",
     "domain",
     "draw",
+    "draw_release",
+    "draw_suggestion",
     "earned",
     "interval_length",
     "is_moment",

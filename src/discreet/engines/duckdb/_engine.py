@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import threading
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
 import duckdb
 
+from discreet.engines._cancelling import Worker
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._packed import packed_groups
@@ -51,7 +51,6 @@ class DuckDB:
     def __init__(self, source: str | os.PathLike[str] | Mapping[str, object], policy: Policy) -> None:
         self._policy = policy
         self._sources = _by_table(source, policy)
-        self._lock = threading.Lock()
         self._relations: dict[str, Relation] = {}
         self._scratch = tempfile.mkdtemp(prefix="discreet-")
         weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
@@ -63,14 +62,14 @@ class DuckDB:
             "preserve_insertion_order": False,
         }
         self._connection = duckdb.connect(":memory:", config=settings)
+        self._worker = Worker(self._connection.interrupt)
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute("SET TimeZone = 'UTC'")
         self._connection.execute(f"SET disabled_optimizers = '{','.join(_DISABLED)}'")
 
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
-        with self._lock:
-            check_links(table, self._policy, self._sources, self._relation, link_family)
+        self._worker.run(lambda: check_links(table, self._policy, self._sources, self._relation, link_family))
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will."""
@@ -78,8 +77,9 @@ class DuckDB:
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
-        with self._lock:
-            groups = self._groups(request, rows_sql(DIALECT, request, self._policy, self._relation), salt)
+        groups = self._worker.run(
+            lambda: self._groups(request, rows_sql(DIALECT, request, self._policy, self._relation), salt)
+        )
         if groups is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
                 f"DuckDB could not finish reading {', '.join(request.tables)}: "
@@ -89,13 +89,14 @@ class DuckDB:
 
     def close(self) -> None:
         """Close the connection and remove what it spilled to disk."""
-        with self._lock:
-            self._connection.close()
-            shutil.rmtree(self._scratch, ignore_errors=True)
+        self._worker.close(self._close)
+
+    def _close(self) -> None:
+        self._connection.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _groups(self, request: BoundedAggregate, source: str, salt: bytes) -> list[Group] | None:
         """The groups, or None if the engine failed: whatever a row made it say stays here."""
-        interrupted = False
         try:
             packed = packed_groups(self._connection, request, source, salt) if self._is_one_table(request) else None
             if packed is not None:
@@ -105,11 +106,8 @@ class DuckDB:
                 return read_groups(self._connection.sql(sql).to_arrow_table(), request)
             rows, width = self._connection.execute(sql).fetchall(), len(request.keys)
             return [Group(tuple(row[:width]), int(row[width]), tuple(map(int, row[width + 1 :]))) for row in rows]
-        except Exception as error:  # noqa: BLE001
-            interrupted = str(error) == "Query interrupted"  # how DuckDB reports Ctrl-C
-        if interrupted:
-            raise KeyboardInterrupt
-        return None
+        except Exception:  # noqa: BLE001
+            return None
 
     def _is_one_table(self, request: BoundedAggregate) -> bool:
         """Whether the rows are those of one table that names the person, which can be read several times over."""

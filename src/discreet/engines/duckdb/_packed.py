@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.engines._cancelling import check_cancelled
 from discreet.engines.duckdb._caps import Caps, Words, capped, firsts
 from discreet.engines.duckdb._cells import CellCounts, fits_counts
 from discreet.engines.duckdb._dialect import DIALECT
@@ -166,6 +167,7 @@ class _Run:
         caps = Caps(self.request.max_rows, self.request.max_groups, by_rows, by_groups)
         held = [self._held(measure) for measure in self.request.measures if isinstance(measure, People)]
         for every in slices(part, below):
+            check_cancelled()  # DuckDB is not at work here, and has nothing to interrupt
             rows, first = capped(every, below, group, caps)
             groups = rows[0] >> group
             some = (first if place is None else firsts(groups, rows[place.word] & place.mask) for place in held)

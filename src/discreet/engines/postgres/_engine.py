@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from discreet.engines._cancelling import Worker
 from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._groups import groups_of
 from discreet.engines.postgres._tables import describe
@@ -36,6 +36,8 @@ SELECT s FROM generate_series(0, 4095) AS s WHERE (
     SELECT count(*) = count(DISTINCT hashtextextended(k COLLATE "C", s) & 63) FROM unnest(CAST(%s AS text[])) AS k
 ) LIMIT 1
 """
+_CANCEL = 5.0
+"""Seconds for one request to cancel."""
 _SPENT = "What was reserved for this query stays spent."
 _T = TypeVar("_T")
 
@@ -68,7 +70,8 @@ class PostgreSQL:
         if unknown:
             raise DataError(f"the policy has no table {', '.join(unknown)}; it has {', '.join(policy.tables)}")
         self._server = Server(source)
-        self._lock = threading.Lock()
+        me = weakref.proxy(self)
+        self._worker = Worker(lambda: me._interrupt())  # noqa: PLW0108, SLF001 - bound, it would keep the engine
         self._relations: dict[str, Relation] = {}
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
         self._process = os.getpid()
@@ -82,11 +85,12 @@ class PostgreSQL:
 
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
-        with self._lock:
-            self._read(
+        self._worker.run(
+            lambda: self._read(
                 lambda: check_links(table, self._policy, self._names, self._relation, link_family),
                 f"looking up {table}",
             )
+        )
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will. Raises `QueryError` for texts that PostgreSQL cannot hold."""
@@ -94,15 +98,21 @@ class PostgreSQL:
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
-        with self._lock:
-            return self._read(lambda: self._groups(request, salt), f"reading {', '.join(request.tables)}", spends=True)
+        doing = f"reading {', '.join(request.tables)}"
+        return self._worker.run(lambda: self._read(lambda: self._groups(request, salt), doing, spends=True))
 
     def close(self) -> None:
         """Close the connection."""
-        with self._lock:
-            self._closed = True
-            if self._connection is not None:
-                _end(self._connection, self._process)
+        self._worker.close(self._close)
+
+    def _close(self) -> None:
+        self._closed = True
+        if self._connection is not None:
+            _end(self._connection, self._process)
+
+    def _interrupt(self) -> None:
+        if self._connection is not None:
+            self._connection.cancel_safe(timeout=_CANCEL)
 
     def _open(self, *, spends: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
         """The connection, made anew if it was lost."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import cache as cached
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from discreet.engines._cancelling import Worker
 from discreet.engines.spark._bounding import bounded_sql
 from discreet.engines.spark._dialect import DIALECT, link_family
 from discreet.engines.spark._private import PrivateSession
@@ -28,6 +29,7 @@ _READABLE = {
 }  # fmt: skip
 """Stored types whose values all have a defined reading: nested ones, variants, times and intervals do not."""
 _SPENT = "What was reserved for this query stays spent."
+_T = TypeVar("_T")
 
 
 class Spark:
@@ -72,7 +74,6 @@ class Spark:
         self._policy = policy
         self._tables = named
         self._stops = source.stop if stops else None
-        self._lock = threading.Lock()
         self._relations: dict[str, Relation] = {}
         try:
             session = PrivateSession(source)
@@ -81,11 +82,11 @@ class Spark:
         if session is None:
             raise DataError("the Spark session has stopped; start another and connect again")
         self._session = session
+        self._worker = Worker(session.interrupt)
 
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table is there, with the unit and every column that the policy names."""
-        with self._lock:
-            check_links(table, self._policy, self._tables, self._relation, link_family)
+        self._run(lambda: check_links(table, self._policy, self._tables, self._relation, link_family))
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will."""
@@ -93,22 +94,16 @@ class Spark:
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
-        with self._lock:
-            found: dict[str, Relation] = {}
+        return self._run(lambda: self._groups(request, salt))
 
-            def stored(name: str) -> Relation:
-                if name not in found:
-                    found[name] = self._relation(name)
-                return found[name]
-
-            rows, refused = None, None
-            try:
-                source = rows_sql(DIALECT, request, self._policy, stored)
-                rows = self._rows(bounded_sql(request, source, salt))
-            except DataError as error:  # a table is not what it was when it was checked
-                refused = str(error)
-            lost = rows is None and not self._session.is_alive()
-        if lost:
+    def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
+        rows, refused = None, None
+        try:
+            source = rows_sql(DIALECT, request, self._policy, cached(self._relation))
+            rows = self._rows(bounded_sql(request, source, salt))
+        except DataError as error:  # a table is not what it was when it was checked
+            refused = str(error)
+        if rows is None and not self._session.is_alive():
             raise DataError(
                 "Spark stopped before the query was finished: the cluster or the driver is gone. "
                 f"{_SPENT} Start another session and connect again"
@@ -124,17 +119,25 @@ class Spark:
 
     def close(self) -> None:
         """Forget the tables. The session stays the caller's, unless it is said to stop."""
-        with self._lock:
-            self._session.close()
-            if self._stops is not None:
-                with suppress(Exception):  # it may be gone already
-                    self._stops()
+        self._worker.close(self._close)
+
+    def _close(self) -> None:
+        self._session.close()
+        if self._stops is not None:
+            with suppress(Exception):  # it may be gone already
+                self._stops()
 
     def explain(self, request: BoundedAggregate) -> str:
         """The physical plan of a request, in Spark's words: what is shuffled, and how often."""
-        with self._lock:
+
+        def plan() -> str:
             source = rows_sql(DIALECT, request, self._policy, self._relation)
             return self._session.plan(bounded_sql(request, source, bytes(16)))
+
+        return self._run(plan)
+
+    def _run(self, work: Callable[[], _T]) -> _T:
+        return self._worker.run(self._session.in_thread(work))
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]] | None:
         """The rows, or None if the engine failed: whatever a row made it say stays here."""

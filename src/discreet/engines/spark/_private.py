@@ -6,12 +6,18 @@ they stand for is carried over.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["PrivateSession"]
+
+_T = TypeVar("_T")
+_numbers = itertools.count(1)
 
 _SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # what does not convert, or divides by zero, is null
@@ -55,6 +61,7 @@ class PrivateSession:
     def __init__(self, user: SparkSession) -> None:
         self._user: Any = user
         self._views: set[str] = set()
+        self._tag = f"discreet-{next(_numbers)}"
         self._own: Any = self._user._jsparkSession.newSession()  # noqa: SLF001
         settings: dict[str, str] = self._user.conf.getAll
         for name, value in settings.items():
@@ -79,6 +86,34 @@ class PrivateSession:
         from pyspark.sql.classic.dataframe import DataFrame
 
         return [tuple(row) for row in DataFrame(self._own.sql(sql), self._user).collect()]
+
+    def in_thread(self, work: Callable[[], _T]) -> Callable[[], _T]:
+        """The same work for another thread, whose jobs are like those of this one and can be interrupted.
+
+        Spark keeps a job's pool, description and tags by the thread that starts it.
+        """
+        try:
+            context = self._user.sparkContext._jsc.sc()  # noqa: SLF001
+            properties = context.getLocalProperties().clone()
+        except Exception:  # noqa: BLE001 - a session that is gone has no jobs
+            return work
+
+        def tagged() -> _T:
+            with suppress(Exception):
+                context.setLocalProperties(properties)
+                context.addJobTag(self._tag)
+                context.setInterruptOnCancel(True)
+            try:
+                return work()
+            finally:
+                with suppress(Exception):
+                    context.removeJobTag(self._tag)  # where threads of Python share those of Java
+
+        return tagged
+
+    def interrupt(self) -> None:
+        """Cancel the jobs that run now."""
+        self._user.sparkContext._jsc.sc().cancelJobsWithTag(self._tag)  # noqa: SLF001
 
     def plan(self, sql: str) -> str:
         """How Spark would run a query, in its own words: for tests and benchmarks."""
