@@ -85,6 +85,15 @@ class _DuckDB(Dialect):
     def row_order(self, rows: str) -> str:
         return f"hash({rows}), {rows}"
 
+    def row_hash(self, rows: str) -> str:
+        return f"hash({rows}, 1)"
+
+    def owner_hash(self, owner: str) -> str:
+        return f"hash({owner}, 1)"
+
+    def modulo(self, hashed: str, count: int) -> str:
+        return f"{hashed} % {count}"
+
     def among(self, rows: str, others: str, on: str) -> str:
         return f"{rows} SEMI JOIN {others} ON {on}"
 

@@ -92,6 +92,15 @@ class PostgresDialect(Dialect):
     def row_order(self, rows: str) -> str:
         return f"hash_record_extended({rows}, 0), {rows}"
 
+    def row_hash(self, rows: str) -> str:
+        return f"hash_record_extended({rows}, 1)"
+
+    def owner_hash(self, owner: str) -> str:
+        return f'hashtextextended(CAST({owner} AS text) COLLATE "C", 1)'
+
+    def modulo(self, hashed: str, count: int) -> str:
+        return f"({hashed} & {2**63 - 1}) % {count}"
+
     def among(self, rows: str, others: str, on: str) -> str:
         return f"(SELECT * FROM {rows} WHERE EXISTS (SELECT 1 FROM {others} WHERE {on})) AS {rows}"
 

@@ -109,6 +109,15 @@ class _Spark(Dialect):
     def row_order(self, rows: str) -> str:
         return f"xxhash64(struct({rows}.*)), struct({rows}.*)"
 
+    def row_hash(self, rows: str) -> str:
+        return f"xxhash64(1L, struct({rows}.*))"
+
+    def owner_hash(self, owner: str) -> str:
+        return f"xxhash64(1L, {owner})"
+
+    def modulo(self, hashed: str, count: int) -> str:
+        return f"pmod({hashed}, {count})"
+
     def among(self, rows: str, others: str, on: str) -> str:
         return f"{rows} LEFT SEMI JOIN {others} ON {on}"
 

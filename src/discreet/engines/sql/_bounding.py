@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._histograms import cells_sql, sums_sql
-from discreet.engines.sql._parts import Part, cell_names, distinct_sql, parts_of, sum_sql
+from discreet.engines.sql._parts import Part, cell_names, distinct_sql, distinct_value, parts_of, sum_sql
 from discreet.query import HELD_TEXT, BoundedAggregate, Distinct, GroupKey, People
 
-__all__ = ["Uncapped", "bounded_sql", "salts", "uncapped"]
+__all__ = ["Uncapped", "bounded_sql", "salts", "uncapped", "values_sql"]
 
 _INT22 = 2**22
 _MASK = 62
@@ -40,6 +40,13 @@ def bounded_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: 
     With histograms it returns what `read_groups` reads.
     """
     return _Query.of(dialect, request).sql(source, salt)
+
+
+def values_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:
+    """The query for the distinct values that the measure at a place counts: the keys, and each value once."""
+    measure = request.measures[place]
+    assert isinstance(measure, Distinct)
+    return _Query.of(dialect, request).values_sql(source, salt, measure)
 
 
 def salts(salt: bytes) -> tuple[int, int]:
@@ -97,12 +104,8 @@ class _Query:
         return cls(dialect, request, write, [f"k{i}" for i in range(len(request.keys))], values)
 
     def sql(self, source: str, salt: bytes) -> str:
-        request, by_person = self.request, self.request.unit is not None
-        steps = [
-            self._step("source", source, keep=False),
-            self._step("rows", self.rows(), keep=(by_person and self.dialect.keeps_rows) or bool(request.histograms)),
-        ]
-        if by_person:
+        request, steps = self.request, self._first_steps(source)
+        if request.unit is not None:
             further, final = self._by_person(salts(salt))
             return _chain([*steps, *further], self._with_cells(final, "kept"))
         sums = self.wide([sum_sql(measure, self.values, self.dialect) for measure in request.measures])
@@ -112,6 +115,20 @@ class _Query:
         if self._is_filtered_last:
             final += self._having()
         return _chain(steps, self._with_cells(final, "rows"))
+
+    def values_sql(self, source: str, salt: bytes, measure: Distinct) -> str:
+        """The keys and the value of each distinct value that a measure counts, once."""
+        steps, counted = self._first_steps(source), "rows"
+        if self.request.unit is not None:
+            further, _ = self._by_person(salts(salt))
+            steps, counted = [*steps, *further], "kept"
+        value, present = distinct_value(measure, self.values)
+        columns = _list(self.keys, value)
+        return _chain(steps, f"SELECT {columns} FROM {counted} WHERE {present} GROUP BY {columns}")
+
+    def _first_steps(self, source: str) -> list[str]:
+        keep = (self.request.unit is not None and self.dialect.keeps_rows) or bool(self.request.histograms)
+        return [self._step("source", source, keep=False), self._step("rows", self.rows(), keep=keep)]
 
     def rows(self) -> str:
         """The rows that count, with each one's contributions."""

@@ -88,6 +88,18 @@ class Dialect(ABC):
         """What to order the rows of a named query by, so that their order is as if drawn, and a function of content."""
 
     @abstractmethod
+    def row_hash(self, rows: str) -> str:
+        """A hash of a row of a named query."""
+
+    @abstractmethod
+    def owner_hash(self, owner: str) -> str:
+        """A hash of what says whose a row is."""
+
+    @abstractmethod
+    def modulo(self, hashed: str, count: int) -> str:
+        """A hash modulo a count, from 0."""
+
+    @abstractmethod
     def among(self, rows: str, others: str, on: str) -> str:
         """What FROM reads for the rows of a named query that find one among others."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from discreet.engines._shards import ALL, Shard
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions_text import cut
@@ -46,9 +47,11 @@ class Rows:
     owner: str | None
 
 
-def rows_sql(dialect: Dialect, request: BoundedAggregate, policy: Policy, stored: Callable[[str], Stored]) -> str:
-    """A query for the rows that a request reads, with the owner as ``u`` where rows have one."""
-    rows = _Rendering(dialect, request, policy, stored).rows(request.relation)
+def rows_sql(
+    dialect: Dialect, request: BoundedAggregate, policy: Policy, stored: Callable[[str], Stored], shard: Shard = ALL
+) -> str:
+    """A query for the rows of a shard that a request reads, with the owner as ``u`` where rows have one."""
+    rows = _Rendering(dialect, request, policy, stored, shard).rows(request.relation)
     return rows.sql if rows.owner is None else f"SELECT *, {rows.owner} AS u FROM ({rows.sql})"
 
 
@@ -58,6 +61,7 @@ class _Rendering:
     request: BoundedAggregate
     policy: Policy
     stored: Callable[[str], Stored]
+    shard: Shard
     _write: Expressions = field(init=False)
     _links: frozenset[str] = field(init=False)
     _alike: bool = field(init=False)
@@ -126,7 +130,15 @@ class _Rendering:
             by, order = self._column(scan.key), ", ".join(map(self._column, typed))
             place = f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS {(first := self._name())}"
             rows = f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {first} = 1"
-        return Rows(f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows, owner)
+        rows = f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows
+        return Rows(rows if scan.public or self.shard == ALL else self._in_shard(rows, owner), owner)
+
+    def _in_shard(self, rows: str, owner: str | None) -> str:
+        """The rows of some owners; where every row is a person, rows by their content."""
+        side = self._name()
+        hashed = self.dialect.row_hash(side) if owner is None else self.dialect.owner_hash(owner)
+        remainder = self.dialect.modulo(hashed, self.shard.count)
+        return f"SELECT * FROM ({rows}) AS {side} WHERE {remainder} = {self.shard.index}"
 
     def _clean(self, scan: Scan, stored: StoredColumn, kind: ColumnType) -> str:
         """A stored column; where rows of one unit are limited, and of public tables, texts are cut."""
