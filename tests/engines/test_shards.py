@@ -42,7 +42,7 @@ POLICY = load_policy(
 )
 QUERIES = (
     "SELECT COUNT(*) AS n, SUM(x) AS s, AVG(f) AS a FROM t",
-    "SELECT city, COUNT(*) AS n, COUNT(DISTINCT s) AS d, COUNT(DISTINCT f) FILTER (WHERE x > 3) AS e FROM t GROUP BY city",
+    "SELECT city, COUNT(*), COUNT(DISTINCT s), COUNT(DISTINCT f) FILTER (WHERE x > 3) FROM t GROUP BY city",
     "SELECT s, COUNT(*) AS n, COUNT(DISTINCT person) AS p FROM t GROUP BY s",
     "SELECT city, MEDIAN(f) AS m, SUM(x) AS s FROM t GROUP BY city",
     "SELECT COUNT(DISTINCT s) AS d, COUNT(*) AS n, SUM(x) AS t FROM rows",

@@ -28,6 +28,7 @@ from discreet.query._relations import (
     Relation,
     Scan,
     Stacked,
+    Total,
     is_public,
     walked,
 )
@@ -180,7 +181,8 @@ class _Bounding:
     def _grouped(self, grouped: Grouped) -> tuple[Relation, _Footprint]:
         inner, below = self.bound(grouped.input)
         own = self._columns([*grouped.keys, *grouped.totals], None, 0)
-        inner, below = self.fitted(inner, below, own.row)
+        distinct = sum(isinstance(t, Total) and t.kind == "COUNT DISTINCT" for t in grouped.totals.values())
+        inner, below = self.fitted(inner, below, own.row + distinct * _TEXT)
         rows, least = (below.rows, below.least) if grouped.keys else (1, 1)
         return replace(grouped, input=inner), replace(own, rows=rows, least=least)
 

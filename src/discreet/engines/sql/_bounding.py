@@ -138,8 +138,7 @@ class _Query:
         if request.where is not None:
             conditions.append(self.write.condition(request.where))
         for i, key in enumerate(request.keys):
-            known = [len(value) for value in key.values or () if isinstance(value, str)]
-            value = self.write.held(key.expression, key.type, max([HELD_TEXT, *(1 + length for length in known)]))
+            value = self._key(key)
             if is_enum(key) and self._is_filtered_last:
                 items.append(f"{value} AS k{i}")
                 continue
@@ -154,6 +153,13 @@ class _Query:
         items += [f"{part.sql} AS {part.name}" for part in self.values]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"SELECT {_list(items) or '1 AS one'} FROM source{where}"
+
+    def _key(self, key: GroupKey) -> str:
+        """What to group by. Texts that are held are cut, beyond the longest public one."""
+        if is_enum(key) and not self._is_filtered_last:
+            return self.write.value_of(key.expression, key.type)
+        known = [len(value) + 1 for value in key.values or () if isinstance(value, str)]
+        return self.write.held(key.expression, key.type, max([HELD_TEXT, *known]))
 
     def wide(self, sums: Sequence[str]) -> list[str]:
         """Sums in a type that holds any of them."""
