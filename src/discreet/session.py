@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from discreet.engines import Engine, Questions, check_cancelled, open_engine
@@ -15,11 +14,14 @@ from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import (
+    Group,
+    Level,
     Plan,
     Query,
     Release,
     Suggestion,
     assuming,
+    draw,
     draw_release,
     draw_suggestion,
     make_plan,
@@ -169,7 +171,7 @@ class Session:
                 raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
             request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
             check_cancelled()
-            drawn = partial(draw_release, plan, self._policy, self._engine.run)
+            drawn = partial(draw_release, plan, self._policy, self._noisy)
             return spend_first(self._ledger, request, drawn, Release.from_bytes)
 
     def suggest(
@@ -206,7 +208,7 @@ class Session:
                 self._engine.accept(level.bounded)
             request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
             check_cancelled()
-            drawn = partial(draw_suggestion, plan, self._policy, self._engine.run)
+            drawn = partial(draw_suggestion, plan, self._policy, self._noisy)
             return spend_first(self._ledger, request, drawn, Suggestion.from_bytes)
 
     def release(  # noqa: PLR0913
@@ -290,7 +292,9 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _noisy(self, level: Level, salt: bytes) -> list[Group]:
+        assert level.noise is not None
+        return draw(self._engine.run(level.bounded, salt), level.bounded, level.noise)
