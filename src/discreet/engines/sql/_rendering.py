@@ -113,7 +113,8 @@ class _Rendering:
         else:
             rows = f"SELECT {', '.join(items) or '1 AS one'} FROM {stored.sql}"
         if scan.key is not None and self.request.unit is None:
-            by, order = self._column(scan.key), ", ".join(map(self._column, typed))
+            content = [*map(self._column, typed), *(self._wire(name) for name in used if name in self._links)]
+            by, order = self._column(scan.key), ", ".join(content)
             place = f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS {(first := self._name())}"
             rows = f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {first} = 1"
         return Rows(f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows, owner)
@@ -267,7 +268,9 @@ class _Rendering:
         return self.dialect.wire(name)
 
     def _computed(self, node: exp.Expr, kind: ColumnType) -> str:
-        return self._write.value_of(node, kind, clamped=True)
+        value = self._write.value_of(node, kind, clamped=True)
+        is_clean = kind not in ("float", "decimal") or isinstance(node.unnest(), exp.Column)
+        return value if is_clean else self.dialect.one_zero(value)
 
     def _name(self) -> str:
         self._made += 1
