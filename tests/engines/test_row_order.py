@@ -94,29 +94,3 @@ def test_however_zeros_are_stored(place: Place, kind: str) -> None:
     query, rows = QUERIES["stored"]
     orders = (rows, rows[::-1])
     assert len({str(_sums(place, POLICY, query, order, STORED[kind])) for order in orders}) == 1
-
-
-def test_a_public_row_is_chosen_by_what_it_is_found_by_too() -> None:
-    """Two texts are one number, and rows find each other by the texts."""
-    policy = load_policy(
-        {
-            "version": "1",
-            "tables": {
-                "t": {"unit": "rows", "columns": {"k": {"type": "int"}}},
-                "p": {
-                    "public": True,
-                    "key": "k",
-                    "columns": {"k": {"type": "int"}, "y": {"type": "int", "bounds": [0, 9]}},
-                },
-            },
-        }
-    )
-    bounded = make_plan("SELECT SUM(p.y) AS s FROM t JOIN p ON t.k = p.k", policy).levels[0].bounded
-    sums: set[str] = set()
-    for texts in (["1", "01"], ["01", "1"]):
-        engine = DuckDB({"t": pa.table({"k": ["1"]}), "p": pa.table({"k": texts, "y": [5, 5]})}, policy)
-        for table in policy.tables:
-            engine.check(table)
-        sums.add(str(engine.run(bounded, bytes(16))))
-        engine.close()
-    assert len(sums) == 1

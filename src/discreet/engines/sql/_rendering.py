@@ -113,8 +113,7 @@ class _Rendering:
         else:
             rows = f"SELECT {', '.join(items) or '1 AS one'} FROM {stored.sql}"
         if scan.key is not None and self.request.unit is None:
-            content = [*map(self._column, typed), *(self._wire(name) for name in used if name in self._links)]
-            by, order = self._column(scan.key), ", ".join(content)
+            by, order = self._column(scan.key), ", ".join(map(self._column, typed))
             place = f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS {(first := self._name())}"
             rows = f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {first} = 1"
         return Rows(f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows, owner)
