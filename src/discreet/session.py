@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import partial
-from types import TracebackType
 from typing import Any, Self
 
 from discreet.engines import Engine, Questions, check_cancelled, open_engine
@@ -15,11 +14,14 @@ from discreet.mechanisms import MechanismQuestion, MechanismRelease
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import (
+    Group,
+    Level,
     Plan,
     Query,
     Release,
     Suggestion,
     assuming,
+    draw,
     draw_release,
     draw_suggestion,
     make_plan,
@@ -169,7 +171,7 @@ class Session:
                 raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
             request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
             check_cancelled()
-            drawn = partial(draw_release, plan, self._policy, self._engine.run)
+            drawn = partial(draw_release, plan, self._policy, self._noisy)
             return spend_first(self._ledger, request, drawn, Release.from_bytes)
 
     def suggest(
@@ -206,7 +208,7 @@ class Session:
                 self._engine.accept(level.bounded)
             request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
             check_cancelled()
-            drawn = partial(draw_suggestion, plan, self._policy, self._engine.run)
+            drawn = partial(draw_suggestion, plan, self._policy, self._noisy)
             return spend_first(self._ledger, request, drawn, Suggestion.from_bytes)
 
     def release(  # noqa: PLR0913
@@ -244,8 +246,9 @@ class Session:
         Raises
         ------
         ParameterError
-            If the mechanism is for another relation than the policy's, or its loss cannot be charged here; nothing is
-            spent. If the value does not suit the mechanism; what was reserved stays spent.
+            If the mechanism is for another relation than the policy's, as a monotone one is under substitution, or its
+            loss cannot be charged here; nothing is spent. If the value does not suit the mechanism; what was reserved
+            stays spent.
         BudgetExceeded
             If the loss does not fit what is left; nothing is spent.
         LedgerError
@@ -289,7 +292,9 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _noisy(self, level: Level, salt: bytes) -> list[Group]:
+        assert level.noise is not None
+        return draw(self._engine.run(level.bounded, salt), level.bounded, level.noise)

@@ -292,7 +292,7 @@ class TestBroken:
         def fails(*_: object) -> list[Group]:
             raise OverflowError("too large")
 
-        monkeypatch.setattr("discreet.query._draw_release.draw", fails)
+        monkeypatch.setattr("discreet.session.draw", fails)
         outputs = query("SELECT COUNT(*) AS n FROM t", ROWS, dp.pure(1), copies=copies).draw(FOUR, 20)
         assert outputs == [{"refused": "OverflowError", "says": "too large"}] * 20
 
@@ -313,7 +313,7 @@ class TestBroken:
 
         slack = allowed([2000])
         assert abs(zeros(other) - math.tanh(0.5)) <= slack
-        monkeypatch.setattr("discreet.query._draw_release.draw", draw)
+        monkeypatch.setattr("discreet.session.draw", draw)
         assert zeros(other) == 1
         assert zeros(one) <= math.tanh(0.5) + slack < 1
 

@@ -155,14 +155,15 @@ def test_an_answer_that_cannot_be_written_is_still_in_the_ledger(cli: Any) -> No
     assert cli("budget", "--ledger", "visits.ledger", "--format", "json").json["releases"] == 1
 
 
-def test_an_interrupt_is_130_and_one_line(cli: Any) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_is_an_exit_code_and_one_line(cli: Any, number: int, code: int) -> None:
     with subprocess.Popen(slowly(30), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not Path("begun").exists():
             assert process.poll() is None
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         out, err = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == code
     assert out == ""
     assert err == "error: interrupted; what was already charged stays charged\n"
 

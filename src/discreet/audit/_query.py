@@ -76,7 +76,7 @@ class Query:
 
         A redrawn output goes through the real session up to its aggregate, once for all: the checks of the source, the
         plan, the reservation and the engine, under the salt of this object. Then for each output the real
-        `discreet.query.draw` runs, discovery of keys and every mechanism included, and the plan's own `finish`. It is
+        `discreet.session.draw` runs, discovery of keys and every mechanism included, and the plan's own `finish`. It is
         called on the rows of many outputs together, unless the query has HAVING, ORDER BY, LIMIT or grouping sets; the
         first eight outputs are finished alone as well, and if one differs all of them are. So what is broken in a
         planner, bounds, caps, noise, discovery or finish shows here as it does in a complete run.

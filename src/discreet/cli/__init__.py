@@ -21,7 +21,9 @@ def main() -> None:
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
         from discreet.cli._app import app
+        from discreet.cli._errors import heed_termination
 
+        heed_termination()
         app(prog_name="discreet")
     except KeyboardInterrupt:
         sys.exit(130)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn, ParamSpec
 
 import typer
 
 from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, PolicyError, printable
 
-__all__ = ["careful"]
+__all__ = ["careful", "heed_termination"]
 
 P = ParamSpec("P")
 
-_USAGE, _INTERNAL, _INTERRUPTED = 2, 1, 130
+_USAGE, _INTERNAL, _INTERRUPTED, _TERMINATED = 2, 1, 130, 143
 _STOPPED = "interrupted; what was already charged stays charged"
 _CODES: tuple[tuple[type[DiscreetError], int], ...] = (
     (BudgetExceeded, 3),
@@ -40,8 +42,8 @@ def careful(command: Callable[P, object]) -> Callable[P, None]:
             raise
         except DiscreetError as error:
             _fail(str(error), next((code for kind, code in _CODES if isinstance(error, kind)), _USAGE))
-        except KeyboardInterrupt:
-            _fail(_STOPPED, _INTERRUPTED)
+        except KeyboardInterrupt as error:
+            _fail(_STOPPED, _TERMINATED if isinstance(error, _Termination) else _INTERRUPTED)
         except BrokenPipeError:
             _forget_stdout()
             raise typer.Exit(0) from None
@@ -52,6 +54,20 @@ def careful(command: Callable[P, object]) -> Callable[P, None]:
             _fail(f"a bug in discreet: {type(error).__name__} at {_place(error)}; please report this line", _INTERNAL)
 
     return run
+
+
+class _Termination(KeyboardInterrupt):
+    """SIGTERM, which ends a query as Ctrl-C does."""
+
+
+def heed_termination() -> None:
+    """Let SIGTERM end what runs in order, databases included, unless this process was told to ignore it."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - signal calls it so
+    raise _Termination
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -14,7 +14,6 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from discreet.errors import Cancelled
@@ -23,9 +22,9 @@ __all__ = ["Cancellation", "Questions", "Worker", "check_cancelled"]
 
 _GLANCE = 0.1
 """Seconds between two looks at whether a question was cancelled."""
-_GRACE = 0.75
+_GRACE = 0.5
 """Seconds that a caller waits for the engine to stop before it is left to itself."""
-_AGAIN = 0.1
+_AGAIN = 0.2
 """Seconds between two interrupts: one that comes between two statements stops neither."""
 
 _T = TypeVar("_T")
@@ -108,14 +107,15 @@ class Worker:
         cancellation = _current.get() or Cancellation()
         cancellation.check()
         done = threading.Event()
-        outcome: SimpleQueue[tuple[_T] | BaseException] = SimpleQueue()
+        results: list[_T] = []
+        errors: list[BaseException] = []
 
         def job() -> None:
             _current.set(cancellation)
             try:
-                outcome.put((self._in_turn(work, cancellation),))
+                results.append(self._in_turn(work, cancellation))
             except BaseException as error:  # noqa: BLE001 - it is the caller's
-                outcome.put(error)
+                errors.append(error)
             finally:
                 done.set()
 
@@ -123,7 +123,8 @@ class Worker:
         thread = threading.Thread(target=copy_context().run, args=(job,), name="discreet query", daemon=True)
         try:
             thread.start()
-            result = _outcome(outcome, cancellation)
+            while not done.wait(_GLANCE):  # by glances: not every platform wakes a thread for a signal
+                cancellation.check()
         except BaseException:
             if thread.ident is not None:
                 cancellation.cancelled = True
@@ -132,12 +133,12 @@ class Worker:
         finally:
             self._open.discard(cancellation)
         cancellation.check()
-        if isinstance(result, BaseException):
+        if errors:
             try:
-                raise result
+                raise errors[0]
             finally:
-                del result  # which refers to this frame
-        return result[0]
+                errors.clear()  # an error refers to this frame
+        return results[0]
 
     def close(self, last: Callable[[], None]) -> None:
         """Cancel all work, and do the last there is: now, or when an engine has stopped that takes longer."""
@@ -179,13 +180,3 @@ class Worker:
                     with suppress(Exception):  # what has no work to stop, or is gone
                         self._interrupt()
             done.wait(_AGAIN)
-
-
-def _outcome(outcome: SimpleQueue[_T], cancellation: Cancellation) -> _T:
-    """What a thread puts there. Looked for again and again: not every platform wakes a thread for a signal."""
-    while True:
-        try:
-            return outcome.get(timeout=_GLANCE)
-        except Empty:
-            pass
-        cancellation.check()

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._mechanism_release import value_digest
+from discreet.mechanisms._neighbours import wrong_relation
 from discreet.mechanisms._stated_loss import stated_loss
 from discreet.mechanisms._told import told
 from discreet.policy import Policy
@@ -36,12 +37,13 @@ class MechanismQuestion:
         Raises `ParameterError` if it is neither, or is for neighbours by another relation.
         """
         stated = stated_loss(self.mechanism, self.sensitivity)
-        for of in (stated.relation, getattr(self.mechanism, "relation", None)):
-            if of is not None and of != relation:
-                raise ParameterError(
-                    f"the policy protects against neighbours by {relation}, and this mechanism's loss is for "
-                    f"{of}; make it for the other one, for example with relation={relation!r}"
-                )
+        other = wrong_relation(self.mechanism, stated, relation)
+        if other is not None:
+            raise ParameterError(
+                f"the policy protects against neighbours by {relation}, and this mechanism's loss is for {other}; "
+                f"make it for the other one, for example with relation={relation!r}, or with monotone=False if it is "
+                "monotone"
+            )
         if self.spend is not None:
             if not fits(stated, self.spend):
                 raise ParameterError(

@@ -9,6 +9,7 @@ from inspect import signature
 from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.mechanisms._neighbours import wrong_relation
 from discreet.mechanisms._stated_loss import stated_loss
 from discreet.mechanisms._told import home, told
 from discreet.privacy import Approx, Loss, from_json
@@ -47,9 +48,9 @@ def mechanism_earned(certificate: Mapping[str, Any]) -> Loss | str:
         raise LedgerError(
             f"the loss does not follow: {_name(said)} cannot have the parameters that are stated together"
         ) from None
-    for of in (loss.relation, getattr(made, "relation", None)):
-        if of is not None and of != certificate.get("relation"):
-            raise LedgerError(f"the mechanism is for neighbours by {of}, and the certificate states another relation")
+    other = wrong_relation(made, loss, certificate.get("relation"))
+    if other is not None:
+        raise LedgerError(f"the mechanism is for neighbours by {other}, and the certificate states another relation")
     return loss
 
 

@@ -43,7 +43,8 @@ class _DuckDB(Dialect):
             return name if stored.type == wanted else _text_of(name, stored)
         value = name if stored.type == wanted else f"TRY_CAST({name} AS {wanted})"
         if wanted == "DOUBLE":
-            return f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
+            signed = stored.type.partition("(")[0] not in (*_WHOLE, "BOOLEAN", "DECIMAL")
+            return f"NULLIF({self.one_zero(value) if signed else value}, CAST('NaN' AS DOUBLE))"
         if wanted in ("DATE", "TIMESTAMP"):
             return in_calendar(value, wanted)
         return value

@@ -95,7 +95,7 @@ def _double(stored: StoredColumn) -> str:
     if kind in WHOLE:
         return f"CAST({value} AS double precision)"
     if kind in FRACTIONS:
-        return f"nullif(CAST({value} AS double precision), {NAN})"
+        return f"nullif(CAST({value} AS double precision) + {double(0)}, {NAN})"
     if kind == "boolean":
         return f"CAST(CAST({value} AS integer) AS double precision)"
     if kind == "numeric":
@@ -105,7 +105,7 @@ def _double(stored: StoredColumn) -> str:
             f"WHEN abs({value}) < {least} THEN {double(0)} WHEN {value} = CAST('NaN' AS numeric) THEN NULL "
             f"WHEN {value} > 0 THEN {INFINITY} WHEN {value} < 0 THEN -{INFINITY} END)"
         )
-    return f"nullif({number_of(value)}, {NAN})" if kind in TEXTS else "CAST(NULL AS double precision)"
+    return f"nullif({number_of(value)} + {double(0)}, {NAN})" if kind in TEXTS else "CAST(NULL AS double precision)"
 
 
 def _moment(stored: StoredColumn, kind: str) -> str:

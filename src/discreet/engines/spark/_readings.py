@@ -66,7 +66,8 @@ def read_as(dialect: Dialect, stored: StoredColumn, wanted: str) -> str:
     if kind not in (*_NUMBERS, "decimal", "boolean"):
         return f"CAST(NULL AS {wanted})"
     if wanted == "DOUBLE":
-        return f"nanvl(CAST({name} AS DOUBLE), {NOTHING})"
+        number = f"CAST({name} AS DOUBLE)"
+        return f"nanvl({dialect.one_zero(number) if kind in _FRACTIONS else number}, {NOTHING})"
     if wanted == "BIGINT" and kind in _FRACTIONS:
         return whole(f"CAST({name} AS DOUBLE)", wanted)
     if wanted == "BIGINT" and kind == "decimal":
@@ -78,7 +79,8 @@ def read_text(dialect: Dialect, value: str, wanted: str) -> str:
     """A text as another type, read as DuckDB does, but for the differences that docs/engines.md lists."""
     match wanted:
         case "DOUBLE":
-            return f"nanvl(try_cast({_matched(dialect, value, _DOUBLE)} AS DOUBLE), {NOTHING})"
+            number = f"try_cast({_matched(dialect, value, _DOUBLE)} AS DOUBLE)"
+            return f"nanvl({dialect.one_zero(number)}, {NOTHING})"
         case "BOOLEAN":
             yes, no = (", ".join(map(dialect.text, words)) for words in (_YES, _NO))
             return let(

@@ -52,7 +52,7 @@ class Dialect(ABC):
     @abstractmethod
     def clean(self, stored: StoredColumn, kind: ColumnType) -> str:
         """A stored column as the policy's type. What does not cast is null, and so is NaN, and any other than the years
-        1 to 9999.
+        1 to 9999; of the two zeros there is one.
         """
 
     @abstractmethod
@@ -142,6 +142,10 @@ class Dialect(ABC):
     def number(self, sql: str) -> str:
         """A clean column of no known kind as a double; null if it is no number."""
         return self.cast(sql, "DOUBLE")
+
+    def one_zero(self, number: str) -> str:
+        """A double, of which no two that are equal differ: they may tie where rows are chosen by their content."""
+        return f"({number} + {self.double(0)})"
 
     def rounded(self, number: str) -> str:
         """A double rounded to a whole one, of two the one further from zero."""

@@ -311,7 +311,9 @@ class _Rendering:
     def _computed(self, node: exp.Expr, kind: ColumnType) -> str:
         if kind == "string" and self._cuts:
             return self._write.held(node, kind)
-        return self._write.value_of(node, kind, clamped=True)
+        value = self._write.value_of(node, kind, clamped=True)
+        is_clean = kind not in ("float", "decimal") or isinstance(node.unnest(), exp.Column)
+        return value if is_clean else self.dialect.one_zero(value)
 
     def _name(self) -> str:
         self._made += 1
