@@ -168,7 +168,7 @@ class Session:
         plan = self.plan(query, spend, bias=bias)
         if plan.loss is None:
             raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
-        request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+        request = self._request(plan.hash(self._policy), plan.loss, idempotency_key)
         return spend_first(self._ledger, request, lambda certify: self._answer(plan, certify), Release.from_bytes)
 
     def suggest(
@@ -202,7 +202,7 @@ class Session:
         plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
         for level in plan.levels:
             self._engine.accept(level.bounded)
-        request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+        request = self._request(plan.hash(self._policy), plan.loss, idempotency_key)
         return spend_first(self._ledger, request, lambda certify: self._suggested(plan, certify), Suggestion.from_bytes)
 
     def release(  # noqa: PLR0913
@@ -265,7 +265,7 @@ class Session:
             found = mechanism.release(value)
             return MechanismRelease(found, loss, certify(asked.certificate(self._policy, loss, found)), mechanism)
 
-        request = Request(asked.hash(self._policy, loss), loss, self._policy.part, idempotency_key, name is None)
+        request = self._request(asked.hash(self._policy, loss), loss, idempotency_key, fresh=name is None)
         return spend_first(self._ledger, request, drawn, partial(MechanismRelease.from_bytes, mechanism=mechanism))
 
     def close(self) -> None:
@@ -280,6 +280,9 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _request(self, plan_hash: str, loss: Loss, key: str | None, *, fresh: bool = False) -> Request:
+        return Request(plan_hash, loss, self._policy.part, self._policy.relation, key, fresh)
 
     def _answer(self, plan: Plan, certify: Certify) -> Release:
         assert plan.loss is not None

@@ -56,7 +56,7 @@ def create(  # noqa: PLR0913 — an option each
         typer.Option(
             metavar="add_remove|substitute",
             show_default=False,
-            help="The neighbours that losses are for, as in the policies. Default: those of each policy.",
+            help="The neighbours that losses are for, as in the policies. Default: add_remove, as in a policy.",
         ),
     ] = None,
     part: Annotated[

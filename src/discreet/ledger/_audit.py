@@ -24,7 +24,7 @@ class LedgerAudit:
     @property
     def facts(self) -> Facts:
         """What was fixed when the ledger was made."""
-        return self._book.facts
+        return self._book.public_facts()
 
     @property
     def whole(self) -> Account:

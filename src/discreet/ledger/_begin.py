@@ -14,6 +14,7 @@ from discreet.ledger._account import WHOLE
 from discreet.ledger._chain import row_after
 from discreet.ledger._database import Fill
 from discreet.ledger._periods import Period
+from discreet.ledger._relations import DEFAULT
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
 from discreet.ledger._story import Event, Facts, began, beginning
@@ -28,7 +29,9 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
     if not all(isinstance(name, str) for name in (*parts, people or "")):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("the people, and the parts of them, are named in text")
     if relation not in (None, *get_args(Relation)):
-        raise ParameterError(f"a relation is one of {', '.join(get_args(Relation))}, or None, not {relation!r}")
+        raise ParameterError(
+            f"a relation is one of {', '.join(get_args(Relation))}, or None for {DEFAULT}, not {relation!r}"
+        )
     if len(set(parts)) != len(parts) or not all(parts):
         raise ParameterError("the parts of the people need names, each another one")
     if parts and relation != "add_remove":
@@ -36,7 +39,7 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
             "a charge for one part of the people is none for the others only where neighbours add or remove a person: "
             'whoever is replaced may change part. Say relation="add_remove", or leave the parts out: then charges add'
         )
-    return Facts(currency(budget), people, relation, parts)
+    return Facts(currency(budget), people, relation or DEFAULT, parts)
 
 
 def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, until: datetime | None = None) -> Fill:

@@ -22,12 +22,13 @@ __all__ = [
     "make",
     "meta",
     "rare",
+    "repeats",
     "row_columns",
     "secrets",
     "tables",
 ]
 
-FORMAT = 2
+FORMAT = 3
 """The number of the format that this version writes."""
 
 tables = sa.MetaData()
@@ -42,8 +43,10 @@ entries = sa.Table(
     sa.Column("reservation", sa.Text),
     sa.Column("plan_hash", sa.Text),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("totals", sa.Text),
     sa.Column("payload_sha256", sa.Text),
     sa.Column("at", sa.Text, nullable=False),
+    sa.Column("salt", sa.Text),
     sa.Column("previous", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("payload", sa.LargeBinary),
@@ -60,6 +63,8 @@ sa.Index("entries_of_reservation", entries.c.reservation, unique=True,
 rare = sa.text("kind NOT IN ('reserve', 'release')")
 """Holds of the few entries that are neither charges nor releases; written out, for planners to know the index."""
 sa.Index("entries_of_rare_kinds", entries.c.kind, entries.c.account, sqlite_where=rare, postgresql_where=rare)
+repeats = sa.Index("entries_of_repeats", entries.c.plan_hash, entries.c.account,
+                   sqlite_where=entries.c.kind == "repeat", postgresql_where=entries.c.kind == "repeat")  # fmt: skip
 sa.Index("entries_of_hash", entries.c.hash, unique=True)
 
 meta = sa.Table(
