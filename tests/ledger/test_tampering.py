@@ -22,6 +22,7 @@ from discreet.privacy import Pure, pure
 
 COLUMNS = [*Row._fields, "payload"]
 ROWS = range(7)
+SALTS = bytes(range(32))
 
 
 @pytest.fixture(scope="module")
@@ -165,8 +166,8 @@ def test_an_added_row_is_noticed(path, seq):
         "UPDATE meta SET last = NULL",
         "UPDATE meta SET last = 'six'",
         "DELETE FROM meta",
-        "INSERT INTO meta VALUES (2, 6)",
-        "UPDATE meta SET format = 3",
+        "INSERT INTO meta VALUES (3, 6)",
+        "UPDATE meta SET format = 4",
         "UPDATE meta SET format = 'one'",
         "DROP TABLE meta",
         "DROP TABLE entries",
@@ -237,14 +238,14 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("grant", {"role": "analyst", "cap": ["1"]}, scene, {}),
     ]
     for kind, event, after, rest in (true, also, again, *false):
-        row = row_after(last, Event(kind, "", event, at), after, **rest)
+        row = row_after(last, Event(kind, "", event, at), after, salt_key=SALTS, **rest)
         story = walk([*told_rows, (row, rest.get("payload"))], "the ledger")
         if (kind, event, after, rest) in (true, also, again):
             assert len(list(story)) == 8
         else:
             with pytest.raises(LedgerError, match="entry 7 is bad"):
                 list(story)
-    row = row_after(last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True))
+    row = row_after(last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True), salt_key=SALTS)
     with pytest.raises(LedgerError, match="older than the entry before"):
         list(walk([*told_rows, (row, None)], "the ledger"))
 

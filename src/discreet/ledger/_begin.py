@@ -18,10 +18,10 @@ from discreet.ledger._relations import DEFAULT
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
 from discreet.ledger._story import Event, Facts, began, beginning
-from discreet.ledger._table import SIGNING_KEY, kind_of, make, secrets
+from discreet.ledger._table import SALT_KEY, SIGNING_KEY, kind_of, make, secrets
 from discreet.privacy import Loss, Relation, currency
 
-__all__ = ["begin", "facts"]
+__all__ = ["begin", "facts", "new_salt_key"]
 
 
 def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...]) -> Facts:
@@ -42,6 +42,15 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
     return Facts(currency(budget), people, relation or DEFAULT, parts)
 
 
+def new_salt_key(connection: sa.Connection) -> bytes:
+    """A secret for the salts of a ledger that has none, stored with it."""
+    from discreet import noise
+
+    key = noise.secret(32)
+    connection.execute(sa.insert(secrets).values(name=SALT_KEY, value=key))
+    return key
+
+
 def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, until: datetime | None = None) -> Fill:
     """What makes a ledger with this budget, as `limit` returns it; each has a signing key of its own."""
 
@@ -55,7 +64,8 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
         sealed = seal.closed(WHOLE, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
         event = Event("create", WHOLE, beginning(signed), now)
-        row = row_after(None, event, began(signed, budget, event.at, every=every, until=until))
+        scene = began(signed, budget, event.at, every=every, until=until)
+        row = row_after(None, event, scene, salt_key=new_salt_key(connection))
         _rows.append(connection, row)
 
     return run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ from discreet.ledger._chain import (
     check,
     entry,
     facts_in,
+    parsed,
     row_after,
     scene_in,
     sha256,
@@ -33,7 +33,7 @@ from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import public_key
 from discreet.ledger._story import Event, Facts, Kind, Scene, told
-from discreet.ledger._table import SIGNING_KEY, secrets
+from discreet.ledger._table import SALT_KEY, SIGNING_KEY, secrets
 
 __all__ = ["Book", "Page"]
 
@@ -76,7 +76,7 @@ class Page:
         event = Event(kind, self.account, says, self.now, self.account_now)
         self.scene = told(self._book.facts, self.scene, event)
         self.last = row_after(
-            self.last, event, self.scene,
+            self.last, event, self.scene, salt_key=self._book.salt_key(),
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
         _rows.append(self.connection, self.last, payload)
@@ -95,9 +95,9 @@ class Book:
             self.first = _rows.first(connection, self.where)
             self.facts: Facts = facts_in(self.first, self.where)
             last = _rows.tip(connection, self.first, self.where).last
-            self._signing = connection.execute(
-                sa.select(secrets.c.value).where(secrets.c.name == SIGNING_KEY)
-            ).scalar()  # fmt: skip
+            self._secrets: dict[Any, object] = {
+                name: value for name, value in connection.execute(sa.select(secrets.c.name, secrets.c.value))
+            }
         self.began_with = scene_in(self.facts, self.first, self.where).whole.cap
         database.sync()
         self.seen = last
@@ -157,12 +157,20 @@ class Book:
     def private_key(self) -> bytes:
         """The key that signs."""
         self.unlock()
-        if not isinstance(self._signing, bytes):
+        sealed = self._secrets.get(SIGNING_KEY)
+        if not isinstance(sealed, bytes):
             raise LedgerError(f"{self.where} has lost the key that signs its certificates; restore a copy of it")
-        private = self.seal.opened(WHOLE, SIGNING_KEY, self._signing)
+        private = self.seal.opened(WHOLE, SIGNING_KEY, sealed)
         if public_key(private) != self.facts.public_key:
             raise LedgerError(f"{self.where} signs with a key that is not its own; restore a copy of it")
         return private
+
+    def salt_key(self) -> bytes:
+        """The secret that the salts of new entries are derived from."""
+        key = self._secrets.get(SALT_KEY)
+        if not isinstance(key, bytes) or len(key) != 32:
+            raise LedgerError(f"{self.where} has lost the secret that salts its entries; restore a copy of it")
+        return key
 
     def release(self, connection: sa.Connection, row: Row) -> bytes:
         """What a checked row of a release stored."""
@@ -210,4 +218,4 @@ class Book:
 
     def event_of(self, row: Row) -> Mapping[str, Any]:
         """What a checked row says happened."""
-        return json.loads(row.body)["event"]
+        return parsed(row.body)["event"]

@@ -18,6 +18,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, cast, get_args, get_type_hints
 
 from discreet.errors import DiscreetError, LedgerError
@@ -50,6 +51,7 @@ __all__ = [
     "facts_in",
     "linked",
     "own_columns",
+    "parsed",
     "row_after",
     "scene_in",
     "sha256",
@@ -86,15 +88,18 @@ class Row(NamedTuple):
 
 
 _SALT_BYTES = 32
-_OWN = ("kind", "account", "idempotency_key", "reservation", "plan_hash", "body", "payload_sha256")
-_PLACE = ("seq", "totals", "at")
-_HASHED_2 = ("seq", *_OWN, "at")
 _TYPES = tuple(get_type_hints(Row).values())
 
 
 def sha256(data: bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
+
+
+@lru_cache(64)
+def parsed(text: str) -> Mapping[str, Any]:
+    """The JSON of a row, not to be changed: the newest rows are read again and again."""
+    return json.loads(text)
 
 
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
@@ -106,14 +111,19 @@ def row_after(  # noqa: PLR0913
     event: Event,
     scene: Scene,
     *,
+    salt_key: bytes,
     idempotency_key: str | None = None,
     reservation: str | None = None,
     plan_hash: str | None = None,
     payload: bytes | None = None,
 ) -> Row:
-    """The row that continues the chain after `last`, with a salt of its own; None starts a chain."""
+    """The row that continues the chain after `last`, with a salt of its own; None starts a chain.
+
+    The salt is a pseudorandom function of the ledger's secret `salt_key` and the place in the chain.
+    """
     from discreet import noise
 
+    previous = ROOT if last is None else last.hash
     body: dict[str, Any] = {"event": event.says}
     if scene.account is not None:
         at = event.subject_at.isoformat(timespec="microseconds")
@@ -129,8 +139,8 @@ def row_after(  # noqa: PLR0913
         totals=canonical(write_totals(scene)),
         payload_sha256=None if payload is None else sha256(payload),
         at=event.at.isoformat(timespec="microseconds"),
-        salt=noise.secret(_SALT_BYTES).hex(),
-        previous=ROOT if last is None else last.hash,
+        salt=noise.derived_secret(salt_key, bytes.fromhex(previous)).hex(),
+        previous=previous,
         hash="",
     )
     return row._replace(hash=_hash(row))
@@ -149,7 +159,7 @@ def check(values: Sequence[object], where: str) -> Row:
 def facts_in(row: Row, where: str) -> Facts:
     """What the first row fixes."""
     try:
-        return facts_of(json.loads(row.body)["event"])
+        return facts_of(parsed(row.body)["event"])
     except _BAD:
         raise _strange(where, row.seq) from None
 
@@ -165,7 +175,7 @@ def scene_in(facts: Facts, row: Row, where: str) -> Scene:
 def account_in(facts: Facts, row: Row, where: str) -> Account:
     """The state of the account that a checked row is about, which is not the whole."""
     try:
-        return account_from_json(row.account, facts.currency, json.loads(row.body)["account"])
+        return account_from_json(row.account, facts.currency, parsed(row.body)["account"])
     except _BAD:
         raise _strange(where, row.seq) from None
 
@@ -175,7 +185,7 @@ def subject_time(row: Row, where: str) -> datetime:
     if row.account == WHOLE or row.salt is None:
         return datetime.fromisoformat(row.at)
     try:
-        return datetime.fromisoformat(json.loads(row.body)["at"])
+        return datetime.fromisoformat(parsed(row.body)["at"])
     except _BAD:
         raise _strange(where, row.seq) from None
 
@@ -185,7 +195,7 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
     hidden = own and row.salt is None  # without a salt, the hash tells of others
     scene = scene_in(facts, row, where)
     try:
-        event: Mapping[str, Any] = json.loads(row.body)["event"]
+        event: Mapping[str, Any] = parsed(row.body)["event"]
         match row.kind:
             case "create":
                 loss = scene.whole.cap
@@ -311,7 +321,7 @@ class Walker:
         elif repeats and hash((says["answer"], row.account, row.plan_hash)) not in self._released:
             raise LedgerError("it repeats a release that its account does not have for this plan")
         elif row.kind == "transfer" and "from" in says:
-            given = json.loads(last.body)["event"]
+            given = parsed(last.body)["event"]
             taken = (says["from"], row.account, says["loss"])
             if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
                 raise LedgerError("it is taken from nobody")
@@ -320,14 +330,14 @@ class Walker:
         return _broken(self._where, row.seq, what)
 
 
-def _read(row: Row, where: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(row: Row, where: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
-        body, totals = json.loads(row.body), {} if row.totals is None else json.loads(row.totals)
+        body, totals = parsed(row.body), {} if row.totals is None else parsed(row.totals)
         if not isinstance(body["event"], dict) or not isinstance(totals, dict):
             raise TypeError
     except _BAD:
         raise _strange(where, row.seq) from None
-    return body, cast("dict[str, Any]", totals)
+    return body, totals
 
 
 def _told_body(row: Row, says: Mapping[str, Any], after: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -336,17 +346,17 @@ def _told_body(row: Row, says: Mapping[str, Any], after: Scene) -> tuple[dict[st
         return {"event": says, **write_scene(after)}, {}
     totals, own = write_totals(after), dict[str, Any]({"event": says})
     if after.account is not None:
-        own |= {"account": account_to_json(after.account), "at": json.loads(row.body)["at"]}
+        own |= {"account": account_to_json(after.account), "at": parsed(row.body)["at"]}
     return own, totals
 
 
 def _states(row: Row) -> dict[str, Any]:
     """The states after a row, as `read_scene` takes them."""
-    body = json.loads(row.body)
+    body = parsed(row.body)
     if row.salt is None:
-        return body
+        return dict(body)
     own = {"account": body["account"]} if "account" in body else {}
-    return json.loads(row.totals or "") | own
+    return {**parsed(row.totals or ""), **own}
 
 
 def _moment(row: Row) -> datetime:
@@ -362,7 +372,10 @@ def _kind(text: str) -> Kind:
 
 def own_columns(row: Row) -> dict[str, Any]:
     """What an entry says of whom it is about: nothing of others, nor of where it stands among their entries."""
-    return {name: getattr(row, name) for name in _OWN}
+    return {
+        "kind": row.kind, "account": row.account, "idempotency_key": row.idempotency_key, "plan_hash": row.plan_hash,
+        "reservation": row.reservation, "body": row.body, "payload_sha256": row.payload_sha256,
+    }  # fmt: skip
 
 
 def digests(row: Row) -> tuple[bytes, bytes]:
@@ -370,7 +383,7 @@ def digests(row: Row) -> tuple[bytes, bytes]:
     salt = bytes.fromhex(row.salt or "")
     if len(salt) != _SALT_BYTES or (row.salt or "") != salt.hex() or row.totals is None:
         raise ValueError("salt")
-    place = {name: getattr(row, name) for name in _PLACE}
+    place = {"seq": row.seq, "totals": row.totals, "at": row.at}
     half = _SALT_BYTES // 2
     return _salted(salt[:half], own_columns(row)), _salted(salt[half:], place)
 
@@ -389,7 +402,7 @@ def _hash(row: Row) -> str:
         return linked(row.previous, *digests(row))
     if row.totals is not None:
         raise ValueError("totals")
-    body = {name: getattr(row, name) for name in _HASHED_2}
+    body = {"seq": row.seq, "at": row.at, **own_columns(row)}
     return sha256(bytes.fromhex(row.previous) + canonical(body).encode("ascii"))
 
 

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoResultFound
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger._begin import begin
+from discreet.ledger._begin import begin, new_salt_key
 from discreet.ledger._chain import ROOT, canonical, sha256
 from discreet.ledger._database import Database
 from discreet.ledger._sealing import Seal
@@ -102,6 +102,7 @@ def _from_2(connection: sa.Connection, where: str, _: Seal) -> None:
     for column in ("totals", "salt"):
         connection.exec_driver_sql(f"ALTER TABLE entries ADD COLUMN {column} TEXT")
     repeats.create(connection)
+    new_salt_key(connection)
     connection.execute(sa.update(meta).values(format=FORMAT))
 
 

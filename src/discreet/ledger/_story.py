@@ -191,11 +191,12 @@ def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene
     loss = grown[facts.currency]
     if subject.name != WHOLE:
         subject = _within(subject, subject.charged(loss, part), loss)
-    relation = relation_after(
-        facts.relation or now.whole.relation, event.says.get("relation"), charged=now.is_charged(facts)
-    )
-    charged = replace(now.whole, relation=None if facts.relation else relation).charged(loss, part)
-    whole = _within(now.whole, charged, loss, shared=subject.name != WHOLE)
+    whole = now.whole
+    if "relation" in event.says:
+        fixed = facts.relation or whole.relation
+        relation = relation_after(fixed, event.says["relation"], charged=now.is_charged(facts))
+        whole = whole if facts.relation else replace(whole, relation=relation)
+    whole = _within(now.whole, whole.charged(loss, part), loss, shared=subject.name != WHOLE)
     key = part or WHOLE
     history = {**now.history, key: added(now.history.get(key, _NONE), grown)}
     return Scene(whole, None if subject.name == WHOLE else subject, history)

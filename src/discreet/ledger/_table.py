@@ -1,7 +1,7 @@
 """The tables of a ledger, and the one place where their format changes.
 
 `entries` only grows. `meta` has one row: the format, and the number of the newest entry, so that a newest entry that
-was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key.
+was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key, and the one that salts.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from discreet.ledger._chain import Row
 
 __all__ = [
     "FORMAT",
+    "SALT_KEY",
     "SIGNING_KEY",
     "entries",
     "format_of",
@@ -83,6 +84,9 @@ secrets = sa.Table(
 
 SIGNING_KEY = "signing key"
 """The name of the secret that signs."""
+
+SALT_KEY = "salt key"
+"""The name of the secret that the salts of entries are derived from; who can read it can read the entries too."""
 
 row_columns = tuple(sa.type_coerce(entries.c[name], sa.types.NullType()).label(name) for name in Row._fields)
 """The columns of a `Row`, uncast: a ledger that was tampered with may hold anything."""
