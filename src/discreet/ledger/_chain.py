@@ -1,11 +1,11 @@
 """The hash chain: what a row is, how it is hashed, and what makes a sequence of rows a ledger.
 
-    hash = SHA-256( previous hash  ||  SHA-256( salt 1 || own )  ||  SHA-256( salt 2 || place ) )
+    hash = SHA-256( SHA-256( salt 1 || own )  ||  SHA-256( salt 2 || place ) )
 
-`own` is the canonical JSON of what the entry says of whom it is about, `place` that of where it stands and of the
-totals that all share: each column as it is stored, except `payload` (its SHA-256 is a column of its own), `salt`,
-`previous` and `hash`. Keys are sorted, there are no spaces, and other than ASCII is escaped. Hashes are 32 bytes, the
-halves of the salt 16; the first row's previous hash is zero.
+`own` is the canonical JSON of what the entry says of whom it is about. `place` is that of where it stands, the hash of
+the entry before it among that, and of the totals that all share. Together they hold each column as it is stored, except
+`payload` (its SHA-256 is a column of its own), `salt` and `hash`. Keys are sorted, there are no spaces, and other than
+ASCII is escaped. The inner digests are 32 bytes, the halves of the salt 16; the first row's previous hash is zero.
 
 An analyst is given hashes of their own entries, and the salt makes each a commitment: who knows all but what others
 have spent cannot try that out against it. The ledger's owner can open it, `own` alone too (see `_openings`). Entries of
@@ -49,10 +49,10 @@ __all__ = [
     "digests",
     "entry",
     "facts_in",
-    "linked",
     "own_columns",
     "parsed",
     "row_after",
+    "salted",
     "scene_in",
     "sha256",
     "subject_time",
@@ -383,23 +383,19 @@ def digests(row: Row) -> tuple[bytes, bytes]:
     salt = bytes.fromhex(row.salt or "")
     if len(salt) != _SALT_BYTES or (row.salt or "") != salt.hex() or row.totals is None:
         raise ValueError("salt")
-    place = {"seq": row.seq, "totals": row.totals, "at": row.at}
+    place = {"seq": row.seq, "previous": row.previous, "totals": row.totals, "at": row.at}
     half = _SALT_BYTES // 2
-    return _salted(salt[:half], own_columns(row)), _salted(salt[half:], place)
+    return salted(salt[:half], own_columns(row)), salted(salt[half:], place)
 
 
-def linked(previous: str, own: bytes, place: bytes) -> str:
-    """The hash of an entry, from that of the one before it and its two digests."""
-    return sha256(bytes.fromhex(previous) + own + place)
-
-
-def _salted(salt: bytes, columns: Mapping[str, Any]) -> bytes:
+def salted(salt: bytes, columns: Mapping[str, Any]) -> bytes:
+    """The digest of columns, which tells nothing of them to who lacks the salt."""
     return hashlib.sha256(salt + canonical(columns).encode("ascii")).digest()
 
 
 def _hash(row: Row) -> str:
     if row.salt is not None:
-        return linked(row.previous, *digests(row))
+        return sha256(b"".join(digests(row)))
     if row.totals is not None:
         raise ValueError("totals")
     body = {"seq": row.seq, "at": row.at, **own_columns(row)}

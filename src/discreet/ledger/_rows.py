@@ -19,6 +19,7 @@ __all__ = [
     "first",
     "is_release",
     "newest_of_each",
+    "of_hash",
     "of_key",
     "of_reservation",
     "pages",
@@ -148,6 +149,12 @@ def append(connection: sa.Connection, row: Row, payload: bytes | None = None) ->
 def payload_of(connection: sa.Connection, row: Row) -> object:
     """The bytes that a release stored, unchecked."""
     return connection.execute(sa.select(_raw_payload).where(entries.c.seq == row.seq)).scalar()
+
+
+def of_hash(connection: sa.Connection, value: str, where: str) -> Row | None:
+    """The entry with this hash, if there is one."""
+    found = connection.execute(sa.select(*row_columns).where(entries.c.hash == value)).first()
+    return None if found is None else check(found, where)
 
 
 def of_reservation(connection: sa.Connection, ident: str, where: str) -> list[Row]:
