@@ -236,6 +236,9 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("transfer", {"from": "ada", "loss": ["1"]}, whole(cap=pure(4)), {}),
         ("transfer", {"to": "ada", "loss": ["1"]}, whole(cap=pure(2)), {}),
         ("grant", {"role": "analyst", "cap": ["1"]}, scene, {}),
+        ("settle", {"relation": "add_remove"}, scene, {}),
+        ("settle", {"relation": "substitute", "mixed": True}, whole(common=pure("3.5")), {}),
+        ("reserve", {**history, "relation": "substitute"}, spent, {"plan_hash": "c"}),
     ]
     for kind, event, after, rest in (true, also, again, *false):
         row = row_after(last, Event(kind, "", event, at), after, salt_key=SALTS, **rest)
