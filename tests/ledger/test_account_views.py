@@ -1,4 +1,4 @@
-"""Nothing that an account sees depends on other accounts, but for refusals where the shared budget does not allow it."""
+"""Nothing that an account sees depends on other accounts, but a refusal where the shared budget allows no more."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ POLICY = {
 TABLE = pa.table({"k": ["a", "a", "b"]})
 
 
-def release_bodies(whole: Account, own: Account, mine: list[Loss], most: int) -> Iterator[tuple[tuple[Loss, ...], str, str]]:
+def release_bodies(
+    whole: Account, own: Account, mine: list[Loss], most: int
+) -> Iterator[tuple[tuple[Loss, ...], str, str]]:
     """The bodies that the analyst's release may have, for each multiset of others' charges: of formats 2 and 3."""
     from discreet.ledger._account import account_to_json
 
@@ -58,13 +60,21 @@ def release_bodies(whole: Account, own: Account, mine: list[Loss], most: int) ->
             yield others, canonical(event | shared), canonical(shared)
 
 
-
-def guess(ledger: OwnedLedger, hashes: list[str], states: list[Account], mine: list[Loss], times: list[str],
-          plans: list[str], payloads: list[str], most: int = 6, salt: bytes = b"") -> list[tuple[Loss, ...]]:  # fmt: skip
+def guess(  # noqa: PLR0913, PLR0917
+    ledger: OwnedLedger,
+    hashes: list[str],
+    states: list[Account],
+    mine: list[Loss],
+    times: list[str],
+    plans: list[str],
+    payloads: list[str],
+    most: int = 6,
+    salt: bytes = b"",
+) -> list[tuple[Loss, ...]]:
     """The multisets of others' charges that fit the hashes of an analyst's newest reservation and release.
 
-    Of everything that others do not choose she is given more than she sees: the whole's cap and times, the hash of the
-    entry before her own, and numbers of entries up to 40. `salt` is what she does not have.
+    Of everything that others do not choose she is given more than she sees: the whole's cap and times, the hash of
+    the entry before her own, and numbers of entries up to 40. `salt` is what she does not have.
     """
     reserved, released = hashes
     fitting = []
@@ -250,9 +260,14 @@ def test_an_entry_that_was_tampered_with_is_not_counted_for_an_account(tmp_path:
             with ledger._book.database.transaction(write=True) as connection:
                 connection.exec_driver_sql("DROP TRIGGER entries_no_update")
                 connection.exec_driver_sql("UPDATE entries SET kind = 'freeze' WHERE kind = 'release'")
-            for read in (lambda: [*ada.entries()], lambda: ada.latest(9), lambda: ada.moments(9), lambda: ada.state()):
+            for read, given in (
+                (lambda ada=ada: [*ada.entries()], ()),
+                (ada.latest, (9,)),
+                (ada.moments, (9,)),
+                (ada.state, ()),
+            ):
                 with pytest.raises(LedgerError, match="cannot be trusted") as caught:
-                    read()
+                    read(*given)
                 texts.add(str(caught.value).replace(str(path), "PATH"))
             with pytest.raises(LedgerError, match=r"entry \d+ is bad"):
                 ledger.verify()
@@ -293,7 +308,7 @@ def test_an_owner_opens_what_a_certificate_holds_and_tells_nothing_of_others(pla
             {},
             None,
         ):
-            with pytest.raises(LedgerError, match="an opening is|is not of this position"):
+            with pytest.raises(LedgerError, match=r"an opening is|is not of this position"):
                 check_opening(wrong, reserved.id)
         with pytest.raises(LedgerError, match="not of this position"):
             check_opening(opening, str(stored.head))
@@ -304,7 +319,10 @@ def test_an_owner_opens_what_a_certificate_holds_and_tells_nothing_of_others(pla
 
 
 def test_a_ledger_that_lost_the_secret_of_its_salts_writes_nothing(tmp_path: Path) -> None:
-    with open_ledger(tmp_path / "ledger", pure(3)) as ledger, ledger._book.database.transaction(write=True) as connection:
+    with (
+        open_ledger(tmp_path / "ledger", pure(3)) as ledger,
+        ledger._book.database.transaction(write=True) as connection,
+    ):
         connection.exec_driver_sql("DELETE FROM secrets WHERE name = 'salt key'")
     with open_ledger(tmp_path / "ledger") as ledger:
         with pytest.raises(LedgerError, match="lost the secret that salts"):

@@ -110,7 +110,9 @@ class Model:
     def left(self, name: str) -> Numbers:
         return tuple(max(a - b, Fraction(0)) for a, b in zip(self.budgets[name].cap, self.spent(name), strict=True))
 
-    def reserve(self, name: str, numbers: Numbers, part: str | None, time: Callable[[str], datetime]) -> type[Exception] | None:
+    def reserve(
+        self, name: str, numbers: Numbers, part: str | None, time: Callable[[str], datetime]
+    ) -> type[Exception] | None:
         """Charge, or say what is raised."""
         drawn_on = {"", name}
         subject = self.budgets[name]

@@ -78,7 +78,9 @@ class LedgerAudit:
         with self._book.database.transaction(write=False) as connection:
             row = _rows.of_hash(connection, position, self._book.where)
         if row is None:
-            raise LedgerError(f"{self._book.where} has no entry of this hash: it is of another ledger, or was taken back")
+            raise LedgerError(
+                f"{self._book.where} has no entry of this hash: it is of another ledger, or was taken back"
+            )
         return opening_of(row, self._book.where)
 
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:

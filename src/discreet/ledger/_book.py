@@ -95,9 +95,8 @@ class Book:
             self.first = _rows.first(connection, self.where)
             self.facts: Facts = facts_in(self.first, self.where)
             last = _rows.tip(connection, self.first, self.where).last
-            self._secrets: dict[Any, object] = {
-                name: value for name, value in connection.execute(sa.select(secrets.c.name, secrets.c.value))
-            }
+            rows = connection.execute(sa.select(secrets.c.name, secrets.c.value))
+            self._secrets: dict[str, object] = {row.name: row.value for row in rows}
         self.began_with = scene_in(self.facts, self.first, self.where).whole.cap
         database.sync()
         self.seen = last

@@ -61,10 +61,8 @@ def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime
     known: list[tuple[datetime, Account]] = []
     with book.reading(account) as page:
         connection = page.connection
-        if account == WHOLE:
-            wanted = _spread(count, page.last.seq)
-        else:
-            wanted = _spread_own(connection, account, count)
+        everything = account == WHOLE
+        wanted = _spread(count, page.last.seq) if everything else _spread_own(connection, account, count)
         rows = _of_numbers(connection, sorted(wanted), book.where)
         now = page.account_now
     for row in rows:

@@ -53,7 +53,9 @@ def check_opening(opening: object, position: str) -> Mapping[str, Any]:
             if _hash(columns, salt, place) == position:
                 return columns
         case _:
-            raise LedgerError(f"an opening is a JSON object with {', '.join(_NAMES)}; `discreet ledger prove` prints it")
+            raise LedgerError(
+                f"an opening is a JSON object with {', '.join(_NAMES)}; `discreet ledger prove` prints it"
+            )
     raise LedgerError("the opening is not of this position: it is of another entry, or was changed")
 
 

@@ -150,7 +150,8 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         event = {"relation": relation} | ({"mixed": True} if mixed else {})
         with self._book.database.transaction(write=True) as connection:
             accounts = [row.account for row in _rows.newest_of_each(connection, self._where)] if mixed else []
-            for name in (WHOLE, *accounts):
+            row = self._book.page(connection, WHOLE).write("settle", event)
+            for name in accounts:
                 row = self._book.page(connection, name).write("settle", event)
         self._book.seen = row
 

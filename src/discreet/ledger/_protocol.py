@@ -119,7 +119,7 @@ class Ledger(Protocol):
         """The newest release of this account for this plan, or None. Serving it again costs nothing."""
         ...
 
-    def reserve(
+    def reserve(  # noqa: PLR0913
         self,
         plan_hash: str,
         loss: Loss,

@@ -91,6 +91,6 @@ def _grouped_or_none(loss: Loss) -> Loss | None:
 
 def _inexpressible(name: str) -> LedgerError:
     return LedgerError(
-        f"what was spent has no value for two people in the ledger's currency, {name}: make a new ledger, with a budget "
-        "that leaves room for what was spent from this one"
+        f"what was spent has no value for two people in the ledger's currency, {name}: make a new ledger, with a "
+        "budget that leaves room for what was spent from this one"
     )

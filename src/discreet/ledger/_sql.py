@@ -95,7 +95,7 @@ class SqlLedger:
             self._book.database.sync()
         return found
 
-    def reserve(
+    def reserve(  # noqa: PLR0913
         self,
         plan_hash: str,
         loss: Loss,

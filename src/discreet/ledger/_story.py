@@ -235,9 +235,7 @@ def _settled(facts: Facts, now: Scene, says: Mapping[str, Any]) -> Scene:
     if now.account is None:
         known = relation_settled(facts.relation or now.whole.relation, relation, mixed=mixed)
         whole = for_groups_of_two(now.whole) if mixed else now.whole
-        history = {
-            part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()
-        }
+        history = {part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()}
         return Scene(replace(whole, relation=known), None, history)
     if facts.relation is not None or not mixed or relation != now.whole.relation:
         raise LedgerError(f"the account {now.account.name!r} is settled with the whole alone")

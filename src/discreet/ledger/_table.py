@@ -1,7 +1,8 @@
 """The tables of a ledger, and the one place where their format changes.
 
 `entries` only grows. `meta` has one row: the format, and the number of the newest entry, so that a newest entry that
-was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key, and the one that salts.
+was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key, and
+the one that salts.
 """
 
 from __future__ import annotations
