@@ -60,7 +60,7 @@ def release_bodies(
             yield others, canonical(event | shared), canonical(shared)
 
 
-def guess(  # noqa: PLR0913, PLR0917
+def guess(
     ledger: OwnedLedger,
     hashes: list[str],
     states: list[Account],
