@@ -21,7 +21,7 @@ from discreet.cli._ledger_meaning import meanings
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Reservation, _sqlite, check_opening, open_ledger
 from discreet.ledger._account import Account
-from discreet.ledger._chain import canonical
+from discreet.ledger._commitments import canonical
 from discreet.ledger._filter import add, nothing, numbers
 from discreet.ledger._history import added, of_loss
 from discreet.ledger._owned import OwnedLedger

@@ -18,7 +18,8 @@ from discreet.cli._verify_checks import checks
 from discreet.errors import LedgerError
 from discreet.ledger import Reservation, _rows, _table, open_ledger
 from discreet.ledger import _postgres as postgres
-from discreet.ledger._chain import canonical, check, sha256, walk
+from discreet.ledger._chain import check, walk
+from discreet.ledger._commitments import canonical, sha256
 from discreet.ledger._owned import OwnedLedger
 from discreet.privacy import Approx, approx, pure
 from discreet.query import read_filed

@@ -14,7 +14,8 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
-from discreet.ledger._chain import Row, Walker, check, facts_in, row_after, scene_in, walk
+from discreet.ledger._chain import Walker, check, facts_in, row_after, scene_in, walk
+from discreet.ledger._commitments import Row
 from discreet.ledger._filter import numbers
 from discreet.ledger._history import of_loss
 from discreet.ledger._story import Event, told

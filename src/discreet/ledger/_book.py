@@ -14,7 +14,6 @@ from discreet.errors import LedgerError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE
 from discreet.ledger._chain import (
-    Row,
     Untrusted,
     account_in,
     check,
@@ -23,10 +22,10 @@ from discreet.ledger._chain import (
     parsed,
     row_after,
     scene_in,
-    sha256,
     subject_time,
     walk,
 )
+from discreet.ledger._commitments import Row, sha256
 from discreet.ledger._database import Database
 from discreet.ledger._forward import bring_forward, check_continued
 from discreet.ledger._protocol import Entry, Head

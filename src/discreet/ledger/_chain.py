@@ -1,28 +1,16 @@
-"""The hash chain: what a row is, how it is hashed, and what makes a sequence of rows a ledger.
-
-    hash = SHA-256( SHA-256( salt 1 || own )  ||  SHA-256( salt 2 || place ) )
-
-`own` is the canonical JSON of what the entry says of whom it is about. `place` is that of where it stands, the hash of
-the entry before it among that, and of the totals that all share. Together they hold each column as it is stored, except
-`payload` (its SHA-256 is a column of its own), `salt` and `hash`. Keys are sorted, there are no spaces, and other than
-ASCII is escaped. The inner digests are 32 bytes, the halves of the salt 16; the first row's previous hash is zero.
-
-An analyst is given hashes of their own entries, and the salt makes each a commitment: who knows all but what others
-have spent cannot try that out against it. The ledger's owner can open it, `own` alone too (see `_openings`). Entries of
-format 2 have no salt: SHA-256( previous hash || canonical JSON of all ).
-"""
+"""The hash chain: what makes a sequence of rows a ledger, and what each of them says. `_commitments` has the hash."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, cast, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger._account import WHOLE, Account, account_from_json, account_to_json
+from discreet.ledger._commitments import ROOT, Row, canonical, hash_of, is_hashed, salt_after, sha256
 from discreet.ledger._filter import from_numbers
 from discreet.ledger._protocol import Entry
 from discreet.ledger._story import (
@@ -39,27 +27,18 @@ from discreet.ledger._story import (
 )
 
 __all__ = [
-    "ROOT",
-    "Row",
     "Untrusted",
     "Walker",
     "account_in",
-    "canonical",
     "check",
-    "digests",
     "entry",
     "facts_in",
-    "own_columns",
     "parsed",
     "row_after",
-    "salted",
     "scene_in",
-    "sha256",
     "subject_time",
     "walk",
 ]
-
-ROOT = "00" * 32
 
 _BAD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, DiscreetError)
 """What reading a row raises that discreet did not write."""
@@ -69,41 +48,13 @@ class Untrusted(LedgerError):
     """An entry is not what discreet wrote. The message has its number, which is not for an account's eyes."""
 
 
-class Row(NamedTuple):
-    """One row of the table `entries`, without its payload, as stored."""
-
-    seq: int
-    kind: str
-    account: str
-    idempotency_key: str | None
-    reservation: str | None
-    plan_hash: str | None
-    body: str
-    totals: str | None
-    payload_sha256: str | None
-    at: str
-    salt: str | None
-    previous: str
-    hash: str
-
-
-_SALT_BYTES = 32
 _TYPES = tuple(get_type_hints(Row).values())
-
-
-def sha256(data: bytes) -> str:
-    """SHA-256 in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
 
 
 @lru_cache(64)
 def parsed(text: str) -> Mapping[str, Any]:
     """The JSON of a row, not to be changed: the newest rows are read again and again."""
     return json.loads(text)
-
-
-canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
-"""The one JSON text of plain data."""
 
 
 def row_after(  # noqa: PLR0913
@@ -121,8 +72,6 @@ def row_after(  # noqa: PLR0913
 
     The salt is a pseudorandom function of the ledger's secret `salt_key` and the place in the chain.
     """
-    from discreet import noise
-
     previous = ROOT if last is None else last.hash
     body: dict[str, Any] = {"event": event.says}
     if scene.account is not None:
@@ -139,11 +88,11 @@ def row_after(  # noqa: PLR0913
         totals=canonical(write_totals(scene)),
         payload_sha256=None if payload is None else sha256(payload),
         at=event.at.isoformat(timespec="microseconds"),
-        salt=noise.derived_secret(salt_key, bytes.fromhex(previous)).hex(),
+        salt=salt_after(previous, salt_key),
         previous=previous,
         hash="",
     )
-    return row._replace(hash=_hash(row))
+    return row._replace(hash=hash_of(row))
 
 
 def check(values: Sequence[object], where: str) -> Row:
@@ -151,7 +100,7 @@ def check(values: Sequence[object], where: str) -> Row:
     if not _has_row_types(values):
         raise _broken(where, values[0], "it has a column of a type that discreet does not write")
     row = Row(*cast("tuple[int, str, str, str, str, str, str, str, str, str, str, str, str]", tuple(values)))
-    if not _same(row.hash, row):
+    if not is_hashed(row):
         raise _broken(where, row.seq, "it does not match its own hash")
     return row
 
@@ -368,45 +317,6 @@ def _kind(text: str) -> Kind:
     if text not in get_args(Kind):
         raise ValueError(text)
     return cast("Kind", text)
-
-
-def own_columns(row: Row) -> dict[str, Any]:
-    """What an entry says of whom it is about: nothing of others, nor of where it stands among their entries."""
-    return {
-        "kind": row.kind, "account": row.account, "idempotency_key": row.idempotency_key, "plan_hash": row.plan_hash,
-        "reservation": row.reservation, "body": row.body, "payload_sha256": row.payload_sha256,
-    }  # fmt: skip
-
-
-def digests(row: Row) -> tuple[bytes, bytes]:
-    """The salted digests of a row's own columns, and of its place and the totals; `ValueError` without a good salt."""
-    salt = bytes.fromhex(row.salt or "")
-    if len(salt) != _SALT_BYTES or (row.salt or "") != salt.hex() or row.totals is None:
-        raise ValueError("salt")
-    place = {"seq": row.seq, "previous": row.previous, "totals": row.totals, "at": row.at}
-    half = _SALT_BYTES // 2
-    return salted(salt[:half], own_columns(row)), salted(salt[half:], place)
-
-
-def salted(salt: bytes, columns: Mapping[str, Any]) -> bytes:
-    """The digest of columns, which tells nothing of them to who lacks the salt."""
-    return hashlib.sha256(salt + canonical(columns).encode("ascii")).digest()
-
-
-def _hash(row: Row) -> str:
-    if row.salt is not None:
-        return sha256(b"".join(digests(row)))
-    if row.totals is not None:
-        raise ValueError("totals")
-    body = {"seq": row.seq, "at": row.at, **own_columns(row)}
-    return sha256(bytes.fromhex(row.previous) + canonical(body).encode("ascii"))
-
-
-def _same(found: str, row: Row) -> bool:
-    try:
-        return found == _hash(row)
-    except ValueError:
-        return False
 
 
 def _has_row_types(values: Sequence[object]) -> bool:

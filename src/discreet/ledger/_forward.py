@@ -18,7 +18,7 @@ from sqlalchemy.exc import NoResultFound
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._begin import begin, new_salt_key
-from discreet.ledger._chain import ROOT, canonical, sha256
+from discreet.ledger._commitments import ROOT, canonical, sha256
 from discreet.ledger._database import Database
 from discreet.ledger._sealing import Seal
 from discreet.ledger._story import Continued, Facts

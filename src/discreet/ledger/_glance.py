@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
-from discreet.ledger._chain import Row, check, entry, scene_in, subject_time
+from discreet.ledger._chain import check, entry, scene_in, subject_time
+from discreet.ledger._commitments import Row
 from discreet.ledger._protocol import Entry
 from discreet.ledger._rows import is_release
 from discreet.ledger._table import entries, rare, row_columns

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from discreet.errors import LedgerError
-from discreet.ledger._chain import Row, digests, own_columns, salted, sha256
+from discreet.ledger._commitments import Row, digests, own_columns, salted, sha256
 
 __all__ = ["check_opening", "opening_of"]
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError
-from discreet.ledger._chain import Row, Untrusted, check
+from discreet.ledger._chain import Untrusted, check
+from discreet.ledger._commitments import Row
 from discreet.ledger._database import Database
 from discreet.ledger._table import FORMAT, entries, kind_of, meta, row_columns
 

@@ -17,7 +17,8 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
-from discreet.ledger._chain import Row, Untrusted, sha256, subject_time
+from discreet.ledger._chain import Untrusted, subject_time
+from discreet.ledger._commitments import Row, sha256
 from discreet.ledger._filter import charge, numbers
 from discreet.ledger._glance import kinds, latest, moments
 from discreet.ledger._history import of_loss

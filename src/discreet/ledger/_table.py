@@ -12,7 +12,7 @@ from types import ModuleType
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError
-from discreet.ledger._chain import Row
+from discreet.ledger._commitments import Row
 
 __all__ = [
     "FORMAT",
