@@ -169,7 +169,7 @@ class Session:
             plan = self.plan(query, spend, bias=bias)
             if plan.loss is None:
                 raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
-            request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+            request = self._request(plan.hash(self._policy), plan.loss, idempotency_key)
             check_cancelled()
             drawn = partial(draw_release, plan, self._policy, self._noisy)
             return spend_first(self._ledger, request, drawn, Release.from_bytes)
@@ -206,7 +206,7 @@ class Session:
             plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
             for level in plan.levels:
                 self._engine.accept(level.bounded)
-            request = Request(plan.hash(self._policy), plan.loss, self._policy.part, idempotency_key)
+            request = self._request(plan.hash(self._policy), plan.loss, idempotency_key)
             check_cancelled()
             drawn = partial(draw_suggestion, plan, self._policy, self._noisy)
             return spend_first(self._ledger, request, drawn, Suggestion.from_bytes)
@@ -272,7 +272,7 @@ class Session:
             found = mechanism.release(value)
             return MechanismRelease(found, loss, certify(asked.certificate(self._policy, loss, found)), mechanism)
 
-        request = Request(asked.hash(self._policy, loss), loss, self._policy.part, idempotency_key, name is None)
+        request = self._request(asked.hash(self._policy, loss), loss, idempotency_key, fresh=name is None)
         return spend_first(self._ledger, request, drawn, partial(MechanismRelease.from_bytes, mechanism=mechanism))
 
     def cancel(self) -> None:
@@ -294,6 +294,9 @@ class Session:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _request(self, plan_hash: str, loss: Loss, key: str | None, *, fresh: bool = False) -> Request:
+        return Request(plan_hash, loss, self._policy.part, self._policy.relation, key, fresh)
 
     def _noisy(self, level: Level, salt: bytes) -> list[Group]:
         assert level.noise is not None

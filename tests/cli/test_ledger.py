@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.ledger import _sqlite, open_ledger
+from discreet.ledger import _sqlite, check_opening, open_ledger
 from discreet.privacy import approx, pure
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -312,9 +313,60 @@ def test_an_export_has_every_entry_and_no_release(made: Any) -> None:
     assert "auditor" in refused.err
 
 
+def test_a_ledger_is_for_one_kind_of_neighbours(made: Any) -> None:
+    assert made("ledger", "show", "b.ledger", "--format", "json").json["relation"] == "add_remove"
+    policy = Path("visits.toml")
+    policy.write_text('relation = "substitute"\n' + policy.read_text(encoding="utf-8"), encoding="utf-8")
+    refused = made("query", COUNT, *DATA, "--epsilon", "0.5")
+    assert refused.code == 4
+    assert "by add_remove, and the policy is for substitute: their losses do not add up" in refused.err
+    again = made("ledger", "settle", "b.ledger", "--relation", "substitute")
+    assert (again.code, "never changes" in again.err) == (4, True)
+    assert made("ledger", "settle", "b.ledger", "--relation", "sibling").code == 2
+
+
+def test_an_owner_settles_an_older_ledger(made: Any) -> None:
+    old = Path(__file__).parents[1] / "ledger" / "format_2.sqlite"
+    for name, options, spent in (("one", ("add_remove",), "2.425"), ("two", ("substitute", "--mixed"), "4.85")):
+        shutil.copy(old, name)
+        done = made("ledger", "settle", name, "--relation", *options)
+        assert (done.code, done.err) == (0, "")
+        assert f"neighbours by {options[0]} from now on; epsilon {spent} is spent" in done.out
+        assert made("ledger", "show", name, "--format", "json").json["relation"] == options[0]
+        assert made("ledger", "check", name).code == 0
+
+
+def test_an_owner_opens_the_position_of_a_certificate(made: Any) -> None:
+    assert made("query", COUNT, *DATA, "--epsilon", "0.5", "--save", "a.release").code == 0
+    done = made("ledger", "prove", "b.ledger", "a.release")
+    assert (done.code, done.err) == (0, "")
+    position = made("verify", "a.release", "--ledger", "b.ledger", "--format", "json").json
+    assert position["good"]
+    entry = check_opening(done.json, done.json["hash"])
+    assert (entry["kind"], entry["account"]) == ("reserve", "")
+    token = grant(made, "ada", "--epsilon", "1")
+    Path("ada.token").write_text(token, encoding="ascii")
+    refused = made("ledger", "prove", "b.ledger", "a.release", "--account", "ada", "--token-file", "ada.token")
+    assert (refused.code, "can open an entry" in refused.err) == (4, True)
+    made("ledger", "create", "other.ledger", "--epsilon", "3")
+    assert made("ledger", "prove", "other.ledger", "a.release").code == 4
+
+
 def test_help_teaches(cli: Any) -> None:
     text = cli("ledger", "--help").out
-    for command in ("create", "show", "grant", "freeze", "thaw", "renew", "transfer", "check", "export"):
+    for command in (
+        "create",
+        "show",
+        "grant",
+        "freeze",
+        "thaw",
+        "renew",
+        "transfer",
+        "settle",
+        "check",
+        "prove",
+        "export",
+    ):
         assert command in text
         assert "Examples" in cli("ledger", command, "--help").out
 

@@ -14,7 +14,7 @@ from storm import ACCOUNTS, requests_for
 import discreet
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger, open_ledger
-from discreet.ledger._chain import sha256
+from discreet.ledger._commitments import sha256
 from discreet.ledger._owned import OwnedLedger
 from discreet.privacy import Pure, pure
 

@@ -110,11 +110,13 @@ class Model:
     def left(self, name: str) -> Numbers:
         return tuple(max(a - b, Fraction(0)) for a, b in zip(self.budgets[name].cap, self.spent(name), strict=True))
 
-    def reserve(self, name: str, numbers: Numbers, part: str | None, now: datetime) -> type[Exception] | None:
+    def reserve(
+        self, name: str, numbers: Numbers, part: str | None, time: Callable[[str], datetime]
+    ) -> type[Exception] | None:
         """Charge, or say what is raised."""
         drawn_on = {"", name}
         subject = self.budgets[name]
-        if any(self.budgets[each].stopped(now) for each in drawn_on) or subject.part not in (None, part):
+        if any(self.budgets[each].stopped(time(each)) for each in drawn_on) or subject.part not in (None, part):
             return LedgerError
         charge = Charge(name, numbers, part, {each: self.budgets[each].window for each in drawn_on})
         for each in drawn_on:
@@ -143,6 +145,8 @@ class Life:
     def __init__(self, unit: str, chance: random.Random, times: list[datetime]) -> None:
         self.unit, self.chance, self.times = unit, chance, times
         self.now = times[-1]
+        self.newest: dict[str, datetime] = {}
+        """The time of each account's newest entry: an account's time is the clock's, but never before that."""
         whole = Budget(self.numbers(30), self.now, self.period())
         self.model = Model(unit, {"": whole})
         self.ledger = open_ledger(
@@ -168,7 +172,16 @@ class Life:
 
     def turn(self, *names: str) -> None:
         for name in ("", *names):
-            self.model.budgets[name].turn(self.now)
+            self.model.budgets[name].turn(self.time(name))
+
+    def time(self, name: str) -> datetime:
+        """Now, as the whole has it, which no entry is dated before the one before; or an account, for its own alone."""
+        return max(self.times[-1], self.newest.get(name, self.times[-1])) if name else self.now
+
+    def wrote(self, *names: str) -> None:
+        """Each of these accounts has an entry more."""
+        self.entries += len(names)
+        self.newest |= {name: self.time(name) for name in names if name}
 
     def check(self, act: Callable[[], object], *names: str, told: Callable[[], type[Exception] | None]) -> bool:
         """Whether something may be done: the ledger raises what the model says, and then no window has begun."""
@@ -197,13 +210,13 @@ class Life:
                 self.handles[name].reserve("stale", self.node(cap))
         self.handles[name] = self.ledger.open_account(name, token)
         if old is None:
-            self.model.budgets[name] = Budget(cap, self.now, every, until, part=part)
+            self.model.budgets[name] = Budget(cap, self.time(name), every, until, part=part)
         else:
             self.turn(name)
             if every not in (None, old.every):
-                old.since = max(old.since, begun(every, self.now))
+                old.since = max(old.since, begun(every, self.time(name)))
             old.cap, old.every, old.until = cap, every, until
-        self.entries += 1
+        self.wrote(name)
 
     def spend(self, name: str) -> None:
         part = self.chance.choice([None, None, *REGIONS])
@@ -215,16 +228,17 @@ class Life:
         if not self.check(
             lambda: done.append(handle.reserve(plan, loss, part=part, idempotency_key=key)),
             name,
-            told=lambda: self.model.reserve(name, numbers, part, self.now),
+            told=lambda: self.model.reserve(name, numbers, part, self.time),
         ):
             return
-        self.entries += 1
+        self.wrote(name)
         assert done[0].loss == loss
         if self.chance.random() < 0.3:
             self.wait()  # answered in another window than it was charged in, frozen or ended or not
+            self.look()
         if self.chance.random() < 0.8:
             handle.commit(done[0], plan.encode())
-            self.entries += 1
+            self.wrote(name)
             if key is not None:
                 self.keys.append((name, key, plan, loss, part))
 
@@ -240,16 +254,19 @@ class Life:
         self.number += 1
         assert handle.reserve(plan, loss, part=part, idempotency_key=f"k{self.number}").payload == plan.encode()
         self.keys.append((name, f"k{self.number}", plan, loss, part))
-        self.entries += 1
+        self.wrote(name)
 
     def wait(self) -> None:
         step = self.chance.choice([0, 0, 1, 24, 24 * 9, 24 * 40, 24 * 400, -5, -24 * 50])
         self.times.append(self.times[-1] + timedelta(hours=step))
 
+    def look(self) -> None:
+        # the time of an entry is the clock's, but never before the entry before it
+        self.now = max(self.times[-1], self.ledger.latest(1)[0].at)
+
     def step(self) -> None:
         self.wait()
-        # the time of an entry is the clock's, but never before the entry before it
-        self.now = max(self.times[-1], datetime.fromisoformat(str(self.ledger.latest(1)[0].at)))
+        self.look()
         name = self.chance.choice(NAMES)
         match self.chance.choice(["spend"] * 8 + ["again", "grant", "freeze", "thaw", "renew", "transfer", "transfer"]):
             case "spend":
@@ -262,23 +279,24 @@ class Life:
                 self.turn(name)
                 getattr(self.ledger, what)(name)
                 self.model.budgets[name].frozen = what == "freeze"
-                self.entries += 1
+                self.wrote(name)
             case "renew":
                 self.turn(name)
                 budget = self.model.budgets[name]
                 cap = self.numbers(20) if self.chance.random() < 0.5 else None
                 self.ledger.renew(name, None if cap is None else self.node(cap))
-                budget.cap, budget.since, budget.window = cap or budget.cap, self.now, budget.window + 1
-                self.entries += 1
+                budget.cap, budget.since, budget.window = cap or budget.cap, self.time(name), budget.window + 1
+                self.wrote(name)
             case _:
                 giver, taker = self.chance.sample(NAMES[1:], 2)
                 numbers = self.numbers(8)
-                self.entries += 2 * self.check(
+                if self.check(
                     lambda: self.ledger.transfer(giver, taker, self.node(numbers)),
                     giver,
                     taker,
                     told=lambda: self.model.transfer(giver, taker, numbers),
-                )
+                ):
+                    self.wrote(giver, taker)
 
     def agree(self) -> None:
         newest = self.ledger.latest(1)[0]
@@ -289,7 +307,7 @@ class Life:
             told = whole if name == "" else accounts[name]
             # what is read is told in the window that has begun by the clock, and begins none
             seen = Budget(budget.cap, budget.since, budget.every, window=budget.window)
-            seen.turn(self.now)
+            seen.turn(self.time(name))
             windows = range(1, seen.window + 1)
             assert parts(told.cap) == budget.cap
             assert parts(told.spent) == self.model.total(name, windows[-1:])

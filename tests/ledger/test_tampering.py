@@ -14,7 +14,8 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
-from discreet.ledger._chain import Row, Walker, check, facts_in, row_after, scene_in, walk
+from discreet.ledger._chain import Walker, check, facts_in, row_after, scene_in, walk
+from discreet.ledger._commitments import Row
 from discreet.ledger._filter import numbers
 from discreet.ledger._history import of_loss
 from discreet.ledger._story import Event, told
@@ -22,6 +23,7 @@ from discreet.privacy import Pure, pure
 
 COLUMNS = [*Row._fields, "payload"]
 ROWS = range(7)
+SALTS = bytes(range(32))
 
 
 @pytest.fixture(scope="module")
@@ -165,8 +167,8 @@ def test_an_added_row_is_noticed(path, seq):
         "UPDATE meta SET last = NULL",
         "UPDATE meta SET last = 'six'",
         "DELETE FROM meta",
-        "INSERT INTO meta VALUES (2, 6)",
-        "UPDATE meta SET format = 3",
+        "INSERT INTO meta VALUES (3, 6)",
+        "UPDATE meta SET format = 4",
         "UPDATE meta SET format = 'one'",
         "DROP TABLE meta",
         "DROP TABLE entries",
@@ -235,16 +237,19 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("transfer", {"from": "ada", "loss": ["1"]}, whole(cap=pure(4)), {}),
         ("transfer", {"to": "ada", "loss": ["1"]}, whole(cap=pure(2)), {}),
         ("grant", {"role": "analyst", "cap": ["1"]}, scene, {}),
+        ("settle", {"relation": "add_remove"}, scene, {}),
+        ("settle", {"relation": "substitute", "mixed": True}, whole(common=pure("3.5")), {}),
+        ("reserve", {**history, "relation": "substitute"}, spent, {"plan_hash": "c"}),
     ]
     for kind, event, after, rest in (true, also, again, *false):
-        row = row_after(last, Event(kind, "", event, at), after, **rest)
+        row = row_after(last, Event(kind, "", event, at), after, salt_key=SALTS, **rest)
         story = walk([*told_rows, (row, rest.get("payload"))], "the ledger")
         if (kind, event, after, rest) in (true, also, again):
             assert len(list(story)) == 8
         else:
             with pytest.raises(LedgerError, match="entry 7 is bad"):
                 list(story)
-    row = row_after(last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True))
+    row = row_after(last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True), salt_key=SALTS)
     with pytest.raises(LedgerError, match="older than the entry before"):
         list(walk([*told_rows, (row, None)], "the ledger"))
 

@@ -130,7 +130,7 @@ class Query:
             for table in self.policy.tables:
                 engine.check(table)
             assert self.policy.budget is not None
-            ledger = open_ledger(None, self.policy.budget.loss())
+            ledger = open_ledger(None, self.policy.budget.loss(), relation=self.policy.relation)
             with ledger:
                 plan = front.Session(engine, self.policy, ledger).plan(self.text, self.spend)
                 assert plan.loss is not None

@@ -8,7 +8,9 @@ from discreet.cli import (
     _ledger_check,
     _ledger_create,
     _ledger_export,
+    _ledger_prove,
     _ledger_rights,
+    _ledger_settle,
     _ledger_show,
 )
 from discreet.cli._errors import careful
@@ -32,5 +34,7 @@ ledgers.command(epilog=_ledger_rights.FREEZE)(careful(_ledger_rights.freeze))
 ledgers.command(epilog=_ledger_rights.THAW)(careful(_ledger_rights.thaw))
 ledgers.command(epilog=_ledger_rights.RENEW)(careful(_ledger_rights.renew))
 ledgers.command(epilog=_ledger_rights.TRANSFER)(careful(_ledger_rights.transfer))
+ledgers.command(epilog=_ledger_settle.EXAMPLES)(careful(_ledger_settle.settle))
 ledgers.command(epilog=_ledger_check.EXAMPLES)(careful(_ledger_check.check))
+ledgers.command(epilog=_ledger_prove.EXAMPLES)(careful(_ledger_prove.prove))
 ledgers.command(epilog=_ledger_export.EXAMPLES)(careful(_ledger_export.export))

@@ -24,7 +24,7 @@ from discreet.errors import LedgerError, ParameterError
 if TYPE_CHECKING:
     from discreet.ledger import Head
 
-__all__ = ["EXAMPLES", "check"]
+__all__ = ["EXAMPLES", "check", "noted_in", "own_anchors"]
 
 EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
@@ -78,12 +78,12 @@ def check(  # noqa: PLR0913 — an option each
     from discreet.ledger._owned import OwnedLedger
 
     files = [*(anchor or []), *([write_head] if write_head is not None and write_head.exists() else [])]
-    anchors = [_anchor(file) for file in dict.fromkeys(files)]
+    anchors = [noted_in(file) for file in dict.fromkeys(files)]
     with elapsed(), reading(ledger, key_file, account, token_file) as book:
         if not isinstance(book, OwnedLedger | LedgerAudit):
             raise LedgerError(f"the account {account} is an analyst's; its owner and auditors can check the ledger")
         head = book.head
-        wanted = _own(anchors, head, named(ledger))
+        wanted = own_anchors(anchors, head, named(ledger))
         count = book.verify({"its head a moment ago": head.hash, **wanted})
     if write_head is not None:
         _write(write_head, head)
@@ -98,7 +98,7 @@ def check(  # noqa: PLR0913 — an option each
         typer.echo(f"The head is noted in {write_head}; keep it where the ledger's keeper cannot reach.")
 
 
-def _anchor(path: Path) -> tuple[str, str | None, str]:
+def noted_in(path: Path) -> tuple[str, str | None, str]:
     """What a file says that a ledger held: its own name, the ledger if it says so, and the hash of an entry."""
     try:
         with path.open("rb") as file:
@@ -140,7 +140,7 @@ def _noted(data: object) -> tuple[str | None, str] | None:
     return _noted(known.get("certificate"))
 
 
-def _own(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> dict[str, str]:
+def own_anchors(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> dict[str, str]:
     """From files to hashes, if they are of this ledger."""
     for file, of, _ in anchors:
         if of not in (None, head.ledger):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,7 @@ from discreet.cli._ledger_options import (
     LedgerArgument,
     UntilOption,
     moment,
+    relation_of,
 )
 from discreet.errors import LedgerError, ParameterError
 
@@ -56,7 +57,7 @@ def create(  # noqa: PLR0913 — an option each
         typer.Option(
             metavar="add_remove|substitute",
             show_default=False,
-            help="The neighbours that losses are for, as in the policies. Default: those of each policy.",
+            help="The neighbours that losses are for, as in the policies. Default: add_remove, as in a policy.",
         ),
     ] = None,
     part: Annotated[
@@ -90,7 +91,7 @@ def create(  # noqa: PLR0913 — an option each
     budget = spend_of(epsilon, rho, mu, delta)
     if budget is None:
         raise ParameterError("say what may be lost in all, or in a window: --epsilon E, --rho R or --mu M")
-    ends, neighbours = moment(until), _relation(relation)
+    ends, neighbours = moment(until), relation_of(relation)
     _refuse_existing(ledger)
     period = checked_period(None if every is None else every.value)
     made = key_file is not None and _made_key(key_file)
@@ -103,12 +104,6 @@ def create(  # noqa: PLR0913 — an option each
         typer.echo(
             f"The key is in {key_file}. Keep a copy elsewhere: without it no release can be read again.", err=True
         )
-
-
-def _relation(text: str | None) -> Literal["add_remove", "substitute"] | None:
-    if text is None or text == "add_remove" or text == "substitute":  # noqa: PLR1714 (narrowed by pyright)
-        return text
-    raise ParameterError(f"--relation is add_remove or substitute, not {text!r}")
 
 
 def _refuse_existing(ledger: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,6 +27,7 @@ __all__ = [
     "TokenFileOption",
     "UntilOption",
     "moment",
+    "relation_of",
 ]
 
 _CAP = "How much: exactly one currency, the ledger's own"
@@ -153,3 +154,10 @@ def moment(text: str | None) -> dt.datetime | None:
         raise ParameterError(
             f"--until is a day, as 2027-01-01, or a moment, as 2027-01-01T12:00Z; got {text!r}"
         ) from None
+
+
+def relation_of(text: str | None) -> Literal["add_remove", "substitute"] | None:
+    """The value of ``--relation``; raises `ParameterError` for another."""
+    if text is None or text == "add_remove" or text == "substitute":  # noqa: PLR1714 (narrowed by pyright)
+        return text
+    raise ParameterError(f"--relation is add_remove or substitute, not {text!r}")

@@ -1,6 +1,7 @@
 """Durable budgets: every release is charged here, on disk, before its noise is drawn."""
 
 from discreet.ledger._open import open_ledger
+from discreet.ledger._openings import check_opening
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
 from discreet.ledger._spend_first import Certify, Request, spend_first
 from discreet.ledger._suits import check_suits, open_for
@@ -13,6 +14,7 @@ __all__ = [
     "Request",
     "Reservation",
     "Stored",
+    "check_opening",
     "check_suits",
     "open_for",
     "open_ledger",

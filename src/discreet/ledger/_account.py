@@ -49,6 +49,8 @@ class Account:
         The part of the people that the account may ask about, None for all.
     token_sha256
         The hash of the secret that opens it; None if none is asked for.
+    relation
+        In a ledger of an older format that named none: for which neighbours its totals are settled to be.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Account:
     frozen: bool = False
     part: str | None = None
     token_sha256: str | None = None
+    relation: str | None = None
 
     @property
     def spent(self) -> Loss:
@@ -145,6 +148,7 @@ def account_to_json(account: Account) -> dict[str, Any]:
         "frozen": account.frozen,
         "part": account.part,
         "token_sha256": account.token_sha256,
+        "relation": account.relation,
     }
     return found | {name: value for name, value in optional.items() if value}
 
@@ -168,4 +172,5 @@ def account_from_json(name: str, unit: str, data: Mapping[str, Any]) -> Account:
         frozen=bool(data.get("frozen", False)),
         part=data.get("part"),
         token_sha256=data.get("token_sha256"),
+        relation=data.get("relation"),
     )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
+from discreet.errors import LedgerError
+from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
 from discreet.ledger._glance import kinds, latest, moments
 from discreet.ledger._history import History
+from discreet.ledger._openings import opening_of
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._story import Facts
 
@@ -24,7 +28,7 @@ class LedgerAudit:
     @property
     def facts(self) -> Facts:
         """What was fixed when the ledger was made."""
-        return self._book.facts
+        return self._book.public_facts()
 
     @property
     def whole(self) -> Account:
@@ -64,6 +68,20 @@ class LedgerAudit:
     def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
         """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
         return moments(self._book, count, account)
+
+    def opening(self, position: str) -> dict[str, Any]:
+        """What proves to whoever has the hash of an entry what that entry says of whom it is about, as plain JSON.
+
+        `position` is as a certificate has it. Nothing in an opening tells of others: see `check_opening`. Raises
+        `LedgerError` if the ledger holds no such entry, or one of an older format.
+        """
+        with self._book.database.transaction(write=False) as connection:
+            row = _rows.of_hash(connection, position, self._book.where)
+        if row is None:
+            raise LedgerError(
+                f"{self._book.where} has no entry of this hash: it is of another ledger, or was taken back"
+            )
+        return opening_of(row, self._book.where)
 
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:
         """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one.

@@ -14,13 +14,14 @@ from discreet.ledger._account import WHOLE
 from discreet.ledger._chain import row_after
 from discreet.ledger._database import Fill
 from discreet.ledger._periods import Period
+from discreet.ledger._relations import DEFAULT
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import new_key, public_key
 from discreet.ledger._story import Event, Facts, began, beginning
-from discreet.ledger._table import SIGNING_KEY, kind_of, make, secrets
+from discreet.ledger._table import SALT_KEY, SIGNING_KEY, kind_of, make, secrets
 from discreet.privacy import Loss, Relation, currency
 
-__all__ = ["begin", "facts"]
+__all__ = ["begin", "facts", "new_salt_key"]
 
 
 def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...]) -> Facts:
@@ -28,7 +29,9 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
     if not all(isinstance(name, str) for name in (*parts, people or "")):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("the people, and the parts of them, are named in text")
     if relation not in (None, *get_args(Relation)):
-        raise ParameterError(f"a relation is one of {', '.join(get_args(Relation))}, or None, not {relation!r}")
+        raise ParameterError(
+            f"a relation is one of {', '.join(get_args(Relation))}, or None for {DEFAULT}, not {relation!r}"
+        )
     if len(set(parts)) != len(parts) or not all(parts):
         raise ParameterError("the parts of the people need names, each another one")
     if parts and relation != "add_remove":
@@ -36,7 +39,16 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
             "a charge for one part of the people is none for the others only where neighbours add or remove a person: "
             'whoever is replaced may change part. Say relation="add_remove", or leave the parts out: then charges add'
         )
-    return Facts(currency(budget), people, relation, parts)
+    return Facts(currency(budget), people, relation or DEFAULT, parts)
+
+
+def new_salt_key(connection: sa.Connection) -> bytes:
+    """A secret for the salts of a ledger that has none, stored with it."""
+    from discreet import noise
+
+    key = noise.secret(32)
+    connection.execute(sa.insert(secrets).values(name=SALT_KEY, value=key))
+    return key
 
 
 def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, until: datetime | None = None) -> Fill:
@@ -52,7 +64,8 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
         sealed = seal.closed(WHOLE, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
         event = Event("create", WHOLE, beginning(signed), now)
-        row = row_after(None, event, began(signed, budget, event.at, every=every, until=until))
+        scene = began(signed, budget, event.at, every=every, until=until)
+        row = row_after(None, event, scene, salt_key=new_salt_key(connection))
         _rows.append(connection, row)
 
     return run

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,14 +13,26 @@ import sqlalchemy as sa
 from discreet.errors import LedgerError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE
-from discreet.ledger._chain import Row, account_in, check, entry, facts_in, row_after, scene_in, sha256, walk
+from discreet.ledger._chain import (
+    Untrusted,
+    account_in,
+    check,
+    entry,
+    facts_in,
+    parsed,
+    row_after,
+    scene_in,
+    subject_time,
+    walk,
+)
+from discreet.ledger._commitments import Row, sha256
 from discreet.ledger._database import Database
 from discreet.ledger._forward import bring_forward, check_continued
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger._sealing import Seal
 from discreet.ledger._signing import public_key
 from discreet.ledger._story import Event, Facts, Kind, Scene, told
-from discreet.ledger._table import SIGNING_KEY, secrets
+from discreet.ledger._table import SALT_KEY, SIGNING_KEY, secrets
 
 __all__ = ["Book", "Page"]
 
@@ -28,7 +40,8 @@ __all__ = ["Book", "Page"]
 class Page:
     """Where a ledger ended when a transaction looked, for one account.
 
-    `now` is the time of the next entry: the clock's, but never before the newest entry.
+    `now` is the time of the next entry: the clock's, but never before the newest entry. `account_now` is that of the
+    account: never before its own newest entry, whatever the entries of others.
     """
 
     def __init__(self, book: Book, connection: sa.Connection, seen: Row, account: str, plan_hash: str | None) -> None:
@@ -36,8 +49,12 @@ class Page:
         self.connection = connection
         self.account = account
         self.last, newest, self.release, clock = _rows.tip(connection, seen, book.where, account, plan_hash)
-        self.now = max(clock, datetime.fromisoformat(self.last.at))
         facts, where = book.facts, book.where
+        self.clock = clock
+        self.now = max(clock, datetime.fromisoformat(self.last.at))
+        self.account_now = self.now
+        if account != WHOLE:
+            self.account_now = clock if newest is None else max(clock, subject_time(newest, where))
         at_last = scene_in(facts, self.last, where)
         about = None
         if newest is not None and account != WHOLE:
@@ -55,10 +72,10 @@ class Page:
         payload: bytes | None = None,
     ) -> Row:
         """Add an event about the account, or raise what `told` raises."""
-        event = Event(kind, self.account, says, self.now)
+        event = Event(kind, self.account, says, self.now, self.account_now)
         self.scene = told(self._book.facts, self.scene, event)
         self.last = row_after(
-            self.last, event, self.scene,
+            self.last, event, self.scene, salt_key=self._book.salt_key(),
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
         _rows.append(self.connection, self.last, payload)
@@ -77,9 +94,8 @@ class Book:
             self.first = _rows.first(connection, self.where)
             self.facts: Facts = facts_in(self.first, self.where)
             last = _rows.tip(connection, self.first, self.where).last
-            self._signing = connection.execute(
-                sa.select(secrets.c.value).where(secrets.c.name == SIGNING_KEY)
-            ).scalar()  # fmt: skip
+            rows = connection.execute(sa.select(secrets.c.name, secrets.c.value))
+            self._secrets: dict[str, object] = {row.name: row.value for row in rows}
         self.began_with = scene_in(self.facts, self.first, self.where).whole.cap
         database.sync()
         self.seen = last
@@ -106,18 +122,27 @@ class Book:
     def scene(self, account: str) -> Scene:
         """The states now, in windows that have begun by the clock."""
         with self.reading(account) as page:
-            found, at = page.scene, page.now
-        known = None if found.account is None else found.account.at(at)
-        return Scene(found.whole.at(at), known, found.history)
+            found = page.scene
+        known = None if found.account is None else found.account.at(page.account_now)
+        return Scene(found.whole.at(page.now), known, found.history)
 
     def scenes(self) -> tuple[Scene, list[Scene]]:
         """The whole now, and each account under it."""
         with self.reading() as page:
             at = page.now
             rows = _rows.newest_of_each(page.connection, self.where)
-        told_of = [scene_in(self.facts, row, self.where) for row in rows]
-        accounts = [Scene(s.whole, s.account.at(at), s.history) for s in told_of if s.account is not None]
+        accounts: list[Scene] = []
+        for row in rows:
+            scene = scene_in(self.facts, row, self.where)
+            if scene.account is not None:
+                own_at = max(page.clock, subject_time(row, self.where))
+                accounts.append(Scene(scene.whole, scene.account.at(own_at), scene.history))
         return Scene(page.scene.whole.at(at), None, page.scene.history), accounts
+
+    def public_facts(self, account: str = WHOLE) -> Facts:
+        """The facts, with the relation that an older ledger was settled for; an account's without what others spent."""
+        facts = self.facts if account == WHOLE else replace(self.facts, continued=None)
+        return facts if facts.relation is not None else replace(facts, relation=self.scene(account).whole.relation)
 
     def unlock(self) -> None:
         """Raise `LedgerError` if releases cannot be sealed and signed."""
@@ -130,18 +155,26 @@ class Book:
     def private_key(self) -> bytes:
         """The key that signs."""
         self.unlock()
-        if not isinstance(self._signing, bytes):
+        sealed = self._secrets.get(SIGNING_KEY)
+        if not isinstance(sealed, bytes):
             raise LedgerError(f"{self.where} has lost the key that signs its certificates; restore a copy of it")
-        private = self.seal.opened(WHOLE, SIGNING_KEY, self._signing)
+        private = self.seal.opened(WHOLE, SIGNING_KEY, sealed)
         if public_key(private) != self.facts.public_key:
             raise LedgerError(f"{self.where} signs with a key that is not its own; restore a copy of it")
         return private
+
+    def salt_key(self) -> bytes:
+        """The secret that the salts of new entries are derived from."""
+        key = self._secrets.get(SALT_KEY)
+        if not isinstance(key, bytes) or len(key) != 32:
+            raise LedgerError(f"{self.where} has lost the secret that salts its entries; restore a copy of it")
+        return key
 
     def release(self, connection: sa.Connection, row: Row) -> bytes:
         """What a checked row of a release stored."""
         payload = _rows.payload_of(connection, row)
         if not isinstance(payload, bytes) or sha256(payload) != row.payload_sha256:
-            raise LedgerError(f"{self.where}: the release in entry {row.seq} is damaged; restore a copy of the ledger")
+            raise Untrusted(f"{self.where}: the release in entry {row.seq} is damaged; restore a copy of the ledger")
         self.unlock()
         return self.seal.opened(row.account, row.reservation or "", payload)
 
@@ -183,4 +216,4 @@ class Book:
 
     def event_of(self, row: Row) -> Mapping[str, Any]:
         """What a checked row says happened."""
-        return json.loads(row.body)["event"]
+        return parsed(row.body)["event"]

@@ -1,74 +1,60 @@
-"""The hash chain: what a row is, how it is hashed, and what makes a sequence of rows a ledger.
-
-    hash = SHA-256( previous hash, 32 bytes  ||  canonical JSON of the row )
-
-The canonical JSON holds every column as it is stored, except `payload` (its SHA-256 is a column of its own),
-`previous` and `hash`; keys are sorted, there are no spaces, and other than ASCII is escaped. The first row's previous
-hash is zero.
-"""
+"""The hash chain: what makes a sequence of rows a ledger, and what each of them says. `_commitments` has the hash."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, cast, get_args, get_type_hints
+from functools import lru_cache
+from typing import Any, cast, get_args, get_type_hints
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledger._account import WHOLE, Account, account_from_json
+from discreet.ledger._account import WHOLE, Account, account_from_json, account_to_json
+from discreet.ledger._commitments import ROOT, Row, canonical, hash_of, is_hashed, salt_after, sha256
 from discreet.ledger._filter import from_numbers
 from discreet.ledger._protocol import Entry
-from discreet.ledger._story import Event, Facts, Kind, Scene, began, facts_of, read_scene, told, write_scene
+from discreet.ledger._story import (
+    Event,
+    Facts,
+    Kind,
+    Scene,
+    began,
+    facts_of,
+    read_scene,
+    told,
+    write_scene,
+    write_totals,
+)
 
 __all__ = [
-    "ROOT",
-    "Row",
+    "Untrusted",
     "Walker",
     "account_in",
-    "canonical",
     "check",
     "entry",
     "facts_in",
+    "parsed",
     "row_after",
     "scene_in",
-    "sha256",
+    "subject_time",
     "walk",
 ]
-
-ROOT = "00" * 32
 
 _BAD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, DiscreetError)
 """What reading a row raises that discreet did not write."""
 
 
-class Row(NamedTuple):
-    """One row of the table `entries`, without its payload, as stored."""
-
-    seq: int
-    kind: str
-    account: str
-    idempotency_key: str | None
-    reservation: str | None
-    plan_hash: str | None
-    body: str
-    payload_sha256: str | None
-    at: str
-    previous: str
-    hash: str
+class Untrusted(LedgerError):
+    """An entry is not what discreet wrote. The message has its number, which is not for an account's eyes."""
 
 
-_HASHED = Row._fields[:-2]
 _TYPES = tuple(get_type_hints(Row).values())
 
 
-def sha256(data: bytes) -> str:
-    """SHA-256 in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
-
-
-canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
-"""The one JSON text of plain data."""
+@lru_cache(64)
+def parsed(text: str) -> Mapping[str, Any]:
+    """The JSON of a row, not to be changed: the newest rows are read again and again."""
+    return json.loads(text)
 
 
 def row_after(  # noqa: PLR0913
@@ -76,12 +62,21 @@ def row_after(  # noqa: PLR0913
     event: Event,
     scene: Scene,
     *,
+    salt_key: bytes,
     idempotency_key: str | None = None,
     reservation: str | None = None,
     plan_hash: str | None = None,
     payload: bytes | None = None,
 ) -> Row:
-    """The row that continues the chain after `last`; None starts a chain."""
+    """The row that continues the chain after `last`, with a salt of its own; None starts a chain.
+
+    The salt is a pseudorandom function of the ledger's secret `salt_key` and the place in the chain.
+    """
+    previous = ROOT if last is None else last.hash
+    body: dict[str, Any] = {"event": event.says}
+    if scene.account is not None:
+        at = event.subject_at.isoformat(timespec="microseconds")
+        body |= {"account": account_to_json(scene.account), "at": at}
     row = Row(
         seq=0 if last is None else last.seq + 1,
         kind=event.kind,
@@ -89,21 +84,23 @@ def row_after(  # noqa: PLR0913
         idempotency_key=idempotency_key,
         reservation=reservation,
         plan_hash=plan_hash,
-        body=canonical({"event": event.says, **write_scene(scene)}),
+        body=canonical(body),
+        totals=canonical(write_totals(scene)),
         payload_sha256=None if payload is None else sha256(payload),
         at=event.at.isoformat(timespec="microseconds"),
-        previous=ROOT if last is None else last.hash,
+        salt=salt_after(previous, salt_key),
+        previous=previous,
         hash="",
     )
-    return row._replace(hash=_hash(row))
+    return row._replace(hash=hash_of(row))
 
 
 def check(values: Sequence[object], where: str) -> Row:
     """The row that the database returned; raises `LedgerError` if it does not match its own hash."""
     if not _has_row_types(values):
         raise _broken(where, values[0], "it has a column of a type that discreet does not write")
-    row = Row(*cast("tuple[int, str, str, str, str, str, str, str, str, str, str]", tuple(values)))
-    if not _same(row.hash, row):
+    row = Row(*cast("tuple[int, str, str, str, str, str, str, str, str, str, str, str, str]", tuple(values)))
+    if not is_hashed(row):
         raise _broken(where, row.seq, "it does not match its own hash")
     return row
 
@@ -111,7 +108,7 @@ def check(values: Sequence[object], where: str) -> Row:
 def facts_in(row: Row, where: str) -> Facts:
     """What the first row fixes."""
     try:
-        return facts_of(json.loads(row.body)["event"])
+        return facts_of(parsed(row.body)["event"])
     except _BAD:
         raise _strange(where, row.seq) from None
 
@@ -119,7 +116,7 @@ def facts_in(row: Row, where: str) -> Facts:
 def scene_in(facts: Facts, row: Row, where: str) -> Scene:
     """The states after a checked row."""
     try:
-        return read_scene(facts, row.account, json.loads(row.body))
+        return read_scene(facts, row.account, _states(row))
     except _BAD:
         raise _strange(where, row.seq) from None
 
@@ -127,16 +124,27 @@ def scene_in(facts: Facts, row: Row, where: str) -> Scene:
 def account_in(facts: Facts, row: Row, where: str) -> Account:
     """The state of the account that a checked row is about, which is not the whole."""
     try:
-        return account_from_json(row.account, facts.currency, json.loads(row.body)["account"])
+        return account_from_json(row.account, facts.currency, parsed(row.body)["account"])
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def subject_time(row: Row, where: str) -> datetime:
+    """The time of a checked row as whom it is about has it."""
+    if row.account == WHOLE or row.salt is None:
+        return datetime.fromisoformat(row.at)
+    try:
+        return datetime.fromisoformat(parsed(row.body)["at"])
     except _BAD:
         raise _strange(where, row.seq) from None
 
 
 def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
     """A checked row as people see it; `own` as its account may, which is told nothing of others."""
+    hidden = own and row.salt is None  # without a salt, the hash tells of others
     scene = scene_in(facts, row, where)
     try:
-        event: Mapping[str, Any] = json.loads(row.body)["event"]
+        event: Mapping[str, Any] = parsed(row.body)["event"]
         match row.kind:
             case "create":
                 loss = scene.whole.cap
@@ -150,15 +158,15 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
             kind=_kind(row.kind),
             account=row.account,
             idempotency_key=row.idempotency_key,
-            reservation=row.hash if row.kind == "reserve" else row.reservation,
+            reservation=None if hidden else row.hash if row.kind == "reserve" else row.reservation,
             plan_hash=row.plan_hash,
             part=event.get("part"),
             loss=loss,
             spent=(scene.account or scene.whole).spent if own else scene.whole.spent,
-            at=datetime.fromisoformat(row.at),
+            at=subject_time(row, where) if own else datetime.fromisoformat(row.at),
             payload_sha256=row.payload_sha256,
             previous=None if own else row.previous,
-            hash=row.hash,
+            hash=None if hidden else row.hash,
         )
     except _BAD:
         raise _strange(where, row.seq) from None
@@ -184,6 +192,7 @@ class Walker:
         self._facts = Facts("pure")
         self._scene: Scene | None = None
         self._accounts: dict[str, Account] = {}
+        self._times: dict[str, datetime] = {}
         self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
         self._released: set[int] = set()
 
@@ -195,6 +204,8 @@ class Walker:
             raise _broken(self._where, after, "it is missing")
         if row.previous != (ROOT if self._last is None else self._last.hash):
             raise self._bad(row, "it does not continue the entry before it")
+        if row.salt is None and self._last is not None and self._last.salt is not None:
+            raise self._bad(row, "it has no salt, and the entry before it has one")
         if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
             raise self._bad(row, "its payload is not the one that was stored")
         if self._last is None or self._scene is None:
@@ -214,23 +225,27 @@ class Walker:
         return scene
 
     def _continues(self, row: Row, scene: Scene, last: Row) -> Scene:
-        body = _read(row, self._where)
+        body, totals = _read(row, self._where)
         says: Mapping[str, Any] = body["event"]
         before = Scene(scene.whole, self._accounts.get(row.account), scene.history)
         try:
-            event = Event(_kind(row.kind), row.account, says, _moment(row))
-            if event.at < _moment(last):
+            own_at = subject_time(row, self._where)
+            event = Event(_kind(row.kind), row.account, says, _moment(row), own_at.astimezone(UTC))
+            if event.at < _moment(last) or own_at < self._times.get(row.account, own_at):
                 raise LedgerError("it is older than the entry before it")
+            if own_at > event.at:
+                raise LedgerError("it has a time that had not come")
             self._belongs(row, says, last)
             after = told(self._facts, before, event)
         except DiscreetError as error:
             raise self._bad(row, str(error)) from None
         except _BAD:
             raise _strange(self._where, row.seq) from None
-        if {"event": says, **write_scene(after)} != body:
+        if _told_body(row, says, after) != (body, totals):
             raise self._bad(row, "its total is wrong")
         if after.account is not None:
             self._accounts[row.account] = after.account
+            self._times[row.account] = own_at
         return after
 
     def _belongs(self, row: Row, says: Mapping[str, Any], last: Row) -> None:
@@ -255,23 +270,42 @@ class Walker:
         elif repeats and hash((says["answer"], row.account, row.plan_hash)) not in self._released:
             raise LedgerError("it repeats a release that its account does not have for this plan")
         elif row.kind == "transfer" and "from" in says:
-            given = json.loads(last.body)["event"]
+            given = parsed(last.body)["event"]
             taken = (says["from"], row.account, says["loss"])
             if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
                 raise LedgerError("it is taken from nobody")
 
-    def _bad(self, row: Row, what: str) -> LedgerError:
+    def _bad(self, row: Row, what: str) -> Untrusted:
         return _broken(self._where, row.seq, what)
 
 
-def _read(row: Row, where: str) -> dict[str, Any]:
+def _read(row: Row, where: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     try:
-        body = json.loads(row.body)
-        if not isinstance(body["event"], dict):
+        body, totals = parsed(row.body), {} if row.totals is None else parsed(row.totals)
+        if not isinstance(body["event"], dict) or not isinstance(totals, dict):
             raise TypeError
     except _BAD:
         raise _strange(where, row.seq) from None
-    return body
+    return body, totals
+
+
+def _told_body(row: Row, says: Mapping[str, Any], after: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a row with this event and these states holds."""
+    if row.salt is None:
+        return {"event": says, **write_scene(after)}, {}
+    totals, own = write_totals(after), dict[str, Any]({"event": says})
+    if after.account is not None:
+        own |= {"account": account_to_json(after.account), "at": parsed(row.body)["at"]}
+    return own, totals
+
+
+def _states(row: Row) -> dict[str, Any]:
+    """The states after a row, as `read_scene` takes them."""
+    body = parsed(row.body)
+    if row.salt is None:
+        return dict(body)
+    own = {"account": body["account"]} if "account" in body else {}
+    return {**parsed(row.totals or ""), **own}
 
 
 def _moment(row: Row) -> datetime:
@@ -285,28 +319,16 @@ def _kind(text: str) -> Kind:
     return cast("Kind", text)
 
 
-def _hash(row: Row) -> str:
-    body = dict(zip(_HASHED, row, strict=False))
-    return sha256(bytes.fromhex(row.previous) + canonical(body).encode("ascii"))
-
-
-def _same(found: str, row: Row) -> bool:
-    try:
-        return found == _hash(row)
-    except ValueError:
-        return False
-
-
 def _has_row_types(values: Sequence[object]) -> bool:
     return len(values) == len(_TYPES) and all(map(isinstance, values, _TYPES))
 
 
-def _broken(where: str, seq: object, what: str) -> LedgerError:
-    return LedgerError(
+def _broken(where: str, seq: object, what: str) -> Untrusted:
+    return Untrusted(
         f"{where} cannot be trusted: entry {seq} is bad: {what}. Stop releasing from these data, keep the ledger as it "
         "is, and compare it with a copy or with heads noted elsewhere before you go on"
     )
 
 
-def _strange(where: str, seq: object) -> LedgerError:
+def _strange(where: str, seq: object) -> Untrusted:
     return _broken(where, seq, "it holds something that discreet does not write")

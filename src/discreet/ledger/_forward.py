@@ -1,7 +1,9 @@
 """Ledgers of older formats: read once, and continued in the format of today.
 
-No row of an old ledger is changed. Its table is kept under another name, and the first entry of the new chain says
-where it ended and what was spent; `check` follows its hashes too. Its releases are not served again.
+No row of an old ledger is changed. The table of format 1 is kept under another name, and the first entry of the new
+chain says where it ended and what was spent; `check` follows its hashes too. Its releases are not served again.
+
+A ledger of format 2 goes on in its own table: its rows have no salt, all rows after them have one.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoResultFound
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger._begin import begin
-from discreet.ledger._chain import ROOT, canonical, sha256
+from discreet.ledger._begin import begin, new_salt_key
+from discreet.ledger._commitments import ROOT, canonical, sha256
 from discreet.ledger._database import Database
 from discreet.ledger._sealing import Seal
 from discreet.ledger._story import Continued, Facts
-from discreet.ledger._table import FORMAT, format_of, kind_of
+from discreet.ledger._table import FORMAT, format_of, kind_of, meta, repeats
 from discreet.privacy import Loss, currency, from_json
 
 __all__ = ["bring_forward", "check_continued"]
@@ -43,6 +45,7 @@ def bring_forward(database: Database, seal: Seal) -> None:
             raise LedgerError(f"{database.where} has format {number}, which no version wrote; restore a copy of it")
         try:
             _STEPS[number](connection, database.where, seal)
+            kind_of(connection).mark(connection, FORMAT)
         except _BAD:
             raise LedgerError(
                 f"{database.where} is of format {number} and damaged, and was left as it is; restore a copy of it"
@@ -92,9 +95,20 @@ def _from_1(connection: sa.Connection, where: str, seal: Seal) -> None:
     check_continued(connection, Continued(1, last.seq + 1, last.hash, spent), where)
 
 
+def _from_2(connection: sa.Connection, where: str, _: Seal) -> None:
+    last, highest = connection.exec_driver_sql("SELECT meta.last, (SELECT MAX(seq) FROM entries) FROM meta").one()
+    if last != highest:
+        raise LedgerError(f"{where} cannot be trusted: its newest entries were removed; restore a copy of it")
+    for column in ("totals", "salt"):
+        connection.exec_driver_sql(f"ALTER TABLE entries ADD COLUMN {column} TEXT")
+    repeats.create(connection)
+    new_salt_key(connection)
+    connection.execute(sa.update(meta).values(format=FORMAT))
+
+
 def _loss(text: str) -> Loss:
     return from_json(json.loads(text))
 
 
-_STEPS: dict[int, Callable[[sa.Connection, str, Seal], None]] = {1: _from_1}
+_STEPS: dict[int, Callable[[sa.Connection, str, Seal], None]] = {1: _from_1, 2: _from_2}
 """Format n -> what brings it to today's."""

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
-from discreet.ledger._chain import Row, check, entry, scene_in
+from discreet.ledger._chain import check, entry, scene_in, subject_time
+from discreet.ledger._commitments import Row
 from discreet.ledger._protocol import Entry
 from discreet.ledger._rows import is_release
 from discreet.ledger._table import entries, rare, row_columns
@@ -20,10 +21,9 @@ __all__ = ["kinds", "latest", "moments"]
 
 _CHUNK = 400
 
-_newest_until = (
-    sa.select(sa.func.max(entries.c.seq))
-    .where(entries.c.account == sa.bindparam("about"), entries.c.seq <= sa.bindparam("until"))
-)  # fmt: skip
+_of_account = sa.select(
+    entries.c.seq, (sa.func.row_number().over(order_by=entries.c.seq) - 1).label("place")
+).where(entries.c.account == sa.bindparam("account")).subquery()  # fmt: skip
 
 
 def latest(book: Book, count: int, account: str | None = None) -> list[Entry]:
@@ -56,22 +56,22 @@ def kinds(book: Book, account: str | None = None) -> dict[str, int]:
 def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
     """The states of the whole, or of an account, after at most `count` entries spread evenly over the ledger, and now.
 
-    Each entry is found by its number and checked against its own hash. Empty for an account that there is not.
+    Those of an account are spread over its own entries, and tell nothing of how many there are of others. Each entry is
+    found by its number and checked against its own hash. Empty for an account that there is not.
     """
     known: list[tuple[datetime, Account]] = []
     with book.reading(account) as page:
         connection = page.connection
-        wanted = _spread(count, page.last.seq)
-        if account != WHOLE:
-            found = (connection.execute(_newest_until, {"about": account, "until": seq}).scalar() for seq in wanted)
-            wanted = {seq for seq in found if isinstance(seq, int)}
+        everything = account == WHOLE
+        wanted = _spread(count, page.last.seq) if everything else _spread_own(connection, account, count)
         rows = _of_numbers(connection, sorted(wanted), book.where)
-        now = page.now
+        now = page.account_now
     for row in rows:
         scene = scene_in(book.facts, row, book.where)
         state = scene.whole if account == WHOLE else scene.account
         if state is not None:
-            known.append((datetime.fromisoformat(row.at), state))
+            at = datetime.fromisoformat(row.at) if account == WHOLE else subject_time(row, book.where)
+            known.append((at, state))
     latest_state = page.scene.whole if account == WHOLE else page.scene.account
     return known if latest_state is None else [*known, (now, latest_state.at(now))]
 
@@ -79,6 +79,18 @@ def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime
 def _spread(count: int, last: int) -> set[int]:
     steps = max(min(count, last + 1) - 1, 1)
     return {round(step * last / steps) for step in range(steps + 1)}
+
+
+def _spread_own(connection: sa.Connection, account: str, count: int) -> set[int]:
+    """The numbers in the ledger of an account's own entries, spread evenly over those."""
+    known = {"account": account}
+    length = connection.execute(sa.select(sa.func.count()).select_from(_of_account), known).scalar() or 0
+    places = sorted(_spread(count, length - 1)) if length else []
+    found: set[int] = set()
+    for begin in range(0, len(places), _CHUNK):
+        wanted = sa.select(_of_account.c.seq).where(_of_account.c.place.in_(places[begin : begin + _CHUNK]))
+        found.update(connection.execute(wanted, known).scalars())
+    return found
 
 
 def _of_numbers(connection: sa.Connection, numbers: list[int], where: str) -> list[Row]:

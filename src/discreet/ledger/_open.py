@@ -54,8 +54,9 @@ def open_ledger(  # noqa: PLR0913
     every, until
         For a new ledger: after which window of the calendar the budget begins again, and when it ends.
     people, relation, parts
-        For a new ledger: the public name of the people whose losses it counts; for which neighbours, any if None; and
-        names of disjoint parts of the people, fixed for life, if charges are to be made for parts.
+        For a new ledger: the public name of the people whose losses it counts; for which neighbours, ``"add_remove"``
+        if None, as a policy is; and names of disjoint parts of the people, fixed for life, if charges are to be made
+        for parts, which needs a `relation`.
 
     Raises
     ------

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._audit import LedgerAudit
 from discreet.ledger._book import Book
@@ -17,7 +18,7 @@ from discreet.ledger._filter import charge, limit, numbers
 from discreet.ledger._periods import PERIODS, Period
 from discreet.ledger._sql import SqlLedger
 from discreet.ledger._story import Kind
-from discreet.privacy import Loss, currency
+from discreet.privacy import Loss, Relation, currency
 
 __all__ = ["OwnedLedger", "checked_period", "checked_until"]
 
@@ -134,6 +135,24 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         with self._book.database.transaction(write=True) as connection:
             self._book.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
             row = self._book.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
+        self._book.seen = row
+
+    def settle(self, relation: Relation, *, mixed: bool = False) -> None:
+        """Say, once, for which neighbours the charges of a ledger are that was made without a relation.
+
+        Only ledgers of older formats are: they added up charges of policies for either. Without `mixed` the owner
+        vouches that every policy so far was for this relation. With it they may have been for both, and `relation` must
+        be ``"substitute"``: each charge so far then counts as for two people, one who is removed and one who is added,
+        in the whole budget and in every account. Source: ``proofs/accounts.md``, 6.
+
+        Raises `LedgerError` if the ledger has a relation, or no number for two people.
+        """
+        event = {"relation": relation} | ({"mixed": True} if mixed else {})
+        with self._book.database.transaction(write=True) as connection:
+            accounts = [row.account for row in _rows.newest_of_each(connection, self._where)] if mixed else []
+            row = self._book.page(connection, WHOLE).write("settle", event)
+            for name in accounts:
+                row = self._book.page(connection, name).write("settle", event)
         self._book.seen = row
 
     def _own(self, cap: Loss) -> list[str]:

@@ -9,9 +9,12 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from discreet.ledger._story import Facts, Kind
-from discreet.privacy import Loss
+from discreet.privacy import Loss, Relation
 
-__all__ = ["Entry", "Head", "Ledger", "Reservation", "Stored"]
+__all__ = ["MOST_REPEATS", "Entry", "Head", "Ledger", "Reservation", "Stored"]
+
+MOST_REPEATS = 100
+"""How many keys of requests an account may use for free answers to one plan: each is an entry for the ledger's life."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +35,12 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A release as the ledger keeps it: the hash of its entry, and its bytes."""
+    """A release as the ledger keeps it: the hash of its entry, and its bytes.
 
-    head: str
+    An account has no hash of an entry of format 2, which would tell of others.
+    """
+
+    head: str | None
     payload: bytes = field(repr=False)
 
 
@@ -56,7 +62,9 @@ class Entry:
     ``"transfer"``, and None in a ``"repeat"``, which answered a request with a key for free; `spent` is what the whole
     has spent in its window after the entry. The payload is left out.
 
-    An analyst is told nothing of others: `seq` and `previous` are None, and `spent` is what the account has spent.
+    An analyst is told nothing of others: `seq` and `previous` are None, `spent` is what the account has spent, `at` is
+    the account's own time, and `hash` is a commitment that the owner can open. Of an entry of format 2, whose hash is
+    none, `hash` and `reservation` are None too.
     """
 
     seq: int | None
@@ -71,7 +79,7 @@ class Entry:
     at: datetime
     payload_sha256: str | None
     previous: str | None
-    hash: str
+    hash: str | None
 
 
 class Ledger(Protocol):
@@ -111,12 +119,13 @@ class Ledger(Protocol):
         """The newest release of this account for this plan, or None. Serving it again costs nothing."""
         ...
 
-    def reserve(
+    def reserve(  # noqa: PLR0913
         self,
         plan_hash: str,
         loss: Loss,
         *,
         part: str | None = None,
+        relation: Relation | None = None,
         idempotency_key: str | None = None,
         fresh: bool = False,
     ) -> Reservation | Stored:
@@ -125,7 +134,10 @@ class Ledger(Protocol):
         Two requests cost nothing and return what is stored: one for a plan that this account has a release of, unless
         `fresh`; and one whose `idempotency_key` this account has used before for the same plan and loss, which is
         answered as it was then, for a charge or for nothing. A key that was charged and has no release is refused: that
-        reservation is open elsewhere, or dead. So is one that was used for another plan or loss.
+        reservation is open elsewhere, or dead. So is one that was used for another plan or loss, and a new one for an
+        answer that the account has under `MOST_REPEATS` keys.
+
+        `relation` says which neighbours the loss is for, and must be the ledger's; without it the caller vouches.
 
         Raises `BudgetExceeded` if the loss does not fit (nothing is written), `ParameterError` if it cannot be
         expressed in the ledger's currency. After any error no noise may be drawn.

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError
-from discreet.ledger._chain import Row, check
+from discreet.ledger._chain import Untrusted, check
+from discreet.ledger._commitments import Row
 from discreet.ledger._database import Database
 from discreet.ledger._table import FORMAT, entries, kind_of, meta, row_columns
 
@@ -19,10 +20,12 @@ __all__ = [
     "first",
     "is_release",
     "newest_of_each",
+    "of_hash",
     "of_key",
     "of_reservation",
     "pages",
     "payload_of",
+    "repeats_of",
     "tip",
 ]
 
@@ -84,6 +87,16 @@ _NEWEST_OF_EACH = (
     .order_by(_name)
 )
 
+_REPEATS = (
+    sa.select(sa.func.count())
+    .select_from(entries)
+    .where(
+        entries.c.kind == sa.literal_column("'repeat'"),
+        entries.c.plan_hash == sa.bindparam("plan_hash"),
+        _account,
+    )
+)
+
 _INSERT = sa.insert(entries)
 _FORWARD = sa.update(meta).values(last=sa.bindparam("newest"))
 
@@ -112,7 +125,7 @@ def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", pla
         row.seq: row for row in (seen if values[:wide] == seen else check(values[:wide], where) for values in found)
     }
     if rows.get(seen.seq) != seen:
-        raise LedgerError(
+        raise Untrusted(
             f"{where} has gone back in time or is another ledger: entry {seen.seq} is not what it was; put back what "
             "was there, for charges that it held are missing from this one"
         )
@@ -139,6 +152,12 @@ def payload_of(connection: sa.Connection, row: Row) -> object:
     return connection.execute(sa.select(_raw_payload).where(entries.c.seq == row.seq)).scalar()
 
 
+def of_hash(connection: sa.Connection, value: str, where: str) -> Row | None:
+    """The entry with this hash, if there is one."""
+    found = connection.execute(sa.select(*row_columns).where(entries.c.hash == value)).first()
+    return None if found is None else check(found, where)
+
+
 def of_reservation(connection: sa.Connection, ident: str, where: str) -> list[Row]:
     """The entries of one reservation: itself, and its release if there is one."""
     mine = sa.or_(entries.c.hash == ident, entries.c.reservation == ident)
@@ -152,6 +171,11 @@ def of_key(connection: sa.Connection, account: str, key: str, where: str) -> lis
         sa.select(entries.c.hash).where(entries.c.account == account, entries.c.idempotency_key == key)
     ).scalar()
     return of_reservation(connection, found, where) if isinstance(found, str) else []
+
+
+def repeats_of(connection: sa.Connection, account: str, plan_hash: str) -> int:
+    """How many keys of requests an account has for answers to one plan that cost nothing."""
+    return int(connection.execute(_REPEATS, {"account": account, "plan_hash": plan_hash}).scalar() or 0)
 
 
 def newest_of_each(connection: sa.Connection, where: str) -> list[Row]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from discreet.ledger._protocol import Ledger, Stored
-from discreet.privacy import Loss
+from discreet.privacy import Loss, Relation
 
 __all__ = ["Certify", "Request", "spend_first"]
 
@@ -29,6 +29,7 @@ class Request:
     plan_hash: str
     loss: Loss
     part: str | None = None
+    relation: Relation | None = None
     idempotency_key: str | None = None
     fresh: bool = False
 
@@ -42,7 +43,7 @@ def spend_first(ledger: Ledger, request: Request, drawn: Callable[[Certify], _R]
     """
     reservation = ledger.reserve(
         request.plan_hash, request.loss,
-        part=request.part, idempotency_key=request.idempotency_key, fresh=request.fresh,
+        part=request.part, relation=request.relation, idempotency_key=request.idempotency_key, fresh=request.fresh,
     )  # fmt: skip
     if isinstance(reservation, Stored):
         return read(reservation.payload)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import version
 from types import TracebackType
@@ -16,14 +17,16 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
-from discreet.ledger._chain import Row, sha256
+from discreet.ledger._chain import Untrusted, subject_time
+from discreet.ledger._commitments import Row, sha256
 from discreet.ledger._filter import charge, numbers
 from discreet.ledger._glance import kinds, latest, moments
 from discreet.ledger._history import of_loss
-from discreet.ledger._protocol import Entry, Reservation, Stored
+from discreet.ledger._protocol import MOST_REPEATS, Entry, Reservation, Stored
+from discreet.ledger._relations import relation_after
 from discreet.ledger._signing import certified
 from discreet.ledger._story import Facts, Scene
-from discreet.privacy import Loss, left
+from discreet.privacy import Loss, Relation, left
 
 __all__ = ["SqlLedger"]
 
@@ -48,8 +51,9 @@ class SqlLedger:
 
     @property
     def facts(self) -> Facts:
-        """What was fixed when the ledger was made."""
-        return self._book.facts
+        """What was fixed when the ledger was made, and since for one of an older format."""
+        with self._confined():
+            return self._book.public_facts(self._account)
 
     @property
     def path(self) -> str | None:
@@ -79,24 +83,26 @@ class SqlLedger:
 
     def state(self) -> Account:
         """The account, or the whole, as it is now."""
-        return self._admitted(self._book.scene(self._account))
+        with self._confined():
+            return self._admitted(self._book.scene(self._account))
 
     def find(self, plan_hash: str) -> Stored | None:
         """The newest release of this account for this plan, or None."""
         _checked("a plan hash", plan_hash)
-        with self._book.reading(self._account, plan_hash) as page:
+        with self._confined(), self._book.reading(self._account, plan_hash) as page:
             self._admitted(page.scene)
             found = None if page.release is None else self._stored(page.connection, page.release)
         if found is not None:
             self._book.database.sync()
         return found
 
-    def reserve(
+    def reserve(  # noqa: PLR0913
         self,
         plan_hash: str,
         loss: Loss,
         *,
         part: str | None = None,
+        relation: Relation | None = None,
         idempotency_key: str | None = None,
         fresh: bool = False,
     ) -> Reservation | Stored:
@@ -110,9 +116,11 @@ class SqlLedger:
         if part is not None:
             event["part"] = part
         book = self._book
-        with book.database.transaction(write=True) as connection:
+        with self._confined(), book.database.transaction(write=True) as connection:
             page = book.page(connection, self._account, plan_hash)
             self._admitted(page.scene)
+            fixed = book.facts.relation or page.scene.whole.relation
+            relation_after(fixed, relation, charged=False)
             if idempotency_key is not None:
                 asked = _rows.of_key(connection, self._account, idempotency_key, self._where)
                 if asked:
@@ -120,18 +128,19 @@ class SqlLedger:
             stored = None if fresh or page.release is None else self._stored(connection, page.release)
             if stored is None:
                 book.unlock()
-                row = page.write("reserve", event, plan_hash=plan_hash, idempotency_key=idempotency_key)
-            elif idempotency_key is None:
+                fixing = {"relation": relation} if fixed is None and relation is not None else {}
+                row = page.write("reserve", event | fixing, plan_hash=plan_hash, idempotency_key=idempotency_key)
+            elif idempotency_key is None or page.release is None:
                 return stored
             else:
-                said = {**event, "answer": stored.head}
-                row = page.write("repeat", said, plan_hash=plan_hash, idempotency_key=idempotency_key)
+                _check_room(_rows.repeats_of(connection, self._account, plan_hash))
+                repeated = {**event, "answer": page.release.hash}
+                row = page.write("repeat", repeated, plan_hash=plan_hash, idempotency_key=idempotency_key)
         book.seen = row
         if stored is not None:
             return stored
         self._pending[row.hash] = (os.getpid(), None, b"")
-        at = datetime.fromisoformat(row.at)
-        return Reservation(book.first.hash, row.hash, self._account, plan_hash, charged, at)
+        return Reservation(book.first.hash, row.hash, self._account, plan_hash, charged, subject_time(row, self._where))
 
     def certify(self, statement: Mapping[str, Any], reservation: Reservation) -> dict[str, Any]:
         """The statement with the ledger's name for the reservation, signed."""
@@ -151,7 +160,7 @@ class SqlLedger:
             raise ParameterError(f"a release is stored as bytes, at most {_LARGEST_PAYLOAD} of them")
         ident, book = reservation.id, self._book
         sealed = self._claim(reservation, payload)
-        with book.database.transaction(write=True) as connection:
+        with self._confined(), book.database.transaction(write=True) as connection:
             page = book.page(connection, self._account)
             rows = _rows.of_reservation(connection, ident, self._where)
             if [(row.kind, row.plan_hash, row.account) for row in rows] != [
@@ -167,22 +176,25 @@ class SqlLedger:
     def entries(self) -> Iterator[Entry]:
         """Every entry about this account up to now, in order, without what would tell of others."""
         self.state()
-        return self._book.entries(self._account)
+        return self._own_entries()
 
     def latest(self, count: int) -> list[Entry]:
         """The newest entries about this account, newest first, each checked against its own hash."""
         self.state()
-        return latest(self._book, count, self._account)
+        with self._confined():
+            return latest(self._book, count, self._account)
 
     def kinds(self) -> dict[str, int]:
         """How many entries about this account there are of each kind, as the table says."""
         self.state()
-        return kinds(self._book, self._account)
+        with self._confined():
+            return kinds(self._book, self._account)
 
     def moments(self, count: int) -> list[tuple[datetime, Account]]:
-        """What the account was at no more than `count` moments spread over the ledger, and now."""
+        """What the account was at no more than `count` moments spread over its own entries, and now."""
         self.state()
-        return moments(self._book, count, self._account)
+        with self._confined():
+            return moments(self._book, count, self._account)
 
     def close(self) -> None:
         """Give up the ledger; a ledger in memory is gone."""
@@ -195,6 +207,23 @@ class SqlLedger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None:
         self.close()
+
+    def _own_entries(self) -> Iterator[Entry]:
+        with self._confined():
+            yield from self._book.entries(self._account)
+
+    @contextmanager
+    def _confined(self) -> Generator[None]:
+        """A ledger that cannot be trusted is so for an account without the number of the bad entry, which counts."""
+        try:
+            yield
+        except Untrusted:
+            if self._account == WHOLE:
+                raise
+            raise LedgerError(
+                f"{self._where} cannot be trusted: it was changed by something other than discreet. Ask nothing more, "
+                "and tell its owner, who can check it"
+            ) from None
 
     def _admitted(self, scene: Scene) -> Account:
         """Whose this is, the whole or the account. Raises `LedgerError` if its token is another one by now."""
@@ -212,6 +241,7 @@ class SqlLedger:
         """What answered the request that has used an idempotency key, if this is the same one."""
         key, said = asked[0].idempotency_key, dict(self._book.event_of(asked[0]))
         answer = said.pop("answer", None)
+        said.pop("relation", None)
         if (asked[0].plan_hash, said) != (plan_hash, event):
             raise LedgerError(
                 f"the idempotency key {key!r} was used for another request; use a new key for each request"
@@ -226,7 +256,8 @@ class SqlLedger:
         return self._stored(connection, mine[0])
 
     def _stored(self, connection: sa.Connection, row: Row) -> Stored:
-        return Stored(row.hash, self._book.release(connection, row))
+        head = None if row.salt is None and self._account != WHOLE else row.hash
+        return Stored(head, self._book.release(connection, row))
 
     def _claim(self, reservation: Reservation, payload: bytes) -> bytes:
         """Tie the reservation to the one payload that may be stored for it, before anything is written; it, sealed."""
@@ -241,6 +272,14 @@ class SqlLedger:
             sealed = self._book.seal.closed(self._account, reservation.id, payload)
             self._pending[reservation.id] = (here, digest, sealed)
         return sealed
+
+
+def _check_room(repeats: int) -> None:
+    if repeats >= MOST_REPEATS:
+        raise LedgerError(
+            f"this answer was given for free under {MOST_REPEATS} idempotency keys, which are remembered for the "
+            "ledger's life, and no more are: ask without a key, which costs nothing either, or with one of those"
+        )
 
 
 def _checked(what: str, text: str) -> None:

@@ -15,6 +15,7 @@ from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger._account import WHOLE, Account, account_from_json, account_to_json
 from discreet.ledger._filter import from_numbers, less, limit, more, nothing, numbers, within
 from discreet.ledger._history import CURRENCIES, History, added, of_loss, together
+from discreet.ledger._relations import for_groups_of_two, grouped_history, relation_after, relation_settled
 from discreet.privacy import Loss, in_words, parts, to_json
 
 __all__ = [
@@ -29,19 +30,30 @@ __all__ = [
     "read_scene",
     "told",
     "write_scene",
+    "write_totals",
 ]
 
-Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "thaw", "renew", "transfer"]
+Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "thaw", "renew", "transfer", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to an account, or to the whole, at a moment; `says` is the rest in plain JSON."""
+    """Something that happened to an account, or to the whole, at a moment; `says` is the rest in plain JSON.
+
+    `at` is the ledger's time, never before that of the newest entry. `account_at` is the account's own, never before
+    that of its own newest entry: where a clock was set back, it does not tell when others were active. None: the same.
+    """
 
     kind: Kind
     account: str
     says: Mapping[str, Any]
     at: datetime
+    account_at: datetime | None = None
+
+    @property
+    def subject_at(self) -> datetime:
+        """The time of whom the event is about."""
+        return self.at if self.account == WHOLE or self.account_at is None else self.account_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,10 @@ class Scene:
     whole: Account
     account: Account | None
     history: Mapping[str, History]
+
+    def is_charged(self, facts: Facts) -> bool:
+        """Whether anything was charged since the ledger was made."""
+        return any(any(parts(history[facts.currency])) for history in self.history.values())
 
     @property
     def lifetime(self) -> History:
@@ -130,8 +146,8 @@ def told(facts: Facts, scene: Scene, event: Event) -> Scene:
     `scene.account` is that account before, None if there is none yet. Raises `BudgetExceeded` if a charge does not fit,
     and `LedgerError` for what may not happen. Neither says more of other accounts than that the whole is used up.
     """
-    at, says, name = event.at, event.says, event.account
-    now = Scene(scene.whole.at(at), None if scene.account is None else scene.account.at(at), scene.history)
+    at, says, name = event.subject_at, event.says, event.account
+    now = Scene(scene.whole.at(event.at), None if scene.account is None else scene.account.at(at), scene.history)
     subject = now.whole if name == WHOLE else now.account
     if event.kind == "grant":
         return replace(now, account=_granted(facts, now, event))
@@ -151,14 +167,17 @@ def told(facts: Facts, scene: Scene, event: Event) -> Scene:
             after = subject.renewed(at, None if cap is None else limit(cap))
         case "transfer":
             after = _moved(facts, subject, says)
+        case "settle":
+            return _settled(facts, now, says)
         case "create":
             raise LedgerError("a ledger is made once")
     return replace(now, whole=after) if name == WHOLE else replace(now, account=after)
 
 
 def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene:
-    for each in {now.whole.name: now.whole, subject.name: subject}.values():
-        why = each.stopped(event.at)
+    moments = {subject.name: (subject, event.subject_at)}
+    for each, at in ({WHOLE: (now.whole, event.at)} | moments).values():
+        why = each.stopped(at)
         if why is not None:
             raise LedgerError(f"{_called(each)} {why}; nothing was spent")
     if subject.role == "auditor":
@@ -172,7 +191,12 @@ def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene
     loss = grown[facts.currency]
     if subject.name != WHOLE:
         subject = _within(subject, subject.charged(loss, part), loss)
-    whole = _within(now.whole, now.whole.charged(loss, part), loss, shared=subject.name != WHOLE)
+    whole = now.whole
+    if "relation" in event.says:
+        fixed = facts.relation or whole.relation
+        relation = relation_after(fixed, event.says["relation"], charged=now.is_charged(facts))
+        whole = whole if facts.relation else replace(whole, relation=relation)
+    whole = _within(now.whole, whole.charged(loss, part), loss, shared=subject.name != WHOLE)
     key = part or WHOLE
     history = {**now.history, key: added(now.history.get(key, _NONE), grown)}
     return Scene(whole, None if subject.name == WHOLE else subject, history)
@@ -206,6 +230,19 @@ def _later(account: Account) -> str:
     return f"wait for {next_one:%Y-%m-%d} (UTC), when the next window begins"
 
 
+def _settled(facts: Facts, now: Scene, says: Mapping[str, Any]) -> Scene:
+    mixed, relation = bool(says.get("mixed")), says["relation"]
+    if now.account is None:
+        known = relation_settled(facts.relation or now.whole.relation, relation, mixed=mixed)
+        whole = for_groups_of_two(now.whole) if mixed else now.whole
+        history = {part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()}
+        return Scene(replace(whole, relation=known), None, history)
+    if facts.relation is not None or not mixed or relation != now.whole.relation:
+        raise LedgerError(f"the account {now.account.name!r} is settled with the whole alone")
+    relation_settled(now.account.relation, relation, mixed=mixed)
+    return replace(now, account=replace(for_groups_of_two(now.account), relation=str(relation)))
+
+
 def _granted(facts: Facts, now: Scene, event: Event) -> Account:
     says, name = event.says, event.account
     role, part, every = says["role"], says.get("part"), says.get("every")
@@ -218,10 +255,10 @@ def _granted(facts: Facts, now: Scene, event: Event) -> Account:
         "token_sha256": says.get("token_sha256"),
     }
     if now.account is None:
-        return Account(name, role, common=none, before=none, since=event.at, part=part, every=every, **terms)
+        return Account(name, role, common=none, before=none, since=event.subject_at, part=part, every=every, **terms)
     if (now.account.role, now.account.part) != (role, part):
         raise LedgerError(f"the account {name!r} keeps its role and its part of the people; grant another name")
-    return replace(now.account.with_windows(every, event.at), **terms)
+    return replace(now.account.with_windows(every, event.subject_at), **terms)
 
 
 def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
@@ -237,17 +274,20 @@ def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
     return replace(subject, cap=less(subject.cap, moved))
 
 
-def write_scene(scene: Scene) -> dict[str, Any]:
-    """The scene as plain JSON, for `read_scene`."""
-    found: dict[str, Any] = {
+def write_totals(scene: Scene) -> dict[str, Any]:
+    """What all accounts share as plain JSON: the whole, and the history."""
+    return {
         "whole": account_to_json(scene.whole),
         "history": {
             part: {name: numbers(loss) for name, loss in history.items()} for part, history in scene.history.items()
         },
     }
-    if scene.account is not None:
-        found["account"] = account_to_json(scene.account)
-    return found
+
+
+def write_scene(scene: Scene) -> dict[str, Any]:
+    """The scene as plain JSON, for `read_scene`."""
+    account = {} if scene.account is None else {"account": account_to_json(scene.account)}
+    return write_totals(scene) | account
 
 
 def read_scene(facts: Facts, name: str, body: Mapping[str, Any]) -> Scene:

@@ -7,6 +7,7 @@ import os
 from discreet.errors import LedgerError
 from discreet.ledger._open import open_ledger
 from discreet.ledger._protocol import Ledger
+from discreet.ledger._relations import relation_after
 from discreet.policy import Policy
 
 __all__ = ["check_suits", "open_for"]
@@ -52,11 +53,7 @@ def open_for(
 def check_suits(ledger: Ledger, policy: Policy) -> None:
     """Raise `LedgerError` if the ledger is about other people or neighbours than the policy, or lacks its part."""
     facts = ledger.facts
-    if facts.relation not in (None, policy.relation):
-        raise LedgerError(
-            f"the ledger counts losses for neighbours by {facts.relation}, and the policy is for {policy.relation}: "
-            "their losses do not add up; keep a ledger for each, or change the policy"
-        )
+    relation_after(facts.relation, policy.relation, charged=False)  # the charge itself is checked by the ledger
     if None not in (facts.people, policy.people) and facts.people != policy.people:
         raise LedgerError(
             f"the ledger counts the losses of {facts.people!r}, and the policy is about {policy.people!r}; use the "

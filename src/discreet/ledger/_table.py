@@ -1,7 +1,8 @@
 """The tables of a ledger, and the one place where their format changes.
 
 `entries` only grows. `meta` has one row: the format, and the number of the newest entry, so that a newest entry that
-was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key.
+was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key, and
+the one that salts.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from types import ModuleType
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError
-from discreet.ledger._chain import Row
+from discreet.ledger._commitments import Row
 
 __all__ = [
     "FORMAT",
+    "SALT_KEY",
     "SIGNING_KEY",
     "entries",
     "format_of",
@@ -22,12 +24,13 @@ __all__ = [
     "make",
     "meta",
     "rare",
+    "repeats",
     "row_columns",
     "secrets",
     "tables",
 ]
 
-FORMAT = 2
+FORMAT = 3
 """The number of the format that this version writes."""
 
 tables = sa.MetaData()
@@ -42,8 +45,10 @@ entries = sa.Table(
     sa.Column("reservation", sa.Text),
     sa.Column("plan_hash", sa.Text),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("totals", sa.Text),
     sa.Column("payload_sha256", sa.Text),
     sa.Column("at", sa.Text, nullable=False),
+    sa.Column("salt", sa.Text),
     sa.Column("previous", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("payload", sa.LargeBinary),
@@ -60,6 +65,8 @@ sa.Index("entries_of_reservation", entries.c.reservation, unique=True,
 rare = sa.text("kind NOT IN ('reserve', 'release')")
 """Holds of the few entries that are neither charges nor releases; written out, for planners to know the index."""
 sa.Index("entries_of_rare_kinds", entries.c.kind, entries.c.account, sqlite_where=rare, postgresql_where=rare)
+repeats = sa.Index("entries_of_repeats", entries.c.plan_hash, entries.c.account,
+                   sqlite_where=entries.c.kind == "repeat", postgresql_where=entries.c.kind == "repeat")  # fmt: skip
 sa.Index("entries_of_hash", entries.c.hash, unique=True)
 
 meta = sa.Table(
@@ -78,6 +85,9 @@ secrets = sa.Table(
 
 SIGNING_KEY = "signing key"
 """The name of the secret that signs."""
+
+SALT_KEY = "salt key"
+"""The name of the secret that the salts of entries are derived from; who can read it can read the entries too."""
 
 row_columns = tuple(sa.type_coerce(entries.c[name], sa.types.NullType()).label(name) for name in Row._fields)
 """The columns of a `Row`, uncast: a ledger that was tampered with may hold anything."""
