@@ -52,10 +52,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that ask for a server, or are told to by a mark of its name, run in one worker; so does each other file."""
     for item in items:
         asked = {*getattr(item, "fixturenames", ()), *(mark.name for mark in item.iter_markers())}
-        served = bool(asked.intersection(_SERVERS))
-        item.add_marker(pytest.mark.xdist_group("servers" if served else str(item.path)))
-        if served:  # the first waits for its server to start
-            item.add_marker(pytest.mark.timeout(400))
+        item.add_marker(pytest.mark.xdist_group("servers" if asked.intersection(_SERVERS) else str(item.path)))
 
 
 @pytest.fixture(scope="session")

@@ -54,6 +54,8 @@ from sampler_laws import (
     window,
 )
 
+TESTS = Path(__file__).parents[1]
+
 TAIL = Fraction(1, 10**30)
 """Unbounded noise is cut where this much of its mass, at most, is left out; it counts as not enumerated."""
 
@@ -168,7 +170,7 @@ def _modules() -> list[ModuleType]:
     found: list[ModuleType] = []
     for name, module in list(sys.modules.items()):
         ours = name == "discreet" or name.startswith("discreet.")
-        tests = "/tests/" in (getattr(module, "__file__", None) or "") and "site-packages" not in str(module.__file__)
+        tests = Path(getattr(module, "__file__", None) or "/").is_relative_to(TESTS)
         if (ours and not name.startswith("discreet.noise.")) or (tests and module is not sys.modules[__name__]):
             found.append(module)
     return found

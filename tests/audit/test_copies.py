@@ -102,9 +102,7 @@ def test_names_that_are_none_are_refused(name: str) -> None:
 
 
 def test_a_child_that_hangs_is_ended_and_one_that_fails_says_nothing() -> None:
-    start = time.monotonic()
-    assert in_child(lambda: time.sleep(60), seconds=1) is None  # type: ignore[arg-type,return-value]
-    assert time.monotonic() - start < 30
+    assert in_child(lambda: time.sleep(3600), seconds=1) is None  # type: ignore[arg-type,return-value]
     assert in_child(lambda: [str(1 // 0)]) is None
     assert in_child(lambda: os.kill(os.getpid(), signal.SIGKILL)) is None  # type: ignore[arg-type,return-value]
     assert in_child(lambda: ["a"]) == ["a"]

@@ -87,7 +87,6 @@ class Cli:
             env=environment(),
             text=True,
             capture_output=True,
-            timeout=110,
             check=False,
             **options,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import time
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ pytestmark = pytest.mark.usefixtures("one_database")
 
 
 def test_the_demo_tells_its_story(cli: Any) -> None:
-    start = time.monotonic()
     done = cli("demo")
     assert done.code == 0
-    assert time.monotonic() - start < 60
     for words in ("5,912 people", "only because these data are public", "truth, clamped", "It got the same numbers",
                   "BudgetExceeded", "Left: epsilon 2, delta 1e-06"):  # fmt: skip
         assert words in done.out

@@ -16,6 +16,7 @@ import doctest
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -86,9 +87,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     plain |= {"PATH": f"{home}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": source, "COLUMNS": "100"}
     with tempfile.TemporaryDirectory() as short:  # the path of a socket has some hundred bytes at most
         socket = f"{short}/s"
-        for name, arguments in (("discreet", f" -I -S {WARM} ask {socket}"), ("python", "")):
+        for name, arguments in (("discreet", ["-I", "-S", str(WARM), "ask", socket]), ("python", [])):
             script = home / name
-            script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, *arguments])} "$@"\n')
             script.chmod(0o755)
         serve = [sys.executable, str(WARM), "serve", socket]
         with subprocess.Popen(serve, env=plain, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as server:
@@ -165,7 +166,6 @@ def run_console(block: Block, where: str, shell: dict[str, str]) -> None:
             stderr=subprocess.STDOUT,
             text=True,
             check=False,
-            timeout=110,
         )
         expected = block.exit_code if i == len(wanted) - 1 else 0
         assert done.returncode == expected, f"{where}: {command}\n{done.stdout}"

@@ -134,7 +134,7 @@ def slain(folder: Path, how: signal.Signals) -> None:
     for process in all_of_it[: 1 if how == signal.SIGQUIT else None]:
         with suppress(psutil.NoSuchProcess):
             process.send_signal(how)
-    assert not psutil.wait_procs(all_of_it, timeout=60)[1]
+    assert not psutil.wait_procs(all_of_it, timeout=600)[1]
 
 
 @pytest.mark.postgres
@@ -167,7 +167,7 @@ def test_what_was_told_before_a_server_died_is_there_after_it(tmp_path: Path, ti
                     before, began = len(told()), time.monotonic()
                     while len(told()) < before + 30:
                         assert writers.poll() is None
-                        assert time.monotonic() < began + 60, "the writers did not go on"
+                        assert time.monotonic() < began + 600, "the writers did not go on"
                         time.sleep(0.01)
                     time.sleep(chance.uniform(0, 0.1))
                     slain(folder, (signal.SIGQUIT, signal.SIGKILL)[number % 2])
@@ -178,7 +178,7 @@ def test_what_was_told_before_a_server_died_is_there_after_it(tmp_path: Path, ti
                     (reports / "hold").unlink()
                     assert ledger.spent.eps > 0, "who had it open goes on with a new connection"
                 stopped.close()
-                out, err = writers.communicate(timeout=60)
+                out, err = writers.communicate()
             assert (writers.returncode, err) == (0, "")
             assert any(map(int, out.split())), "nobody noticed"
             wrong = re.compile("trusted|gone_back|damaged")

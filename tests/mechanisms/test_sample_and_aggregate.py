@@ -22,8 +22,6 @@ from discreet.privacy import Pure, approx, mu, pure, rho
 sys.path.insert(0, str(Path(__file__).parent))  # so that fresh processes find it too
 import chunk_functions as functions
 
-pytestmark = pytest.mark.timeout(300)
-
 
 def over(function, **changes) -> SampleAndAggregate:
     return SampleAndAggregate(function, **({"chunks": 4, "bounds": (0, 1), "spend": pure(1)} | changes))

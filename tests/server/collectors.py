@@ -10,6 +10,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,8 @@ RUN = Path(__file__).with_name("run_collector.py")
 SCHEME = local.KaryRandomizedResponse(domain=50_000, epsilon=8)
 """A report is two bytes, and the count of a value is how many reports say it: exact to check."""
 BINARY = "application/octet-stream"
+GUARD = 600.0
+"""The seconds after which a wait counts as a hang."""
 
 
 def saying(value: int, times: int = 1) -> local.Reports:
@@ -32,6 +36,12 @@ def saying(value: int, times: int = 1) -> local.Reports:
 
 def key() -> str:
     return secrets.token_hex(16)
+
+
+def wait_until(condition: Callable[[], bool], pause: float = 0.05) -> None:
+    """Wait for what takes as long as the machine is busy; what never comes is ended by the guard of the test."""
+    while not condition():
+        time.sleep(pause)
 
 
 @dataclass
@@ -68,15 +78,15 @@ class Collector:
         """End it as an operator does; what it said."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        self.said, _ = self.process.communicate(timeout=60)
+        self.said, _ = self.process.communicate()
         assert self.process.returncode == 0, self.said
         return self.said
 
-    def connect(self, timeout: float = 30) -> http.client.HTTPConnection:
-        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+    def connect(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=GUARD)
 
-    def raw(self, timeout: float = 30) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=timeout)
+    def raw(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), timeout=GUARD)
 
     def post(
         self, body: bytes, name: str | None = None, kind: str = BINARY, **headers: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from collectors import BINARY, Collector, key, saying
+from collectors import BINARY, GUARD, Collector, key, saying, wait_until
 
 SENDERS, NEW = 6, 40
 
@@ -28,8 +28,8 @@ class Sender:
     at: int = 0
     stopped: bool = False
 
-    def run(self, port: int, working: threading.Event) -> None:
-        line = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    def run(self, port: int) -> None:
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=GUARD)
         try:
             for value in [each for each in self.sent if each not in self.acknowledged]:
                 self.send(line, value)
@@ -41,7 +41,6 @@ class Sender:
                 self.sent[value] = (key(), bytes(saying(value, times)), times)
                 self.at += 1
                 self.send(line, value)
-                working.set()
                 if self.generator.random() < 0.2:
                     self.send(line, self.generator.choice(list(self.acknowledged)))
             while not self.stopped:
@@ -69,13 +68,18 @@ def test_nothing_is_lost_and_nothing_is_counted_twice(
     generator, home = random.Random(kills), tmp_path / "store"
     each = 50_000 // SENDERS
     senders = [Sender(range(i * each, (i + 1) * each), random.Random(i)) for i in range(SENDERS)]
+
+    def acknowledged() -> int:
+        return sum(len(sender.acknowledged) for sender in senders)
+
     for round_ in range(kills + 1):
-        collector, working = start(home, fold=5_000), threading.Event()
-        threads = [threading.Thread(target=sender.run, args=(collector.port, working)) for sender in senders]
+        collector = start(home, fold=5_000)
+        threads = [threading.Thread(target=sender.run, args=(collector.port,)) for sender in senders]
+        enough = acknowledged() + generator.randrange(1, SENDERS * NEW // 2)
         for thread in threads:
             thread.start()
-        assert working.wait(30)
-        time.sleep(generator.uniform(0, 0.3))
+        wait_until(lambda enough=enough: acknowledged() >= enough, pause=0.001)
+        time.sleep(generator.uniform(0, 0.01))
         if round_ < kills:
             collector.kill()
         else:
@@ -89,7 +93,7 @@ def test_nothing_is_lost_and_nothing_is_counted_twice(
                 assert counts[value] == times or (counts[value] == 0 and value not in sender.acknowledged), value
         assert counts.sum() == sum(counts[value] for sender in senders for value in sender.sent)
     collector.stop()
-    assert sum(len(sender.acknowledged) for sender in senders) > 20 * kills
+    assert acknowledged() > 20 * kills
     for sender in senders:
         assert sender.sent.keys() == sender.acknowledged.keys()
         assert {value: int(collector.counts[value]) for value in sender.sent} == sender.acknowledged

@@ -19,6 +19,7 @@ __all__ = ["careful", "heed_termination"]
 
 P = ParamSpec("P")
 
+_PACKAGE = Path(__file__).parents[1]
 _USAGE, _INTERNAL, _INTERRUPTED, _TERMINATED = 2, 1, 130, 143
 _STOPPED = "interrupted; what was already charged stays charged"
 _CODES: tuple[tuple[type[DiscreetError], int], ...] = (
@@ -77,12 +78,12 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _place(error: BaseException) -> str:
-    """The last line of our own code that an exception passed."""
+    """The last line of our own code that an exception passed: code is ours by where this package lies."""
     place, trace = "unknown", error.__traceback__
     while trace is not None:
         path = Path(trace.tb_frame.f_code.co_filename)
-        if "discreet" in path.parts:
-            place = f"{'/'.join(path.parts[-2:])}:{trace.tb_lineno}"
+        if path.is_relative_to(_PACKAGE):
+            place = f"{path.relative_to(_PACKAGE).as_posix()}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place
 

@@ -87,7 +87,7 @@ def _slow(engine: PostgreSQL, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def slow(*arguments: Any) -> Any:
         assert engine._connection is not None
-        engine._connection.execute("SELECT pg_sleep(20)")
+        engine._connection.execute("SELECT pg_sleep(3600)")
         return real(*arguments)
 
     monkeypatch.setattr(engine, "_groups", slow)
@@ -95,14 +95,12 @@ def _slow(engine: PostgreSQL, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _when_asleep(admin: psycopg.Connection[Any], pid: int, act: Callable[[], Any]) -> threading.Thread:
     def wait() -> None:
-        for _ in range(200):
-            found = admin.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'", (pid,))
-            if found.fetchone():
-                break
+        asleep = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'"
+        while not admin.execute(asleep, (pid,)).fetchone():
             time.sleep(0.05)
         act()
 
-    thread = threading.Thread(target=wait)
+    thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     return thread
 
@@ -165,10 +163,8 @@ def test_control_c_reaches_the_user_and_ends_the_query(
         _slow(engine, patched)
         pid = _pid(engine)
         thread = _when_asleep(admin, pid, lambda: os.kill(os.getpid(), signal.SIGINT))
-        started = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             engine.run(BOUNDED, bytes(16))
-        assert time.monotonic() - started < 15
         thread.join()
     assert admin.execute(
         "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event = 'PgSleep'", (pid,)

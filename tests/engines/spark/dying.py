@@ -24,7 +24,7 @@ def main() -> None:
     engine = Spark(session, policy)
     engine.check("t")
     bounded = make_plan("SELECT SUM(x) AS s FROM t", policy).levels[0].bounded
-    threading.Thread(target=_kill, daemon=True).start()
+    threading.Thread(target=_kill, args=(session,), daemon=True).start()
     try:
         engine.run(bounded, bytes(16))
     except DataError as error:
@@ -36,8 +36,11 @@ def main() -> None:
     os._exit(0)  # pyspark would ask the JVM to stop
 
 
-def _kill() -> None:
-    time.sleep(6)
+def _kill(session: Any) -> None:
+    """Once tasks of the query run."""
+    tracker = session.sparkContext.statusTracker()
+    while not any(tracker.getStageInfo(stage).numActiveTasks for stage in tracker.getActiveStageIds()):
+        time.sleep(0.05)
     for child in psutil.Process().children(recursive=True):
         if "java" in child.name():
             os.kill(child.pid, signal.SIGKILL)

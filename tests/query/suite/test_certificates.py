@@ -147,7 +147,6 @@ def test_stated_losses_follow(relation: str, currency: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(900)
 @pytest.mark.parametrize("currency", SPENDS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 def test_all_stated_losses_follow(relation: str, currency: str) -> None:
