@@ -233,7 +233,7 @@ REFUSED = [
     ("SELECT COUNT(*) FROM people GROUP BY 1", "not a column"),
     ("SELECT COUNT(*) FROM people GROUP BY 7", "7 is not a column of the result"),
     ("SELECT COUNT(*) FROM people GROUP BY 0", "0 is not a column of the result"),
-    ("SELECT COUNT(*) FROM people GROUP BY " + "9" * 5_000, "not a column of the result"),
+    ("SELECT COUNT(*) FROM people GROUP BY " + "9" * 5_000, "has over 1,000 digits"),
     ("SELECT name, COUNT(*) FROM people GROUP BY plan, ALL", "ALL"),
     ("SELECT COUNT(*) FROM people GROUP BY ROLLUP (1)", "not a column"),
     ("SELECT COUNT(*) FROM people GROUP BY ROLLUP (plan, cost)", "float column, which has no groups"),
@@ -285,7 +285,7 @@ REFUSED = [
     ("SELECT plan, COUNT(*) FROM people GROUP BY plan HAVING plan IN (DATE '2020-01-01')", "different kinds"),
     # size
     ("SELECT COUNT(*) FROM people WHERE age IN (" + ", ".join(["1"] * 9_000) + ")", "too large"),
-    ("SELECT COUNT(*) FROM people -- " + "x" * 100_000, "longer than 100,000"),
+    ("SELECT COUNT(*) FROM people -- " + "x" * 100_000, "longer than 65,536"),
     ("SELECT COUNT(*) FROM people WHERE " + " AND ".join(["age > 1"] * 400), "levels deep"),
     ("SELECT COUNT(*) FROM people WHERE " + "NOT " * 300 + "ill", "levels deep"),
     ("SELECT SUM(" + "- " * 300 + "age) FROM people", "levels deep"),

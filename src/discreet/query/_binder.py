@@ -189,12 +189,14 @@ class Binder:
         if is_grouped(select):
             owned, select = group_rows(select, owned, self.columns)
         outputs: dict[str, exp.Expr] = {}
+        taken: set[str] = set()
         for item in select.expressions:
             name = item.alias or item.name
             if not name:
                 raise QueryError(f"give {item.sql()} a name with AS: a sub-query's columns need one")
-            if name.casefold() in {known.casefold() for known in outputs}:
+            if name.casefold() in taken:
                 raise QueryError(f"two columns of a sub-query are called {name}")
+            taken.add(name.casefold())
             outputs[name] = item.unalias()
         if sum(1 for output in outputs.values() for _ in output.walk()) > _MOST_PARTS:
             raise QueryError(f"the sub-queries add up to more than {_MOST_PARTS:,} parts")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from sqlglot import exp
 
+from discreet.errors import QueryError
 from discreet.query._constants import spelt_out
 from discreet.query._functions_calls import OPERAND_NODES
 
 __all__ = ["canonicalize", "name_outputs"]
 
+_MOST_PARTS = 5_000
 _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 
@@ -21,8 +25,16 @@ def canonicalize(select: exp.Select) -> exp.Select:
     'SELECT COUNT(*) FROM t WHERE (x >= 1) AND (x <= 2)'
     """
     tree = select.copy()
+    size = 0
     for node in reversed(list(tree.walk())):
         node.comments = None
+        if isinstance(node, exp.Between) or (isinstance(node, exp.Case) and node.this is not None):
+            size += _size(node.this) * max(len(node.args.get("ifs", ())), 1)  # what is written again for each part
+            if size > _MOST_PARTS:
+                raise QueryError(
+                    f"the query is too large: with BETWEEN as >= AND <=, and CASE x WHEN y as CASE WHEN x = y, it has more "
+                    f"than {_MOST_PARTS:,} parts more"
+                )
         if isinstance(node, exp.Ordered) and not node.args.get("desc"):
             node.set("desc", None)  # ASC goes without saying
         plain = _canonical_node(node)
@@ -86,7 +98,7 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
 
 
 def _size(tree: exp.Expr) -> int:
-    return sum(1 for _ in tree.walk())
+    return sum(1 for _ in islice(tree.walk(), _MOST_PARTS + 1))
 
 
 def _is_special(options: exp.Expr | None) -> bool:

@@ -145,11 +145,13 @@ def _merged(core: exp.Select, layer: Layer) -> exp.Select:
 
 def _outputs(core: exp.Select) -> dict[str, exp.Expr]:
     outputs: dict[str, exp.Expr] = {}
+    taken: set[str] = set()
     for item in core.expressions:
         name = item.alias or (item.name if isinstance(item, exp.Column) else "")
         if not name:
             raise QueryError(f"give {item.sql()} a name with AS: a sub-query's columns need one")
-        if name.casefold() in {known.casefold() for known in outputs}:
+        if name.casefold() in taken:
             raise QueryError(f"two columns of a sub-query are called {name}")
+        taken.add(name.casefold())
         outputs[name] = item.unalias()
     return outputs

@@ -20,6 +20,7 @@ from discreet.query._owned import Owned
 from discreet.query._parse import refuse
 from discreet.query._relations import Filtered, Grouped, Own, Total
 from discreet.query._scalars import check_predicate, check_scalar
+from discreet.query._texts import Texts
 
 __all__ = ["group_rows", "is_grouped"]
 
@@ -110,7 +111,7 @@ def _swapped(select: exp.Select, swaps: Mapping[str, exp.Expr]) -> exp.Select:
 
     def swap(node: exp.Expr) -> exp.Expr:
         found = (
-            swaps.get(node.sql())
+            swaps.get(texts.text(node))
             if not isinstance(node, exp.Select | exp.Alias | exp.Identifier | exp.Having)
             else None
         )
@@ -119,7 +120,8 @@ def _swapped(select: exp.Select, swaps: Mapping[str, exp.Expr]) -> exp.Select:
     body: exp.Expr = exp.Select(expressions=[_kept_name(item) for item in select.expressions])
     if (having := select.args.get("having")) is not None:
         body.set("having", having.copy())
-    swapped = body.transform(swap)
+    texts = Texts(*body.iter_expressions())
+    swapped = body.transform(swap, copy=False)
     assert isinstance(swapped, exp.Select)
     return swapped
 

@@ -11,10 +11,12 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query._bounded import GroupKey
 from discreet.query._parse import refuse
+from discreet.query._texts import Texts
 
 __all__ = ["grouping_items", "grouping_sets", "lift_groupings", "spell_grouping_sets"]
 
 _MOST_SETS = 64
+_MOST_PARTS = 5_000
 _MOST_ARGUMENTS = 60
 """Of GROUPING, whose bits are one whole number."""
 
@@ -40,10 +42,18 @@ def spell_grouping_sets(select: exp.Select) -> exp.Select:
     elements = [_sets(item) for item in group.expressions]
     if prod(map(len, elements)) > _MOST_SETS:
         raise _too_many()
-    sets = [_once(itertools.chain.from_iterable(chosen)) for chosen in itertools.product(*elements)]
+    texts = Texts(group)
+    sets = [_once(itertools.chain.from_iterable(chosen), texts) for chosen in itertools.product(*elements)]
     seen: set[frozenset[str]] = set()
+    parts = 0
     for keys in sets:
-        named = frozenset(key.sql() for key in keys)
+        named = frozenset(map(texts.text, keys))
+        parts += sum(1 for key in keys for _ in key.walk())
+        if parts > _MOST_PARTS:
+            raise QueryError(
+                f"the query is too large: the keys of its grouping sets, written out, have more than {_MOST_PARTS:,} parts; "
+                "name fewer sets with GROUPING SETS"
+            )
         if named in seen:
             raise QueryError(
                 f"GROUP BY makes the set {_tuple(keys).sql()} twice, which would be paid for twice; write each set once"
@@ -81,7 +91,8 @@ def lift_groupings(
     where no level is known yet.
     """
     select = select.copy()
-    known = {key.expression.sql() for keys in levels for key in keys}
+    present = [{key.expression.sql() for key in keys} for keys in levels]
+    known = set[str]().union(*present)
     names: dict[str, str] = {}
     values: list[dict[str, int]] = [{} for _ in levels]
     for node in list(select.find_all(exp.Grouping)):
@@ -98,8 +109,7 @@ def lift_groupings(
             names[text] = text
             while names[text] in taken:
                 names[text] += " "
-            for keys, value in zip(levels, values, strict=True):
-                here = {key.expression.sql() for key in keys}
+            for here, value in zip(present, values, strict=True):
                 bits = "".join(str(int(argument not in here)) for argument in arguments)
                 value[names[text]] = int(bits, 2)
         node.replace(exp.column(exp.to_identifier(names[text], quoted=True)))
@@ -142,8 +152,8 @@ def _items(item: exp.Expr) -> Iterator[exp.Expr]:
         yield from _items(each) if isinstance(each, (*_SETS, exp.Tuple, exp.Paren)) else [each]
 
 
-def _once(keys: itertools.chain[exp.Expr]) -> _Set:
-    return tuple({key.sql(): key for key in keys}.values())
+def _once(keys: itertools.chain[exp.Expr], texts: Texts) -> _Set:
+    return tuple({texts.text(key): key for key in keys}.values())
 
 
 def _tuple(keys: _Set) -> exp.Tuple:

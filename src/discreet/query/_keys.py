@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.query._bounded import GroupKey
 from discreet.query._parse import refuse
+from discreet.query._texts import Texts
 
 __all__ = ["grouped_by_all", "keys_by_name"]
 
@@ -29,13 +30,17 @@ def grouped_by_all(select: exp.Select) -> exp.Select:
 
 
 def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
-    """The SELECT with each expression that is grouped by as a column of its name."""
+    """The SELECT without GROUP BY, with each expression that is grouped by as a column of its name."""
     swaps = {(type(key.expression), key.expression.sql()): key.name for key in keys}
+    kinds = {kind for kind, _ in swaps}
+    named = select.copy()
+    named.set("group", None)
+    texts = Texts(*named.iter_expressions())
 
     def swap(node: exp.Expr) -> exp.Expr:
-        name = swaps.get((type(node), node.sql()))
+        name = swaps.get((type(node), texts.text(node))) if type(node) in kinds else None
         return node if name is None else exp.column(exp.to_identifier(name, quoted=True))
 
-    named = select.transform(swap)
+    named = named.transform(swap, copy=False)
     assert isinstance(named, exp.Select)
     return named

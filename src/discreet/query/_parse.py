@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-import sqlglot
-from sqlglot import Dialect, TokenType, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 from discreet.query._functions_calls import arguments_read
+from discreet.query._parser import parse_tokens
 from discreet.query._refusals import because
+from discreet.query._tokens import MAX_DEPTH, TOO_DEEP, tokenize
 
 __all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
 
@@ -21,10 +22,7 @@ SUPPORTED = (
     "CUBE and GROUPING SETS, HAVING, ORDER BY, LIMIT."
 )
 
-_MAX_LENGTH = 100_000
 _MAX_NODES = 5_000
-_MAX_DEPTH = 100
-_DUCKDB = Dialect.get_or_raise("duckdb")
 _LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
 _STATEMENTS = {
@@ -45,7 +43,6 @@ _STATEMENTS = {
     ),
     *("VACUUM", "ANALYZE", "CHECKPOINT", "COMMENT", "GRANT", "PIVOT", "UNPIVOT"),
 }
-TOO_DEEP = f"the query is nested more than {_MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
 _CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _UNDERSTOOD = {
     *("this", "expression", "expressions", "alias", "quoted", "is_string", "to", "desc", "nulls_first"),
@@ -71,15 +68,14 @@ def parse(text: str) -> exp.Select:
     """
     if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError(f"a query is SQL text or an Ibis expression, got {type(text).__name__}")
-    if len(text) > _MAX_LENGTH:
-        raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters")
     try:
         text.encode()
-        _check_statement(text)
-        statements = [s for s in sqlglot.parse(text, read=_DUCKDB) if s is not None]
+        tokens = tokenize(text)
+        _check_statement(tokens)
+        statements = [s for s in parse_tokens(tokens, text) if s is not None]
         for statement in statements:
+            _check_size(statement)
             statement.sql()
-            statement.sql(dialect=_DUCKDB)
     except QueryError:
         raise
     except SqlglotError as error:
@@ -96,10 +92,6 @@ def parse(text: str) -> exp.Select:
     if not isinstance(select, exp.Select):
         name = type(select).__name__.upper()
         raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
-    if sum(1 for _ in select.walk()) > _MAX_NODES:
-        raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
-    if _depth(select) > _MAX_DEPTH:
-        raise QueryError(TOO_DEEP)
     _check_leaves(select)
     return select
 
@@ -118,12 +110,15 @@ def check_understood(select: exp.Select, *, distinct: bool = False) -> None:
                 raise refuse(f"{name.rstrip('_').upper()} in {node.sql()}", name)
 
 
-def _depth(tree: exp.Expr) -> int:
-    depth, level = 0, [tree]
-    while level:
-        level = [child for node in level for child in node.iter_expressions()]
-        depth += 1
-    return depth
+def _check_size(tree: exp.Expr) -> None:
+    """Raise `QueryError` for a tree of too many nodes or levels, before anything is done with each of them."""
+    size, depth, level = 1, 1, [tree]
+    while level := [child for node in level for child in node.iter_expressions()]:
+        size, depth = size + len(level), depth + 1
+        if size > _MAX_NODES:
+            raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
+        if depth > MAX_DEPTH:
+            raise QueryError(TOO_DEEP)
 
 
 def _check_leaves(select: exp.Select) -> None:
@@ -134,14 +129,13 @@ def _check_leaves(select: exp.Select) -> None:
             raise refuse(f"a parameter ({node.sql()})")
 
 
-def _check_statement(text: str) -> None:
+def _check_statement(tokens: list[Token]) -> None:
     """Raise `QueryError` unless the text is one statement that begins as a query does.
 
     What the parser makes of other statements is a guess.
     """
-    tokens = _DUCKDB.tokenize(text)
-    ends = [i for i, token in enumerate(tokens) if token.token_type == TokenType.SEMICOLON]
-    begins = [i for i in (0, *(end + 1 for end in ends)) if i < len(tokens) and i not in ends]
+    stops = [True, *(token.token_type == TokenType.SEMICOLON for token in tokens)]
+    begins = [i for i in range(len(tokens)) if stops[i] and not stops[i + 1]]
     if len(begins) != 1:
         raise QueryError(f"give exactly one statement, got {len(begins)}. {SUPPORTED}")
     word = tokens[begins[0]].text.upper()

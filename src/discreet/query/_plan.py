@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,8 +17,9 @@ from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
 from discreet.query._aggregates import Aggregate
 from discreet.query._answer import QUANTILE, Answer, answer
+from discreet.query._answer_size import check_slopes
 from discreet.query._bias_parts import BiasPlan
-from discreet.query._bounded import Group
+from discreet.query._bounded import Group, public_groups
 from discreet.query._levels import Level, keys_of, level_loss
 from discreet.query._noise import NoiseMechanism
 from discreet.query._slopes import typical
@@ -50,6 +52,7 @@ class Plan:
     currency: str | None = None
     before: Answer | None = field(default=None, compare=False)
     bias: tuple[BiasPlan, ...] = ()
+    _one_row: list[Answer] = field(default_factory=list[Answer], init=False, compare=False, repr=False)
 
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
@@ -82,23 +85,26 @@ class Plan:
     @property
     def noisy(self) -> tuple[str, ...]:
         """The output columns that will carry noise, in order; the others are keys."""
-        return tuple(self._answer(self._imagined_rows(1)).shapes)
+        return tuple(self._row.shapes)
 
     def measures_of(self, column: str) -> tuple[int, ...]:
         """The positions of the measures that an output column is read off; `QUANTILE` in front for a quantile."""
         each = len(self.levels[0].bounded.measures)
-        slopes = self._answer(self._imagined_rows(1)).shape(column).slopes
+        slopes = self._row.shape(column).slopes
         return tuple(sorted({i if i == QUANTILE else i % each for i in slopes}))
 
     def check_result(self) -> None:
-        """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated.
+        """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated,
+        or for more than an answer holds.
 
         The result is computed once from made-up numbers, so that nothing is left to fail after the budget is spent.
         """
         try:
-            self._answer(self._imagined_rows(10))
+            shapes = self._answer(self._imagined_rows(10)).shapes
         except QueryError as error:
             raise QueryError(self._in_sql(str(error))) from None
+        rows = sum(public_groups(level.bounded.keys) or 0 for level in self.levels)
+        check_slopes(rows, sum(len(shape.slopes) for shape in shapes.values()))
 
     def error(self, column: str, level: float = 0.95) -> float | None:
         """The half-width of an output column where it does not depend on data; None where it does.
@@ -170,8 +176,7 @@ class Plan:
 
     def approximate(self, column: str) -> bool:
         """Whether the half-width of an output column will be approximate; see `Release.approximate`."""
-        result = self._answer(self._imagined_rows(1))
-        return result.picked is not None or not result.shape(column).linear
+        return self._row.picked is not None or not self._row.shape(column).linear
 
     def rank_error(self, column: str, level: float = 0.95) -> float | None:
         """By how many rows of a group the rank of an output column is off at most, with probability `level` or more.
@@ -219,16 +224,23 @@ class Plan:
         return max((self.rows or 0) // size, 1)
 
     def _supposed(self, select: exp.Select, *, at_edge: bool) -> Answer:
-        groups = [self._imagined_groups(level, at_edge=at_edge) for level in self.levels]
+        named = {column.name for item in select.expressions for column in item.find_all(exp.Column)}
+        groups = [self._imagined_groups(level, named, at_edge=at_edge) for level in self.levels]
         return replace(answer(select, self.levels, self.aggregates, groups), basis=None)
 
-    def _imagined_groups(self, level: Level, *, at_edge: bool) -> list[Group]:
-        """A group for each combination of the public keys of a level that the result computes with."""
-        named = {column.name for item in self.select.expressions for column in item.find_all(exp.Column)}
+    def _imagined_groups(self, level: Level, named: AbstractSet[str], *, at_edge: bool) -> list[Group]:
+        """A group for each combination of the `named` public keys of a level, which a column is computed with."""
         group = _imagined(level, self._rows_per_group(level), at_edge=at_edge)
         choices = [key.values if key.values and key.name in named else (None,) for key in level.bounded.keys]
         keys = itertools.islice(itertools.product(*choices), _MOST_GROUPS)
         return [replace(group, key=key) for key in keys]
+
+    @property
+    def _row(self) -> Answer:
+        """The answer of one made-up row for each level, worked out once."""
+        if not self._one_row:
+            self._one_row.append(self._answer(self._imagined_rows(1)))
+        return self._one_row[0]
 
     def _imagined_rows(self, rows: int) -> list[list[Group]]:
         """One made-up group of so many rows in each level."""

@@ -9,6 +9,7 @@ from sqlglot import exp
 from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
+from discreet.query._answer_size import check_columns, check_rows
 from discreet.query._binder import Binder
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._canonical import canonicalize, name_outputs
@@ -90,7 +91,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     select = grouped_by_all(select)
     columns = binder.columns
     _check_people(select, columns)
-    sets = [_keys(nodes, columns) for nodes in grouping_sets(select)]
+    sets = _keys(grouping_sets(select), columns)
+    check_rows(sets)
     where = select.args.get("where")
     if where is not None:
         check_predicate(where.this, columns.fields)
@@ -100,6 +102,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     table = columns.table_of(select)
     spoken, groupings = lift_groupings(select, sets, columns.fields)
     lifted, measures, histograms, aggregates = lift_aggregates(spoken, columns.fields, table, columns.people)
+    check_columns(len(aggregates), len(measures), len(sets))
+    check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
     if not aggregates and not all(private):
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
@@ -146,14 +150,25 @@ def _of_keys_alone(select: exp.Select, sets: Sequence[Sequence[GroupKey]]) -> fr
     return frozenset(keys - {column.name for node in select.find_all(*reads) for column in node.find_all(exp.Column)})
 
 
-def _keys(nodes: Sequence[exp.Expr], columns: Columns) -> tuple[GroupKey, ...]:
-    keys: dict[str, GroupKey] = {}
-    for node in nodes:
-        inner = node.unnest()
-        if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
-            raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
-        about = field_of(inner, columns)
-        key_type(inner, columns.fields)
-        name = inner.name if isinstance(inner, exp.Column) else inner.sql()
-        keys.setdefault(name, GroupKey(name, about.keys, inner, about.type))
-    return tuple(keys.values())
+def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> list[tuple[GroupKey, ...]]:
+    """The keys of each grouping set; what several sets have in common is looked at once."""
+    known: dict[str, GroupKey] = {}
+    keys: list[tuple[GroupKey, ...]] = []
+    for nodes in sets:
+        here: dict[str, GroupKey] = {}
+        for node in nodes:
+            text = node.sql()
+            key = known[text] if text in known else known.setdefault(text, _key(node, columns))
+            here.setdefault(key.name, key)
+        keys.append(tuple(here.values()))
+    return keys
+
+
+def _key(node: exp.Expr, columns: Columns) -> GroupKey:
+    inner = node.unnest()
+    if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
+        raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
+    about = field_of(inner, columns)
+    key_type(inner, columns.fields)
+    name = inner.name if isinstance(inner, exp.Column) else inner.sql()
+    return GroupKey(name, about.keys, inner, about.type)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from sqlglot import exp
@@ -17,7 +17,8 @@ __all__ = ["Scope", "Source", "match_name"]
 class Source:
     """One item of FROM: its alias, what it is in words, and for each of its columns the expression it stands for.
 
-    Columns that only say whose a row is are `hidden`: they are not offered to whom misspells a name.
+    Columns that only say whose a row is are `hidden`: they are not offered to whom misspells a name. `folded` are the
+    names as they are spelt, without regard to case.
     """
 
     alias: str
@@ -25,6 +26,10 @@ class Source:
     columns: Mapping[str, exp.Expr]
     table: str = ""
     hidden: frozenset[str] = frozenset()
+    folded: Mapping[str, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded", {name.casefold(): name for name in self.columns})
 
     @property
     def written(self) -> str:
@@ -44,7 +49,7 @@ class Scope:
 
         Raises `QueryError` for a qualifier that is no source, and for a name that several sources have.
         """
-        found = [(source, name) for source in self._of(column) if (name := _folded(source).get(column.name.casefold()))]
+        found = [(source, name) for source in self._of(column) if (name := source.folded.get(column.name.casefold()))]
         if not found:
             return None
         if len(found) > 1 and column.name.casefold() not in self.merged:
@@ -93,7 +98,3 @@ def match_name(name: str, known: Iterable[str], where: str, what: str) -> str:
     close = get_close_matches(name.casefold(), list(folded), n=1)
     hint = f"; did you mean {folded[close[0]]}?" if close else "."
     raise QueryError(f"{where} has no {what} {name}{hint} It has: {', '.join(names) or 'none'}")
-
-
-def _folded(source: Source) -> dict[str, str]:
-    return {name.casefold(): name for name in source.columns}
