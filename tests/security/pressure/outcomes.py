@@ -15,7 +15,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.errors import DiscreetError
 from discreet.query import BoundedAggregate
 
-__all__ = ["NEVER", "Outcome", "ended", "interrupt", "limit", "released", "watched"]
+__all__ = ["NEVER", "Cancel", "Outcome", "ended", "interrupt", "limit", "released", "watched"]
 
 NEVER = "does not end"
 SALT = b"sixteen bytes of"
