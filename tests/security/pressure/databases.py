@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from discreet.policy import Policy, load_policy
 
-__all__ = ["NEIGHBOURS", "PRODUCTS", "VICTIM", "Tables", "neighbour", "shop", "shop_policy"]
+__all__ = ["NEIGHBOURS", "PACKED", "Tables", "neighbour", "shop", "shop_policy"]
 
 VICTIM = 777
 PRODUCTS = 3_000
@@ -114,6 +114,8 @@ NEIGHBOURS: Mapping[str, tuple[int, int, int, bool]] = {
     "heavy, alike": (HEAVY, LONG, 1, True),
     "many short": (PACKED, 4, 9_000, False),
     "one huge": (1, 100_000_000, 1, True),
+    "many of some length": (200_000, 250, 200_000, False),
+    "very many short": (1_000_000, 4, 9_000, True),
 }
 
 

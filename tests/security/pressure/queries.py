@@ -112,6 +112,17 @@ SCRIPTS: Mapping[str, Script] = {
         f"SELECT {_named_texts(8)}, COUNT(*) AS n FROM t GROUP BY ROLLUP ({_texts(8)})", "heavy"
     ),
     "DISTINCT of many texts": Script(f"SELECT DISTINCT {_named_texts(8)} FROM t", "heavy"),
+    "many rows, by three texts": Script(
+        f"SELECT {_named_texts(3)}, COUNT(*) AS n FROM t GROUP BY {_texts(3)}", "many of some length"
+    ),
+    "many rows, twenty times": Script(
+        f"SELECT COUNT(*) AS n, SUM(x) AS s, COUNT(DISTINCT x) AS d FROM {_union('SELECT person, x FROM t', 20)}",
+        "very many short",
+    ),
+    "many rows, twenty times, median": Script(
+        f"SELECT city, MEDIAN(x) AS m FROM {_union('SELECT person, city, x FROM t', 20)} GROUP BY city",
+        "very many short",
+    ),
     "one row's distinct text": Script("SELECT COUNT(DISTINCT note) AS n FROM t", "one huge"),
     "one row's text as key": Script("SELECT note, COUNT(*) AS n FROM t GROUP BY note", "one huge"),
     "one row's texts, row units": Script(
