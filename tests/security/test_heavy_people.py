@@ -23,7 +23,7 @@ from pressure.queries import SCRIPTS
 import discreet as dp
 
 SECONDS = 100
-DAILY = ("public, three times", "chain of left joins, five rows", "one row's distinct text")
+DAILY = ("public, three times", "chain of left joins, five rows", "one row's text as key")
 """One of each kind: a public table, computed texts, a stored text. The others are for the soak."""
 
 

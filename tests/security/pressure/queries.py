@@ -43,7 +43,7 @@ _WIDE_CHAIN = " ".join(
     f"LEFT JOIN (SELECT person, {_wide(5)} FROM t) AS {x} ON a.person = {x}.person" for x in "bcdefg"
 )
 _COMPARED = " OR ".join(f"{x}.w1 > {x}.w2" for x in "bcdefg")
-_SELF = " ".join(f"JOIN t AS {x} ON a.person = {x}.person" for x in "bcd")
+_SELF = " ".join(f"JOIN t AS {x} ON a.person = {x}.person" for x in "bcdef")
 
 SCRIPTS: Mapping[str, Script] = {
     "public, three times": Script(f"SELECT COUNT(*) AS n FROM {_VICTIM} {_PUBLIC}", "one row"),
@@ -130,7 +130,7 @@ SCRIPTS: Mapping[str, Script] = {
     ),
     "one row's text as key, row units": Script("SELECT page, MEDIAN(x) AS m FROM visits GROUP BY page", "one huge"),
 }
-"""Each made the engine fail with 777 and not without, when rows and texts of one person had no bound."""
+"""Each made an engine fail with 777 and not without, when the rows and texts of one person had no bound."""
 
 
 def random_query(dice: random.Random) -> str:
