@@ -121,8 +121,7 @@ class Session:
         too. So does an earlier release of the same query with the same bounds, whose values are public. `bias` is as in
         `sql`.
 
-        Raises `QueryError` for what is not supported, `ParameterError` for a spend that cannot buy it or a release of
-        another query.
+        Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend or release.
         """
         make = plan_with_bias if bias else make_plan
         plan = make(query, self._policy, spend)
@@ -276,10 +275,9 @@ class Session:
         return spend_first(self._ledger, request, drawn, partial(MechanismRelease.from_bytes, mechanism=mechanism))
 
     def cancel(self) -> None:
-        """Stop the queries and suggestions that are being answered now; from any thread, or a handler of a signal.
+        """Stop what is being answered now, from any thread or a handler of a signal; callers get `Cancelled`.
 
-        Their callers get `Cancelled` within a second, and the engine stops as soon as it can. What was reserved for
-        them stays spent, and nothing of them is stored. One that is stored already is answered. The session goes on.
+        What was reserved stays spent, and nothing is stored. What is stored already is answered. The session goes on.
         """
         self._questions.cancel()
 
@@ -295,8 +293,8 @@ class Session:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _request(self, plan_hash: str, loss: Loss, key: str | None, *, fresh: bool = False) -> Request:
-        return Request(plan_hash, loss, self._policy.part, self._policy.relation, key, fresh)
+    def _request(self, asked: str, loss: Loss, key: str | None, *, fresh: bool = False) -> Request:
+        return Request(asked, loss, self._policy.part, self._policy.relation, key, fresh)
 
     def _noisy(self, level: Level, salt: bytes) -> list[Group]:
         assert level.noise is not None
