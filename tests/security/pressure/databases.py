@@ -109,6 +109,7 @@ NEIGHBOURS: Mapping[str, tuple[int, int, int, bool]] = {
     # how many rows 777 has, characters of each text, how many different texts, whether all orders have one number
     "one row": (1, 4, 1, True),
     "a few long": (5, LONG, 5, True),
+    "many long": (HEAVY // 10, LONG, HEAVY // 10, True),
     "heavy": (HEAVY, LONG, HEAVY, True),
     "heavy, own orders": (HEAVY, LONG, HEAVY, False),
     "heavy, alike": (HEAVY, LONG, 1, True),
