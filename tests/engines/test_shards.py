@@ -139,7 +139,7 @@ def test_what_fails_for_the_fewest_units_fails(monkeypatch: pytest.MonkeyPatch) 
         asked.append(shard)
 
     assert in_shards(bounded, fail, lambda shard, place: None) is None
-    assert [shard.count for shard in asked] == [8**depth for depth in range(7)]
+    assert [shard.count for shard in asked] == [8**depth for depth in range(5)]
     assert asked[-1].count == _shards._DEEPEST
 
 

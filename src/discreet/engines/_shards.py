@@ -21,7 +21,7 @@ from discreet.query import BoundedAggregate, Cells, Distinct, Group
 __all__ = ["ALL", "Shard", "in_shards"]
 
 _WAYS = 8
-_DEEPEST = _WAYS**6
+_DEEPEST = _WAYS**4
 """More shards than this are not made: what still fails then would fail for one unit as well."""
 
 Row = tuple[Any, ...]

@@ -23,7 +23,7 @@ from discreet.query._functions_casts import INTEGERS
 from discreet.query._functions_dates import interval_length
 from discreet.query._functions_entry import Function, Kind
 from discreet.query._functions_numbers import constant
-from discreet.query._functions_text import LONGEST_TEXT
+from discreet.query._functions_text import LONGEST_STORED_TEXT, LONGEST_TEXT
 from discreet.query._ibis import Expression, Query, text_of, unbound_table
 from discreet.query._intervals import divides_safely
 from discreet.query._levels import Level
@@ -59,6 +59,7 @@ __all__ = [
     "FUNCTIONS",
     "HELD_TEXT",
     "INTEGERS",
+    "LONGEST_STORED_TEXT",
     "LONGEST_TEXT",
     "PAIRS",
     "REFUSED",

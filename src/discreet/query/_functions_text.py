@@ -14,10 +14,12 @@ from discreet.query._functions_calls import Call
 from discreet.query._functions_entry import Function, Kind, Scope, takes
 from discreet.query._functions_ranges import Range
 
-__all__ = ["LONGEST_TEXT", "TEXTS"]
+__all__ = ["LONGEST_STORED_TEXT", "LONGEST_TEXT", "TEXTS"]
 
 LONGEST_TEXT = 4_000
 """Characters of each text that is put together with another, and of the result."""
+LONGEST_STORED_TEXT = 2**14
+"""Characters of a text as a query reads it; of a longer one, the beginning."""
 _MOST_REPLACEMENT = 50
 _TEXTS = takes("string", gives="string")
 

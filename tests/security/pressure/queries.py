@@ -11,10 +11,11 @@ __all__ = ["SCRIPTS", "Script", "random_query"]
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A query, and rows of person 777 that it is aimed at."""
+    """A query, rows of person 777 that it is aimed at, and the disk that hundreds of thousands of those need."""
 
     query: str
     neighbour: str
+    disk: str = "256MB"
 
 
 def _wide(count: int, column: str = "note") -> str:
@@ -113,15 +114,17 @@ SCRIPTS: Mapping[str, Script] = {
     ),
     "DISTINCT of many texts": Script(f"SELECT DISTINCT {_named_texts(8)} FROM t", "heavy"),
     "many rows, by three texts": Script(
-        f"SELECT {_named_texts(3)}, COUNT(*) AS n FROM t GROUP BY {_texts(3)}", "many of some length"
+        f"SELECT {_named_texts(3)}, COUNT(*) AS n FROM t GROUP BY {_texts(3)}", "many of some length", "4GB"
     ),
     "many rows, twenty times": Script(
         f"SELECT COUNT(*) AS n, SUM(x) AS s, COUNT(DISTINCT x) AS d FROM {_union('SELECT person, x FROM t', 20)}",
         "very many short",
+        "4GB",
     ),
     "many rows, twenty times, median": Script(
         f"SELECT city, MEDIAN(x) AS m FROM {_union('SELECT person, city, x FROM t', 20)} GROUP BY city",
         "very many short",
+        "4GB",
     ),
     "one row's distinct text": Script("SELECT COUNT(DISTINCT note) AS n FROM t", "one huge"),
     "one row's text as key": Script("SELECT note, COUNT(*) AS n FROM t GROUP BY note", "one huge"),

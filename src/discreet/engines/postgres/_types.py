@@ -20,12 +20,12 @@ READABLE = (*WHOLE, *FRACTIONS, *TEXTS, "boolean", "numeric", "uuid", "date", "t
 
 
 _LONGEST = 2**24
-"""In bytes. Some functions fail on texts of 256 MiB and more, and no row of the result may have 1 GiB."""
+"""In bytes. Some functions fail on texts of 256 MiB and more."""
 
 
 def clean(stored: StoredColumn, kind: ColumnType) -> str:
-    """A stored column as the policy's type; null for what does not convert, and for texts that are too long."""
-    if stored.type in TEXTS:
+    """A stored column as the policy's type; null for what does not convert, as too long a text does not."""
+    if stored.type in TEXTS and kind != "string":
         short = f'(CASE WHEN octet_length({stored.sql}) <= {_LONGEST} THEN {stored.sql} END COLLATE "C")'
         stored = replace(stored, sql=short)
     match kind:

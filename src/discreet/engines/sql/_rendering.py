@@ -14,12 +14,12 @@ from sqlglot import exp
 from discreet.engines._shards import ALL, Shard
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
-from discreet.engines.sql._functions_text import cut
 from discreet.engines.sql._relation import Relation as Stored
 from discreet.engines.sql._relation import StoredColumn
 from discreet.policy import ColumnType, Policy
 from discreet.query import (
     HELD_TEXT,
+    LONGEST_STORED_TEXT,
     BoundedAggregate,
     Computed,
     Filtered,
@@ -141,9 +141,11 @@ class _Rendering:
         return f"SELECT * FROM ({rows}) AS {side} WHERE {remainder} = {self.shard.index}"
 
     def _clean(self, scan: Scan, stored: StoredColumn, kind: ColumnType) -> str:
-        """A stored column; where rows of one unit are limited, and of public tables, texts are cut."""
+        """A stored column. Texts are cut: of public tables, and where rows of one unit are limited, to what is held."""
         clean = self.dialect.clean(stored, kind)
-        return cut(clean, HELD_TEXT) if kind == "string" and (scan.public or self._cuts) else clean
+        if kind != "string" or not self.dialect.is_text(stored):
+            return clean
+        return self.dialect.cut(clean, HELD_TEXT if scan.public or self._cuts else LONGEST_STORED_TEXT)
 
     def _owners(self, table: str, key: str) -> tuple[str, str, str]:
         """For each value of a column of a table, each owner of a row that has it, once; and the two columns' names."""
