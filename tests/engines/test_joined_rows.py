@@ -14,7 +14,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb._dialect import DIALECT
 from discreet.engines.sql import rows_sql
 from discreet.policy import load_policy
-from discreet.query import _joins, make_plan
+from discreet.query import _footprint, make_plan
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -52,7 +52,7 @@ def _rows(dice: random.Random, people: int) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("outer", ["", "LEFT"])
 def test_a_persons_rows_are_chosen_from_that_persons_alone(outer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_joins, "_MOST_ROWS", 3)
+    monkeypatch.setattr(_footprint, "_MOST_ROWS", 3)
     for seed in range(8):
         dice = random.Random(f"{outer} {seed}")
         a, b = _rows(dice, 9), _rows(dice, 9)
@@ -91,7 +91,7 @@ def test_a_chain_of_joins_ends_whatever_one_person_has(rows: int) -> None:
 
 def test_rows_that_differ_in_the_sign_of_zero_alone_are_chosen_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """The two zeros compare and hash alike, but have different texts."""
-    monkeypatch.setattr(_joins, "_MOST_ROWS", 2)
+    monkeypatch.setattr(_footprint, "_MOST_ROWS", 2)
     about = {"unit": "u", "max_rows": 2, "columns": {"z": {"type": "float", "bounds": [0, 9]}}}
     policy = load_policy({"version": "1", "budget": {"epsilon": 10**9}, "tables": {"a": about, "b": ABOUT}})
     query = "SELECT SUM(b.x) AS s FROM a JOIN b ON a.u = b.u WHERE CAST(a.z AS VARCHAR) LIKE '-%'"

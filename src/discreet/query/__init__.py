@@ -16,6 +16,7 @@ from discreet.query._earned import earned, loss_follows
 from discreet.query._field import Field
 from discreet.query._filed import Filed, read_filed
 from discreet.query._files import check_new_file, read_file, write_file
+from discreet.query._footprint import HELD_TEXT
 from discreet.query._functions import FUNCTIONS
 from discreet.query._functions_calls import Call, whole_literal
 from discreet.query._functions_casts import INTEGERS
@@ -32,7 +33,20 @@ from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
 from discreet.query._quantile_measures import Histogram
 from discreet.query._refusals import REFUSED
-from discreet.query._relations import Computed, Filtered, Grouped, Joined, Own, Relation, Scan, Stacked, Total, scans
+from discreet.query._relations import (
+    Computed,
+    Filtered,
+    Grouped,
+    Joined,
+    Limited,
+    Own,
+    Relation,
+    Scan,
+    Stacked,
+    Total,
+    scans,
+    walked,
+)
 from discreet.query._release import Release
 from discreet.query._render import release_note, release_table
 from discreet.query._scalars import Row, is_moment, nullable
@@ -43,6 +57,7 @@ from discreet.query._top_keys import TopKeys
 
 __all__ = [
     "FUNCTIONS",
+    "HELD_TEXT",
     "INTEGERS",
     "LONGEST_TEXT",
     "PAIRS",
@@ -67,6 +82,7 @@ __all__ = [
     "Joined",
     "Kind",
     "Level",
+    "Limited",
     "Measure",
     "Noise",
     "Own",
@@ -111,6 +127,7 @@ __all__ = [
     "scans",
     "text_of",
     "unbound_table",
+    "walked",
     "whole_literal",
     "write_file",
 ]

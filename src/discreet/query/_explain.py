@@ -12,6 +12,7 @@ from discreet.query._explain_columns import column_lines
 from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query._noise import Noise, NoiseMechanism
 from discreet.query._quantile_words import quantile_lines
+from discreet.query._relations import Limited, scans, walked
 from discreet.query._top_words import top_lines
 from discreet.rational import decimal_text
 from discreet.sensitivity import Norms
@@ -61,6 +62,7 @@ def _level(plan: Plan, level: Level) -> list[str]:
     if plan.unit.name is not None:
         groups = "" if bounded.max_groups is None else f" and {_count(bounded.max_groups, 'group')}"
         lines.append(f"Caps: at most {_count(bounded.max_rows, 'row')}{groups} of one person count.")
+        lines += [_limit(node) for node in walked(bounded.relation) if isinstance(node, Limited)]
     for key in bounded.keys:
         public = f"{_count(len(key.values), 'public key')}" if key.values is not None else "private keys, discovered"
         lines.append(f"Key {key.name}: {public}.")
@@ -72,6 +74,17 @@ def _level(plan: Plan, level: Level) -> list[str]:
     if level.noise is not None and level.noise.selection is not None:
         lines.append(f"  key discovery: {_discovery(level.noise.selection)}")
     return lines
+
+
+def _limit(limited: Limited) -> str:
+    """How many rows of a person, or of a public table, enter a step."""
+    tables = " with ".join(dict.fromkeys(scan.table for scan in scans(limited.input)))
+    if limited.by is None:
+        return f"Of {tables}: at most {_count(limited.rows, 'row')} of one person are read."
+    return (
+        f"Of {tables}: at most {_count(limited.rows, 'row')} of each value that is compared are read; "
+        "declare its key in the policy if each value has one."
+    )
 
 
 _RELATIONS = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}

@@ -14,9 +14,6 @@ from discreet.query._scalars import check_predicate, exact_integer
 
 __all__ = ["join"]
 
-_MOST_ROWS = 1000
-"""So many rows of one person meet others in a join, or `max_rows` if it is more: what they make is their product."""
-
 
 def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
     """The join of two relations; with `outer`, rows of the left stay without a partner.
@@ -45,17 +42,20 @@ def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bo
             f"JOIN ON {on.sql()} ties no column of one side to one of the other; join on an equality: a.id = b.id"
         )
     pairs = [sides for part in rest if (sides := _sides(part, left, right))]
-    if left.owner == "row":
-        _check_unique(right, [(there, here) for here, there in pairs], on, columns)
-    if right.owner == "row":
-        _check_unique(left, pairs, on, columns)
     condition = exp.and_(*rest, copy=True) if rest else None
     if condition is not None:
         check_predicate(condition, columns.fields)
-    most = None
-    if left.owner != "nobody" and right.owner != "nobody":
-        most = max(left.rows, _MOST_ROWS), max(right.rows, _MOST_ROWS)
-    relation = Joined(left.relation, right.relation, tuple(links), condition, outer, most, on)
+    matched = None
+    if left.owner != "nobody" and right.owner == "nobody":
+        matched = _matched(right, [(there, here) for here, there in pairs], columns)
+    elif left.owner == "nobody" and right.owner != "nobody":
+        matched = _matched(left, pairs, columns)
+    if matched is not None and "row" in (left.owner, right.owner):
+        raise QueryError(
+            f'JOIN ON {on.sql()} may repeat a row, and with unit = "rows" every row is a person; join a public table '
+            'on the column that the policy calls its key, as in key = "id", to a column of the same type'
+        )
+    relation = Joined(left.relation, right.relation, tuple(links), condition, outer, matched, on)
     owner = left.owner if left.owner != "nobody" else right.owner
     names = left.names | right.names
     return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
@@ -102,10 +102,11 @@ def _check_owners(left: Owned, right: Owned, on: exp.Expr, *, same: bool, outer:
         )
 
 
-def _check_unique(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], on: exp.Expr, columns: Columns) -> None:
-    """Raise `QueryError` unless at most one public row fits a private one; of each of `pairs` the first side is public.
+def _matched(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], columns: Columns) -> tuple[exp.Expr, ...] | None:
+    """What is compared of a public relation, the first side of each of `pairs`; None if a private row meets one row.
 
-    Whole numbers have to be compared as such: as doubles, two of them may equal the same number.
+    It does if the key of the public table is compared. Whole numbers have to be compared as such: as doubles, two of
+    them may equal the same number.
     """
     inner = public.relation
     while isinstance(inner, Filtered | Computed):
@@ -115,8 +116,5 @@ def _check_unique(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], on: exp
         if key is not None and isinstance(there.unnest(), exp.Column) and there.unnest().name == key:
             whole = columns.fields[key].type == "int"
             if not whole or exact_integer(here, columns.fields):
-                return
-    raise QueryError(
-        f'JOIN ON {on.sql()} may repeat a row, and with unit = "rows" every row is a person; join a public table '
-        'on the column that the policy calls its key, as in key = "id", to a column of the same type'
-    )
+                return None
+    return tuple(there for there, _ in pairs)

@@ -17,6 +17,7 @@ from discreet.query._columns import Columns
 from discreet.query._domains import key_type
 from discreet.query._field_of import field_of
 from discreet.query._flattened import flattened, peeled
+from discreet.query._footprint import with_bounded_footprint
 from discreet.query._grouping_sets import grouping_sets, lift_groupings, spell_grouping_sets
 from discreet.query._ibis import Query, text_of
 from discreet.query._keys import grouped_by_all, keys_by_name
@@ -119,6 +120,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
             count_units=discovered,
             histograms=histograms,
         )
+        bounded = with_bounded_footprint(bounded, policy)
         norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
         levels.append(Level(bounded, norms, None, values))
     named_keys = keys_by_name(lifted, keys_of(levels))

@@ -24,11 +24,13 @@ __all__ = [
     "Filtered",
     "Grouped",
     "Joined",
+    "Limited",
     "Own",
     "Relation",
     "Scan",
     "Stacked",
     "Total",
+    "is_public",
     "named",
     "scans",
     "walked",
@@ -69,8 +71,8 @@ class Joined:
     """Pairs of rows of one owner, or of a private row and public ones, that satisfy `on`; None asks for nothing more.
 
     `links` are pairs of columns that say whose a row is, compared as they are stored. With `outer`, rows on the left
-    that find no partner stay, with nulls for it. Where both sides have owners, at most so many rows of one, `most`,
-    are taken from each, so that no owner has more pairs than their product.
+    that find no partner stay, with nulls for it. Where a private row may meet any number of public ones, `matched` are
+    the expressions over the public side that equalities of `on` compare; where it meets at most one, it is None.
     """
 
     left: Relation
@@ -78,8 +80,23 @@ class Joined:
     links: tuple[tuple[str, str], ...]
     on: exp.Expr | None
     outer: bool
-    most: tuple[int, int] | None
+    matched: tuple[exp.Expr, ...] | None
     written: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """At most `rows` rows of `input` for each owner, or of a public relation for each combination of values of `by`.
+
+    Of an owner's rows in the order of a hash of their content, and then of the content, the first `rows` are taken, and
+    of them those before the texts in the columns `texts` add up to more than `size` bytes.
+    """
+
+    input: Relation
+    rows: int
+    size: int
+    texts: tuple[str, ...]
+    by: tuple[exp.Expr, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +142,12 @@ class Grouped:
     totals: Mapping[str, Total | Own]
 
 
-Relation = Scan | Filtered | Computed | Joined | Stacked | Grouped
+Relation = Scan | Filtered | Computed | Joined | Limited | Stacked | Grouped
+
+
+def is_public(relation: Relation) -> bool:
+    """Whether nobody owns the rows of a relation."""
+    return all(scan.public for scan in scans(relation))
 
 
 def walked(relation: Relation) -> Iterator[Relation]:
@@ -134,7 +156,7 @@ def walked(relation: Relation) -> Iterator[Relation]:
     match relation:
         case Scan():
             return
-        case Filtered() | Computed() | Grouped():
+        case Filtered() | Computed() | Limited() | Grouped():
             yield from walked(relation.input)
         case Joined():
             yield from walked(relation.left)
@@ -168,6 +190,8 @@ def named(relation: Relation) -> Iterator[str]:
             yield from _columns(relation.written)
             yield from named(relation.left)
             yield from named(relation.right)
+        case Limited():
+            yield from named(relation.input)
         case Stacked():
             for part, columns in relation.parts:
                 for node in columns.values():

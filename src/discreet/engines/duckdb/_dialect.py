@@ -50,6 +50,8 @@ class _DuckDB(Dialect):
         return value
 
     def person(self, stored: StoredColumn) -> str:
+        if stored.type == "VARCHAR":
+            return self.named(stored.sql)
         if stored.type not in ("FLOAT", "DOUBLE"):
             return stored.sql
         return f"NULLIF({stored.sql} + CAST(0 AS {stored.type}), CAST('NaN' AS {stored.type}))"
@@ -59,6 +61,15 @@ class _DuckDB(Dialect):
 
     def is_whole(self, stored: StoredColumn) -> bool:
         return stored.type in _WHOLE
+
+    def is_text(self, stored: StoredColumn) -> bool:
+        return stored.type == "VARCHAR"
+
+    def octets(self, text: str) -> str:
+        return f"strlen({text})"
+
+    def digest(self, text: str) -> str:
+        return f"sha256({text})"
 
     def whole_link(self, stored: StoredColumn) -> str:
         return f"TRY_CAST({stored.sql} AS HUGEINT)"
@@ -74,6 +85,15 @@ class _DuckDB(Dialect):
 
     def row_order(self, rows: str) -> str:
         return f"hash({rows}), {rows}"
+
+    def row_hash(self, rows: str) -> str:
+        return f"hash({rows}, 1)"
+
+    def owner_hash(self, owner: str) -> str:
+        return f"hash({owner}, 1)"
+
+    def modulo(self, hashed: str, count: int) -> str:
+        return f"{hashed} % {count}"
 
     def among(self, rows: str, others: str, on: str) -> str:
         return f"{rows} SEMI JOIN {others} ON {on}"

@@ -12,11 +12,12 @@ from typing import Any
 import duckdb
 
 from discreet.engines._cancelling import Worker
+from discreet.engines._shards import ALL, Shard, in_shards
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._sources import relation_sql
-from discreet.engines.sql import Relation, StoredColumn, bounded_sql, check_links, read_groups, rows_sql
+from discreet.engines.sql import Relation, StoredColumn, bounded_sql, check_links, read_groups, rows_sql, values_sql
 from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, Scan
@@ -73,12 +74,16 @@ class DuckDB:
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will."""
-        bounded_sql(DIALECT, request, rows_sql(DIALECT, request, self._policy, self._relation), bytes(16))
+        bounded_sql(DIALECT, request, self._rows(request), bytes(16))
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
         groups = self._worker.run(
-            lambda: self._groups(request, rows_sql(DIALECT, request, self._policy, self._relation), salt)
+            lambda: in_shards(
+                request,
+                lambda shard: self._groups(request, self._rows(request, shard), salt),
+                lambda shard, place: self._values(request, self._rows(request, shard), salt, place),
+            )
         )
         if groups is None:  # raised here, so that what the engine said is not even its context
             raise DataError(
@@ -94,6 +99,16 @@ class DuckDB:
     def _close(self) -> None:
         self._connection.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _rows(self, request: BoundedAggregate, shard: Shard = ALL) -> str:
+        return rows_sql(DIALECT, request, self._policy, self._relation, shard)
+
+    def _values(self, request: BoundedAggregate, source: str, salt: bytes, place: int) -> list[tuple[Any, ...]] | None:
+        """The distinct values that a measure counts, or None if the engine failed."""
+        try:
+            return self._connection.execute(values_sql(DIALECT, request, source, salt, place)).fetchall()
+        except Exception:  # noqa: BLE001
+            return None
 
     def _groups(self, request: BoundedAggregate, source: str, salt: bytes) -> list[Group] | None:
         """The groups, or None if the engine failed: whatever a row made it say stays here."""

@@ -51,7 +51,7 @@ def packed_groups(
     rows = uncapped(DIALECT, request, source)
     values = tuple(field for part in rows.values if (field := value_field(part)) is not None)
     ((count,),) = connection.execute(f"{rows.chain}SELECT count(*) FROM source").fetchall()
-    if count <= _FEW:
+    if not count or count <= _FEW:
         return None
     ((kind,),) = connection.execute(f"{rows.chain}SELECT typeof(u) FROM source LIMIT 1").fetchall()
     keys = NumberedKeys(connection, request, rows)

@@ -11,7 +11,7 @@ from typing import ClassVar
 from discreet.engines.postgres._functions import renderings
 from discreet.engines.postgres._texts import number_of
 from discreet.engines.postgres._total import half_away, times_fixed
-from discreet.engines.postgres._types import WHOLE, clean, nearest, person, text_of
+from discreet.engines.postgres._types import TEXTS, WHOLE, clean, nearest, person, text_of
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.errors import QueryError
 from discreet.policy import ColumnType
@@ -61,13 +61,20 @@ class PostgresDialect(Dialect):
         return clean(stored, kind)
 
     def person(self, stored: StoredColumn) -> str:
-        return person(stored)
+        return self.named(person(stored)) if stored.type in TEXTS else person(stored)
 
     def person_text(self, stored: StoredColumn) -> str:
-        return text_of(person(stored), stored)
+        return text_of(self.person(stored), stored)
 
     def is_whole(self, stored: StoredColumn) -> bool:
         return stored.type in WHOLE
+
+    def is_text(self, stored: StoredColumn) -> bool:
+        return stored.type in TEXTS
+
+    def digest(self, text: str) -> str:
+        hashed = f"encode(sha256(convert_to({text}, getdatabaseencoding())), 'hex')"
+        return f'({hashed} COLLATE "C")'
 
     def whole_link(self, stored: StoredColumn) -> str:
         return f"CAST({stored.sql} AS bigint)"
@@ -84,6 +91,15 @@ class PostgresDialect(Dialect):
 
     def row_order(self, rows: str) -> str:
         return f"hash_record_extended({rows}, 0), {rows}"
+
+    def row_hash(self, rows: str) -> str:
+        return f"hash_record_extended({rows}, 1)"
+
+    def owner_hash(self, owner: str) -> str:
+        return f'hashtextextended(CAST({owner} AS text) COLLATE "C", 1)'
+
+    def modulo(self, hashed: str, count: int) -> str:
+        return f"({hashed} & {2**63 - 1}) % {count}"
 
     def among(self, rows: str, others: str, on: str) -> str:
         return f"(SELECT * FROM {rows} WHERE EXISTS (SELECT 1 FROM {others} WHERE {on})) AS {rows}"

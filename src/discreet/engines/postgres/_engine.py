@@ -10,12 +10,13 @@ from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines._cancelling import Worker
+from discreet.engines._shards import Shard, in_shards
 from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._groups import groups_of
 from discreet.engines.postgres._tables import describe
 from discreet.engines.postgres._types import link_family
 from discreet.engines.postgres._url import Server, settle
-from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql
+from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql, values_sql
 from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Scan
@@ -38,6 +39,9 @@ SELECT s FROM generate_series(0, 4095) AS s WHERE (
 """
 _CANCEL = 5.0
 """Seconds for one request to cancel."""
+_CANCELLED = "memory or disk may have run out there, or somebody cancelled the query"
+_EXHAUSTED = ("53", "54", "XX")
+"""Classes of errors when memory, disk or another limit is exceeded."""
 _SPENT = "What was reserved for this query stays spent."
 _T = TypeVar("_T")
 
@@ -94,12 +98,16 @@ class PostgreSQL:
 
     def accept(self, request: BoundedAggregate) -> None:
         """Write the query, as `run` will. Raises `QueryError` for texts that PostgreSQL cannot hold."""
-        self._sql(request, PostgresDialect(self._casing), self._described, bytes(16))
+        asked, dialect = replace(request, keys=tuple(map(_storable, request.keys))), PostgresDialect(self._casing)
+        bounded_sql(dialect, asked, rows_sql(dialect, asked, self._policy, self._described), bytes(16))
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
         doing = f"reading {', '.join(request.tables)}"
-        return self._worker.run(lambda: self._read(lambda: self._groups(request, salt), doing, spends=True))
+        groups = self._worker.run(lambda: self._read(lambda: self._groups(request, salt), doing, spends=True))
+        if groups is None:
+            raise _unfinished(doing, spends=True)
+        return groups
 
     def close(self) -> None:
         """Close the connection."""
@@ -160,22 +168,40 @@ class PostgreSQL:
             "the connection was lost: the server may have stopped, or somebody ended the session; the next query will "
             "connect anew"
             if lost
-            else "memory or disk may have run out there, or somebody cancelled the query"
+            else _CANCELLED
         )
-        # raised here, so that what the server said is not even its context
-        raise DataError(f"PostgreSQL could not finish {doing}: {why}. {_SPENT if spends else ''}".rstrip())
+        raise _unfinished(doing, why, spends=spends)  # here, so that what the server said is not even its context
 
-    def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
-        assert self._connection is not None
+    def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group] | None:
+        """The groups, or None if memory or disk run out even for a few units."""
+        asked = replace(request, keys=tuple(map(_storable, request.keys)))
         dialect = PostgresDialect(self._casing, self._offset(request), keeps_rows=not self._is_one_table(request))
-        sql = self._sql(request, dialect, cached(self._relation), salt)
-        return groups_of(self._connection.execute(sql.encode()).fetchall(), request)
+        stored = cached(self._relation)
 
-    def _sql(
-        self, request: BoundedAggregate, dialect: PostgresDialect, stored: Callable[[str], Relation], salt: bytes
-    ) -> str:
-        request = replace(request, keys=tuple(map(_storable, request.keys)))
-        return bounded_sql(dialect, request, rows_sql(dialect, request, self._policy, stored), salt)
+        def source(shard: Shard) -> str:
+            return rows_sql(dialect, asked, self._policy, stored, shard)
+
+        def answered(shard: Shard) -> list[Group] | None:
+            rows = self._rows(bounded_sql(dialect, asked, source(shard), salt))
+            return None if rows is None else groups_of(rows, request)
+
+        def values(shard: Shard, place: int) -> list[tuple[Any, ...]] | None:
+            return self._rows(values_sql(dialect, asked, source(shard), salt, place))
+
+        return in_shards(asked, answered, values)
+
+    def _rows(self, sql: str) -> list[tuple[Any, ...]] | None:
+        """The rows of a query, or None if it needs more memory or disk than there is."""
+        import psycopg
+
+        assert self._connection is not None
+        try:
+            with self._connection.transaction():  # one of its own, so that the one around it goes on
+                return self._connection.execute(sql.encode()).fetchall()
+        except psycopg.Error as error:
+            if (error.sqlstate or "")[:2] not in _EXHAUSTED:
+                raise
+        return None
 
     def _described(self, table: str) -> Relation:
         """A table as it was when it was last looked up."""
@@ -211,6 +237,10 @@ class PostgreSQL:
         found = describe(self._connection, table, self._names[table], wanted, self._schemas)
         self._relations[table] = found
         return found
+
+
+def _unfinished(doing: str, why: str = _CANCELLED, *, spends: bool) -> DataError:
+    return DataError(f"PostgreSQL could not finish {doing}: {why}. {_SPENT if spends else ''}".rstrip())
 
 
 def _end(connection: psycopg.Connection[tuple[Any, ...]], process: int) -> None:

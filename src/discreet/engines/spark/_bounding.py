@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.engines.spark._dialect import DIALECT
-from discreet.engines.sql import Part, cell_names, salts, uncapped, when_name
-from discreet.query import BoundedAggregate, Computed, Filtered, Grouped, People, public_groups
+from discreet.engines.sql import Part, cell_names, distinct_value, salts, uncapped, when_name
+from discreet.query import BoundedAggregate, Computed, Distinct, Filtered, Grouped, People, public_groups
 
-__all__ = ["bounded_sql"]
+__all__ = ["bounded_sql", "values_sql"]
 
 _INT22 = 2**22
 _EVERYTHING = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -35,13 +35,27 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
 
     With histograms it has `h`, `cell` and `n` instead of the units, as `read_groups` reads them.
     """
+    query, chain, counted = _chained(request, source, salt)
+    return chain + query.final(counted)
+
+
+def values_sql(request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:
+    """The query for the distinct values that the measure at a place counts: the keys, and each value once."""
+    query, chain, counted = _chained(request, source, salt)
+    measure = request.measures[place]
+    assert isinstance(measure, Distinct)
+    return chain + query.distinct(measure, counted)
+
+
+def _chained(request: BoundedAggregate, source: str, salt: bytes) -> tuple[_Query, str, str]:
+    """The query, its steps, and the name of the last."""
     rows = uncapped(DIALECT, request, source)
     query = _Query(request, rows.keys, rows.values, rows.sums)
     if request.unit is None or query.is_one_row:
-        return rows.chain + query.final("rows")
+        return query, rows.chain, "rows"
     steps = [*query.rows_kept(salts(salt)[1]), *query.groups_kept(salts(salt)[0]), *query.marks()]
     chain = rows.chain.rstrip() + "".join(f",\n{name} AS ({sql})" for name, sql in steps) + "\n"
-    return chain + query.final(steps[-1][0])
+    return query, chain, steps[-1][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +136,11 @@ class _Query:
         items = [*map(self._key, range(len(self.keys))), "h", "cell", n, *_named(sums)]
         by = ", ".join([*self.keys, "h", "cell"])
         return f"SELECT {', '.join(items)} FROM ({each}) WHERE cell IS NOT NULL GROUP BY {by}"
+
+    def distinct(self, measure: Distinct, source: str) -> str:
+        value, present = distinct_value(measure, self.values)
+        items = ", ".join([*map(self._key, range(len(self.keys))), value])
+        return f"SELECT {items} FROM {source} WHERE {present} GROUP BY {', '.join([*self.keys, value])}"
 
     def _people(self, condition: str) -> str:
         """How many people there are, of whom each has one first row."""

@@ -36,6 +36,7 @@ class _Spark(Dialect):
     }  # fmt: skip
     filters_groups = False
     compares_first = False
+    recomputes = True
 
     @property
     def renderings(self) -> Mapping[str, Rendering]:
@@ -52,6 +53,8 @@ class _Spark(Dialect):
         return read_as(self, stored, _TYPES[kind])
 
     def person(self, stored: StoredColumn) -> str:
+        if stored.type == "string":
+            return self.named(stored.sql)
         if stored.type not in ("float", "double"):
             return stored.sql
         return f"nanvl({stored.sql} + CAST(0 AS {stored.type}), CAST(NULL AS {stored.type}))"
@@ -61,6 +64,12 @@ class _Spark(Dialect):
 
     def is_whole(self, stored: StoredColumn) -> bool:
         return stored.type in _WHOLE
+
+    def is_text(self, stored: StoredColumn) -> bool:
+        return stored.type == "string"
+
+    def digest(self, text: str) -> str:
+        return f"sha2(CAST({text} AS BINARY), 256)"
 
     def whole_link(self, stored: StoredColumn) -> str:
         return f"CAST({stored.sql} AS BIGINT)"
@@ -100,11 +109,14 @@ class _Spark(Dialect):
     def row_order(self, rows: str) -> str:
         return f"xxhash64(struct({rows}.*)), struct({rows}.*)"
 
-    def first_rows(self, rows: str, owner: str, most: int, place: str) -> str:
-        """By one window: Spark computes a query anew wherever it is named."""
-        order = f"PARTITION BY {owner} ORDER BY {self.row_order('each')}"
-        placed = f"SELECT each.*, row_number() OVER ({order}) AS {place} FROM ({rows}) AS each"
-        return f"SELECT * FROM ({placed}) WHERE {place} <= {most}"
+    def row_hash(self, rows: str) -> str:
+        return f"xxhash64(1L, struct({rows}.*))"
+
+    def owner_hash(self, owner: str) -> str:
+        return f"xxhash64(1L, {owner})"
+
+    def modulo(self, hashed: str, count: int) -> str:
+        return f"pmod({hashed}, {count})"
 
     def among(self, rows: str, others: str, on: str) -> str:
         return f"{rows} LEFT SEMI JOIN {others} ON {on}"

@@ -8,10 +8,11 @@ from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines._cancelling import Worker
-from discreet.engines.spark._bounding import bounded_sql
+from discreet.engines._shards import Shard, in_shards
+from discreet.engines.spark._bounding import bounded_sql, values_sql
 from discreet.engines.spark._dialect import DIALECT, link_family
 from discreet.engines.spark._private import PrivateSession
-from discreet.engines.spark._results import groups_of
+from discreet.engines.spark._results import groups_of, values_of
 from discreet.engines.spark._url import is_running, session_of
 from discreet.engines.sql import Relation, StoredColumn, check_links, rows_sql
 from discreet.errors import DataError
@@ -97,25 +98,37 @@ class Spark:
         return self._run(lambda: self._groups(request, salt))
 
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
-        rows, refused = None, None
+        stored = cached(self._relation)
+        groups, refused = None, None
+
+        def source(shard: Shard) -> str:
+            return rows_sql(DIALECT, request, self._policy, stored, shard)
+
+        def answered(shard: Shard) -> list[Group] | None:
+            rows = self._rows(bounded_sql(request, source(shard), salt))
+            return None if rows is None else groups_of(rows, request)
+
+        def values(shard: Shard, place: int) -> list[tuple[Any, ...]] | None:
+            rows = self._rows(values_sql(request, source(shard), salt, place))
+            return None if rows is None else values_of(rows, request)
+
         try:
-            source = rows_sql(DIALECT, request, self._policy, cached(self._relation))
-            rows = self._rows(bounded_sql(request, source, salt))
+            groups = in_shards(request, answered, values)
         except DataError as error:  # a table is not what it was when it was checked
             refused = str(error)
-        if rows is None and not self._session.is_alive():
+        if groups is None and not self._session.is_alive():
             raise DataError(
                 "Spark stopped before the query was finished: the cluster or the driver is gone. "
                 f"{_SPENT} Start another session and connect again"
             )
         if refused is not None:
             raise DataError(f"{refused}. {_SPENT}")
-        if rows is None:  # raised here, so that what Spark said is not even its context
+        if groups is None:  # raised here, so that what Spark said is not even its context
             raise DataError(
                 f"Spark could not finish reading {', '.join(request.tables)}: a file may be damaged, a view may have "
                 f"failed, or memory or disk ran out. {_SPENT}"
             )
-        return groups_of(rows, request)
+        return groups
 
     def close(self) -> None:
         """Forget the tables. The session stays the caller's, unless it is said to stop."""

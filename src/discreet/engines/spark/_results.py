@@ -12,7 +12,7 @@ from discreet.engines.sql import read_groups
 from discreet.policy import ColumnType, Key
 from discreet.query import BoundedAggregate, Group
 
-__all__ = ["groups_of"]
+__all__ = ["groups_of", "values_of"]
 
 _FIRST_DAY = dt.date(1970, 1, 1)
 _FIRST_MOMENT = dt.datetime(1970, 1, 1)  # noqa: DTZ001
@@ -38,6 +38,12 @@ def groups_of(rows: Sequence[tuple[Any, ...]], request: BoundedAggregate) -> lis
     for i in range(len(request.measures)):
         columns[f"t{i}"] = pa.array([str(row[width + 3 + i]) for row in rows], pa.string())
     return read_groups(pa.table(columns), request)
+
+
+def values_of(rows: Sequence[tuple[Any, ...]], request: BoundedAggregate) -> list[tuple[Any, ...]]:
+    """The keys and the value of each row of a query that `values_sql` wrote."""
+    types: list[ColumnType] = [key.type for key in request.keys]
+    return [(*(_key(value, kind) for value, kind in zip(row, types, strict=False)), row[-1]) for row in rows]
 
 
 def _key(value: Any, kind: ColumnType) -> Key | None:

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._histograms import cells_sql, sums_sql
-from discreet.engines.sql._parts import Part, cell_names, distinct_sql, parts_of, sum_sql
-from discreet.query import BoundedAggregate, Distinct, GroupKey, People
+from discreet.engines.sql._parts import Part, cell_names, distinct_sql, distinct_value, parts_of, sum_sql
+from discreet.query import HELD_TEXT, BoundedAggregate, Distinct, GroupKey, People
 
-__all__ = ["Uncapped", "bounded_sql", "salts", "uncapped"]
+__all__ = ["Uncapped", "bounded_sql", "salts", "uncapped", "values_sql"]
 
 _INT22 = 2**22
 _MASK = 62
@@ -40,6 +40,13 @@ def bounded_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: 
     With histograms it returns what `read_groups` reads.
     """
     return _Query.of(dialect, request).sql(source, salt)
+
+
+def values_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:
+    """The query for the distinct values that the measure at a place counts: the keys, and each value once."""
+    measure = request.measures[place]
+    assert isinstance(measure, Distinct)
+    return _Query.of(dialect, request).values_sql(source, salt, measure)
 
 
 def salts(salt: bytes) -> tuple[int, int]:
@@ -97,12 +104,8 @@ class _Query:
         return cls(dialect, request, write, [f"k{i}" for i in range(len(request.keys))], values)
 
     def sql(self, source: str, salt: bytes) -> str:
-        request, by_person = self.request, self.request.unit is not None
-        steps = [
-            self._step("source", source, keep=False),
-            self._step("rows", self.rows(), keep=(by_person and self.dialect.keeps_rows) or bool(request.histograms)),
-        ]
-        if by_person:
+        request, steps = self.request, self._first_steps(source)
+        if request.unit is not None:
             further, final = self._by_person(salts(salt))
             return _chain([*steps, *further], self._with_cells(final, "kept"))
         sums = self.wide([sum_sql(measure, self.values, self.dialect) for measure in request.measures])
@@ -113,6 +116,20 @@ class _Query:
             final += self._having()
         return _chain(steps, self._with_cells(final, "rows"))
 
+    def values_sql(self, source: str, salt: bytes, measure: Distinct) -> str:
+        """The keys and the value of each distinct value that a measure counts, once."""
+        steps, counted = self._first_steps(source), "rows"
+        if self.request.unit is not None:
+            further, _ = self._by_person(salts(salt))
+            steps, counted = [*steps, *further], "kept"
+        value, present = distinct_value(measure, self.values)
+        columns = _list(self.keys, value)
+        return _chain(steps, f"SELECT {columns} FROM {counted} WHERE {present} GROUP BY {columns}")
+
+    def _first_steps(self, source: str) -> list[str]:
+        keep = (self.request.unit is not None and self.dialect.keeps_rows) or bool(self.request.histograms)
+        return [self._step("source", source, keep=False), self._step("rows", self.rows(), keep=keep)]
+
     def rows(self) -> str:
         """The rows that count, with each one's contributions."""
         request = self.request
@@ -121,7 +138,7 @@ class _Query:
         if request.where is not None:
             conditions.append(self.write.condition(request.where))
         for i, key in enumerate(request.keys):
-            value = self.write.value_of(key.expression, key.type)
+            value = self._key(key)
             if is_enum(key) and self._is_filtered_last:
                 items.append(f"{value} AS k{i}")
                 continue
@@ -136,6 +153,13 @@ class _Query:
         items += [f"{part.sql} AS {part.name}" for part in self.values]
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"SELECT {_list(items) or '1 AS one'} FROM source{where}"
+
+    def _key(self, key: GroupKey) -> str:
+        """What to group by. Texts that are held are cut, beyond the longest public one."""
+        if is_enum(key) and not self._is_filtered_last:
+            return self.write.value_of(key.expression, key.type)
+        known = [len(value) + 1 for value in key.values or () if isinstance(value, str)]
+        return self.write.held(key.expression, key.type, max([HELD_TEXT, *known]))
 
     def wide(self, sums: Sequence[str]) -> list[str]:
         """Sums in a type that holds any of them."""

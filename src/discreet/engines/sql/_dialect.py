@@ -36,6 +36,9 @@ class Dialect(ABC):
     """Whether it costs less to take people above a cap out of everybody's sums again than to leave them out, and to
     join what is counted of them than to count it beside each row."""
 
+    recomputes: ClassVar[bool] = False
+    """Whether a named query is computed anew wherever it is named."""
+
     @property
     def keeps_rows(self) -> bool:
         """Whether the rows of people are better computed once than anew in each step that reads them."""
@@ -65,6 +68,10 @@ class Dialect(ABC):
         """Whether a column links rows as a whole number; otherwise it does as text."""
 
     @abstractmethod
+    def is_text(self, stored: StoredColumn) -> bool:
+        """Whether a column is stored as text."""
+
+    @abstractmethod
     def whole_link(self, stored: StoredColumn) -> str:
         """A stored column of whole numbers, of any width, as one that compares with every other such column."""
 
@@ -79,6 +86,18 @@ class Dialect(ABC):
     @abstractmethod
     def row_order(self, rows: str) -> str:
         """What to order the rows of a named query by, so that their order is as if drawn, and a function of content."""
+
+    @abstractmethod
+    def row_hash(self, rows: str) -> str:
+        """A hash of a row of a named query."""
+
+    @abstractmethod
+    def owner_hash(self, owner: str) -> str:
+        """A hash of what says whose a row is."""
+
+    @abstractmethod
+    def modulo(self, hashed: str, count: int) -> str:
+        """A hash modulo a count, from 0."""
 
     @abstractmethod
     def among(self, rows: str, others: str, on: str) -> str:
@@ -140,6 +159,22 @@ class Dialect(ABC):
         """A double in steps of a grid, rounded to a whole one and clamped; of null, any within the limits."""
         return f"greatest(least({self.rounded(self.scaled(number, step))}, {self.double(high)}), {self.double(low)})"
 
+    def octets(self, text: str) -> str:
+        """The number of bytes of a text."""
+        return f"octet_length({text})"
+
+    @abstractmethod
+    def digest(self, text: str) -> str:
+        """The SHA-256 of a text, in 64 characters."""
+
+    def cut(self, column: str, most: int) -> str:
+        """A column of texts, each no longer than so many characters: none is copied without need."""
+        return f"CASE WHEN {self.octets(column)} <= {most} THEN {column} ELSE substring({column}, 1, {most}) END"
+
+    def named(self, text: str) -> str:
+        """A text column that only tells values apart, with digests in place of long texts."""
+        return f"CASE WHEN {self.octets(text)} < 64 THEN {text} ELSE {self.digest(text)} END"
+
     def extreme(self, name: str, value: str, kind: ColumnType) -> str:  # noqa: ARG002
         """The ``min`` or ``max`` of values of a type."""
         return f"{name}({value})"
@@ -150,10 +185,6 @@ class Dialect(ABC):
         `filtered` is what FILTER says.
         """
         return f"sum({whole}){filtered}"
-
-    def first_rows(self, rows: str, owner: str, most: int, place: str) -> str | None:  # noqa: ARG002
-        """A query for at most so many of a query's rows of each owner, by `row_order`; None to do it in steps."""
-        return None
 
     def public_text(self, value: str, known: Sequence[str]) -> str:
         """A text that is among public ones, in a form that is cheap to group by; null for others."""

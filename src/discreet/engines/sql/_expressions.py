@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from discreet.engines.sql._dialect import Dialect
+from discreet.engines.sql._functions_text import cut
 from discreet.policy import ColumnType, Key
-from discreet.query import Field, Histogram, Kind, Row, Sum, is_moment, key_type
+from discreet.query import HELD_TEXT, Field, Histogram, Kind, Row, Sum, is_moment, key_type
 from discreet.rational import rational
 
 __all__ = ["Expressions"]
@@ -73,12 +74,31 @@ class Expressions:
             return writer.integer(node) if writer.row.exact(node) else self.dialect.whole(writer.number(node))
         return writer.value(node, "number" if kind in ("float", "decimal") else kind)
 
+    def held(self, node: exp.Expr, kind: ColumnType, most: int = HELD_TEXT) -> str:
+        """A value that an engine holds for each row or group: as `value_of`, and of a text the beginning."""
+        value = self.value_of(node, kind)
+        if kind != "string":
+            return value
+        return self.dialect.cut(value, most) if isinstance(node.unnest(), exp.Column) else cut(value, most)
+
+    def comparable(self, node: exp.Expr) -> str:
+        """What equalities compare, such that values that may equal one value are equal: numbers are doubles."""
+        return self._writer(clamped=False).value(node)
+
     def distinct_value(self, node: exp.Expr) -> str:
-        """A row's value of an expression of any kind, to tell it from others: whole numbers exactly, not clamped."""
+        """A row's value of an expression of any kind, to tell it from others: whole numbers exactly, not clamped.
+
+        Texts that may be long have digests.
+        """
         writer = self._writer(clamped=False)
         node = node.unnest()
-        exact = writer.row.kind(node) == "number" and writer.row.exact(node)
-        return writer.integer(node) if exact else writer.value(node, "number")
+        kind = writer.row.kind(node)
+        if kind == "number" and writer.row.exact(node):
+            return writer.integer(node)
+        value = writer.value(node, "number")
+        if kind != "string":
+            return value
+        return self.dialect.named(value) if isinstance(node, exp.Column) else self.dialect.digest(value)
 
     def contribution(self, measure: Sum | Histogram) -> str:
         """One row's part in a sum, or its cell: a whole number within the measure's limits, null if the expression is.

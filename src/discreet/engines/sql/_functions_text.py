@@ -10,9 +10,9 @@ from discreet.query import LONGEST_TEXT, Call
 __all__ = ["TEXTS", "cut", "strings"]
 
 
-def cut(sql: str) -> str:
+def cut(sql: str, most: int = LONGEST_TEXT) -> str:
     """The beginning of a text, no longer than texts may be."""
-    return f"substring({sql}, 1, {LONGEST_TEXT})"
+    return f"substring({sql}, 1, {most})"
 
 
 def strings(name: str) -> Rendering:

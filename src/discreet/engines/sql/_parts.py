@@ -11,7 +11,7 @@ from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
 from discreet.query import Count, Distinct, Histogram, Measure, People, Product, Sum
 
-__all__ = ["Part", "cell_names", "distinct_sql", "parts_of", "sum_sql", "when_name"]
+__all__ = ["Part", "cell_names", "distinct_sql", "distinct_value", "parts_of", "sum_sql", "when_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,13 @@ def _sum(whole: str, measure: Sum | Product, filtered: str, dialect: Dialect) ->
 def distinct_sql(measure: Distinct, parts: Sequence[Part]) -> str:
     """The number of distinct values among rows, which all have to be there at once."""
     return f"count(DISTINCT {_named(('value', measure.argument), parts)}){_filter(measure, parts)}"
+
+
+def distinct_value(measure: Distinct, parts: Sequence[Part]) -> tuple[str, str]:
+    """The part that has a measure's values, and the condition that a row has one that counts."""
+    value = _named(("value", measure.argument), parts)
+    present = f"{value} IS NOT NULL"
+    return value, present if measure.when is None else f"{present} AND {when_name(measure.when, parts)} IS NOT NULL"
 
 
 def cell_names(histograms: Sequence[Histogram], parts: Sequence[Part]) -> list[str]:

@@ -11,17 +11,21 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from discreet.engines._shards import ALL, Shard
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
+from discreet.engines.sql._functions_text import cut
 from discreet.engines.sql._relation import Relation as Stored
 from discreet.engines.sql._relation import StoredColumn
 from discreet.policy import ColumnType, Policy
 from discreet.query import (
+    HELD_TEXT,
     BoundedAggregate,
     Computed,
     Filtered,
     Grouped,
     Joined,
+    Limited,
     Own,
     Relation,
     Scan,
@@ -29,6 +33,7 @@ from discreet.query import (
     Sum,
     Total,
     scans,
+    walked,
 )
 
 __all__ = ["Rows", "rows_sql"]
@@ -42,9 +47,11 @@ class Rows:
     owner: str | None
 
 
-def rows_sql(dialect: Dialect, request: BoundedAggregate, policy: Policy, stored: Callable[[str], Stored]) -> str:
-    """A query for the rows that a request reads, with the owner as ``u`` where rows have one."""
-    rows = _Rendering(dialect, request, policy, stored).rows(request.relation)
+def rows_sql(
+    dialect: Dialect, request: BoundedAggregate, policy: Policy, stored: Callable[[str], Stored], shard: Shard = ALL
+) -> str:
+    """A query for the rows of a shard that a request reads, with the owner as ``u`` where rows have one."""
+    rows = _Rendering(dialect, request, policy, stored, shard).rows(request.relation)
     return rows.sql if rows.owner is None else f"SELECT *, {rows.owner} AS u FROM ({rows.sql})"
 
 
@@ -54,10 +61,13 @@ class _Rendering:
     request: BoundedAggregate
     policy: Policy
     stored: Callable[[str], Stored]
+    shard: Shard
     _write: Expressions = field(init=False)
     _links: frozenset[str] = field(init=False)
     _alike: bool = field(init=False)
     _whole: bool = field(init=False)
+    _owners_are_texts: bool = field(init=False)
+    _cuts: bool = field(init=False)
     _made: int = 0
 
     def __post_init__(self) -> None:
@@ -67,6 +77,8 @@ class _Rendering:
         people = [self._person_of(table) for table in private if self.request.unit is not None]
         self._alike = len({column.type for column in people}) <= 1
         self._whole = all(map(self.dialect.is_whole, [*people, *self._linking()]))
+        self._owners_are_texts = any(map(self.dialect.is_text, people)) if self._alike else not self._whole
+        self._cuts = any(isinstance(node, Limited) for node in walked(self.request.relation))
 
     def rows(self, relation: Relation) -> Rows:
         match relation:
@@ -83,6 +95,8 @@ class _Rendering:
                 return Rows(f"SELECT *, {', '.join(added)} FROM ({rows.sql})", rows.owner)
             case Joined():
                 return self._joined(relation)
+            case Limited():
+                return self._limited(relation)
             case Stacked():
                 return self._stacked(relation)
             case Grouped():
@@ -93,7 +107,7 @@ class _Rendering:
         used = {name: column for name, column in scan.columns.items() if name in self.request.used}
         typed = {name: about.columns[column] for name, column in used.items() if column in about.columns}
         items = [
-            f"{self.dialect.clean(stored.columns[used[name]], column.type)} AS {self._column(name)}"
+            f"{self._clean(scan, stored.columns[used[name]], column.type)} AS {self._column(name)}"
             for name, column in typed.items()
         ]
         items += [
@@ -112,11 +126,24 @@ class _Rendering:
             rows = f"SELECT * FROM ({rows}) JOIN ({found}) ON {way} = {target}"
         else:
             rows = f"SELECT {', '.join(items) or '1 AS one'} FROM {stored.sql}"
-        if scan.key is not None and self.request.unit is None:
+        if scan.key is not None:
             by, order = self._column(scan.key), ", ".join(map(self._column, typed))
             place = f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS {(first := self._name())}"
             rows = f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {first} = 1"
-        return Rows(f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows, owner)
+        rows = f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows
+        return Rows(rows if scan.public or self.shard == ALL else self._in_shard(rows, owner), owner)
+
+    def _in_shard(self, rows: str, owner: str | None) -> str:
+        """The rows of some owners; where every row is a person, rows by their content."""
+        side = self._name()
+        hashed = self.dialect.row_hash(side) if owner is None else self.dialect.owner_hash(owner)
+        remainder = self.dialect.modulo(hashed, self.shard.count)
+        return f"SELECT * FROM ({rows}) AS {side} WHERE {remainder} = {self.shard.index}"
+
+    def _clean(self, scan: Scan, stored: StoredColumn, kind: ColumnType) -> str:
+        """A stored column; where rows of one unit are limited, and of public tables, texts are cut."""
+        clean = self.dialect.clean(stored, kind)
+        return cut(clean, HELD_TEXT) if kind == "string" and (scan.public or self._cuts) else clean
 
     def _owners(self, table: str, key: str) -> tuple[str, str, str]:
         """For each value of a column of a table, each owner of a row that has it, once; and the two columns' names."""
@@ -168,8 +195,6 @@ class _Rendering:
 
     def _joined(self, join: Joined) -> Rows:
         left, right = self.rows(join.left), self.rows(join.right)
-        if join.most is not None:
-            left, right = (self._at_most(*side) for side in zip((left, right), join.most, strict=True))
         on = [f"{self._wire(a)} = {self._wire(b)}" for a, b in join.links]
         if left.owner is not None and right.owner is not None:
             on.insert(0, f"{left.owner} = {right.owner}")
@@ -179,22 +204,39 @@ class _Rendering:
         sql = f"SELECT * FROM ({left.sql}) {word} ({right.sql}) ON {' AND '.join(on)}"
         return Rows(sql, left.owner or right.owner)
 
-    def _at_most(self, rows: Rows, most: int) -> Rows:
-        """So many rows of each owner, chosen by hashes of their content; only owners of more need any care."""
-        side, many, who, place, owner = *(self._name() for _ in range(4)), rows.owner
-        assert owner is not None
-        quick = self.dialect.first_rows(rows.sql, owner, most, place)
-        if quick is not None:
-            return Rows(quick, owner)
-        step = self.dialect.step
-        counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {most}"
+    def _limited(self, limited: Limited) -> Rows:
+        """Rows chosen by hashes of their content; of private ones, only owners of more need any care."""
+        rows = self.rows(limited.input)
+        octets = self._octets(limited, rows.owner)
+        side, place, size, owner = self._name(), self._name(), self._name(), rows.owner
+        by = owner or ", ".join(map(self._compared, limited.by or ()))
+        window = f"{f'PARTITION BY {by} ' if by else ''}ORDER BY {self.dialect.row_order(side)}"
+        so_far = f"sum({octets}) OVER ({window} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)" if octets else "0"
+        placed = f"SELECT {side}.*, row_number() OVER ({window}) AS {place}, {so_far} AS {size} FROM "
+        first = f"SELECT * FROM ({placed}%s) WHERE {place} <= {limited.rows} AND {size} <= {limited.size}"
+        if owner is None or self.dialect.recomputes:
+            return Rows(first % f"({rows.sql}) AS {side}", owner)
+        step, many, who = self.dialect.step, self._name(), self._name()
+        counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {limited.rows}"
+        if octets:
+            counted += f" OR sum({octets}) > {limited.size}"
         steps = f"{step(side, rows.sql, keep=True)}, {step(many, counted, keep=True)}"
         on = f"{owner} = {who}"
-        few = f"SELECT {side}.*, 0 AS {place} FROM {self.dialect.apart(side, many, on)}"
-        order = f"PARTITION BY {owner} ORDER BY {self.dialect.row_order(side)}"
-        placed = f"SELECT {side}.*, row_number() OVER ({order}) AS {place} FROM {self.dialect.among(side, many, on)}"
-        chosen = f"SELECT * FROM ({placed}) WHERE {place} <= {most}"
-        return Rows(f"WITH {steps} {few} UNION ALL {chosen}", owner)
+        few = f"SELECT {side}.*, 0 AS {place}, 0 AS {size} FROM {self.dialect.apart(side, many, on)}"
+        return Rows(f"WITH {steps} {few} UNION ALL {first % self.dialect.among(side, many, on)}", owner)
+
+    def _octets(self, limited: Limited, owner: str | None) -> str:
+        """How many bytes the texts of a row have, with those that say whose it is; empty if there are none."""
+        texts = [self._column(name) for name in limited.texts]
+        if not self._whole:
+            texts += [self._wire(name) for name in _visible(limited.input) if name in self._links & self.request.used]
+        if owner is not None and self._owners_are_texts:
+            texts.append(owner)
+        return " + ".join(f"coalesce({self.dialect.octets(text)}, 0)" for text in texts)
+
+    def _compared(self, node: exp.Expr) -> str:
+        """What an equality compares, such that values that may equal one value are equal."""
+        return self._write.comparable(node)
 
     def _stacked(self, stacked: Stacked) -> Rows:
         parts, owner = list[str](), None
@@ -212,9 +254,7 @@ class _Rendering:
         assert rows.owner is not None
         owner = self._name()
         items = [f"{rows.owner} AS {owner}"]
-        items += [
-            f"{self._write.value_of(node, kind)} AS {self._column(n)}" for n, (node, kind) in grouped.keys.items()
-        ]
+        items += [f"{self._write.held(node, kind)} AS {self._column(n)}" for n, (node, kind) in grouped.keys.items()]
         results: list[str] = []
         for i, (name, total) in enumerate(grouped.totals.items()):
             if (value := self._value(total)) is not None:
@@ -227,7 +267,9 @@ class _Rendering:
     def _value(self, total: Total | Own) -> str | None:
         """What a sub-aggregate takes from one row."""
         if isinstance(total, Own):
-            return self._column(total.column)
+            own = self.request.columns.get(total.column)
+            value = self._column(total.column)
+            return self.dialect.cut(value, HELD_TEXT) if own is not None and own.type == "string" else value
         if total.argument is None:
             return None
         if total.row is not None:
@@ -236,7 +278,7 @@ class _Rendering:
             return f"CASE WHEN {self._write.present(total.argument)} THEN 1 END"
         if total.kind == "COUNT DISTINCT":
             return self._write.distinct_value(total.argument)
-        return self._computed(total.argument, total.type)
+        return self._write.held(total.argument, total.type)
 
     def _total(self, total: Total | Own, value: str) -> str:
         """A sub-aggregate over the values of one owner: exact in whole numbers, and clamped."""
@@ -267,6 +309,8 @@ class _Rendering:
         return self.dialect.wire(name)
 
     def _computed(self, node: exp.Expr, kind: ColumnType) -> str:
+        if kind == "string" and self._cuts:
+            return self._write.held(node, kind)
         value = self._write.value_of(node, kind, clamped=True)
         is_clean = kind not in ("float", "decimal") or isinstance(node.unnest(), exp.Column)
         return value if is_clean else self.dialect.one_zero(value)
@@ -276,11 +320,25 @@ class _Rendering:
         return f"u{self._made}"
 
 
+def _visible(relation: Relation) -> Iterator[str]:
+    """The columns of tables that rows of a relation still have."""
+    match relation:
+        case Scan():
+            yield from relation.columns
+        case Filtered() | Computed() | Limited():
+            yield from _visible(relation.input)
+        case Joined():
+            yield from _visible(relation.left)
+            yield from _visible(relation.right)
+        case Stacked() | Grouped():
+            return
+
+
 def _linked(relation: Relation) -> Iterator[str]:
     match relation:
         case Scan():
             return
-        case Filtered() | Computed() | Grouped():
+        case Filtered() | Computed() | Limited() | Grouped():
             yield from _linked(relation.input)
         case Joined():
             for pair in relation.links:

@@ -1,0 +1,139 @@
+"""What an engine cannot answer at once, it answers in shards, each of some of the units.
+
+An engine has memory and disk of some size. What a request needs grows with the units that it reads, and what one unit
+can need is bounded by the plan. So a request that fails is asked again about an eighth of the units at a time, and what
+fails of that about an eighth of those, until what is left fits: whether a request ends does not hang on how many units
+there are, nor on whether one more of them is there. The parts are by a hash of whose a row is, so that all rows of a
+unit are in one; sums of whole numbers add up. See proofs/relations.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.engines._cancelling import check_cancelled
+from discreet.query import BoundedAggregate, Cells, Distinct, Group
+
+__all__ = ["ALL", "Shard", "in_shards"]
+
+_WAYS = 8
+_DEEPEST = _WAYS**6
+"""More shards than this are not made: what still fails then would fail for one unit as well."""
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """The units whose hash is `index` modulo `count`."""
+
+    index: int
+    count: int
+
+    def split(self) -> list[Shard]:
+        """Shards that are this one together.
+
+        >>> Shard(1, 8).split()[:2]
+        [Shard(index=1, count=64), Shard(index=9, count=64)]
+        """
+        return [Shard(self.index + i * self.count, self.count * _WAYS) for i in range(_WAYS)]
+
+
+ALL = Shard(0, 1)
+
+
+def in_shards(
+    request: BoundedAggregate,
+    groups: Callable[[Shard], list[Group] | None],
+    values: Callable[[Shard, int], Sequence[Row] | None],
+) -> list[Group] | None:
+    """The groups of a request, at once or in shards; None if the engine cannot answer even small ones.
+
+    `groups` asks about a shard, and returns None if the engine fails. `values` asks for the keys and the value of every
+    distinct value of the measure at a position, which alone do not add up.
+    """
+    at_once = groups(ALL)
+    if at_once is not None:
+        return at_once
+    total = _Total(request)
+    return total.groups() if _added(total, ALL, groups, values) else None
+
+
+def _added(
+    total: _Total,
+    shard: Shard,
+    groups: Callable[[Shard], list[Group] | None],
+    values: Callable[[Shard, int], Sequence[Row] | None],
+) -> bool:
+    """Whether what a shard holds could be added, an eighth at a time."""
+    if shard.count >= _DEEPEST:
+        return False
+    for each in shard.split():
+        check_cancelled()
+        answered = groups(each)
+        distinct = None if answered is None else [values(each, place) for place in total.distinct]
+        if answered is None or distinct is None or None in distinct:
+            if not _added(total, each, groups, values):
+                return False
+            continue
+        total.add(answered, [rows for rows in distinct if rows is not None])
+    return True
+
+
+@dataclass(slots=True)
+class _Sums:
+    """One group so far."""
+
+    units: int
+    sums: list[int]
+    cells: list[Cells]
+
+
+@dataclass(slots=True)
+class _Total:
+    """Groups added up over shards, and the distinct values of each measure that counts them."""
+
+    request: BoundedAggregate
+    distinct: list[int] = field(init=False)
+    _groups: dict[Row, _Sums] = field(default_factory=dict[Row, _Sums])
+    _values: list[set[Row]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.distinct = [i for i, measure in enumerate(self.request.measures) if isinstance(measure, Distinct)]
+        self._values = [set() for _ in self.distinct]
+
+    def add(self, groups: Sequence[Group], values: Sequence[Sequence[Row]]) -> None:
+        """Add the answer about one shard."""
+        for group in groups:
+            so_far = self._groups.setdefault(group.key, _Sums(0, [0] * len(group.sums), []))
+            so_far.units += group.units
+            so_far.sums = [a + b for a, b in zip(so_far.sums, group.sums, strict=True)]
+            cells = so_far.cells or [_NO_CELLS] * len(group.cells)
+            so_far.cells = [_together(a, b) for a, b in zip(cells, group.cells, strict=True)]
+        for known, rows in zip(self._values, values, strict=True):
+            known.update(rows)
+
+    def groups(self) -> list[Group]:
+        """The groups of all shards together."""
+        counts = [dict[Row, int]() for _ in self.distinct]
+        for known, count in zip(self._values, counts, strict=True):
+            for *key, _ in known:
+                count[tuple(key)] = count.get(tuple(key), 0) + 1
+        for place, count in zip(self.distinct, counts, strict=True):
+            for key, so_far in self._groups.items():
+                so_far.sums[place] = count.get(key, 0)
+        return [Group(key, each.units, tuple(each.sums), tuple(each.cells)) for key, each in self._groups.items()]
+
+
+_NO_CELLS: Cells = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def _together(one: Cells, other: Cells) -> Cells:
+    cells, which = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    counts = np.zeros(cells.size, np.int64)
+    np.add.at(counts, which, np.concatenate([one[1], other[1]]))
+    return cells, counts
