@@ -17,7 +17,7 @@ def wrong_relation(mechanism: Any, loss: Loss, relation: object) -> Relation | N
     A loss or a mechanism may name its relation. One that takes utilities or counts as `monotone` is for add/remove: a
     person who comes moves all of them up, one who is replaced moves some up and others down.
     """
-    named = [loss.relation, getattr(mechanism, "relation", None)]
+    named: list[Relation | None] = [loss.relation, getattr(mechanism, "relation", None)]
     if any(_is_monotone(mechanism)):
         named.append("add_remove")
     return next((each for each in named if each is not None and each != relation), None)
