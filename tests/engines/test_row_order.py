@@ -15,7 +15,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import PostgreSQL
 from discreet.engines.spark import Spark
 from discreet.policy import Policy, load_policy
-from discreet.query import _joins, make_plan
+from discreet.query import _footprint, make_plan
 
 Load = Callable[[Mapping[str, pa.Table]], dict[str, str]]
 Place = Callable[[Mapping[str, pa.Table]], Engine]
@@ -51,7 +51,7 @@ QUERIES = {
 @pytest.fixture(params=["duckdb", "postgres", "spark"])
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Makes an engine over tables, in which a join takes two rows of a person."""
-    monkeypatch.setattr(_joins, "_MOST_ROWS", 2)
+    monkeypatch.setattr(_footprint, "_MOST_ROWS", 2)
     engines: list[Engine] = []
     known: dict[str, Callable[[Mapping[str, pa.Table]], Engine]] = {
         "duckdb": lambda tables: DuckDB(tables, POLICY),
