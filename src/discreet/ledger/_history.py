@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from discreet.errors import ParameterError
-from discreet.ledger._filter import add, tidy, worst
+from discreet.ledger._filter import add, charge, numbers, tidy, worst
 from discreet.privacy import Loss, in_currency
 
-__all__ = ["CURRENCIES", "History", "added", "of_loss", "together"]
+__all__ = ["CURRENCIES", "History", "added", "charge_and_history", "of_loss", "together"]
 
 CURRENCIES = ("pure", "approx", "rho", "mu")
 
@@ -27,6 +27,23 @@ def of_loss(loss: Loss) -> History:
         except (ParameterError, ArithmeticError):
             continue
     return found
+
+
+def charge_and_history(loss: Loss, name: str) -> tuple[Loss, Mapping[str, list[str]]]:
+    """The charge for a loss in the currency `name`, and the numbers of its history: not to be changed.
+
+    Raises what `charge` raises.
+    """
+    try:
+        return _charge_and_history(loss, name)
+    except (RecursionError, TypeError):  # it has no hash: too deep a sum, or no loss at all
+        return charge(loss, name), {each: numbers(total) for each, total in of_loss(loss).items()}
+
+
+@lru_cache(256)
+def _charge_and_history(loss: Loss, name: str) -> tuple[Loss, Mapping[str, list[str]]]:
+    charged = charge(loss, name)
+    return charged, {each: numbers(total) for each, total in of_loss(loss).items()} | {name: numbers(charged)}
 
 
 def added(one: History, other: History) -> History:

@@ -17,11 +17,10 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import _rows
 from discreet.ledger._account import WHOLE, Account
 from discreet.ledger._book import Book
-from discreet.ledger._chain import Untrusted, subject_time
+from discreet.ledger._chain import Untrusted
 from discreet.ledger._commitments import Row, sha256
-from discreet.ledger._filter import charge, numbers
 from discreet.ledger._glance import kinds, latest, moments
-from discreet.ledger._history import of_loss
+from discreet.ledger._history import charge_and_history
 from discreet.ledger._protocol import MOST_REPEATS, Entry, Reservation, Stored
 from discreet.ledger._relations import relation_after
 from discreet.ledger._signing import certified
@@ -110,9 +109,8 @@ class SqlLedger:
         _checked("a plan hash", plan_hash)
         if idempotency_key is not None:
             _checked("an idempotency key", idempotency_key)
-        charged = charge(loss, self.currency)
-        event: dict[str, Any] = {"history": {name: numbers(each) for name, each in of_loss(loss).items()}}
-        event["history"][self.currency] = numbers(charged)
+        charged, history = charge_and_history(loss, self.currency)
+        event: dict[str, Any] = {"history": history}
         if part is not None:
             event["part"] = part
         book = self._book
@@ -140,7 +138,8 @@ class SqlLedger:
         if stored is not None:
             return stored
         self._pending[row.hash] = (os.getpid(), None, b"")
-        return Reservation(book.first.hash, row.hash, self._account, plan_hash, charged, subject_time(row, self._where))
+        at = page.now if self._account == WHOLE else page.account_now
+        return Reservation(book.first.hash, row.hash, self._account, plan_hash, charged, at)
 
     def certify(self, statement: Mapping[str, Any], reservation: Reservation) -> dict[str, Any]:
         """The statement with the ledger's name for the reservation, signed."""
