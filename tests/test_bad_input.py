@@ -291,7 +291,8 @@ REFUSED = [
     ("SELECT SUM(" + "- " * 300 + "age) FROM people", "levels deep"),
     ("SELECT " + "(" * 5_000 + "COUNT(*)" + ")" * 5_000 + " FROM people", "levels deep|not valid"),
     ("SELECT " + "f(" * 5_000, "levels deep|not valid"),
-    ("SELECT " + "[" * 20_000, "levels deep|not valid"),
+    ("SELECT " + "[" * 20_000, "too large: it has more than 12,000 words and signs"),
+    ("SELECT " + "[" * 11_000, "levels deep"),
     ("CASE WHEN " * 5_000, "levels deep|not valid|statement"),
 ]
 

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from discreet.errors import QueryError
 from discreet.query._bounded import GroupKey, public_groups
 
-__all__ = ["check_columns", "check_rows", "check_slopes"]
+__all__ = ["check_aggregates", "check_measures", "check_rows", "check_slopes"]
 
 _MOST_ROWS = 100_000
 _MOST_QUANTILES = 20_000
 _MOST_SLOPES = 10_000_000
-_MOST_COLUMNS = 300
-_MOST_PARTS = 100_000
+_MOST_AGGREGATES = 200
+_MOST_PARTS = 50_000
+_SEVERAL = "ask several queries, each with a part of the spend"
 
 
 def check_rows(levels: Sequence[Sequence[GroupKey]], quantiles: int = 0) -> int:
@@ -38,14 +39,22 @@ def check_rows(levels: Sequence[Sequence[GroupKey]], quantiles: int = 0) -> int:
     return rows
 
 
-def check_columns(aggregates: int, measures: int, levels: int) -> None:
+def check_aggregates(aggregates: int) -> None:
+    """Raise `QueryError` for more than 200 different aggregates, before anything is worked out for each of them."""
+    if aggregates > _MOST_AGGREGATES:
+        raise QueryError(
+            f"the query is too large: it has {aggregates:,} aggregates, and a query has at most {_MOST_AGGREGATES}; "
+            f"{_SEVERAL}"
+        )
+
+
+def check_measures(aggregates: int, measures: int, levels: int) -> None:
     """Raise `QueryError` for more aggregates and measures of them than the spend can be shared among in a moment."""
-    if aggregates > _MOST_COLUMNS or aggregates * measures * levels > _MOST_PARTS:
+    if aggregates * measures * levels > _MOST_PARTS:
         sets = f" in {levels} grouping sets" if levels > 1 else ""
         raise QueryError(
-            f"the query is too large: it has {aggregates:,} aggregates, made of {measures:,} sums and counts{sets}, and "
-            f"a query has at most {_MOST_COLUMNS} aggregates, and {_MOST_PARTS:,} as the product of these numbers; "
-            "ask several queries, each with a part of the spend"
+            f"the query is too large: it has {aggregates:,} aggregates, read off {measures:,} sums and counts{sets}, and "
+            f"the product of these numbers is at most {_MOST_PARTS:,}; {_SEVERAL}"
         )
 
 

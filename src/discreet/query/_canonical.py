@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query._constants import spelt_out
 from discreet.query._functions_calls import OPERAND_NODES
+from discreet.query._trees import put, size_of
 
 __all__ = ["canonicalize", "name_outputs"]
 
@@ -29,7 +28,7 @@ def canonicalize(select: exp.Select) -> exp.Select:
     for node in reversed(list(tree.walk())):
         node.comments = None
         if isinstance(node, exp.Between) or (isinstance(node, exp.Case) and node.this is not None):
-            size += _size(node.this) * max(len(node.args.get("ifs", ())), 1)  # what is written again for each part
+            size += size_of(node.this, _MOST_PARTS) * max(len(node.args.get("ifs", ())), 1)  # what is written again
             if size > _MOST_PARTS:
                 raise QueryError(
                     f"the query is too large: with BETWEEN as >= AND <=, and CASE x WHEN y as CASE WHEN x = y, it has more "
@@ -38,12 +37,11 @@ def canonicalize(select: exp.Select) -> exp.Select:
         if isinstance(node, exp.Ordered) and not node.args.get("desc"):
             node.set("desc", None)  # ASC goes without saying
         plain = _canonical_node(node)
-        if plain is not node:
-            node.replace(plain)
+        put(node, plain)
     for node in reversed(list(tree.walk())):
         if isinstance(node, _OPERATORS) and isinstance(node.parent, _OPERATORS):
             paren = exp.Paren()
-            node.replace(paren)
+            put(node, paren)
             paren.set("this", node)
     return tree
 
@@ -56,12 +54,13 @@ def name_outputs(select: exp.Select) -> exp.Select:
     """
     select = select.copy()
     taken = {e.alias for e in select.expressions if isinstance(e, exp.Alias)}
+    numbers: dict[str, int] = {}
     named: list[exp.Expr] = []
     for item in select.expressions:
         if isinstance(item, exp.Alias):
             inner, name = item.this, item.alias
         else:
-            inner, name = item, _free_name(item, taken)
+            inner, name = item, _free_name(item, taken, numbers)
             taken.add(name)
         named.append(exp.Alias(this=inner, alias=exp.to_identifier(name, quoted=True)))
     select.set("expressions", named)
@@ -81,7 +80,7 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         return exp.And(this=low, expression=high)
     if isinstance(node, exp.Fetch) and not _is_special(node.args.get("limit_options")):
         return exp.Limit(expression=node.args["count"])
-    if isinstance(node, exp.Case) and node.this is not None and _size(node.this) <= OPERAND_NODES:
+    if isinstance(node, exp.Case) and node.this is not None and size_of(node.this, OPERAND_NODES) <= OPERAND_NODES:
         plain = node.copy()
         for branch in plain.args["ifs"]:
             branch.set("this", exp.EQ(this=node.this.copy(), expression=branch.this.copy()))
@@ -97,20 +96,18 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _size(tree: exp.Expr) -> int:
-    return sum(1 for _ in islice(tree.walk(), _MOST_PARTS + 1))
-
-
 def _is_special(options: exp.Expr | None) -> bool:
     """Whether FETCH asks for a share of the rows, or for ties."""
     return options is not None and bool(options.args.get("percent") or options.args.get("with_ties"))
 
 
-def _free_name(item: exp.Expr, taken: set[str]) -> str:
+def _free_name(item: exp.Expr, taken: set[str], numbers: dict[str, int]) -> str:
+    """A name that is not taken; `numbers` are the last ones that were tried after each word."""
     base = item.name if isinstance(item, exp.Column) else type(item).__name__.lower()
     base = "quantile" if isinstance(item, exp.PercentileCont) else base
-    name, n = base, 1
+    name, n = base, numbers.get(base, 1)
     while name in taken:
         n += 1
         name = f"{base}_{n}"
+    numbers[base] = n
     return name

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import Policy
+from discreet.query._domains import Work
 from discreet.query._field import Field
 from discreet.query._relations import Scan
 
@@ -24,11 +25,13 @@ class Columns:
 
     `fields` are those that expressions may use. `links` say of a column what it identifies; a column that has links and
     no field, because the policy does not list it, can join, group a sub-query, and be counted as people, no more.
+    `work` counts the public values that were listed for expressions over them.
     """
 
     fields: dict[str, Field] = field(default_factory=dict)
     links: dict[str, frozenset[str]] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
     _taken: set[str] = field(default_factory=set)
 
     def table_of(self, node: exp.Expr) -> str:

@@ -6,6 +6,7 @@ import datetime as dt
 import itertools
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,14 +21,33 @@ from discreet.query._functions_entry import Function
 from discreet.query._scalars import Row, is_moment
 from discreet.rational import rational
 
-__all__ = ["domain", "key_type"]
+__all__ = ["Work", "domain", "key_type"]
 
 _MOST_VALUES = 10_000
 _MOST_UNASKED = 1_000
 """For values that nobody listed: beyond this, as with YEAR, private keys serve better. WIDTH_BUCKET says its own."""
 _INT64 = 2**63
 
+_MOST_WORK = 200_000
+
 Values = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Work:
+    """How many values have been listed for a query so far, those of parts of an expression among them."""
+
+    values: int = 0
+
+    def add(self, values: int) -> None:
+        """Raise `QueryError` once there are more than 200,000, before they are listed."""
+        self.values += values
+        if self.values > _MOST_WORK:
+            raise QueryError(
+                f"the query is too large: the public values of what it groups by, and of the parts that they are "
+                f"computed from, are more than {_MOST_WORK:,}; group by fewer or by shorter expressions, or list their "
+                "values in the policy under a column"
+            )
 
 
 def key_type(node: exp.Expr, columns: Mapping[str, Field]) -> ColumnType:
@@ -56,12 +76,14 @@ def key_type(node: exp.Expr, columns: Mapping[str, Field]) -> ColumnType:
     return "int"
 
 
-def domain(node: exp.Expr, columns: Mapping[str, Field]) -> tuple[Key | None, ...] | None:
+def domain(
+    node: exp.Expr, columns: Mapping[str, Field], work: Work | None = None
+) -> tuple[Key | None, ...] | None:
     """All values that an expression can take, from the policy and the query alone; None if they are not public.
 
     There may be more values here than any row has, never fewer, but for one thing: null is listed only where the
     expression's own text makes it, as CASE without ELSE does, not where a column is null. None also for more than
-    10,000 values.
+    10,000 values. Raises `QueryError` for more `work` than a query may make.
 
     >>> plan = {"plan": Field(type="string", keys=("free", "gold")), "d": Field(type="date")}
     >>> domain(exp.maybe_parse("UPPER(plan)"), plan)
@@ -72,9 +94,11 @@ def domain(node: exp.Expr, columns: Mapping[str, Field]) -> tuple[Key | None, ..
     row = Row(columns, clamped=False, present=True)
     if row.kind(node) == "number" and not (isinstance(node.unnest(), exp.Column) or row.range(node).whole):
         return None
-    found = _values(node, row)
+    work = work or Work()
+    found = _values(node, row, work)
     if found is None:
         return None
+    work.add(len(found))
     try:
         keys = tuple(dict.fromkeys(_key(value) for value in found))
     except (ValueError, OverflowError):
@@ -92,7 +116,7 @@ def _key(value: Any) -> Key | None:
     return value
 
 
-def _values(node: exp.Expr, row: Row) -> Values | None:
+def _values(node: exp.Expr, row: Row, work: Work) -> Values | None:
     node = node.unnest()
     match node:
         case exp.Column():
@@ -112,26 +136,28 @@ def _values(node: exp.Expr, row: Row) -> Values | None:
             found = find(node)
             if found is None:
                 return None
-            computed = _computed(node, *found, row)
-            return _fixed(node, found[1], row) if computed is None else computed
+            computed = _computed(node, *found, row, work)
+            return _fixed(node, found[1], row, work) if computed is None else computed
 
 
-def _computed(node: exp.Expr, entry: Function, call: Call, row: Row) -> Values | None:
+def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work) -> Values | None:
     """From the values of the arguments: all of them for a choice, else by computing the function for each."""
     parts = entry.branches(call) if entry.branches is not None else call.args
     if entry.branches is None and entry.evaluate is None:
         return None
     if call.name == "NULLIF":
         parts = parts[:1]
-    sets = [_values(part, row) for part in parts]
+    sets = [_values(part, row, work) for part in parts]
     known = [values for values in sets if values is not None]
     if len(known) < len(sets):
         return None
     if entry.branches is not None:
+        work.add(sum(map(len, known)))
         chosen = (value for values in known for value in values if value is not None)
         return _alike(itertools.chain(chosen, (None,) if row.nullable(node) else ()), node, row)
     if math.prod(map(len, known)) > _MOST_VALUES:
         return None
+    work.add(math.prod(map(len, known)))
     try:
         return _alike((_evaluate(entry, call, values) for values in itertools.product(*known)), node, row)
     except (ValueError, ArithmeticError):
@@ -163,7 +189,7 @@ def _alike(values: Iterable[Any], node: exp.Expr, row: Row) -> Values | None:
     return found if len(found) <= _MOST_VALUES else None
 
 
-def _fixed(node: exp.Expr, call: Call, row: Row) -> Values | None:
+def _fixed(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None:
     """From the kind, or from the bounds that a function gives to any row."""
     empty = (None,) if row.nullable(node) else ()
     kind = row.kind(node)
@@ -176,6 +202,7 @@ def _fixed(node: exp.Expr, call: Call, row: Row) -> Values | None:
     if not found.finite or not found.whole or found.upper - found.lower >= most or not _is_sharp(node, row):
         return None
     numbers = range(math.ceil(found.lower), math.floor(found.upper) + 1)
+    work.add(len(numbers))
     return _alike((*numbers, *empty), node, row)
 
 

@@ -25,7 +25,7 @@ def field_of(node: exp.Expr, columns: Columns) -> Field:
         raise QueryError(f"{node.sql()} is always null; leave it out")
     may_be_null = nullable(node, columns.fields)
     if kind != "number":
-        return Field(kind, None, domain(node, columns.fields), may_be_null)
+        return Field(kind, None, domain(node, columns.fields, columns.work), may_be_null)
     try:
         limits = interval(node, columns.fields, columns.table_of(node))
         bounds = (limits.lower, limits.upper)
@@ -35,4 +35,4 @@ def field_of(node: exp.Expr, columns: Columns) -> Field:
         key_type(node, columns.fields)
     except QueryError:
         return Field("float", bounds, None, may_be_null)
-    return Field("int", bounds, domain(node, columns.fields), may_be_null)
+    return Field("int", bounds, domain(node, columns.fields, columns.work), may_be_null)

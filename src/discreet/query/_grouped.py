@@ -16,11 +16,13 @@ from discreet.query._field import Field
 from discreet.query._field_of import field_of
 from discreet.query._grids import grid_step, grid_steps
 from discreet.query._intervals import Interval, interval
+from discreet.query._keys import check_number_of_keys
 from discreet.query._owned import Owned
 from discreet.query._parse import refuse
 from discreet.query._relations import Filtered, Grouped, Own, Total
 from discreet.query._scalars import check_predicate, check_scalar
 from discreet.query._texts import Texts
+from discreet.query._trees import transformed
 
 __all__ = ["group_rows", "is_grouped"]
 
@@ -103,6 +105,7 @@ def _keys(select: exp.Select) -> list[exp.Expr]:
         if group is not None or any(select.find_all(exp.AggFunc)):
             raise refuse("SELECT DISTINCT beside GROUP BY or an aggregate in a sub-query")
         nodes = [item.unalias() for item in select.expressions]
+    check_number_of_keys(len(nodes))
     return list({node.sql(): node for node in nodes}.values())
 
 
@@ -121,7 +124,7 @@ def _swapped(select: exp.Select, swaps: Mapping[str, exp.Expr]) -> exp.Select:
     if (having := select.args.get("having")) is not None:
         body.set("having", having.copy())
     texts = Texts(*body.iter_expressions())
-    swapped = body.transform(swap, copy=False)
+    swapped = transformed(body, swap)
     assert isinstance(swapped, exp.Select)
     return swapped
 

@@ -12,6 +12,7 @@ from discreet.errors import QueryError
 from discreet.query._bounded import GroupKey
 from discreet.query._parse import refuse
 from discreet.query._texts import Texts
+from discreet.query._trees import put
 
 __all__ = ["grouping_items", "grouping_sets", "lift_groupings", "spell_grouping_sets"]
 
@@ -112,7 +113,7 @@ def lift_groupings(
             for here, value in zip(present, values, strict=True):
                 bits = "".join(str(int(argument not in here)) for argument in arguments)
                 value[names[text]] = int(bits, 2)
-        node.replace(exp.column(exp.to_identifier(names[text], quoted=True)))
+        put(node, exp.column(exp.to_identifier(names[text], quoted=True)))
     return select, values
 
 

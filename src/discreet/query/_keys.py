@@ -6,11 +6,22 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from discreet.errors import QueryError
 from discreet.query._bounded import GroupKey
 from discreet.query._parse import refuse
 from discreet.query._texts import Texts
+from discreet.query._trees import transformed
 
-__all__ = ["grouped_by_all", "keys_by_name"]
+__all__ = ["check_number_of_keys", "grouped_by_all", "keys_by_name"]
+
+_MOST_KEYS = 100
+_AFTER_NOISE = ("having", "order", "limit")
+
+
+def check_number_of_keys(keys: int) -> None:
+    """Raise `QueryError` for more than 100 keys, before anything is worked out for each of them."""
+    if keys > _MOST_KEYS:
+        raise QueryError(f"GROUP BY and SELECT DISTINCT take at most {_MOST_KEYS} keys, got {keys:,}; group by fewer")
 
 
 def grouped_by_all(select: exp.Select) -> exp.Select:
@@ -30,17 +41,22 @@ def grouped_by_all(select: exp.Select) -> exp.Select:
 
 
 def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
-    """The SELECT without GROUP BY, with each expression that is grouped by as a column of its name."""
+    """What a SELECT does with its groups, with each expression that is grouped by as a column of its name.
+
+    These are the SELECT list, HAVING, ORDER BY and LIMIT.
+    """
     swaps = {(type(key.expression), key.expression.sql()): key.name for key in keys}
     kinds = {kind for kind, _ in swaps}
-    named = select.copy()
-    named.set("group", None)
+    named = exp.Select(expressions=[item.copy() for item in select.expressions])
+    for name in _AFTER_NOISE:
+        if (clause := select.args.get(name)) is not None:
+            named.set(name, clause.copy())
     texts = Texts(*named.iter_expressions())
 
     def swap(node: exp.Expr) -> exp.Expr:
         name = swaps.get((type(node), texts.text(node))) if type(node) in kinds else None
         return node if name is None else exp.column(exp.to_identifier(name, quoted=True))
 
-    named = named.transform(swap, copy=False)
+    named = transformed(named, swap)
     assert isinstance(named, exp.Select)
     return named

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query._aggregates import KINDS, PAIRS, Aggregate, Axis, Second
+from discreet.query._answer_size import check_aggregates
 from discreet.query._field import Field
 from discreet.query._functions import find
 from discreet.query._grids import on_grid, product_on_grid
@@ -19,6 +20,7 @@ from discreet.query._measures import Count, Distinct, Measure, People, Sum
 from discreet.query._parse import refuse
 from discreet.query._quantile_measures import Histogram, lift_quantiles
 from discreet.query._scalars import check_predicate, check_scalar, nullable
+from discreet.query._trees import put
 
 __all__ = ["lift_aggregates"]
 
@@ -43,6 +45,7 @@ def lift_aggregates(
             continue
         if not isinstance(node.parent, exp.Filter | exp.Window):
             found.setdefault(node.sql(), []).append(node)
+    check_aggregates(len(found))
     written = {sql: _filtered(sql, nodes[0], columns) for sql, nodes in found.items()}
     histograms, quantiles = lift_quantiles(written, columns, table)
     calls = {sql: _call(sql, *each, columns, people) for sql, each in written.items() if sql not in quantiles}
@@ -53,7 +56,7 @@ def lift_aggregates(
     )
     for i, nodes in enumerate(found.values()):
         for node in nodes:
-            node.replace(exp.Placeholder(this=f"a{i}"))
+            put(node, exp.Placeholder(this=f"a{i}"))
     return select, tuple(lift.measures), histograms, aggregates
 
 
@@ -76,6 +79,8 @@ class _Lift:
     columns: Mapping[str, Field]
     table: str
     measures: dict[Measure, int] = field(default_factory=dict[Measure, int])
+    bounds: dict[str, Interval] = field(default_factory=dict[str, Interval])
+    nullable: dict[str, bool] = field(default_factory=dict[str, bool])
 
     def aggregate(self, call: _Call) -> Aggregate:
         """The aggregate, with its measures among those of the query."""
@@ -140,13 +145,19 @@ class _Lift:
         return on_grid(argument, self._bounds(argument), centered=centered)
 
     def _bounds(self, argument: exp.Expr) -> Interval:
-        return interval(argument, self.columns, self.table)
+        text = argument.sql()
+        if text not in self.bounds:
+            self.bounds[text] = interval(argument, self.columns, self.table)
+        return self.bounds[text]
 
     def _maybe_null(self, argument: exp.Expr | None) -> exp.Expr | None:
         """The argument, or None if it is null on no row that counts."""
         if argument is None or isinstance(argument, exp.Star):
             return None
-        return argument if nullable(argument, self.columns) else None
+        text = argument.sql()
+        if text not in self.nullable:
+            self.nullable[text] = nullable(argument, self.columns)
+        return argument if self.nullable[text] else None
 
 
 def _spelling(grid: Sum) -> str:

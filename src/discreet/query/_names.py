@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query._scope import Scope
+from discreet.query._trees import put
 
 __all__ = ["resolve_names", "resolved"]
 
@@ -67,14 +68,14 @@ def _resolve(tree: exp.Expr, scope: Scope, aliases: set[str]) -> None:
             continue
         known = scope.find(column)
         if column.name.casefold() in aliases and not column.table and _may_be_alias(column, known):
-            column.replace(exp.column(exp.Identifier(this=column.name, quoted=False)))
+            put(column, exp.column(exp.Identifier(this=column.name, quoted=False)))
             continue
         if known is None:
             raise scope.missing(column)
         size += sum(1 for _ in known.walk())
         if size > _MOST_PARTS:
             raise QueryError(f"the query is too large: its sub-queries add up to more than {_MOST_PARTS:,} parts")
-        column.replace(known.copy())
+        put(column, known.copy())
 
 
 def _may_be_alias(column: exp.Column, known: exp.Expr | None) -> bool:

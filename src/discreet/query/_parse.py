@@ -23,6 +23,7 @@ SUPPORTED = (
 )
 
 _MAX_NODES = 5_000
+_MAX_SELECTS = 64
 _LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
 _STATEMENTS = {
@@ -112,13 +113,16 @@ def check_understood(select: exp.Select, *, distinct: bool = False) -> None:
 
 def _check_size(tree: exp.Expr) -> None:
     """Raise `QueryError` for a tree of too many nodes or levels, before anything is done with each of them."""
-    size, depth, level = 1, 1, [tree]
+    size, depth, selects, level = 1, 1, 0, [tree]
     while level := [child for node in level for child in node.iter_expressions()]:
         size, depth = size + len(level), depth + 1
+        selects += sum(isinstance(node, exp.Select) for node in level)
         if size > _MAX_NODES:
             raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
         if depth > MAX_DEPTH:
             raise QueryError(TOO_DEEP)
+        if selects > _MAX_SELECTS:
+            raise QueryError(f"the query has more than {_MAX_SELECTS} sub-queries and common table expressions")
 
 
 def _check_leaves(select: exp.Select) -> None:

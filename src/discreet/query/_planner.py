@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
-from discreet.query._answer_size import check_columns, check_rows
+from discreet.query._answer_size import check_measures, check_rows
 from discreet.query._binder import Binder
 from discreet.query._bounded import BoundedAggregate, GroupKey
 from discreet.query._canonical import canonicalize, name_outputs
@@ -21,7 +21,7 @@ from discreet.query._flattened import flattened, peeled
 from discreet.query._footprint import with_bounded_footprint
 from discreet.query._grouping_sets import grouping_sets, lift_groupings, spell_grouping_sets
 from discreet.query._ibis import Query, text_of
-from discreet.query._keys import grouped_by_all, keys_by_name
+from discreet.query._keys import check_number_of_keys, grouped_by_all, keys_by_name
 from discreet.query._levels import Level, keys_of
 from discreet.query._lift import lift_aggregates
 from discreet.query._names import resolve_names
@@ -40,6 +40,9 @@ from discreet.query._written import with_source
 __all__ = ["PASSES", "make_plan"]
 
 Pass = Callable[[exp.Select, Scope], exp.Select]
+
+_LONGEST_MESSAGE, _LONGEST_BEGINNING = 2_000, 1_000
+"""What is refused is shown as it was written, which may be most of 64 KiB: of a longer message, the two ends."""
 
 _NAMES: tuple[Pass, ...] = (
     resolve_names,
@@ -66,6 +69,10 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     try:
         with unlogged():
             return _make_plan(parse(text_of(query)), policy, spend)
+    except QueryError as error:
+        if len(message := str(error)) <= _LONGEST_MESSAGE:
+            raise
+        raise QueryError(f"{message[:_LONGEST_BEGINNING]} … {message[_LONGEST_BEGINNING - _LONGEST_MESSAGE :]}") from None
     except DiscreetError:
         raise
     except RecursionError:
@@ -102,7 +109,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     table = columns.table_of(select)
     spoken, groupings = lift_groupings(select, sets, columns.fields)
     lifted, measures, histograms, aggregates = lift_aggregates(spoken, columns.fields, table, columns.people)
-    check_columns(len(aggregates), len(measures), len(sets))
+    check_measures(len(aggregates), len(measures), len(sets))
     check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
     if not aggregates and not all(private):
@@ -155,6 +162,7 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> list[tuple[Gr
     known: dict[str, GroupKey] = {}
     keys: list[tuple[GroupKey, ...]] = []
     for nodes in sets:
+        check_number_of_keys(len(nodes))
         here: dict[str, GroupKey] = {}
         for node in nodes:
             text = node.sql()

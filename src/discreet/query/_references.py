@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import islice
 
 from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query._grouping_sets import grouping_items
+from discreet.query._trees import put, size_of, transformed
 
 __all__ = ["expand_references"]
 
@@ -39,7 +39,7 @@ def expand_references(select: exp.Select) -> exp.Select:
     written = _Written()
     if group is not None:
         for node in grouping_items(group):
-            node.replace(_expand(node, items, aliases, written))
+            put(node, _expand(node, items, aliases, written))
     if order is not None:
         order.set("expressions", [each for ordered in order.expressions for each in _all(ordered, items, written)])
         for ordered in order.expressions:
@@ -57,7 +57,7 @@ class _Written:
 
     def copy(self, tree: exp.Expr) -> exp.Expr:
         """A copy of what a reference stands for. Raises `QueryError` once there are more parts than a query may have."""
-        self.parts += sum(1 for _ in islice(tree.walk(), _MOST_PARTS + 1))
+        self.parts += size_of(tree, _MOST_PARTS)
         if self.parts > _MOST_PARTS:
             raise QueryError(
                 f"the query is too large: what its ordinals and aliases stand for adds up to more than {_MOST_PARTS:,} parts"
@@ -92,4 +92,4 @@ def _expand_aliases(tree: exp.Expr, aliases: dict[str, exp.Expr], written: _Writ
             return written.copy(aliases[node.name.casefold()]) if node.name.casefold() in aliases else node
         return node
 
-    return tree.transform(swap)
+    return transformed(tree.copy(), swap)

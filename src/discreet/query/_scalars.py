@@ -21,6 +21,7 @@ from discreet.query._functions_calls import Call, read
 from discreet.query._functions_entry import Function, Kind
 from discreet.query._functions_ranges import ANYTHING, NOTHING, Range, span
 from discreet.query._parse import refuse
+from discreet.query._trees import put
 from discreet.rational import rational
 
 __all__ = [
@@ -43,7 +44,11 @@ _KINDS: dict[str, Kind] = {
     "date": "date",
     "timestamp": "timestamp",
 }
-_DATES = {"DATE": "date", "TIMESTAMP": "timestamp", "TIMESTAMPNTZ": "timestamp"}
+_DATES: Mapping[exp.DType, Kind] = {
+    exp.DType.DATE: "date",
+    exp.DType.TIMESTAMP: "timestamp",
+    exp.DType.TIMESTAMPNTZ: "timestamp",
+}
 _INT64 = 2**63
 
 
@@ -103,7 +108,8 @@ def is_moment(node: exp.Expr) -> bool:
     return (
         isinstance(node, exp.Cast)
         and not isinstance(node, exp.TryCast)
-        and node.to.sql() in _DATES
+        and node.to.this in _DATES
+        and not node.to.expressions
         and isinstance(node.this, exp.Literal)
         and node.this.is_string
     )
@@ -151,9 +157,9 @@ class Row:
         for i, node in enumerate(nodes):
             side = node.unnest()
             if moments and kinds[i] == "string" and isinstance(side, exp.Literal):
-                cast = exp.cast(side.copy(), moments[0].upper())
+                cast = exp.Cast(this=side.copy(), to=exp.DataType.build(moments[0].upper()))
                 _check_date_literal(cast)
-                side.replace(cast)
+                put(side, cast)
                 kinds[i] = moments[0]
                 self.known.clear()
         found: dict[Kind, exp.Expr] = {}
@@ -281,7 +287,7 @@ def _search(node: exp.Case) -> None:
 
 def _check_date_literal(node: exp.Cast) -> Kind:
     """Check a date or a timestamp, and write it in place as every engine reads it."""
-    kind = _DATES[node.to.sql()]
+    kind = _DATES[node.to.this]
     try:
         moment = (dt.date if kind == "date" else dt.datetime).fromisoformat(node.this.name)
     except ValueError:
@@ -291,4 +297,4 @@ def _check_date_literal(node: exp.Cast) -> Kind:
         raise QueryError(f"{node.this.sql()} has a time zone, and timestamps here have none; write it without, in UTC")
     node.this.replace(exp.Literal.string(str(moment)))
     node.set("to", exp.DataType.build(kind.upper()))
-    return "date" if kind == "date" else "timestamp"
+    return kind
