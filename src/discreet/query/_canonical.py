@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from sqlglot import exp
 
 from discreet.query._constants import spelt_out
@@ -13,8 +15,9 @@ _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 
 def canonicalize(select: exp.Select) -> exp.Select:
-    """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of nothing or 1 as COUNT(*),
-    FETCH as LIMIT, a // b as DIVIDE(a, b), CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as a date.
+    """Put parentheses exactly around nested operators, spell out BETWEEN of a short operand, write COUNT of nothing or 1
+    as COUNT(*), FETCH as LIMIT, a // b as DIVIDE(a, b), CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as
+    a date.
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -63,13 +66,13 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         positive = node.copy()
         positive.set("negate", None)
         return exp.Not(this=positive)
-    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+    if isinstance(node, exp.Between) and not node.args.get("symmetric") and _is_small(node.this):
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
         return exp.And(this=low, expression=high)
     if isinstance(node, exp.Fetch) and not _is_special(node.args.get("limit_options")):
         return exp.Limit(expression=node.args["count"])
-    if isinstance(node, exp.Case) and node.this is not None and _size(node.this) <= OPERAND_NODES:
+    if isinstance(node, exp.Case) and node.this is not None and _is_small(node.this):
         plain = node.copy()
         for branch in plain.args["ifs"]:
             branch.set("this", exp.EQ(this=node.this.copy(), expression=branch.this.copy()))
@@ -85,8 +88,9 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _size(tree: exp.Expr) -> int:
-    return sum(1 for _ in tree.walk())
+def _is_small(operand: exp.Expr) -> bool:
+    """Whether an operand may be copied, without that copies of copies add up."""
+    return sum(1 for _ in islice(operand.walk(), OPERAND_NODES + 1)) <= OPERAND_NODES
 
 
 def _is_special(options: exp.Expr | None) -> bool:

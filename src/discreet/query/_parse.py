@@ -12,7 +12,7 @@ from discreet.errors import QueryError
 from discreet.query._functions_calls import arguments_read
 from discreet.query._refusals import because
 
-__all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
+__all__ = ["SUPPORTED", "TOO_DEEP", "check_depth", "check_understood", "parse", "refuse"]
 
 SUPPORTED = (
     "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, MEDIAN, MIN, MAX, QUANTILE_CONT, VARIANCE, "
@@ -24,6 +24,8 @@ SUPPORTED = (
 _MAX_LENGTH = 100_000
 _MAX_NODES = 5_000
 _MAX_DEPTH = 100
+_NO_LEVEL = (exp.Paren, exp.If)
+"""Parentheses, and the branches of CASE, which are parts of it."""
 _DUCKDB = Dialect.get_or_raise("duckdb")
 _LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
@@ -98,8 +100,7 @@ def parse(text: str) -> exp.Select:
         raise refuse(name, "ANSWERS" if isinstance(select, exp.SetOperation) else name)
     if sum(1 for _ in select.walk()) > _MAX_NODES:
         raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
-    if _depth(select) > _MAX_DEPTH:
-        raise QueryError(TOO_DEEP)
+    check_depth(select)
     _check_leaves(select)
     return select
 
@@ -118,12 +119,15 @@ def check_understood(select: exp.Select, *, distinct: bool = False) -> None:
                 raise refuse(f"{name.rstrip('_').upper()} in {node.sql()}", name)
 
 
-def _depth(tree: exp.Expr) -> int:
-    depth, level = 0, [tree]
-    while level:
-        level = [child for node in level for child in node.iter_expressions()]
-        depth += 1
-    return depth
+def check_depth(tree: exp.Expr) -> None:
+    """Raise `QueryError` for what is nested so deeply that an engine may not read it."""
+    left = [(tree, 0)]
+    while left:
+        node, above = left.pop()
+        depth = above if isinstance(node, _NO_LEVEL) else above + 1
+        if depth > _MAX_DEPTH:
+            raise QueryError(TOO_DEEP)
+        left += [(child, depth) for child in node.iter_expressions()]
 
 
 def _check_leaves(select: exp.Select) -> None:

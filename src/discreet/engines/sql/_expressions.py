@@ -13,6 +13,7 @@ from discreet.engines.sql._dialect import Dialect
 from discreet.policy import ColumnType, Key
 from discreet.query import Field, Histogram, Kind, Row, Sum, is_moment, key_type
 from discreet.rational import rational
+from discreet.recursion import with_room
 
 __all__ = ["Expressions"]
 
@@ -37,6 +38,7 @@ class Expressions:
     dialect: Dialect
     columns: Mapping[str, Field]
 
+    @with_room
     def condition(self, node: exp.Expr) -> str:
         """A condition of WHERE, over clean columns; null where SQL says null."""
         return self._writer(clamped=False).value(node, "bool")
@@ -60,6 +62,7 @@ class Expressions:
             case dt.date():
                 return cast(text(value.isoformat()), "DATE")
 
+    @with_room
     def value_of(self, node: exp.Expr, kind: ColumnType, *, clamped: bool = False) -> str:
         """An expression as a value of a policy's type. Whole numbers beyond 64 bits are null.
 
@@ -73,6 +76,7 @@ class Expressions:
             return writer.integer(node) if writer.row.exact(node) else self.dialect.whole(writer.number(node))
         return writer.value(node, "number" if kind in ("float", "decimal") else kind)
 
+    @with_room
     def distinct_value(self, node: exp.Expr) -> str:
         """A row's value of an expression of any kind, to tell it from others: whole numbers exactly, not clamped."""
         writer = self._writer(clamped=False)
@@ -80,6 +84,7 @@ class Expressions:
         exact = writer.row.kind(node) == "number" and writer.row.exact(node)
         return writer.integer(node) if exact else writer.value(node, "number")
 
+    @with_room
     def contribution(self, measure: Sum | Histogram) -> str:
         """One row's part in a sum, or its cell: a whole number within the measure's limits, null if the expression is.
 
@@ -115,6 +120,7 @@ class Expressions:
             f"ELSE {inside} END"
         )
 
+    @with_room
     def present(self, argument: exp.Expr) -> str:
         """Whether an expression is not null on a row, with columns clamped where a number is computed from them.
 
