@@ -27,6 +27,7 @@ from discreet.query._levels import Level, keys_of
 from discreet.query._moments import whole
 from discreet.query._noise import NoiseMechanism
 from discreet.query._rows import Rows, leaves_of
+from discreet.recursion import with_room
 
 if TYPE_CHECKING:
     from discreet.query._conditions import Values
@@ -119,6 +120,7 @@ class Answer:
         return half
 
 
+@with_room
 def answer(
     select: exp.Select, levels: Sequence[Level], aggregates: Sequence[Aggregate], groups: Sequence[Sequence[Group]]
 ) -> Answer:

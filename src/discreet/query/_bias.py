@@ -24,6 +24,7 @@ from discreet.query._planner import make_plan
 from discreet.query._pricing import with_spend
 from discreet.query._relations import Joined, Relation, Scan
 from discreet.rational import decimal_text
+from discreet.recursion import with_room
 
 __all__ = ["plan_with_bias"]
 
@@ -37,6 +38,7 @@ _ROWS_SEEN = 10
 """Of one person so many times the cap of rows are looked at, to count those that the cap drops."""
 
 
+@with_room
 def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     """A plan that gives a tenth of its spend to estimates of what bounds and caps may have done; see `Session.sql`.
 

@@ -16,8 +16,9 @@ _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 
 def canonicalize(select: exp.Select) -> exp.Select:
-    """Put parentheses exactly around nested operators, spell out BETWEEN, write COUNT of nothing or 1 as COUNT(*),
-    FETCH as LIMIT, a // b as DIVIDE(a, b), CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as a date.
+    """Put parentheses exactly around nested operators, spell out BETWEEN of a short operand, write COUNT of nothing or 1
+    as COUNT(*), FETCH as LIMIT, a // b as DIVIDE(a, b), CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as
+    a date.
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -74,7 +75,11 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         positive = node.copy()
         positive.set("negate", None)
         return exp.Not(this=positive)
-    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+    if (
+        isinstance(node, exp.Between)
+        and not node.args.get("symmetric")
+        and size_of(node.this, OPERAND_NODES) <= OPERAND_NODES
+    ):
         low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
         high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
         return exp.And(this=low, expression=high)

@@ -12,7 +12,7 @@ from discreet.errors import QueryError
 __all__ = ["OPERAND_NODES", "Call", "arguments_read", "read", "whole_literal"]
 
 OPERAND_NODES = 20
-"""CASE x WHEN … compares x once for each branch, so x stays small."""
+"""CASE x WHEN … compares x once for each branch, and BETWEEN twice, so x stays small where that is written out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from discreet.query._parser import parse_tokens
 from discreet.query._refusals import because
 from discreet.query._tokens import MAX_DEPTH, TOO_DEEP, tokenize
 
-__all__ = ["SUPPORTED", "TOO_DEEP", "check_understood", "parse", "refuse"]
+__all__ = ["SUPPORTED", "TOO_DEEP", "check_depth", "check_understood", "parse", "refuse"]
 
 SUPPORTED = (
     "Supported: SELECT of COUNT, COUNT(DISTINCT x), COUNT_IF, SUM, AVG, MEDIAN, MIN, MAX, QUANTILE_CONT, VARIANCE, "
@@ -24,6 +24,8 @@ SUPPORTED = (
 
 _MAX_NODES = 5_000
 _MAX_SELECTS = 64
+_NO_LEVEL = (exp.Paren, exp.If)
+"""Parentheses, and the branches of CASE, which are parts of it."""
 _LITERALS = (exp.ByteString, exp.HexString, exp.BitString, exp.RawString, exp.National, exp.UnicodeString)
 _BEGINNINGS = {"SELECT", "WITH", "FROM", "(", "VALUES", "TABLE"}
 _STATEMENTS = {
@@ -112,17 +114,26 @@ def check_understood(select: exp.Select, *, distinct: bool = False) -> None:
 
 
 def _check_size(tree: exp.Expr) -> None:
-    """Raise `QueryError` for a tree of too many nodes or levels, before anything is done with each of them."""
-    size, depth, selects, level = 1, 1, 0, [tree]
+    """Raise `QueryError` for a tree of too many nodes, before anything is done with each of them."""
+    size, selects, level = 1, 0, [tree]
     while level := [child for node in level for child in node.iter_expressions()]:
-        size, depth = size + len(level), depth + 1
+        size += len(level)
         selects += sum(isinstance(node, exp.Select) for node in level)
         if size > _MAX_NODES:
             raise QueryError(f"the query is too large: it has more than {_MAX_NODES:,} parts")
-        if depth > MAX_DEPTH:
-            raise QueryError(TOO_DEEP)
         if selects > _MAX_SELECTS:
             raise QueryError(f"the query has more than {_MAX_SELECTS} sub-queries and common table expressions")
+
+
+def check_depth(tree: exp.Expr) -> None:
+    """Raise `QueryError` for what is nested so deeply that an engine may not read it."""
+    left = [(tree, 0)]
+    while left:
+        node, above = left.pop()
+        depth = above if isinstance(node, _NO_LEVEL) else above + 1
+        if depth > MAX_DEPTH:
+            raise QueryError(TOO_DEEP)
+        left += [(child, depth) for child in node.iter_expressions()]
 
 
 def _check_leaves(select: exp.Select) -> None:

@@ -20,7 +20,8 @@ _MAX_INTERVAL = 100
 class _Parser(DuckDBParser):
     """Counts steps forward and back. Where a text may be read in two ways, as ROW(…) may be a type or a value, sqlglot
     tries one and goes back for the other; nested, that doubles with each level. Queries in tests take 2.4 steps for
-    each token at most."""
+    each token at most.
+    """
 
     steps = 0
 

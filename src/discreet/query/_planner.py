@@ -26,16 +26,17 @@ from discreet.query._levels import Level, keys_of
 from discreet.query._lift import lift_aggregates
 from discreet.query._names import resolve_names
 from discreet.query._norms import measure_norms
-from discreet.query._parse import SUPPORTED, TOO_DEEP, check_understood, parse, refuse
+from discreet.query._parse import SUPPORTED, TOO_DEEP, check_depth, check_understood, parse, refuse
 from discreet.query._plan import Plan
 from discreet.query._pricing import with_spend
 from discreet.query._quantile_spelling import spell_quantiles
 from discreet.query._references import expand_references
-from discreet.query._relations import named, scans
+from discreet.query._relations import expressions, named, scans
 from discreet.query._scalars import check_predicate
 from discreet.query._scope import Scope
 from discreet.query._unlogged import unlogged
 from discreet.query._written import with_source
+from discreet.recursion import with_room
 
 __all__ = ["PASSES", "make_plan"]
 
@@ -58,6 +59,7 @@ PASSES = (*_NAMES, *_SPELLINGS)
 """Tree → tree. After them, two queries that ask the same thing in other words are the same tree."""
 
 
+@with_room
 def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     """Check a query against a policy and, given a spend, calibrate its noise. Costs nothing and touches no data.
 
@@ -72,7 +74,9 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     except QueryError as error:
         if len(message := str(error)) <= _LONGEST_MESSAGE:
             raise
-        raise QueryError(f"{message[:_LONGEST_BEGINNING]} … {message[_LONGEST_BEGINNING - _LONGEST_MESSAGE :]}") from None
+        raise QueryError(
+            f"{message[:_LONGEST_BEGINNING]} … {message[_LONGEST_BEGINNING - _LONGEST_MESSAGE :]}"
+        ) from None
     except DiscreetError:
         raise
     except RecursionError:
@@ -100,6 +104,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     _check_people(select, columns)
     sets = _keys(grouping_sets(select), columns)
     check_rows(sets)
+    for written in (select, *expressions(bound.relation)):
+        check_depth(written)  # what sub-queries compute has taken the place of its names
     where = select.args.get("where")
     if where is not None:
         check_predicate(where.this, columns.fields)

@@ -30,6 +30,7 @@ __all__ = [
     "Scan",
     "Stacked",
     "Total",
+    "expressions",
     "is_public",
     "named",
     "scans",
@@ -169,6 +170,25 @@ def walked(relation: Relation) -> Iterator[Relation]:
 def scans(relation: Relation) -> Iterator[Scan]:
     """The tables that a relation reads, from left to right."""
     return (node for node in walked(relation) if isinstance(node, Scan))
+
+
+def expressions(relation: Relation) -> Iterator[exp.Expr]:
+    """What the nodes of a relation compute and compare, with repeats."""
+    for node in walked(relation):
+        match node:
+            case Filtered():
+                yield node.condition
+            case Joined(on=on) if on is not None:
+                yield on
+            case Computed():
+                yield from (computed for computed, _ in node.columns.values())
+            case Stacked():
+                yield from (computed for _, columns in node.parts for computed in columns.values())
+            case Grouped():
+                yield from (key for key, _ in node.keys.values())
+                yield from (t.argument for t in node.totals.values() if isinstance(t, Total) and t.argument is not None)
+            case _:
+                pass
 
 
 def named(relation: Relation) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from discreet.engines.duckdb._functions import RENDERINGS
 from discreet.engines.duckdb._functions_dates import in_calendar
+from discreet.engines.duckdb._once import among, between, null_where
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.policy import ColumnType
 
@@ -79,6 +80,15 @@ class _DuckDB(Dialect):
 
     def number(self, sql: str) -> str:
         return f"TRY_CAST({sql} AS DOUBLE)"
+
+    def null_if(self, value: str, other: str) -> str:
+        return null_where(value, other)
+
+    def between(self, value: str, low: str, high: str) -> str:
+        return between(value, low, high)
+
+    def one_of(self, value: str, items: list[str], *, nullable: bool) -> str:
+        return among(value, items, nullable=nullable)
 
     def start(self, salt: int, count: str) -> str:
         return f"CAST(hash({salt}, u) % CAST({count} AS UBIGINT) AS BIGINT)"

@@ -1,7 +1,7 @@
 """How DuckDB writes each function of `discreet.query.FUNCTIONS`. No row can make one of them raise.
 
-An argument is written once wherever it may be long, so that a query grows with its text and no faster. `nullif` makes
-null of what is not a number, and of moments outside the years 1 to 9999.
+An argument is written and computed once wherever it may be long, so that a query, and what DuckDB makes of it, grow
+with the text and no faster. `nullif` makes null of what is not a number, and of moments outside the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from discreet.engines.duckdb._functions_dates import DATES, in_calendar
-from discreet.engines.duckdb._functions_numbers import NAN, NUMBERS
+from discreet.engines.duckdb._functions_numbers import NUMBERS
 from discreet.engines.duckdb._functions_text import TEXTS
+from discreet.engines.duckdb._once import unless_nan
 from discreet.engines.sql import CHOICES, Rendering, Write, Writer
 from discreet.query import Call
 
@@ -24,7 +25,7 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
     value = writer.integer(node) if exact else writer.value(node)
     match call.option:
         case "DOUBLE" | "FLOAT":
-            return writer.number(node) if source == "number" else f"nullif(TRY_CAST({value} AS DOUBLE), {NAN})"
+            return writer.number(node) if source == "number" else unless_nan(f"TRY_CAST({value} AS DOUBLE)")
         case "DATE" | "TIMESTAMP" | "TIMESTAMPNTZ":
             kind = "DATE" if call.option == "DATE" else "TIMESTAMP"
             return in_calendar(f"TRY_CAST({value} AS {kind})", kind)

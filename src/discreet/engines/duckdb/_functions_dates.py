@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from discreet.engines.duckdb._once import once
 from discreet.engines.sql import Rendering, Write, Writer
 from discreet.query import Call, interval_length
 
@@ -22,7 +23,7 @@ def in_calendar(sql: str, kind: str) -> str:
     """A moment, null outside the years 1 to 9999."""
     after = f"CAST('10000-01-01' AS {kind})"
     before = "CAST('0001-12-31 (BC)' AS DATE)" if kind == "DATE" else _BEFORE
-    return f"nullif(greatest(nullif(least({sql}, {after}), {after}), {before}), {before})"
+    return once(lambda y: f"nullif(greatest(nullif(least({y}, {after}), {after}), {before}), {before})", sql)
 
 
 _BEFORE = "CAST('0001-12-31 (BC) 23:59:59.999999' AS TIMESTAMP)"

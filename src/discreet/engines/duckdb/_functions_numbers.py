@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from discreet.engines.duckdb._once import bare, null_where, once, unless_nan
 from discreet.engines.sql import Rendering, Write, Writer, function
 from discreet.query import Call, constant, whole_literal
 
-__all__ = ["NAN", "NUMBERS", "double"]
-
-NAN = "CAST('NaN' AS DOUBLE)"
+__all__ = ["NUMBERS", "double"]
 
 
 def double(value: Fraction | int) -> str:
@@ -24,16 +23,17 @@ _ZERO = double(0)
 
 def _arithmetic(operator: str) -> Rendering:
     def render(call: Call, writer: Writer, _: Write) -> str:
-        left, right = map(writer.number, call.args)
-        return _unless_nan(f"({left} {operator} {right})", call, writer)
+        return _unless_nan(lambda left, right: f"({left} {operator} {right})", call, writer)
 
     return render
 
 
-def _unless_nan(sql: str, call: Call, writer: Writer) -> str:
-    """Infinities alone make what is not a number."""
-    finite = all(writer.row.range(node).finite for node in call.args)
-    return sql if finite else f"nullif({sql}, {NAN})"
+def _unless_nan(operation: Callable[[str, str], str], call: Call, writer: Writer) -> str:
+    """Infinities alone make what is not a number. Where they may, that is looked for once, after the operands' own."""
+    left, right = map(writer.number, call.args)
+    if all(writer.row.range(node).finite for node in call.args):
+        return operation(left, right)
+    return unless_nan(operation(bare(left), bare(right)))
 
 
 def _minus(call: Call, writer: Writer, write: Write) -> str:
@@ -44,8 +44,12 @@ def _minus(call: Call, writer: Writer, write: Write) -> str:
 
 
 def _divide(call: Call, writer: Writer, _: Write) -> str:
-    left, right = map(writer.number, call.args)
-    return _unless_nan(f"({left} / NULLIF({right}, {_ZERO}))", call, writer)
+    return _by(call, writer, "/")
+
+
+def _by(call: Call, writer: Writer, operator: str) -> str:
+    """A quotient or a remainder, null over zero."""
+    return _unless_nan(lambda left, right: f"({left} {operator} {null_where(right, _ZERO)})", call, writer)
 
 
 def _cut(call: Call, writer: Writer, write: Write) -> str:
@@ -53,8 +57,7 @@ def _cut(call: Call, writer: Writer, write: Write) -> str:
 
 
 def _modulo(call: Call, writer: Writer, _: Write) -> str:
-    left, right = map(writer.number, call.args)
-    return _unless_nan(f"({left} % NULLIF({right}, {_ZERO}))", call, writer)
+    return _by(call, writer, "%")
 
 
 def _round(call: Call, writer: Writer, _: Write) -> str:
@@ -67,12 +70,13 @@ def _sign(call: Call, writer: Writer, _: Write) -> str:
 
 
 def _root(call: Call, writer: Writer, _: Write) -> str:
-    return f"nullif(sqrt({writer.number(call.args[0])}), {NAN})"
+    return unless_nan(f"sqrt({bare(writer.number(call.args[0]))})")
 
 
 def _logarithm(name: str) -> Rendering:
     def render(call: Call, writer: Writer, _: Write) -> str:
-        return f"{name}(nullif(greatest({writer.number(call.args[-1])}, {_ZERO}), {_ZERO}))"
+        positive = null_where(f"greatest({writer.number(call.args[-1])}, {_ZERO})", _ZERO)
+        return f"{name}({positive})"
 
     return render
 
@@ -87,8 +91,8 @@ def _power(call: Call, writer: Writer, _: Write) -> str:
     base, exponent = (writer.number(node) for node in call.args)
     fixed = constant(call.args[1])
     if fixed is not None and fixed < 0:
-        base = f"nullif({base}, {_ZERO})"
-    return f"nullif(pow({base}, {exponent}), {NAN})"
+        base = null_where(base, _ZERO)
+    return unless_nan(f"pow({base}, {exponent})")
 
 
 def _bucket(call: Call, writer: Writer, _: Write) -> str:
@@ -98,12 +102,16 @@ def _bucket(call: Call, writer: Writer, _: Write) -> str:
     assert low is not None
     assert high is not None
     assert count is not None
-    below = f"({number} - {double(low)}) / {double(high - low)} * {double(count)}"
-    inside = f"CAST(greatest(least(floor({below}), {double(count - 1)}), {_ZERO}) AS BIGINT) + 1"
-    return (
-        f"(CASE WHEN {number} < {double(low)} THEN 0 WHEN {number} >= {double(high)} THEN {count + 1} "
-        f"WHEN {number} IS NOT NULL THEN {inside} END)"
-    )
+
+    def bucket(y: str) -> str:
+        below = f"({y} - {double(low)}) / {double(high - low)} * {double(count)}"
+        inside = f"CAST(greatest(least(floor({below}), {double(count - 1)}), {_ZERO}) AS BIGINT) + 1"
+        return (
+            f"(CASE WHEN {y} < {double(low)} THEN 0 WHEN {y} >= {double(high)} THEN {count + 1} "
+            f"WHEN {y} IS NOT NULL THEN {inside} END)"
+        )
+
+    return once(bucket, number)
 
 
 NUMBERS: Mapping[str, Rendering] = {

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from discreet.engines.postgres._functions import renderings
 from discreet.engines.postgres._texts import number_of
-from discreet.engines.postgres._total import half_away, times_fixed
+from discreet.engines.postgres._total import bound, half_away, times_fixed
 from discreet.engines.postgres._types import TEXTS, WHOLE, clean, nearest, person, text_of
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.errors import QueryError
@@ -84,6 +84,9 @@ class PostgresDialect(Dialect):
 
     def number(self, sql: str) -> str:
         return number_of(f"CAST({sql} AS text)")
+
+    def between(self, value: str, low: str, high: str) -> str:
+        return bound("{x} BETWEEN {y} AND {z}", x=value, y=low, z=high)
 
     def start(self, salt: int, count: str) -> str:
         hashed = f'hashtextextended(CAST(u AS text) COLLATE "C", {salt})'

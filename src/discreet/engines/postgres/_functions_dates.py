@@ -84,13 +84,13 @@ def _shifted(moment: str, count: int, unit: str) -> str:
         days, seconds = divmod(abs(count) * size, 86400)
         sign = "-" if count < 0 else ""
         written, years = f"{sign}{days} days {sign}{seconds} seconds", -count * size // (366 * 86400)
-    later = f"{moment} + CAST('{written}' AS interval)"
+    later = f"+ CAST('{written}' AS interval)"
     if years <= _SAFE:
-        return f"({later})"
+        return f"({moment} {later})"
     first = years - _SAFE // 2
     if first > _CALENDAR:
         return "CAST(NULL AS timestamp)"
-    return f"(CASE WHEN {moment} >= CAST('{first:04d}-01-01' AS timestamp) THEN {later} END)"
+    return bound(f"CASE WHEN {{x}} >= CAST('{first:04d}-01-01' AS timestamp) THEN {{x}} {later} END", x=moment)
 
 
 DATES: Mapping[str, Rendering] = {

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from discreet.engines.spark._functions import RENDERINGS
-from discreet.engines.spark._readings import read_as, text_of, whole
+from discreet.engines.spark._readings import let, read_as, text_of, whole
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.policy import ColumnType
 
@@ -102,6 +102,12 @@ class _Spark(Dialect):
             high = f"sum(shiftright(CAST({whole} AS BIGINT), {low})){filtered}"
             return f"({self.cast(high, 'HUGEINT')} * {2**low} + sum(CAST({whole} AS BIGINT) & {2**low - 1}){filtered})"
         return f"sum(CAST({whole} AS DECIMAL(28,0))){filtered}"
+
+    def null_if(self, value: str, other: str) -> str:
+        return let(value, lambda y: f"CASE WHEN {y} = {other} THEN NULL ELSE {y} END")
+
+    def between(self, value: str, low: str, high: str) -> str:
+        return let(value, lambda y: f"{y} BETWEEN {low} AND {high}")
 
     def start(self, salt: int, count: str) -> str:
         return f"pmod(xxhash64({salt}L, u), {count})"

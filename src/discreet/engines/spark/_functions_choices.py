@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from discreet.engines.spark._readings import let
 from discreet.engines.sql import CHOICES as SHARED
 from discreet.engines.sql import Rendering, Write, Writer
 from discreet.query import Call
@@ -38,18 +37,6 @@ def _quoted(text: str) -> str:
     return "".join(c if c.isalnum() or c == "_" or ord(c) > 127 else f"\\x{ord(c):02x}" for c in text)
 
 
-def _nullif(call: Call, writer: Writer, write: Write) -> str:
-    """Written with `let`, as Spark copies the first argument of `nullif`."""
-    first, second = call.args
-    kinds = writer.row.kind(first), writer.row.kind(second)
-    if kinds[0] in ("number", "null"):
-        left, right = write(first), write(second)
-    else:
-        left, right = writer.alike(call.args)
-    chosen = let(left, lambda y: f"CASE WHEN {y} = {right} THEN NULL ELSE {y} END")
-    return f"CAST({chosen} AS DATE)" if kinds == ("date", "timestamp") else chosen
-
-
 def _extreme(name: str) -> Rendering:
     def render(call: Call, _: Writer, write: Write) -> str:
         written = [write(node) for node in call.args]
@@ -62,7 +49,6 @@ CHOICES: Mapping[str, Rendering] = {
     **SHARED,
     "LIKE": _like(folded=False),
     "ILIKE": _like(folded=True),
-    "NULLIF": _nullif,
     "GREATEST": _extreme("greatest"),
     "LEAST": _extreme("least"),
 }

@@ -45,6 +45,7 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.maxPlanStringLength": "0",
+    "spark.sql.analyzer.maxIterations": "1000",  # of which each level of nested lambdas takes two
 }
 _KEPT = (
     "spark.sql.shuffle.partitions",

@@ -147,6 +147,18 @@ class Dialect(ABC):
         """A double, of which no two that are equal differ: they may tie where rows are chosen by their content."""
         return f"({number} + {self.double(0)})"
 
+    def null_if(self, value: str, other: str) -> str:
+        """A value, null where it equals another; computed once, however long it is."""
+        return f"nullif({value}, {other})"
+
+    def between(self, value: str, low: str, high: str) -> str:
+        """Whether a value lies between two others; computed once, however long it is."""
+        return f"({value} BETWEEN {low} AND {high})"
+
+    def one_of(self, value: str, items: list[str], *, nullable: bool) -> str:  # noqa: ARG002
+        """Whether a value is one of some constants, of which null is one if `nullable`; computed once."""
+        return f"({value} IN ({', '.join(items)}))"
+
     def rounded(self, number: str) -> str:
         """A double rounded to a whole one, of two the one further from zero."""
         return f"round({number})"

@@ -14,6 +14,7 @@ from discreet.engines.sql._functions_text import cut
 from discreet.policy import ColumnType, Key
 from discreet.query import HELD_TEXT, Field, Histogram, Kind, Row, Sum, is_moment, key_type
 from discreet.rational import rational
+from discreet.recursion import with_room
 
 __all__ = ["Expressions"]
 
@@ -38,6 +39,7 @@ class Expressions:
     dialect: Dialect
     columns: Mapping[str, Field]
 
+    @with_room
     def condition(self, node: exp.Expr) -> str:
         """A condition of WHERE, over clean columns; null where SQL says null."""
         return self._writer(clamped=False).value(node, "bool")
@@ -61,6 +63,7 @@ class Expressions:
             case dt.date():
                 return cast(text(value.isoformat()), "DATE")
 
+    @with_room
     def value_of(self, node: exp.Expr, kind: ColumnType, *, clamped: bool = False) -> str:
         """An expression as a value of a policy's type. Whole numbers beyond 64 bits are null.
 
@@ -74,6 +77,7 @@ class Expressions:
             return writer.integer(node) if writer.row.exact(node) else self.dialect.whole(writer.number(node))
         return writer.value(node, "number" if kind in ("float", "decimal") else kind)
 
+    @with_room
     def held(self, node: exp.Expr, kind: ColumnType, most: int = HELD_TEXT) -> str:
         """A value that an engine holds for each row or group: as `value_of`, and of a text the beginning."""
         value = self.value_of(node, kind)
@@ -81,10 +85,12 @@ class Expressions:
             return value
         return self.dialect.cut(value, most) if isinstance(node.unnest(), exp.Column) else cut(value, most)
 
+    @with_room
     def comparable(self, node: exp.Expr) -> str:
         """What equalities compare, such that values that may equal one value are equal: numbers are doubles."""
         return self._writer(clamped=False).value(node)
 
+    @with_room
     def distinct_value(self, node: exp.Expr) -> str:
         """A row's value of an expression of any kind, to tell it from others: whole numbers exactly, not clamped.
 
@@ -100,6 +106,7 @@ class Expressions:
             return value
         return self.dialect.named(value) if isinstance(node, exp.Column) else self.dialect.digest(value)
 
+    @with_room
     def contribution(self, measure: Sum | Histogram) -> str:
         """One row's part in a sum, or its cell: a whole number within the measure's limits, null if the expression is.
 
@@ -135,6 +142,7 @@ class Expressions:
             f"ELSE {inside} END"
         )
 
+    @with_room
     def present(self, argument: exp.Expr) -> str:
         """Whether an expression is not null on a row, with columns clamped where a number is computed from them.
 

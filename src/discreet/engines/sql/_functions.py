@@ -28,7 +28,7 @@ def _logical(word: str) -> Rendering:
 
 def _between(call: Call, writer: Writer, _: Write) -> str:
     value, low, high = writer.alike(call.args)
-    return f"({value} BETWEEN {low} AND {high})"
+    return writer.dialect.between(value, low, high)
 
 
 def _among(call: Call, writer: Writer, _: Write) -> str:
@@ -40,7 +40,8 @@ def _among(call: Call, writer: Writer, _: Write) -> str:
     tests: list[str] = []
     for group in groups:
         value, *listed = writer.alike((node, *group))
-        tests.append(f"({value} IN ({', '.join(listed)}))")
+        nullable = any(isinstance(item.unnest(), exp.Null) for item in group)
+        tests.append(writer.dialect.one_of(value, listed, nullable=nullable))
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
@@ -69,10 +70,10 @@ def _nullif(call: Call, writer: Writer, write: Write) -> str:
     """The first argument decides the kind of the result, and both together how they are compared."""
     first, second = call.args
     if writer.row.kind(first) == "date" and writer.row.kind(second) == "timestamp":
-        return writer.dialect.cast(f"nullif({', '.join(writer.alike(call.args))})", "DATE")
+        return writer.dialect.cast(writer.dialect.null_if(*writer.alike(call.args)), "DATE")
     if writer.row.kind(first) in ("number", "null"):
-        return f"nullif({write(first)}, {write(second)})"
-    return f"nullif({', '.join(writer.alike(call.args))})"
+        return writer.dialect.null_if(write(first), write(second))
+    return writer.dialect.null_if(*writer.alike(call.args))
 
 
 CHOICES: Mapping[str, Rendering] = {
