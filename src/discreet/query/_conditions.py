@@ -77,7 +77,10 @@ def _condition(node: exp.Expr, leaf: Leaf) -> Values:
             return pc.is_null(leaf(node.this))
         case exp.In() if node.expressions:
             tested = leaf(node.this)
-            pairs = (_read_as(node.this, item, lambda each: tested if each is node.this else leaf(each)) for item in node.expressions)
+            pairs = (
+                _read_as(node.this, item, lambda each: tested if each is node.this else leaf(each))
+                for item in node.expressions
+            )
             return reduce(pc.or_kleene, (_compare(pc.equal, left, right) for left, right in pairs))
         case exp.Like() | exp.ILike():
             return _like(node, leaf)

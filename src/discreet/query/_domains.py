@@ -76,9 +76,7 @@ def key_type(node: exp.Expr, columns: Mapping[str, Field]) -> ColumnType:
     return "int"
 
 
-def domain(
-    node: exp.Expr, columns: Mapping[str, Field], work: Work | None = None
-) -> tuple[Key | None, ...] | None:
+def domain(node: exp.Expr, columns: Mapping[str, Field], work: Work | None = None) -> tuple[Key | None, ...] | None:
     """All values that an expression can take, from the policy and the query alone; None if they are not public.
 
     There may be more values here than any row has, never fewer, but for one thing: null is listed only where the

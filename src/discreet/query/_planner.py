@@ -71,7 +71,9 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     except QueryError as error:
         if len(message := str(error)) <= _LONGEST_MESSAGE:
             raise
-        raise QueryError(f"{message[:_LONGEST_BEGINNING]} … {message[_LONGEST_BEGINNING - _LONGEST_MESSAGE :]}") from None
+        raise QueryError(
+            f"{message[:_LONGEST_BEGINNING]} … {message[_LONGEST_BEGINNING - _LONGEST_MESSAGE :]}"
+        ) from None
     except DiscreetError:
         raise
     except RecursionError:

@@ -49,9 +49,13 @@ def tokenize(text: str) -> list[Token]:
         if depth > MAX_DEPTH:
             raise QueryError(TOO_DEEP)
         if kind in _NAMES and len(token.text) > _MAX_NAME:
-            raise QueryError(f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; rename it in a view")
+            raise QueryError(
+                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; rename it in a view"
+            )
         if kind == TokenType.NUMBER and len(token.text) > _MAX_DIGITS:
-            raise QueryError(f"{token.text[:20]}… is not a number that a query can use: it has over {_MAX_DIGITS:,} digits")
+            raise QueryError(
+                f"{token.text[:20]}… is not a number that a query can use: it has over {_MAX_DIGITS:,} digits"
+            )
     return tokens
 
 
