@@ -1,4 +1,4 @@
-"""How large the answer to a query may be. Its size is public wherever all keys are, so it is known before any row is."""
+"""How large the answer to a query may be. Its size is public where all keys are, so it is known before any row is."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def check_measures(aggregates: int, measures: int, levels: int) -> None:
     if aggregates * measures * levels > _MOST_PARTS:
         sets = f" in {levels} grouping sets" if levels > 1 else ""
         raise QueryError(
-            f"the query is too large: it has {aggregates:,} aggregates, read off {measures:,} sums and counts{sets}, and "
-            f"the product of these numbers is at most {_MOST_PARTS:,}; {_SEVERAL}"
+            f"the query is too large: it has {aggregates:,} aggregates, read off {measures:,} sums and counts{sets}, "
+            f"and the product of these numbers is at most {_MOST_PARTS:,}; {_SEVERAL}"
         )
 
 
@@ -62,6 +62,6 @@ def check_slopes(rows: int, slopes: int) -> None:
     """Raise `QueryError` where error bars would rest on more than 10,000,000 numbers: `slopes` for each of the rows."""
     if rows * slopes > _MOST_SLOPES:
         raise QueryError(
-            f"the answer is too large: the error bars of its {rows:,} rows rest on {rows * slopes:,} numbers, {slopes:,} "
-            f"a row, and at most {_MOST_SLOPES:,} are kept; group by fewer keys, or ask for fewer columns at once"
+            f"the answer is too large: the error bars of its {rows:,} rows rest on {rows * slopes:,} numbers, "
+            f"{slopes:,} a row, and at most {_MOST_SLOPES:,} are stored; group by fewer keys, or ask for fewer columns"
         )

@@ -32,8 +32,8 @@ def canonicalize(select: exp.Select) -> exp.Select:
             size += size_of(node.this, _MOST_PARTS) * max(len(node.args.get("ifs", ())), 1)  # what is written again
             if size > _MOST_PARTS:
                 raise QueryError(
-                    f"the query is too large: with BETWEEN as >= AND <=, and CASE x WHEN y as CASE WHEN x = y, it has more "
-                    f"than {_MOST_PARTS:,} parts more"
+                    f"the query is too large: with BETWEEN as >= AND <=, and CASE x WHEN y as CASE WHEN x = y, it has "
+                    f"more than {_MOST_PARTS:,} parts more"
                 )
         if isinstance(node, exp.Ordered) and not node.args.get("desc"):
             node.set("desc", None)  # ASC goes without saying

@@ -52,8 +52,8 @@ def spell_grouping_sets(select: exp.Select) -> exp.Select:
         parts += sum(1 for key in keys for _ in key.walk())
         if parts > _MOST_PARTS:
             raise QueryError(
-                f"the query is too large: the keys of its grouping sets, written out, have more than {_MOST_PARTS:,} parts; "
-                "name fewer sets with GROUPING SETS"
+                f"the query is too large: the keys of its grouping sets, written out, have more than "
+                f"{_MOST_PARTS:,} parts; name fewer sets with GROUPING SETS"
             )
         if named in seen:
             raise QueryError(

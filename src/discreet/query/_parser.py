@@ -29,7 +29,8 @@ class _Parser(DuckDBParser):
         self.steps -= 1
         if self.steps < 0:
             raise QueryError(
-                "the query can be read in too many ways, as ROW(ROW(…)) and nested types can; write it with fewer of them"
+                "the query can be read in too many ways, as ROW(ROW(…)) and nested types can; "
+                "write it with fewer of them"
             )
         super()._advance(times)
 
@@ -50,5 +51,5 @@ def parse_tokens(tokens: list[Token], text: str) -> list[exp.Expr | None]:
     statements = parser.parse(tokens, text)
     for statement in statements:
         for node in () if statement is None else statement.walk():
-            node._meta = None  # pyright: ignore[reportPrivateUsage]  # where it stood, which each copy would copy
+            node._meta = None  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # where it stood; copies would copy it
     return statements

@@ -56,11 +56,12 @@ class _Written:
     parts: int = 0
 
     def copy(self, tree: exp.Expr) -> exp.Expr:
-        """A copy of what a reference stands for. Raises `QueryError` once there are more parts than a query may have."""
+        """A copy of what a reference stands for. Raises `QueryError` for more parts than a query may have."""
         self.parts += size_of(tree, _MOST_PARTS)
         if self.parts > _MOST_PARTS:
             raise QueryError(
-                f"the query is too large: what its ordinals and aliases stand for adds up to more than {_MOST_PARTS:,} parts"
+                f"the query is too large: what its ordinals and aliases stand for adds up to more than "
+                f"{_MOST_PARTS:,} parts"
             )
         return tree.copy()
 

@@ -1,4 +1,4 @@
-"""The text of every part of a tree, written in one go: printing each part alone takes a step for each of its parents."""
+"""The text of every part of a tree, written in one go. To write each alone takes a step for each parent."""
 
 from __future__ import annotations
 
