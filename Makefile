@@ -35,7 +35,7 @@ docs: $(VENV)/.project ## run every page under docs/, and the README
 	$(BIN)/pytest tests/docs
 
 figures: $(VENV)/.project ## draw the plots of the pages under docs/ anew
-	cd docs && $(abspath $(BIN))/python figures.py
+	$(BIN)/python docs/figures.py
 
 soak: $(VENV)/.project ## the long tests that `make test` leaves out
 	$(BIN)/pytest -m soak --timeout 0

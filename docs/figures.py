@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def main() -> None:
+    os.chdir(Path(__file__).parent)
     Path("mechanisms.md").write_text(catalogue(), encoding="utf-8")
     sql = Path("sql.md")
     sql.write_text(sql_page(sql.read_text(encoding="utf-8")), encoding="utf-8")

@@ -11,14 +11,16 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 pytest_plugins = ["sampled", "servers"]
 
-# No deadline: a slow machine is no bug. In CI the examples are fixed, so that red means the change is to blame.
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# No deadline, and no limit on the time of drawing: a slow machine is no bug. In CI the examples are fixed, so that red
+# means the change is to blame.
+PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("local", **PATIENT)
+settings.register_profile("ci", **PATIENT, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 # Tests start interpreters by the dozen: none compiles what the one before it compiled.

