@@ -31,9 +31,10 @@ def grouped_by_all(select: exp.Select) -> exp.Select:
 def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
     """The SELECT with each expression that is grouped by as a column of its name."""
     swaps = {(type(key.expression), key.expression.sql()): key.name for key in keys}
+    types = {kind for kind, _ in swaps}
 
     def swap(node: exp.Expr) -> exp.Expr:
-        name = swaps.get((type(node), node.sql()))
+        name = swaps.get((type(node), node.sql())) if type(node) in types else None
         return node if name is None else exp.column(exp.to_identifier(name, quoted=True))
 
     named = select.transform(swap)
