@@ -161,7 +161,7 @@ class Row:
                 _check_date_literal(cast)
                 put(side, cast)
                 kinds[i] = moments[0]
-                self.known.clear()
+                self._forget(cast)
         found: dict[Kind, exp.Expr] = {}
         for kind, node in zip(kinds, nodes, strict=True):
             if kind != "null":
@@ -189,6 +189,15 @@ class Row:
             answer = getattr(self, f"_{what}")(node)
             self.known[key] = (node, answer)
         return self.known[key][1]
+
+    def _forget(self, node: exp.Expr) -> None:
+        """Answers about what holds a node that has changed."""
+        above = node.parent
+        while above is not None:
+            for what in ("kind", "range", "nullable", "scale", "exact"):
+                for clamped in (True, False):
+                    self.known.pop((what, clamped, id(above)), None)
+            above = above.parent
 
     def _kind(self, node: exp.Expr) -> Kind:
         match node:

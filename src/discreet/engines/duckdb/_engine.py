@@ -15,6 +15,7 @@ from discreet.engines._cancelling import Worker
 from discreet.engines._shards import ALL, Shard, in_shards
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._files import is_database
+from discreet.engines.duckdb._once import nesting
 from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._sources import relation_sql
 from discreet.engines.sql import Relation, StoredColumn, bounded_sql, check_links, read_groups, rows_sql, values_sql
@@ -29,6 +30,9 @@ _DISABLED = (
     "type_pushdown",  # these two cast inside the reader of CSV, which then drops the row where TRY_CAST gives null
     "scalar_fn_pushdown",
 )
+_DEEP = 40
+"""Levels of parentheses, of which what people write has some 20. The time in which DuckDB looks for equal expressions
+grows with the cube of the depth; beyond this they are cheaper computed anew."""
 
 _READABLE = {
     "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -66,7 +70,7 @@ class DuckDB:
         self._worker = Worker(self._connection.interrupt)
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute("SET TimeZone = 'UTC'")
-        self._connection.execute(f"SET disabled_optimizers = '{','.join(_DISABLED)}'")
+        self._disable_optimizers()
 
     def check(self, table: str) -> None:
         """Raise `DataError` unless the table has a source, with the unit and every column that the policy names."""
@@ -110,13 +114,17 @@ class DuckDB:
         except Exception:  # noqa: BLE001
             return None
 
+    def _disable_optimizers(self, *more: str) -> None:
+        self._connection.execute(f"SET disabled_optimizers = '{','.join([*_DISABLED, *more])}'")
+
     def _groups(self, request: BoundedAggregate, source: str, salt: bytes) -> list[Group] | None:
         """The groups, or None if the engine failed: whatever a row made it say stays here."""
         try:
+            sql = bounded_sql(DIALECT, request, source, salt)
+            self._disable_optimizers(*["common_subexpressions"] * (nesting(sql) > _DEEP))
             packed = packed_groups(self._connection, request, source, salt) if self._is_one_table(request) else None
             if packed is not None:
                 return packed
-            sql = bounded_sql(DIALECT, request, source, salt)
             if request.histograms:
                 return read_groups(self._connection.sql(sql).to_arrow_table(), request)
             rows, width = self._connection.execute(sql).fetchall(), len(request.keys)

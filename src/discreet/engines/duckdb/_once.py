@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import accumulate
 
-__all__ = ["NAN", "among", "bare", "between", "null_where", "once", "unless_nan"]
+__all__ = ["NAN", "among", "bare", "between", "nesting", "null_where", "once", "unless_nan"]
 
 NAN = "CAST('NaN' AS DOUBLE)"
-_COPYING = re.compile(r"\bnullif\(| BETWEEN ", re.IGNORECASE)
+_COPYING = re.compile(r"\bnullif\(| BETWEEN | IN \(", re.IGNORECASE)
 _MOST_COPYING = 3
-"""How many copies within a value are copied with it: each of its columns is read 2^4 times at most."""
-_COLUMN = re.compile(r'(CAST\()?"(?:[^"]|"")+"( AS [A-Z ]+\))?')
+"""How many of these may be within a value that is copied: each of its columns is read 2^4 times at most."""
+_MOST_LENGTH = 200
+"""In characters, of a value that is copied for each item of a list."""
 
 
 class _Number(str):
@@ -57,6 +59,11 @@ def once(body: Callable[..., str], value: str, *others: str) -> str:
     return f"list_transform([struct_pack({packed})], lambda y: {body(*(f'y.{name}' for name in values))})[1]"
 
 
+def nesting(sql: str) -> int:
+    """How many parentheses are within one another at most, those in texts among them."""
+    return max(accumulate((character == "(") - (character == ")") for character in sql if character in "()"))
+
+
 def null_where(value: str, other: str) -> str:
     """A value, null where it equals another."""
     return once(lambda y, x: f"nullif({y}, {x})", value, other)
@@ -69,7 +76,8 @@ def between(value: str, low: str, high: str) -> str:
 
 def among(value: str, items: list[str], *, nullable: bool) -> str:
     """Whether a value is one of some constants; `nullable` says that null is one of them."""
-    if _COLUMN.fullmatch(value):
+    if len(items) == 1 or (len(value) <= _MOST_LENGTH and not _COPYING.search(value)):
         return f"({value} IN ({', '.join(items)}))"
-    contained = f"list_contains([{', '.join(items)}], {value})"
+    # without the lambda DuckDB makes IN of it again
+    contained = f"list_transform([{value}], lambda y: list_contains([{', '.join(items)}], y))[1]"
     return f"({contained} OR NULL)" if nullable else contained
