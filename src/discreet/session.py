@@ -245,9 +245,8 @@ class Session:
         Raises
         ------
         ParameterError
-            If the mechanism is for another relation than the policy's, as a monotone one is under substitution, or its
-            loss cannot be charged here; nothing is spent. If the value does not suit the mechanism; what was reserved
-            stays spent.
+            If the mechanism is for another relation, as a monotone one is under substitution, or its loss cannot be
+            charged here; nothing is spent. If the value does not suit the mechanism; what was reserved stays spent.
         BudgetExceeded
             If the loss does not fit what is left; nothing is spent.
         LedgerError

@@ -16,9 +16,10 @@ _OPERATORS = (exp.Binary, exp.Unary, exp.In)
 
 
 def canonicalize(select: exp.Select) -> exp.Select:
-    """Put parentheses exactly around nested operators, spell out BETWEEN of a short operand, write COUNT of nothing or 1
-    as COUNT(*), FETCH as LIMIT, a // b as DIVIDE(a, b), CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as
-    a date.
+    """Put parentheses exactly around nested operators; write some operators as others that mean the same.
+
+    These are BETWEEN of a short operand, COUNT of nothing or 1 as COUNT(*), FETCH as LIMIT, a // b as DIVIDE(a, b),
+    CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as a date.
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()

@@ -1,9 +1,9 @@
 """Values that DuckDB computes once, however often an expression reads them.
 
-DuckDB writes out `nullif(a, b)` as CASE WHEN a = b THEN NULL ELSE a END, `a IN (b, c)` as a = b OR a = c, and BETWEEN as
-two comparisons, each with copies of a: a dozen of these, nested, make more nodes than any machine has memory for, before
-a row is read. The parameter of a lambda is the one name that an expression can give to a value. It costs some 25 ns a
-row, as each value becomes a list, where a few copies cost nothing: DuckDB computes equal expressions once.
+DuckDB writes out `nullif(a, b)` as CASE WHEN a = b THEN NULL ELSE a END, `a IN (b, c)` as a = b OR a = c, and BETWEEN
+as two comparisons, each with copies of a: a dozen of these, nested, make more nodes than any machine has memory for,
+before a row is read. The parameter of a lambda is the one name that an expression can give to a value. It costs some
+25 ns a row, as each value becomes a list, where a few copies cost nothing: DuckDB computes equal expressions once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_LENGTH = 200
 
 
 class _Number(str):
-    """SQL for a number that is null where it would be NaN; `bare` is NaN there, and reads what it is computed from once.
+    """SQL for a number that is null where it would be NaN; `bare` is NaN there, and reads what it is made of once.
 
     What arithmetic makes of NaN is NaN, so of numbers computed from numbers only the last has to be looked at.
     """
