@@ -51,15 +51,15 @@ def tokenize(text: str) -> list[Token]:
         parts += _takes_part(kind, last, before)
         if parts > _MAX_PARTS_TAKEN:
             raise QueryError(
-                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; use SUBSTRING "
-                "for a part of a text, and name columns as table.column"
+                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; SUBSTRING is "
+                "for a part of a text, and a column is named as table.column"
             )
         depth += (kind in _OPENING) - (kind in _CLOSING)
         if depth > MAX_DEPTH:
             raise QueryError(TOO_DEEP)
         if kind in _NAMES and len(token.text) > _MAX_NAME:
             raise QueryError(
-                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; rename it in a view"
+                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; give it a shorter one"
             )
         if kind == TokenType.NUMBER and len(token.text) > _MAX_DIGITS:
             raise QueryError(
