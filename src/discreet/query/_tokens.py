@@ -51,8 +51,8 @@ def tokenize(text: str) -> list[Token]:
         parts += _takes_part(kind, last, before)
         if parts > _MAX_PARTS_TAKEN:
             raise QueryError(
-                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; SUBSTRING is "
-                "for a part of a text, and a column is named as table.column"
+                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; SUBSTRING "
+                "takes a part of a text, and a column is named as table.column"
             )
         depth += (kind in _OPENING) - (kind in _CLOSING)
         if depth > MAX_DEPTH:
