@@ -17,12 +17,14 @@ DUCKDB = Dialect.get_or_raise("duckdb")
 
 _MAX_LENGTH = 2**16
 _MAX_TOKENS = 12_000
+_MAX_PARTS_TAKEN = 20
 _MAX_NAME = 1_000
 _MAX_DIGITS = 1_000
 _WORD_OR_SIGN = re.compile(r"""'(?:[^']|'')*+'?|"(?:[^"]|"")*+"?|\w+|[^\w\s]""")
 _OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
 _CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
 _NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_VALUES = (*_NAMES, *_CLOSING, TokenType.STRING, TokenType.NUMBER)
 
 
 def tokenize(text: str) -> list[Token]:
@@ -42,21 +44,35 @@ def tokenize(text: str) -> list[Token]:
     tokens = DUCKDB.tokenize(text)
     if len(tokens) > _MAX_TOKENS:
         raise _too_many()
-    depth = 0
-    for token in tokens:
+    depth, parts = 0, 0
+    kinds = [None, None, *(token.token_type for token in tokens)]
+    for token, before, last in zip(tokens, kinds, kinds[1:], strict=False):
         kind = token.token_type
+        parts += _takes_part(kind, last, before)
+        if parts > _MAX_PARTS_TAKEN:
+            raise QueryError(
+                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; SUBSTRING "
+                "takes a part of a text, and a column is named as table.column"
+            )
         depth += (kind in _OPENING) - (kind in _CLOSING)
         if depth > MAX_DEPTH:
             raise QueryError(TOO_DEEP)
         if kind in _NAMES and len(token.text) > _MAX_NAME:
             raise QueryError(
-                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; rename it in a view"
+                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; give it a shorter one"
             )
         if kind == TokenType.NUMBER and len(token.text) > _MAX_DIGITS:
             raise QueryError(
                 f"{token.text[:20]}… is not a number that a query can use: it has over {_MAX_DIGITS:,} digits"
             )
     return tokens
+
+
+def _takes_part(kind: TokenType, last: TokenType | None, before: TokenType | None) -> bool:
+    """Whether a token begins an index, or a field of something else than a table; a parser looks at all before it."""
+    if kind == TokenType.L_BRACKET:
+        return last in _VALUES
+    return kind == TokenType.DOT and (last in _CLOSING or before == TokenType.DOT)
 
 
 def _too_many() -> QueryError:
