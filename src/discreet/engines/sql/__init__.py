@@ -8,6 +8,7 @@ from discreet.engines.sql._functions_text import TEXTS, cut, strings
 from discreet.engines.sql._functions_writer import Rendering, Write, Writer, function
 from discreet.engines.sql._histograms import read_groups
 from discreet.engines.sql._links import check_links
+from discreet.engines.sql._nesting import is_deep
 from discreet.engines.sql._parts import Part, cell_names, when_name
 from discreet.engines.sql._relation import Relation, StoredColumn
 from discreet.engines.sql._rendering import rows_sql
@@ -29,6 +30,7 @@ __all__ = [
     "check_links",
     "cut",
     "function",
+    "is_deep",
     "read_groups",
     "rows_sql",
     "salts",
