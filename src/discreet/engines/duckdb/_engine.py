@@ -15,10 +15,18 @@ from discreet.engines._cancelling import Worker
 from discreet.engines._shards import ALL, Shard, in_shards
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._files import is_database
-from discreet.engines.duckdb._once import nesting
 from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._sources import relation_sql
-from discreet.engines.sql import Relation, StoredColumn, bounded_sql, check_links, read_groups, rows_sql, values_sql
+from discreet.engines.sql import (
+    Relation,
+    StoredColumn,
+    bounded_sql,
+    check_links,
+    is_deep,
+    read_groups,
+    rows_sql,
+    values_sql,
+)
 from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, Scan
@@ -30,9 +38,9 @@ _DISABLED = (
     "type_pushdown",  # these two cast inside the reader of CSV, which then drops the row where TRY_CAST gives null
     "scalar_fn_pushdown",
 )
-_DEEP = 40
-"""Levels of parentheses, of which what people write has some 20. The time in which DuckDB looks for equal expressions
-grows with the cube of the depth; beyond this they are cheaper computed anew."""
+_DISABLED_DEEP = "common_subexpressions"
+"""The time in which DuckDB looks for equal expressions grows with the cube of the depth: where that is much, they are
+cheaper computed anew."""
 
 _READABLE = {
     "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
@@ -121,7 +129,7 @@ class DuckDB:
         """The groups, or None if the engine failed: whatever a row made it say stays here."""
         try:
             sql = bounded_sql(DIALECT, request, source, salt)
-            self._disable_optimizers(*["common_subexpressions"] * (nesting(sql) > _DEEP))
+            self._disable_optimizers(*[_DISABLED_DEEP] * is_deep(sql))
             packed = packed_groups(self._connection, request, source, salt) if self._is_one_table(request) else None
             if packed is not None:
                 return packed

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import accumulate
 
-__all__ = ["NAN", "among", "bare", "between", "nesting", "null_where", "once", "unless_nan"]
+__all__ = ["NAN", "among", "bare", "between", "null_where", "once", "unless_nan"]
 
 NAN = "CAST('NaN' AS DOUBLE)"
 _COPYING = re.compile(r"\bnullif\(| BETWEEN | IN \(", re.IGNORECASE)
@@ -57,11 +56,6 @@ def once(body: Callable[..., str], value: str, *others: str) -> str:
     values = dict(zip("abc", (value, *others), strict=False))
     packed = ", ".join(f"{name} := {sql}" for name, sql in values.items())
     return f"list_transform([struct_pack({packed})], lambda y: {body(*(f'y.{name}' for name in values))})[1]"
-
-
-def nesting(sql: str) -> int:
-    """How many parentheses are within one another at most, those in texts among them."""
-    return max(accumulate((character == "(") - (character == ")") for character in sql if character in "()"))
 
 
 def null_where(value: str, other: str) -> str:

@@ -14,8 +14,8 @@ from discreet.engines.spark._dialect import DIALECT, link_family
 from discreet.engines.spark._private import PrivateSession
 from discreet.engines.spark._results import groups_of, values_of
 from discreet.engines.spark._url import is_running, session_of
-from discreet.engines.sql import Relation, StoredColumn, check_links, rows_sql
-from discreet.errors import DataError
+from discreet.engines.sql import Relation, StoredColumn, check_links, is_deep, rows_sql
+from discreet.errors import DataError, QueryError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Group
 
@@ -90,8 +90,13 @@ class Spark:
         self._run(lambda: check_links(table, self._policy, self._tables, self._relation, link_family))
 
     def accept(self, request: BoundedAggregate) -> None:
-        """Write the query, as `run` will."""
-        bounded_sql(request, rows_sql(DIALECT, request, self._policy, self._described), bytes(16))
+        """Write the query, as `run` will. Raises `QueryError` where it is nested more deeply than Spark reads."""
+        sql = bounded_sql(request, rows_sql(DIALECT, request, self._policy, self._described), bytes(16))
+        if is_deep(sql) and not self._run(lambda: self._session.reads(sql)):
+            raise QueryError(
+                "the query is nested more deeply than this Spark application reads; nest fewer functions, compute "
+                "parts of it in a view, or give the JVM a larger stack (-Xss)"
+            )
 
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""

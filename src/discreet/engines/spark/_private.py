@@ -116,6 +116,14 @@ class PrivateSession:
         """Cancel the jobs that run now."""
         self._user.sparkContext._jsc.sc().cancelJobsWithTag(self._tag)  # noqa: SLF001
 
+    def reads(self, sql: str) -> bool:
+        """Whether Spark understands a query; no row is read."""
+        try:
+            self._own.sql(sql)
+        except Exception:  # noqa: BLE001 - a stack that overflows, or an error that the query does not have when it runs
+            return not self.is_alive()
+        return True
+
     def plan(self, sql: str) -> str:
         """How Spark would run a query, in its own words: for tests and benchmarks."""
         return str(self._own.sql(sql).queryExecution().executedPlan())

@@ -8,6 +8,7 @@ from discreet.engines.sql._functions_text import TEXTS, cut, strings
 from discreet.engines.sql._functions_writer import Rendering, Write, Writer, function
 from discreet.engines.sql._histograms import read_groups
 from discreet.engines.sql._links import check_links
+from discreet.engines.sql._nesting import is_deep
 from discreet.engines.sql._parts import Part, cell_names, distinct_value, when_name
 from discreet.engines.sql._relation import Relation, StoredColumn
 from discreet.engines.sql._rendering import rows_sql
@@ -30,6 +31,7 @@ __all__ = [
     "cut",
     "distinct_value",
     "function",
+    "is_deep",
     "read_groups",
     "rows_sql",
     "salts",
