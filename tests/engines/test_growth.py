@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -58,7 +57,7 @@ def _nodes(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
         connection.execute("SELECT json_serialize_plan(?, optimize := ?)", [query, way]).fetchall()[0][0]
         for way in (False, True)
     ]
-    assert not any(json.loads(plan)["error"] for plan in plans)
+    assert all(plan.startswith('{"error":false') for plan in plans)
     return sum(plan.count('"expression_class"') for plan in plans)
 
 
@@ -74,13 +73,14 @@ def test_every_function_is_within_itself() -> None:
     assert functions_met() >= all_functions()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("engine", DIALECTS)
 def test_a_query_is_written_in_proportion_to_its_text(engine: str) -> None:
-    _grows_with_the_text(lambda shape, depth: len(_written(DIALECTS[engine], _asked(shape, depth))), 4, 16)
+    _grows_with_the_text(lambda shape, depth: len(_written(DIALECTS[engine], _asked(shape, depth))), 12)
 
 
 def test_duckdb_makes_of_a_query_what_is_in_proportion_to_its_text(connection: duckdb.DuckDBPyConnection) -> None:
-    _grows_with_the_text(lambda shape, depth: _nodes(connection, _written(DUCKDB, _asked(shape, depth))), 4, 12)
+    _grows_with_the_text(lambda shape, depth: _nodes(connection, _written(DUCKDB, _asked(shape, depth))), 12)
 
 
 @pytest.mark.soak
@@ -90,7 +90,7 @@ def test_also_at_the_depth_that_is_allowed(engine: str, connection: duckdb.DuckD
         sql = _written(DIALECTS[engine], _asked(shape, depth * deepest(shape) // 64))
         return _nodes(connection, sql) if engine == "duckdb" else len(sql)
 
-    _grows_with_the_text(cost, 4, 32)
+    _grows_with_the_text(cost, 32)
 
 
 @pytest.mark.soak
@@ -142,6 +142,7 @@ def test_what_is_too_deep_is_refused_however_deep_the_caller_is(parentheses: int
     """Parentheses are no level, and neither are those that a sub-query brings."""
     inner = "(" * parentheses + "f" + ")" * parentheses
     with dp.connect({"t": ROWS}, POLICY) as session:
+        before = session.remaining
         for depth in (96, 97):
             chain = " + ".join([inner] * depth)
             computed = f"SELECT f, f{' + f' * (depth - depth // 2 - 1)} AS x FROM t"
@@ -155,4 +156,4 @@ def test_what_is_too_deep_is_refused_however_deep_the_caller_is(parentheses: int
                     else:
                         with pytest.raises(dp.QueryError, match="levels deep"):
                             _from_below(below, partial(session.plan, query))
-        assert session.spent == dp.pure(0) * 1
+        assert session.remaining == before
