@@ -49,6 +49,6 @@ def ended(process: subprocess.Popen[str]) -> float:
     """Wait for a process; its CPU seconds. Where it failed, and was not stopped before it listened, this ends too."""
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, -signal.SIGTERM):
+    if process.returncode not in (0, -signal.SIGTERM, 128 + signal.SIGTERM):
         raise SystemExit(f"{' '.join(process.args[1:5])} ended with {process.returncode}")
     return used.ru_utime + used.ru_stime

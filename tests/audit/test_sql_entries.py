@@ -19,6 +19,7 @@ from discreet.privacy import Pure, Rho
 from discreet.query import (
     Grouped,
     Joined,
+    Limited,
     Measure,
     Relation,
     Scan,
@@ -110,7 +111,7 @@ def test_every_kind_of_statistic_has_an_entry() -> None:
     nodes = [node for plan in plans for node in walked(plan.levels[0].bounded.relation)]
     assert {type(node) for node in nodes} >= set(get_args(Relation))
     assert {node.outer for node in nodes if isinstance(node, Joined)} == {True, False}
-    assert {node.most is not None for node in nodes if isinstance(node, Joined)} == {True, False}
+    assert {node.by is None for node in nodes if isinstance(node, Limited)} == {True, False}
     totals = {
         each.kind for n in nodes if isinstance(n, Grouped) for each in n.totals.values() if isinstance(each, Total)
     }

@@ -98,7 +98,6 @@ def test_a_large_query_that_people_write_is_planned(name: str, tables: Policy) -
         ("SELECT COUNT(*) FROM Clinic WHERE age = " + "1" * 1_001, "over 1,000 digits"),
         ('SELECT COUNT(*) FROM "' + "x" * 1_001 + '"', "longer than 1,000 characters"),
         (SLOW_ONCE["answers of answers"], "more than 64 sub-queries"),
-        (SLOW_ONCE["BETWEEN of BETWEEN"], "with BETWEEN as"),
         (SLOW_ONCE["aliases of aliases"], "ordinals and aliases"),
         (SLOW_ONCE["a long ROLLUP"], "its grouping sets, written out"),
         (SLOW_ONCE["values of many keys"], "more than 200,000"),

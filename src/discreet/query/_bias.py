@@ -22,7 +22,7 @@ from discreet.query._measures import Product, Sum
 from discreet.query._plan import Plan
 from discreet.query._planner import make_plan
 from discreet.query._pricing import with_spend
-from discreet.query._relations import Joined, Relation, Scan
+from discreet.query._relations import Joined, Limited, Relation, Scan, unlimited
 from discreet.rational import decimal_text
 from discreet.recursion import with_room
 
@@ -123,13 +123,13 @@ def _dropped(plan: Plan, policy: Policy) -> Asked | None:
 
 def _same_rows(one: Plan, other: Plan) -> bool:
     left, right = one.levels[0].bounded, other.levels[0].bounded
-    return left.where == right.where and left.relation == right.relation
+    return left.where == right.where and unlimited(left.relation) == unlimited(right.relation)
 
 
 def _of_tables(relation: Relation) -> bool:
     if isinstance(relation, Joined):
         return _of_tables(relation.left) and _of_tables(relation.right)
-    return isinstance(relation, Scan)
+    return _of_tables(relation.input) if isinstance(relation, Limited) else isinstance(relation, Scan)
 
 
 def _clamped(plan: Plan) -> Mapping[str, tuple[str, ...]]:

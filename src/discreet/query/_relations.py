@@ -11,7 +11,7 @@ columns. Two texts that differ in aliases alone make the same tree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -34,6 +34,7 @@ __all__ = [
     "is_public",
     "named",
     "scans",
+    "unlimited",
     "walked",
 ]
 
@@ -149,6 +150,21 @@ Relation = Scan | Filtered | Computed | Joined | Limited | Stacked | Grouped
 def is_public(relation: Relation) -> bool:
     """Whether nobody owns the rows of a relation."""
     return all(scan.public for scan in scans(relation))
+
+
+def unlimited(relation: Relation) -> Relation:
+    """The relation without its limits."""
+    match relation:
+        case Scan():
+            return relation
+        case Limited():
+            return unlimited(relation.input)
+        case Filtered() | Computed() | Grouped():
+            return replace(relation, input=unlimited(relation.input))
+        case Joined():
+            return replace(relation, left=unlimited(relation.left), right=unlimited(relation.right))
+        case Stacked():
+            return replace(relation, parts=tuple((unlimited(part), columns) for part, columns in relation.parts))
 
 
 def walked(relation: Relation) -> Iterator[Relation]:
