@@ -58,7 +58,7 @@ def with_room(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 def _depth() -> int:
     """How many calls are within one another here."""
-    frame, depth = sys._getframe(), 0  # noqa: SLF001
+    frame, depth = sys._getframe(), 0  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
     return depth

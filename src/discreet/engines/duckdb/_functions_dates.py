@@ -23,7 +23,11 @@ def in_calendar(sql: str, kind: str) -> str:
     """A moment, null outside the years 1 to 9999."""
     after = f"CAST('10000-01-01' AS {kind})"
     before = "CAST('0001-12-31 (BC)' AS DATE)" if kind == "DATE" else _BEFORE
-    return once(lambda y: f"nullif(greatest(nullif(least({y}, {after}), {after}), {before}), {before})", sql)
+
+    def body(y: str) -> str:
+        return f"nullif(greatest(nullif(least({y}, {after}), {after}), {before}), {before})"
+
+    return once(body, sql)
 
 
 _BEFORE = "CAST('0001-12-31 (BC) 23:59:59.999999' AS TIMESTAMP)"

@@ -60,12 +60,20 @@ def once(body: Callable[..., str], value: str, *others: str) -> str:
 
 def null_where(value: str, other: str) -> str:
     """A value, null where it equals another."""
-    return once(lambda y, x: f"nullif({y}, {x})", value, other)
+
+    def body(y: str, x: str) -> str:
+        return f"nullif({y}, {x})"
+
+    return once(body, value, other)
 
 
 def between(value: str, low: str, high: str) -> str:
     """Whether a value lies between two others."""
-    return once(lambda y, a, b: f"({y} BETWEEN {a} AND {b})", value, low, high)
+
+    def body(y: str, a: str, b: str) -> str:
+        return f"({y} BETWEEN {a} AND {b})"
+
+    return once(body, value, low, high)
 
 
 def among(value: str, items: list[str], *, nullable: bool) -> str:
