@@ -51,8 +51,6 @@ class _DuckDB(Dialect):
         return value
 
     def person(self, stored: StoredColumn) -> str:
-        if stored.type == "VARCHAR":
-            return self.named(stored.sql)
         if stored.type not in ("FLOAT", "DOUBLE"):
             return stored.sql
         return f"NULLIF({stored.sql} + CAST(0 AS {stored.type}), CAST('NaN' AS {stored.type}))"

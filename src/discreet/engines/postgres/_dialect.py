@@ -61,7 +61,7 @@ class PostgresDialect(Dialect):
         return clean(stored, kind)
 
     def person(self, stored: StoredColumn) -> str:
-        return self.named(person(stored)) if stored.type in TEXTS else person(stored)
+        return person(stored)
 
     def person_text(self, stored: StoredColumn) -> str:
         return text_of(self.person(stored), stored)

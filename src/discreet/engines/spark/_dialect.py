@@ -53,8 +53,6 @@ class _Spark(Dialect):
         return read_as(self, stored, _TYPES[kind])
 
     def person(self, stored: StoredColumn) -> str:
-        if stored.type == "string":
-            return self.named(stored.sql)
         if stored.type not in ("float", "double"):
             return stored.sql
         return f"nanvl({stored.sql} + CAST(0 AS {stored.type}), CAST(NULL AS {stored.type}))"

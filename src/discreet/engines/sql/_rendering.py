@@ -189,11 +189,17 @@ class _Rendering:
                 about = self.policy.tables[table]
 
     def _owner(self, column: StoredColumn) -> str:
-        return self.dialect.person(column) if self._alike else self._link(column)
+        return self._short(self.dialect.person(column), column) if self._alike else self._link(column)
 
     def _link(self, column: StoredColumn) -> str:
         """A column that links rows, in a form that can be compared with that of another table."""
-        return self.dialect.whole_link(column) if self._whole else self.dialect.person_text(column)
+        if self._whole:
+            return self.dialect.whole_link(column)
+        return self._short(self.dialect.person_text(column), column)
+
+    def _short(self, name: str, column: StoredColumn) -> str:
+        """What says whose a row is; where rows of one unit meet, a digest in place of a long text."""
+        return self.dialect.named(name) if self._cuts and self.dialect.is_text(column) else name
 
     def _joined(self, join: Joined) -> Rows:
         left, right = self.rows(join.left), self.rows(join.right)
