@@ -70,7 +70,7 @@ SHAPES: tuple[Shape, ...] = (
     ("b", "({} BETWEEN b AND TRUE)"), ("f", "IF({} BETWEEN 1 AND f, 1, 0)"), ("f", "IF(f BETWEEN {} AND 2, 1, 0)"),
     ("f", "IF({} IN (1, 2, 3), 1, 0)"), ("f", "IF({} + 0.5 IN (1, NULL), 1, 0)"), ("i", "IF({} IN (1, 2.5), 1, 0)"),
     ("s", _TEXT.format("{} IN ('a', 'b')")), ("s", _TEXT.format("{} LIKE '%a_'")), ("s", _TEXT.format("{} ILIKE 'a'")),
-    *(("f", f"CAST({{}} AS {kind})") for kind in ("INTEGER", "TINYINT")), ("f", "CAST({} + 0.5 AS BIGINT)"),
+    *(("f", f"CAST({{}} AS {kind})") for kind in ("INTEGER", "TINYINT", "DOUBLE")), ("f", "CAST({} + 0.5 AS BIGINT)"),
     ("f", "CAST(CAST({} AS BOOLEAN) AS INTEGER)"), ("f", "CAST(CAST({} AS VARCHAR) AS DOUBLE)"),
     *(("s", f"CAST(CAST({{}} AS {kind}) AS VARCHAR)") for kind in ("BIGINT", "DATE", "TIMESTAMP", "BOOLEAN", "DOUBLE")),
     ("d", "CAST(CAST({} AS TIMESTAMP) AS DATE)"),

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
@@ -40,14 +42,37 @@ def _asked(shape: Shape, depth: int) -> BoundedAggregate:
     return make_plan(question(shape, depth), POLICY).levels[0].bounded
 
 
+def _computed(request: BoundedAggregate) -> exp.Expr:
+    measure = request.measures[0]
+    found = measure.argument if isinstance(measure, Sum) else request.where
+    assert found is not None
+    return found
+
+
 def _written(dialect: Dialect, request: BoundedAggregate) -> str:
     """What is computed on a row."""
-    write = Expressions(dialect, request.columns)
-    measure = request.measures[0]
-    if isinstance(measure, Sum):
-        return write.contribution(measure)
-    assert request.where is not None
-    return write.condition(request.where)
+    write, measure = Expressions(dialect, request.columns), request.measures[0]
+    return write.contribution(measure) if isinstance(measure, Sum) else write.condition(_computed(request))
+
+
+class _Counted:
+    """A dialect that counts what it is asked to write: an argument that is written twice makes twice the work of each
+    level within it, also where but one of the texts is used.
+    """
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self.calls = 0
+
+    def __getattr__(self, name: str) -> object:
+        self.calls += name == "renderings"
+        return getattr(self._dialect, name)
+
+
+def _writings(dialect: Dialect, request: BoundedAggregate) -> int:
+    counted = _Counted(dialect)
+    _written(cast("Dialect", counted), request)
+    return counted.calls
 
 
 def _nodes(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
@@ -71,6 +96,15 @@ def _grows_with_the_text(cost: Callable[[Shape, int], float], *depths: int) -> N
 
 def test_every_function_is_within_itself() -> None:
     assert functions_met() >= all_functions()
+
+
+@pytest.mark.parametrize("engine", DIALECTS)
+def test_each_part_of_a_query_is_written_once(engine: str) -> None:
+    """And once more for whether it is null."""
+    for shape in SHAPES:
+        request = _asked(shape, 8)
+        parts = sum(1 for _ in _computed(request).walk())
+        assert _writings(DIALECTS[engine], request) <= 2 * parts, shape
 
 
 @pytest.mark.soak

@@ -22,10 +22,12 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
     node = call.args[0]
     source = writer.row.kind(node)
     exact = source == "number" and writer.row.exact(node)
+    if source == "number" and call.option in ("DOUBLE", "FLOAT"):
+        return writer.number(node)
     value = writer.integer(node) if exact else writer.value(node)
     match call.option:
         case "DOUBLE" | "FLOAT":
-            return writer.number(node) if source == "number" else unless_nan(f"TRY_CAST({value} AS DOUBLE)")
+            return unless_nan(f"TRY_CAST({value} AS DOUBLE)")
         case "DATE" | "TIMESTAMP" | "TIMESTAMPNTZ":
             kind = "DATE" if call.option == "DATE" else "TIMESTAMP"
             return in_calendar(f"TRY_CAST({value} AS {kind})", kind)

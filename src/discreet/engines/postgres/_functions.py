@@ -40,24 +40,24 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
     source = writer.row.kind(node)
     if source == "null":
         return writer.dialect.cast("NULL", _named(option))
+    if source == "number":
+        return _number(call, writer)
     value = writer.value(node)
     match option:
         case "DOUBLE" | "FLOAT":
-            if source == "number":
-                return writer.number(node)
             if source == "bool":
                 return f"CAST(CAST({value} AS integer) AS double precision)"
             return f"nullif({number_of(value)}, {NAN})"
         case "TEXT" | "VARCHAR":
-            return _text(call, writer, source, value)
+            return value if source == "string" else writer.dialect.cast(value, "VARCHAR")
         case "BOOLEAN":
-            if source == "number":
-                return f"({value} <> {double(0)})"
             return value if source == "bool" else boolean_of(value)
         case "DATE" | "TIMESTAMP" | "TIMESTAMPNTZ":
             return _moment(value, source, _KINDS[option])
+        case _ if source == "bool":
+            return f"CAST(CAST({value} AS integer) AS bigint)"
         case _:
-            return _whole(call, writer, source, value)
+            return whole_of(value, _BITS[option])
 
 
 def _named(option: str) -> str:
@@ -67,13 +67,24 @@ def _named(option: str) -> str:
     )
 
 
-def _text(call: Call, writer: Writer, source: str, value: str) -> str:
-    if source == "number":
-        node = call.args[0]
-        if not writer.row.exact(node):
-            return number_text(f"({value} + {double(0)})")  # which makes one of the two zeros
-        value = writer.integer(node)
-    return value if source == "string" else writer.dialect.cast(value, "VARCHAR")
+def _number(call: Call, writer: Writer) -> str:
+    """A number as another type: an exact one from its whole digits."""
+    node, dialect = call.args[0], writer.dialect
+    match call.option:
+        case "DOUBLE" | "FLOAT":
+            return writer.number(node)
+        case "BOOLEAN":
+            return f"({writer.number(node)} <> {double(0)})"
+        case "TEXT" | "VARCHAR" if not writer.row.exact(node):
+            return number_text(f"({writer.number(node)} + {double(0)})")  # which makes one of the two zeros
+        case "TEXT" | "VARCHAR":
+            return dialect.cast(writer.integer(node), "VARCHAR")
+        case _ if not writer.row.exact(node):
+            return dialect.whole(writer.number(node), call.option)
+        case _:
+            found, bits = writer.row.range(node), _BITS[call.option]
+            inside = bits == 63 or (found.finite and found.largest < 2**bits)
+            return writer.integer(node) if inside else within(writer.integer(node), bits)
 
 
 def _moment(value: str, source: str, kind: str) -> str:
@@ -81,19 +92,6 @@ def _moment(value: str, source: str, kind: str) -> str:
         value = date_of(value) if kind == "date" else timestamp_of(value)
         return in_calendar(value, kind)
     return value if source == kind else f"CAST({value} AS {kind})"
-
-
-def _whole(call: Call, writer: Writer, source: str, value: str) -> str:
-    node, bits = call.args[0], _BITS[call.option]
-    if source == "bool":
-        return f"CAST(CAST({value} AS integer) AS bigint)"
-    if source == "string":
-        return whole_of(value, bits)
-    if writer.row.exact(node):
-        found = writer.row.range(node)
-        inside = bits == 63 or (found.finite and found.largest < 2**bits)
-        return writer.integer(node) if inside else within(writer.integer(node), bits)
-    return writer.dialect.whole(value, call.option)
 
 
 def _nullif(call: Call, writer: Writer, write: Write) -> str:

@@ -23,11 +23,11 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
     node, dialect = call.args[0], writer.dialect
     source = writer.row.kind(node)
     exact = source == "number" and writer.row.exact(node)
+    if source == "number" and call.option in ("DOUBLE", "FLOAT"):
+        return writer.number(node)
     value = writer.integer(node) if exact else writer.value(node)
     match call.option:
         case "DOUBLE" | "FLOAT":
-            if source == "number":
-                return writer.number(node)
             return read_text(dialect, value, "DOUBLE") if source == "string" else f"CAST({value} AS DOUBLE)"
         case "DATE" | "TIMESTAMP" | "TIMESTAMPNTZ":
             kind = "DATE" if call.option == "DATE" else "TIMESTAMP_NTZ"
