@@ -120,7 +120,7 @@ def test_shards_add_up_on_postgres(load_postgres: Any, postgres: str, monkeypatc
     engine.close()
 
 
-@pytest.mark.parametrize("queries", [QUERIES[1:2], pytest.param(QUERIES, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("queries", [QUERIES[:1], pytest.param(QUERIES, marks=pytest.mark.soak)])
 def test_shards_add_up_on_spark(
     queries: Sequence[str], load_spark: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

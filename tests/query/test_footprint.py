@@ -113,6 +113,15 @@ def test_rows_that_grow_wide_are_limited() -> None:
         _limits(query, _policy(left=10**6))
 
 
+def test_rows_that_are_read_often_are_limited() -> None:
+    often = " UNION ALL ".join(["SELECT person, s || 'a' AS s, x FROM a"] * 20)
+    (limit,) = _limits(f"SELECT s, COUNT(*) FROM ({often}) GROUP BY s")
+    assert limit.rows >= 20 * 3
+    assert _limits(f"SELECT SUM(x) FROM ({often})") == []
+    (limit,) = _limits(f"SELECT AVG(n) FROM (SELECT person, s, COUNT(*) AS n FROM ({often}) GROUP BY person, s)")
+    assert limit.rows >= 20 * 3
+
+
 def test_rows_that_are_too_wide_are_refused() -> None:
     keys = ", ".join(f"s || '{i}'" for i in range(70))
     with pytest.raises(QueryError, match=f"{_WIDEST:,} are allowed"):

@@ -56,11 +56,7 @@ def check_alike(query: str, without: Outcome, with_them: Outcome) -> None:
 @pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.soak] * (n not in DAILY)) for n in SCRIPTS])
 def test_a_script_sees_nobody(name: str) -> None:
     script = SCRIPTS[name]
-    check_alike(
-        script.query,
-        outcome(script.query, None, disk=script.disk),
-        outcome(script.query, script.neighbour, disk=script.disk),
-    )
+    check_alike(script.query, outcome(script.query, None), outcome(script.query, script.neighbour))
 
 
 @pytest.mark.soak

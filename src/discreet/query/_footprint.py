@@ -40,7 +40,7 @@ _BUDGET = 2**27
 _MOST_ROWS = 1000
 """So many rows of one person enter a step that multiplies them, or `max_rows` if it is more, if the budget allows."""
 _WIDE = 2**12
-"""Bytes that a row may take before the rows of a person are limited."""
+"""Bytes that may be made of a stored row, wherever it is read, before the rows of a person are limited."""
 _WIDEST = 2**16
 """Bytes that any row may take: engines hold some thousand rows at once."""
 HELD_TEXT = 250
@@ -63,7 +63,8 @@ def with_bounded_footprint(request: BoundedAggregate, policy: Policy) -> Bounded
     bounding = _Bounding(policy, request, _BUDGET // max(joins, 1), counted)
     relation, footprint = bounding.bound(request.relation)
     covered = footprint.rows is not None and not footprint.free
-    relation, _ = bounding.fitted(relation, footprint, counted if covered else counted + stored * _TEXT)
+    row = counted if covered else counted + stored * _TEXT
+    relation, _ = bounding.fitted(relation, footprint, row, footprint.reads)
     return replace(request, relation=relation)
 
 
@@ -73,7 +74,7 @@ class _Footprint:
 
     There are `rows` of them, None for as many as are stored, with `numbers` values that are no texts, and the columns
     `texts` that are. Of these all but `free` are limited together, in bytes. `least` is how many rows of a unit count
-    in the end.
+    in the end, and `reads` how many there may be for each that is stored.
     """
 
     rows: int | None
@@ -81,6 +82,7 @@ class _Footprint:
     texts: tuple[str, ...]
     free: int
     least: int
+    reads: int = 1
 
     @property
     def fixed(self) -> int:
@@ -136,14 +138,19 @@ class _Bounding:
             case Limited():
                 raise AssertionError("limits are set once")
 
-    def fitted(self, relation: Relation, footprint: _Footprint, row: int) -> tuple[Relation, _Footprint]:
-        """The relation, limited if need be so that a step can hold rows of so many bytes."""
+    def fitted(
+        self, relation: Relation, footprint: _Footprint, row: int, reads: int = 1
+    ) -> tuple[Relation, _Footprint]:
+        """The relation, limited if need be so that a step can hold rows of so many bytes.
+
+        A step that holds all rows at once says how many there may be for each that is stored.
+        """
         if row > _WIDEST:
             raise QueryError(
                 f"a row of this query may take {row:,} bytes where {_WIDEST:,} are allowed; ask for fewer columns or "
                 "aggregates at once"
             )
-        held = _WIDE if footprint.rows is None else self.share // 2 // footprint.rows
+        held = _WIDE // reads if footprint.rows is None else self.share // 2 // footprint.rows
         if self.request.unit is None or is_public(relation) or row <= held:
             return relation, footprint
         rows = self.share // 2 // row
@@ -173,18 +180,23 @@ class _Bounding:
             relation, footprint = self.fitted(relation, footprint, own.row)
             parts.append((relation, columns))
             sides.append(footprint)
-        rows, least = 1, 1
-        if self.request.unit is not None:
-            rows, least = _sum(side.rows for side in sides), sum(side.least for side in sides)
-        return replace(stacked, parts=tuple(parts)), replace(own, rows=rows, least=least)
+        stacked = replace(stacked, parts=tuple(parts))
+        if self.request.unit is None:
+            return stacked, replace(own, rows=1, least=1)
+        rows, least = _sum(side.rows for side in sides), sum(side.least for side in sides)
+        return stacked, replace(own, rows=rows, least=least, reads=sum(side.reads for side in sides))
 
     def _grouped(self, grouped: Grouped) -> tuple[Relation, _Footprint]:
         inner, below = self.bound(grouped.input)
         own = self._columns([*grouped.keys, *grouped.totals], None, 0)
         distinct = sum(isinstance(t, Total) and t.kind == "COUNT DISTINCT" for t in grouped.totals.values())
-        inner, below = self.fitted(inner, below, own.row + distinct * _TEXT)
-        rows, least = (below.rows, below.least) if grouped.keys else (1, 1)
-        return replace(grouped, input=inner), replace(own, rows=rows, least=least)
+        unread = [kind for name, (_, kind) in grouped.keys.items() if name not in self.request.used]
+        held = distinct * _TEXT + sum(_TEXT if kind == "string" else _NUMBER for kind in unread)
+        inner, below = self.fitted(inner, below, own.row + held, below.reads)
+        grouped = replace(grouped, input=inner)
+        if not grouped.keys:
+            return grouped, replace(own, rows=1, least=1)
+        return grouped, replace(own, rows=below.rows, least=below.least, reads=below.reads)
 
     def _joined(self, join: Joined) -> tuple[Relation, _Footprint]:
         (left, here), (right, there) = self.bound(join.left), self.bound(join.right)

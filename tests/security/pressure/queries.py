@@ -11,11 +11,10 @@ __all__ = ["SCRIPTS", "Script", "random_query"]
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A query, rows of person 777 that it is aimed at, and the disk that hundreds of thousands of those need."""
+    """A query, and the rows of person 777 that it is aimed at."""
 
     query: str
     neighbour: str
-    disk: str = "256MB"
 
 
 def _wide(count: int, column: str = "note") -> str:
@@ -119,12 +118,10 @@ SCRIPTS: Mapping[str, Script] = {
     "many rows, twenty times": Script(
         f"SELECT COUNT(*) AS n, SUM(x) AS s, COUNT(DISTINCT x) AS d FROM {_union('SELECT person, x FROM t', 20)}",
         "very many short",
-        "4GB",
     ),
     "many rows, twenty times, median": Script(
         f"SELECT city, MEDIAN(x) AS m FROM {_union('SELECT person, city, x FROM t', 20)} GROUP BY city",
         "very many short",
-        "4GB",
     ),
     "one row's distinct text": Script("SELECT COUNT(DISTINCT note) AS n FROM t", "one huge"),
     "one row's text as key": Script("SELECT note, COUNT(*) AS n FROM t GROUP BY note", "one huge"),

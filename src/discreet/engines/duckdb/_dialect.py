@@ -106,6 +106,16 @@ class _DuckDB(Dialect):
     def among(self, rows: str, others: str, on: str) -> str:
         return f"{rows} SEMI JOIN {others} ON {on}"
 
+    def fewest(self, rows: str, among: str, owner: str, count: int) -> str:
+        """Those whose hash is no larger than that of the last of them; of alike rows one is held, with their number.
+
+        A window would hold all rows of an owner, and `min` of whole rows those that it had let go.
+        """
+        last = f"SELECT {owner} AS o, list_max(min(hash({rows}), {count})) AS h FROM {among} GROUP BY {owner}"
+        alike = f"SELECT {rows} AS r, count(*) AS n FROM {rows} JOIN ({last}) ON {owner} = o WHERE hash({rows}) <= h"
+        each = f"SELECT r, unnest(range(least(n, {count}))) FROM ({alike} GROUP BY r)"
+        return f"(SELECT unnest(r) FROM ({each})) AS {rows}"
+
     def apart(self, rows: str, others: str, on: str) -> str:
         return f"{rows} ANTI JOIN {others} ON {on}"
 

@@ -262,7 +262,7 @@ class _Query:
             self._step(
                 "flagged",
                 f"SELECT {qualified}, n, start FROM rows JOIN people ON rows.u = people.u",
-                keep=self.dialect.subtracts,
+                keep=self.dialect.subtracts and not split,
             ),
             self._step("ranked", f"SELECT *, {_place(self._content)} AS place FROM flagged", keep=False),
             self._step("picked", f"SELECT * FROM ranked WHERE {self._chosen(request.max_rows)}", keep=self._is_kept),

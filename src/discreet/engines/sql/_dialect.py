@@ -103,6 +103,13 @@ class Dialect(ABC):
     def among(self, rows: str, others: str, on: str) -> str:
         """What FROM reads for the rows of a named query that find one among others."""
 
+    def fewest(self, rows: str, among: str, owner: str, count: int) -> str:  # noqa: ARG002
+        """What FROM reads for rows of a named query, of each owner at least the first `count` in `row_order`.
+
+        An engine that needs to hold all rows of an owner to put them in order leaves the others out here.
+        """
+        return among
+
     @abstractmethod
     def apart(self, rows: str, others: str, on: str) -> str:
         """What FROM reads for the rows of a named query that find none among others."""

@@ -228,10 +228,12 @@ class _Rendering:
         counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {limited.rows}"
         if octets:
             counted += f" OR sum({octets}) > {limited.size}"
-        steps = f"{step(side, rows.sql, keep=True)}, {step(many, counted, keep=True)}"
+        again = any(isinstance(node, Joined | Limited | Grouped) for node in walked(limited.input))
+        steps = f"{step(side, rows.sql, keep=again)}, {step(many, counted, keep=True)}"
         on = f"{owner} = {who}"
         few = f"SELECT {side}.*, 0 AS {place}, 0 AS {size} FROM {self.dialect.apart(side, many, on)}"
-        return Rows(f"WITH {steps} {few} UNION ALL {first % self.dialect.among(side, many, on)}", owner)
+        theirs = self.dialect.fewest(side, self.dialect.among(side, many, on), owner, limited.rows)
+        return Rows(f"WITH {steps} {few} UNION ALL {first % theirs}", owner)
 
     def _octets(self, limited: Limited, owner: str | None) -> str:
         """How many bytes the texts of a row have, with those that say whose it is; empty if there are none."""
