@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import duckdb
 import pytest
 from sqlglot import exp
 
 import discreet as dp
+from discreet.engines import Engine
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb._dialect import DIALECT as DUCKDB
+from discreet.engines.postgres import PostgreSQL
 from discreet.engines.postgres._dialect import PostgresDialect
 from discreet.engines.spark._dialect import DIALECT as SPARK
 from discreet.engines.sql import Dialect, Expressions
@@ -127,22 +129,34 @@ def test_also_at_the_depth_that_is_allowed(engine: str, connection: duckdb.DuckD
     _grows_with_the_text(cost, 32)
 
 
-@pytest.mark.soak
-def test_duckdb_takes_time_in_proportion_to_the_text() -> None:
-    """CPU seconds of a plan and a run, the least of five, of all functions together at half and at all of the depth."""
-    engine = DuckDB({"t": ROWS}, POLICY)
+def _seconds(engine: Engine, shape: Shape, depth: int, clock: Callable[[], float]) -> float:
+    """A plan and a run, the least of three."""
 
-    def seconds(shape: Shape, depth: int) -> float:
-        def once() -> float:
-            started = time.process_time()
-            assert engine.run(_asked(shape, depth), bytes(16))
-            return time.process_time() - started
+    def once() -> float:
+        started = clock()
+        assert engine.run(_asked(shape, depth), bytes(16))
+        return clock() - started
 
-        return min(once() for _ in range(5))
+    return min(once() for _ in range(3))
 
-    half, full = (sum(seconds(shape, deepest(shape) // part) for shape in SHAPES) for part in (2, 1))
+
+def _takes_time_in_proportion(engine: Engine, clock: Callable[[], float]) -> None:
+    """All functions together, at half and at all of the depth."""
+    half, full = (sum(_seconds(engine, shape, deepest(shape) // part, clock) for shape in SHAPES) for part in (2, 1))
     engine.close()
     assert full <= GROWTH * half
+
+
+@pytest.mark.soak
+def test_duckdb_takes_time_in_proportion_to_the_text() -> None:
+    _takes_time_in_proportion(DuckDB({"t": ROWS}, POLICY), time.process_time)
+
+
+@pytest.mark.soak
+def test_postgres_takes_time_in_proportion_to_the_text(postgres: str, load_postgres: Callable[..., Any]) -> None:
+    """In elapsed time, for the server is another process."""
+    engine = PostgreSQL(postgres, POLICY, load_postgres({"t": ROWS}))
+    _takes_time_in_proportion(engine, time.perf_counter)
 
 
 DEEP = [

@@ -113,7 +113,7 @@ SCRIPTS: Mapping[str, Script] = {
     ),
     "DISTINCT of many texts": Script(f"SELECT DISTINCT {_named_texts(8)} FROM t", "heavy"),
     "many rows, by three texts": Script(
-        f"SELECT {_named_texts(3)}, COUNT(*) AS n FROM t GROUP BY {_texts(3)}", "many of some length", "4GB"
+        f"SELECT {_named_texts(3)}, COUNT(*) AS n FROM t GROUP BY {_texts(3)}", "many of some length"
     ),
     "many rows, twenty times": Script(
         f"SELECT COUNT(*) AS n, SUM(x) AS s, COUNT(DISTINCT x) AS d FROM {_union('SELECT person, x FROM t', 20)}",
