@@ -39,14 +39,15 @@ _BUDGET = 2**27
 """Bytes that the rows of one unit may take in all steps together that multiply or widen them."""
 _MOST_ROWS = 1000
 """So many rows of one person enter a step that multiplies them, or `max_rows` if it is more, if the budget allows."""
-_WIDE = 2**12
+_WIDE = 2_500
 """Bytes that may be made of a stored row, wherever it is read, before the rows of a person are limited."""
 _WIDEST = 2**16
 """Bytes that any row may take: engines hold some thousand rows at once."""
 HELD_TEXT = 250
 """Characters of a text where rows are held: of a private key, and of any text where rows of one person meet others."""
-_OWNER, _NUMBER, _TEXT = 16, 9, 4 * HELD_TEXT
-"""Bytes of what says whose a row is, of a value that is no text, and of a text: texts are cut where they are held."""
+_OWNER, _NUMBER, _DIGEST, _TEXT = 16, 9, 64, 4 * HELD_TEXT
+"""Bytes of what says whose a row is, of a value that is no text, of one that is counted if it is distinct, and of a
+text: texts are cut where they are held."""
 
 
 def with_bounded_footprint(request: BoundedAggregate, policy: Policy) -> BoundedAggregate:
@@ -56,10 +57,10 @@ def with_bounded_footprint(request: BoundedAggregate, policy: Policy) -> Bounded
     """
     joins = sum(isinstance(node, Joined) and _multiplies(node) for node in walked(request.relation))
     numbers = len(request.keys) + 3 * len(request.measures) + len(request.histograms)
+    digests = sum(isinstance(measure, Distinct) for measure in request.measures)
     texts = [key.expression for key in request.keys if key.type == "string"]
-    texts += [measure.argument for measure in request.measures if isinstance(measure, Distinct)]
     stored = sum(isinstance(node.unnest(), exp.Column) for node in texts)
-    counted = _OWNER + numbers * _NUMBER + (len(texts) - stored) * _TEXT
+    counted = _OWNER + numbers * _NUMBER + digests * _DIGEST + (len(texts) - stored) * _TEXT
     bounding = _Bounding(policy, request, _BUDGET // max(joins, 1), counted)
     relation, footprint = bounding.bound(request.relation)
     covered = footprint.rows is not None and not footprint.free
@@ -191,7 +192,7 @@ class _Bounding:
         own = self._columns([*grouped.keys, *grouped.totals], None, 0)
         distinct = sum(isinstance(t, Total) and t.kind == "COUNT DISTINCT" for t in grouped.totals.values())
         unread = [kind for name, (_, kind) in grouped.keys.items() if name not in self.request.used]
-        held = distinct * _TEXT + sum(_TEXT if kind == "string" else _NUMBER for kind in unread)
+        held = distinct * _DIGEST + sum(_TEXT if kind == "string" else _NUMBER for kind in unread)
         inner, below = self.fitted(inner, below, own.row + held, below.reads)
         grouped = replace(grouped, input=inner)
         if not grouped.keys:
