@@ -129,6 +129,9 @@ def spark() -> Iterator[SparkSession]:
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         from pyspark.sql import SparkSession
 
+        from discreet.engines.spark._java import provide_java
+
+        provide_java()
         os.environ["PYSPARK_PYTHON"] = sys.executable  # where discreet is; Spark would take the first python3 there is
         builder = SparkSession.builder.master("local[2]").appName("tests")
         for name, value in _SETTINGS.items():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from discreet.engines.spark import session_of
-from discreet.engines.spark._url import _check_java, _is_small, _parsed
+from discreet.engines.spark._java import check_java
+from discreet.engines.spark._url import _is_small, _parsed
 from discreet.errors import DataError, MissingExtra
 
 
@@ -65,11 +68,36 @@ def test_without_java_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(DataError, match="Spark needs Java 17"):
-        _check_java()
+        check_java()
+
+
+_ASK = """
+import discreet as dp
+policy = {"version": "1", "budget": {"epsilon": 9}, "tables": {"t": {"unit": "rows", "columns": {}}}}
+with dp.connect("spark://local[1]?t=t.csv", policy=policy) as session:
+    print(session.sql("SELECT COUNT(*) AS n FROM t", dp.pure(9)).to_arrow().num_rows)
+"""
+
+
+@pytest.mark.spark
+def test_without_java_that_of_a_wheel_is_used(tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
+        for program in folder.iterdir() if folder.is_dir() else ():
+            if not program.name.startswith("java") and not (programs / program.name).exists():
+                (programs / program.name).symlink_to(program)
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    environment |= {"PATH": str(programs), "PYSPARK_PYTHON": sys.executable, "HOME": str(tmp_path)}
+    assert shutil.which("java", path=str(programs)) is None
+    command = [sys.executable, "-W", "ignore", "-c", _ASK]
+    asked = subprocess.run(command, check=False, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (asked.stdout.strip(), asked.returncode) == ("1", 0), asked.stderr
 
 
 def test_an_old_java_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     old = subprocess.CompletedProcess[str]([], 0, "", 'openjdk version "1.8.0_392"')
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: old)
     with pytest.raises(DataError, match="Java 8; install a newer one"):
-        _check_java()
+        check_java()

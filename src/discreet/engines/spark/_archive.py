@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from discreet.engines.spark._java import java
 from discreet.errors import DataError
 
 __all__ = ["QUIET", "archive", "fresh", "keep"]
@@ -53,11 +53,11 @@ def keep(written: Path) -> Path:
     from pyspark import SparkContext
 
     context: Any = SparkContext
-    java, path = context._gateway.proc, _path()  # noqa: SLF001
-    java.stdin.close()
+    process, path = context._gateway.proc, _path()  # noqa: SLF001
+    process.stdin.close()
     with suppress(Exception):
-        java.wait(timeout=_WAIT_SECONDS)
-    done = path is not None and java.returncode is not None and written.is_file()
+        process.wait(timeout=_WAIT_SECONDS)
+    done = path is not None and process.returncode is not None and written.is_file()
     if path is not None and done:
         written.replace(path)
     if path is None or not done:
@@ -71,10 +71,8 @@ def _path() -> Path | None:
         import pyspark
     except ImportError:
         return None
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
     spark = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    about = "\n".join([os.path.realpath(java or "java"), os.path.realpath(spark), pyspark.__version__])
+    about = "\n".join([os.path.realpath(java() or "java"), os.path.realpath(spark), pyspark.__version__])
     folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "discreet"  # noqa: PTH111
     path = folder / f"spark-{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"
     return path if path.is_absolute() and _PLAIN.fullmatch(str(path)) and hasattr(os, "getuid") else None

@@ -12,6 +12,7 @@ import pyarrow.parquet
 
 from discreet.engines.spark._archive import fresh, keep
 from discreet.engines.spark._engine import Spark
+from discreet.engines.spark._java import provide_java
 from discreet.engines.spark._url import is_running, session_of
 from discreet.errors import DataError
 from discreet.policy import load_policy
@@ -50,6 +51,7 @@ def make_archive() -> Path:
         raise DataError(
             "this process runs Spark already; make the archive in one of its own: python -m discreet.engines.spark"
         )
+    provide_java()
     written = fresh()
     try:
         _rehearse(written)

