@@ -4,6 +4,9 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '
 VENV ?= .venv
 BIN := $(VENV)/bin
 
+# What the demo runs on, a fifth of what the tests do: discreet's own requirements, and the package that has the data.
+DEMO_VENV := .cache/demo-venv
+
 # `make lock` alone needs pip-tools, so it lives in its own environment and not in everybody's.
 PIP_TOOLS := pip-tools==7.6.2
 LOCK_VENV := .cache/lock-venv
@@ -16,8 +19,8 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 setup: $(VENV)/.project ## make .venv: pinned packages, and discreet itself in editable mode
 
-demo: $(VENV)/.project ## a first private answer, end to end
-	$(BIN)/discreet demo
+demo: $(DEMO_VENV)/.project ## a first private answer, end to end
+	$(DEMO_VENV)/bin/discreet demo
 
 test: $(VENV)/.project ## unit tests, pages and doctests
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not soak"
@@ -40,16 +43,19 @@ figures: $(VENV)/.project ## draw the plots of the pages under docs/ anew
 soak: $(VENV)/.project ## the long tests that `make test` leaves out
 	$(BIN)/pytest -m soak --timeout 0
 
-lock: python ## pin requirements/dev.txt anew from pyproject.toml
+COMPILE = CUSTOM_COMPILE_COMMAND="make lock" $(LOCK_VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras \
+    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-annotate
+
+lock: python ## pin requirements/*.txt anew from pyproject.toml
 	test -x $(LOCK_VENV)/bin/python || $(PYTHON) -m venv $(LOCK_VENV)
 	$(LOCK_VENV)/bin/python -m pip install --quiet "$(PIP_TOOLS)"
-	$(LOCK_VENV)/bin/python requirements/wanted.py \
-	| CUSTOM_COMPILE_COMMAND="make lock" $(LOCK_VENV)/bin/pip-compile --quiet --generate-hashes --strip-extras \
-	    --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-annotate \
-	    --output-file requirements/dev.txt -
+	$(LOCK_VENV)/bin/python requirements/wanted.py dev | $(COMPILE) --output-file requirements/dev.txt -
+	$(LOCK_VENV)/bin/python requirements/wanted.py demo | $(COMPILE) --output-file requirements/demo.txt \
+	    --constraint requirements/dev.txt -
+	$(LOCK_VENV)/bin/python requirements/wanted.py data >>requirements/demo.txt
 
 clean: ## remove what the other verbs made
-	rm -rf $(VENV) $(LOCK_VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(DEMO_VENV) $(LOCK_VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | while IFS="$$(printf '\t')" read -r verb what; \
@@ -69,4 +75,13 @@ $(VENV)/.packages: requirements/dev.txt | python
 
 $(VENV)/.project: $(VENV)/.packages pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEMO_VENV)/.packages: requirements/demo.txt | python
+	$(PYTHON) -m venv --clear $(DEMO_VENV)
+	$(DEMO_VENV)/bin/python -m pip install --quiet --no-compile --require-hashes --no-deps --requirement requirements/demo.txt
+	@touch $@
+
+$(DEMO_VENV)/.project: $(DEMO_VENV)/.packages pyproject.toml
+	$(DEMO_VENV)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -1,7 +1,24 @@
-"""Print what pyproject.toml asks for: the core dependencies and the dev group, one requirement per line."""
+"""Print what pyproject.toml asks for, one requirement per line: `dev` for the tests, `demo` for discreet alone.
 
+`data` prints the demo's data as requirements/dev.txt pins them: a package of which one file is read, so that it is
+installed without what it needs itself.
+"""
+
+import re
+import sys
 import tomllib
 from pathlib import Path
 
-pyproject = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
-print(*pyproject["project"]["dependencies"], *pyproject["dependency-groups"]["dev"], sep="\n")
+root = Path(__file__).parents[1]
+pyproject = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+core, groups = pyproject["project"]["dependencies"], pyproject["dependency-groups"]
+match sys.argv[1:]:
+    case ["dev"]:
+        print(*core, *groups["dev"], sep="\n")
+    case ["demo"]:
+        print(*core, "hatchling", sep="\n")
+    case ["data"]:
+        pinned = (root / "requirements" / "dev.txt").read_text(encoding="utf-8")
+        print(*re.findall(r"(?m)^statsmodels==(?:.*\\\n)*.*", pinned))
+    case _:
+        sys.exit("usage: wanted.py dev | demo | data")
