@@ -110,6 +110,10 @@ class PostgresDialect(Dialect):
     def apart(self, rows: str, others: str, on: str) -> str:
         return f"(SELECT * FROM {rows} WHERE NOT EXISTS (SELECT 1 FROM {others} WHERE {on})) AS {rows}"
 
+    def fenced(self, sql: str) -> str:
+        """PostgreSQL merges a query with those that it reads, and copies what they compute, but for OFFSET."""
+        return f"SELECT * FROM ({sql}) AS fenced OFFSET 0"
+
     def step(self, name: str, sql: str, *, keep: bool) -> str:
         return f"{name} AS {'' if keep else 'NOT '}MATERIALIZED ({sql})"
 

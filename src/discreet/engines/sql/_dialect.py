@@ -114,6 +114,10 @@ class Dialect(ABC):
     def apart(self, rows: str, others: str, on: str) -> str:
         """What FROM reads for the rows of a named query that find none among others."""
 
+    def fenced(self, sql: str) -> str:
+        """A query whose columns are computed once, however often a query over it names them."""
+        return sql
+
     @abstractmethod
     def step(self, name: str, sql: str, *, keep: bool) -> str:
         """A named query of a chain; `keep` says that it is better computed once than anew wherever it is named."""

@@ -89,7 +89,7 @@ class _Rendering:
                 kept = self._write.condition(relation.condition)
                 return Rows(f"SELECT * FROM ({rows.sql}) WHERE {kept}", rows.owner)
             case Computed():
-                rows = self.rows(relation.input)
+                rows = self._computed_once(relation.input)
                 columns = relation.columns.items()
                 added = [f"{self._computed(node, kind)} AS {self._column(n)}" for n, (node, kind) in columns]
                 return Rows(f"SELECT *, {', '.join(added)} FROM ({rows.sql})", rows.owner)
@@ -248,10 +248,16 @@ class _Rendering:
         """What an equality compares, such that values that may equal one value are equal."""
         return self._write.comparable(node)
 
+    def _computed_once(self, relation: Relation) -> Rows:
+        """Rows to compute from: an engine must not write out their computed columns wherever they are named."""
+        rows = self.rows(relation)
+        computed = any(isinstance(node, Computed | Stacked) for node in walked(relation))
+        return Rows(self.dialect.fenced(rows.sql), rows.owner) if computed else rows
+
     def _stacked(self, stacked: Stacked) -> Rows:
         parts, owner = list[str](), None
         for part, outputs in stacked.parts:
-            rows = self.rows(part)
+            rows = self._computed_once(part)
             items = [f"{self._computed(n, stacked.types[name])} AS {self._column(name)}" for name, n in outputs.items()]
             if rows.owner is not None:
                 owner = owner or self._name()
@@ -319,8 +325,8 @@ class _Rendering:
         return self.dialect.wire(name)
 
     def _computed(self, node: exp.Expr, kind: ColumnType) -> str:
-        if kind == "string" and self._cuts:
-            return self._write.held(node, kind)
+        if kind == "string" and self._cuts and not isinstance(node.unnest(), exp.Column):
+            return self._write.held(node, kind)  # as columns are held since they were read or computed
         value = self._write.value_of(node, kind, clamped=True)
         is_clean = kind not in ("float", "decimal") or isinstance(node.unnest(), exp.Column)
         return value if is_clean else self.dialect.one_zero(value)
