@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 # What the demo runs on, a fifth of what the tests do: discreet's own requirements, and the package that has the data.
-DEMO_VENV := .cache/demo-venv
+DEMO_VENV := .demo
 
 # `make lock` alone needs pip-tools, so it lives in its own environment and not in everybody's.
 PIP_TOOLS := pip-tools==7.6.2
