@@ -85,9 +85,9 @@ def _own_charges(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     return found
 
 
-def _with_content(self: Session, text: str, spend: Any = None, assume: Any = None) -> Any:
+def _with_content(self: Session, *asked: Any, **options: Any) -> Any:
     """What enters the hash of a plan tells the data too."""
-    found = _plan(self, text, spend, assume)
+    found = _plan(self, *asked, **options)
     return replace(found, sql=f"{found.sql} of {self._engine.rows}")
 
 
