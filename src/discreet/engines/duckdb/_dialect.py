@@ -9,6 +9,7 @@ from discreet.engines.duckdb._functions_dates import in_calendar
 from discreet.engines.duckdb._once import among, between, null_where
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.policy import ColumnType
+from discreet.query import Limited
 
 __all__ = ["DIALECT", "identifier", "link_family", "text"]
 
@@ -106,14 +107,20 @@ class _DuckDB(Dialect):
     def among(self, rows: str, others: str, on: str) -> str:
         return f"{rows} SEMI JOIN {others} ON {on}"
 
-    def fewest(self, rows: str, among: str, owner: str, count: int) -> str:
+    def fewest(self, rows: str, among: str, owner: str, octets: str, limited: Limited) -> str:
         """Those whose hash is no larger than that of the last of them; of alike rows one is held, with their number.
 
-        A window would hold all rows of an owner, and `min` of whole rows those that it had let go.
+        Only the hashes of all rows of an owner are put in order, for a window holds what it orders.
         """
-        last = f"SELECT {owner} AS o, list_max(min(hash({rows}), {count})) AS h FROM {among} GROUP BY {owner}"
-        alike = f"SELECT {rows} AS r, count(*) AS n FROM {rows} JOIN ({last}) ON {owner} = o WHERE hash({rows}) <= h"
-        each = f"SELECT r, unnest(range(least(n, {count}))) FROM ({alike} GROUP BY r)"
+        hashed = f"SELECT {owner} AS o, hash({rows}) AS h, {octets} AS s FROM {among}"
+        window = "OVER (PARTITION BY o ORDER BY h ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+        placed = f"SELECT o, h, count(*) {window} AS p, sum(s) {window} - s AS before FROM ({hashed})"
+        last = (
+            f"SELECT o, max(h) AS h FROM ({placed}) WHERE p <= {limited.rows} AND before <= {limited.size} GROUP BY o"
+        )
+        alike = f"SELECT {rows} AS r, count(*) AS n, max({octets}) AS s FROM {rows} JOIN ({last}) ON {owner} = o"
+        copies = f"least(n, {limited.rows}, {limited.size} // greatest(s, 1) + 1)"
+        each = f"SELECT r, unnest(range({copies})) FROM ({alike} WHERE hash({rows}) <= h GROUP BY r)"
         return f"(SELECT unnest(r) FROM ({each})) AS {rows}"
 
     def apart(self, rows: str, others: str, on: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.engines.sql._relation import StoredColumn
 from discreet.policy import ColumnType
+from discreet.query import Limited
 
 if TYPE_CHECKING:
     from discreet.engines.sql._functions_writer import Rendering
@@ -103,10 +104,11 @@ class Dialect(ABC):
     def among(self, rows: str, others: str, on: str) -> str:
         """What FROM reads for the rows of a named query that find one among others."""
 
-    def fewest(self, rows: str, among: str, owner: str, count: int) -> str:  # noqa: ARG002
-        """What FROM reads for rows of a named query, of each owner at least the first `count` in `row_order`.
+    def fewest(self, rows: str, among: str, owner: str, octets: str, limited: Limited) -> str:  # noqa: ARG002
+        """What FROM reads for rows of a named query, of each owner at least those that are within the limits.
 
-        An engine that needs to hold all rows of an owner to put them in order leaves the others out here.
+        They are the first in `row_order`. An engine that would hold all rows of an owner to put them in order leaves
+        others out here. `octets` are the bytes of a row's texts.
         """
         return among
 

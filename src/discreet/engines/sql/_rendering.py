@@ -232,7 +232,7 @@ class _Rendering:
         steps = f"{step(side, rows.sql, keep=again)}, {step(many, counted, keep=True)}"
         on = f"{owner} = {who}"
         few = f"SELECT {side}.*, 0 AS {place}, 0 AS {size} FROM {self.dialect.apart(side, many, on)}"
-        theirs = self.dialect.fewest(side, self.dialect.among(side, many, on), owner, limited.rows)
+        theirs = self.dialect.fewest(side, self.dialect.among(side, many, on), owner, octets or "0", limited)
         return Rows(f"WITH {steps} {few} UNION ALL {first % theirs}", owner)
 
     def _octets(self, limited: Limited, owner: str | None) -> str:
