@@ -45,9 +45,9 @@ _WIDEST = 2**16
 """Bytes that any row may take: engines hold some thousand rows at once."""
 HELD_TEXT = 250
 """Characters of a text where rows are held: of a private key, and of any text where rows of one person meet others."""
-_OWNER, _NUMBER, _DIGEST, _TEXT = 16, 9, 64, 4 * HELD_TEXT
-"""Bytes of what says whose a row is, of a value that is no text, of one that is counted if it is distinct, and of a
-text: texts are cut where they are held."""
+_OWNER, _NUMBER, _DIGEST, _TEXT = 16, 9, 256, 4 * HELD_TEXT
+"""Bytes of what says whose a row is, of a value that is no text, of one that is told from others, which is held with
+its row, in an order and among the others, and of a text: texts are cut where they are held."""
 
 
 def with_bounded_footprint(request: BoundedAggregate, policy: Policy) -> BoundedAggregate:

@@ -108,19 +108,19 @@ class _DuckDB(Dialect):
         return f"{rows} SEMI JOIN {others} ON {on}"
 
     def fewest(self, rows: str, among: str, owner: str, octets: str, limited: Limited) -> str:
-        """Those whose hash is no larger than that of the last of them; of alike rows one is held, with their number.
+        """Those whose hash begins as that of the last of them, or lower; of alike rows one is held, with their number.
 
-        Only the hashes of all rows of an owner are put in order, for a window holds what it orders.
+        What all rows of an owner have is counted for each of the 65,536 beginnings of a hash, and put in order; a
+        window over the rows would hold them.
         """
-        hashed = f"SELECT {owner} AS o, hash({rows}) AS h, {octets} AS s FROM {among}"
-        window = "OVER (PARTITION BY o ORDER BY h ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
-        placed = f"SELECT o, h, count(*) {window} AS p, sum(s) {window} - s AS before FROM ({hashed})"
-        last = (
-            f"SELECT o, max(h) AS h FROM ({placed}) WHERE p <= {limited.rows} AND before <= {limited.size} GROUP BY o"
-        )
+        begin = f"hash({rows}) >> 48"
+        counted = f"SELECT {owner} AS o, {begin} AS b, count(*) AS n, sum({octets}) AS s FROM {among} GROUP BY ALL"
+        window = "OVER (PARTITION BY o ORDER BY b ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+        before = f"SELECT o, b, sum(n) {window} - n AS n, sum(s) {window} - s AS s FROM ({counted})"
+        last = f"SELECT o, max(b) AS b FROM ({before}) WHERE n < {limited.rows} AND s <= {limited.size} GROUP BY o"
         alike = f"SELECT {rows} AS r, count(*) AS n, max({octets}) AS s FROM {rows} JOIN ({last}) ON {owner} = o"
         copies = f"least(n, {limited.rows}, {limited.size} // greatest(s, 1) + 1)"
-        each = f"SELECT r, unnest(range({copies})) FROM ({alike} WHERE hash({rows}) <= h GROUP BY r)"
+        each = f"SELECT r, unnest(range({copies})) FROM ({alike} WHERE {begin} <= b GROUP BY r)"
         return f"(SELECT unnest(r) FROM ({each})) AS {rows}"
 
     def apart(self, rows: str, others: str, on: str) -> str:
