@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -71,5 +74,24 @@ def _within(request: BoundedAggregate, size: int) -> BoundedAggregate:
     return replace(request, relation=replace(join, **sides))
 
 
-def _answer(engine: DuckDB, request: BoundedAggregate) -> list[tuple[int, object]]:
+def _answer(engine: DuckDB, request: BoundedAggregate) -> list[tuple[int, Any]]:
     return [(group.units, group.sums) for group in engine.run(request, bytes(16))]
+
+
+@pytest.mark.parametrize("stored", ["BLOB", "ENUM"])
+def test_texts_are_cut_however_they_are_stored(stored: str, tmp_path: Path) -> None:
+    long = "x" * 1_000
+    kind = f"ENUM ('{long}')" if stored == "ENUM" else stored
+    with duckdb.connect(tmp_path / "long.duckdb") as source:
+        for name in ("a", "b"):
+            source.execute(f"CREATE TABLE {name} (person BIGINT, x BIGINT, s {kind})")
+            source.execute(f"INSERT INTO {name} VALUES (1, 2, '{long}')")
+    both = "SELECT person, s, x FROM a UNION ALL SELECT person, s, x FROM b"
+    for rows in (f"({both})", "a"):
+        query = (
+            f"SELECT SUM(LEAST(LENGTH(q.s), 5000)) AS s FROM {rows} AS q JOIN b ON b.person = q.person AND b.x = q.x"
+        )
+        engine = DuckDB(tmp_path / "long.duckdb", POLICY)
+        ((_, (total,)),) = _answer(engine, make_plan(query, POLICY).levels[0].bounded)
+        engine.close()
+        assert total == 250 * (1 + rows.startswith("("))

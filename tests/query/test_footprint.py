@@ -122,6 +122,13 @@ def test_rows_that_are_read_often_are_limited() -> None:
     assert limit.rows >= 20 * 3
 
 
+def test_totals_that_nobody_reads_count() -> None:
+    totals = ", ".join(f"MIN(s || '{i}') AS m{i}" for i in range(20))
+    grouped = f"(SELECT person, x, {totals} FROM b GROUP BY person, x)"
+    limits = _limits(f"SELECT COUNT(*) FROM a JOIN {grouped} AS q ON a.person = q.person")
+    assert any(limit.rows * 20_000 <= _BUDGET for limit in limits)
+
+
 def test_rows_that_are_too_wide_are_refused() -> None:
     keys = ", ".join(f"s || '{i}'" for i in range(70))
     with pytest.raises(QueryError, match=f"{_WIDEST:,} are allowed"):

@@ -191,7 +191,9 @@ class _Bounding:
         inner, below = self.bound(grouped.input)
         own = self._columns([*grouped.keys, *grouped.totals], None, 0)
         distinct = sum(isinstance(t, Total) and t.kind == "COUNT DISTINCT" for t in grouped.totals.values())
-        unread = [kind for name, (_, kind) in grouped.keys.items() if name not in self.request.used]
+        written = {name: kind for name, (_, kind) in grouped.keys.items()}
+        written |= {name: total.type for name, total in grouped.totals.items() if isinstance(total, Total)}
+        unread = [kind for name, kind in written.items() if name not in self.request.used]
         held = distinct * _DIGEST + sum(_TEXT if kind == "string" else _NUMBER for kind in unread)
         inner, below = self.fitted(inner, below, own.row + held, below.reads)
         grouped = replace(grouped, input=inner)

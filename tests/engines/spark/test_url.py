@@ -99,5 +99,6 @@ def test_without_java_that_of_a_wheel_is_used(tmp_path: Path) -> None:
 def test_an_old_java_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     old = subprocess.CompletedProcess[str]([], 0, "", 'openjdk version "1.8.0_392"')
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: old)
+    monkeypatch.setenv("JAVA_HOME", "/old")
     with pytest.raises(DataError, match="Java 8; install a newer one"):
         check_java()

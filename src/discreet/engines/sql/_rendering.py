@@ -143,7 +143,7 @@ class _Rendering:
     def _clean(self, scan: Scan, stored: StoredColumn, kind: ColumnType) -> str:
         """A stored column. Texts are cut: of public tables, and where rows of one unit are limited, to what is held."""
         clean = self.dialect.clean(stored, kind)
-        if kind != "string" or not self.dialect.is_text(stored):
+        if kind != "string" or self.dialect.is_whole(stored):
             return clean
         return self.dialect.cut(clean, HELD_TEXT if scan.public or self._cuts else LONGEST_STORED_TEXT)
 
