@@ -42,11 +42,12 @@ with open_ledger(os.environ["RAND_URL"] + "&ledger=extra", dp.pure(1)) as ledger
     assert ledger.remaining == dp.pure(1)
 """,
     "spark": """
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 from discreet import local
 spark = SparkSession.builder.master("local[1]").getOrCreate()
 scheme = local.KaryRandomizedResponse(domain=4, epsilon=8)
-spark.createDataFrame(scheme.simulate([1, 2, 3]).to_arrow()).write.parquet("reports.parquet")
+pq.write_table(local.to_arrow(scheme.client().encode([1, 2, 3])), "reports.parquet")
 assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).reports == 3
 """,
 }
