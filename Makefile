@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-# What the demo runs on, a fifth of what the tests do: discreet's own requirements, and the package that has the data.
+# What the demo runs on, a quarter of what the tests do: discreet's own requirements, and the package that has the data.
 DEMO_VENV := .demo
 
 # `make lock` alone needs pip-tools, so it lives in its own environment and not in everybody's.

@@ -19,6 +19,7 @@ match sys.argv[1:]:
         print(*core, "hatchling", sep="\n")
     case ["data"]:
         pinned = (root / "requirements" / "dev.txt").read_text(encoding="utf-8")
-        print(*re.findall(r"(?m)^statsmodels==(?:.*\\\n)*.*", pinned))
+        found = re.search(r"(?m)^statsmodels==(?:.*\\\n)*.*", pinned)
+        print(found[0] if found else sys.exit("requirements/dev.txt pins no statsmodels"))
     case _:
         sys.exit("usage: wanted.py dev | demo | data")
