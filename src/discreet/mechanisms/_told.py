@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
@@ -11,6 +12,9 @@ from discreet.errors import ParameterError
 from discreet.privacy import Loss, to_json
 
 __all__ = ["home", "told"]
+
+_CERTIFIED_IN = {"CountDistinct": "_categories", "Mode": "_categories", "Norms": "_aggregates", "Sum": "_mean"}
+"""The modules that certificates name, where they are not called as the class is."""
 
 
 def told(value: Any, *, named: bool) -> Any:
@@ -45,8 +49,17 @@ def told(value: Any, *, named: bool) -> Any:
 
 
 def home(named: Any) -> str:
-    """Where a class or a function is defined, and as what."""
-    return f"{named.__module__}.{named.__qualname__}"
+    """The name of a class or a function in a certificate: the module that defines it, and its name there.
+
+    A class of discreet keeps the module that the first certificates named, wherever it is defined today: certificates
+    and releases that are stored must be found again.
+    """
+    module, name = named.__module__, named.__qualname__
+    package = ".".join(module.split(".")[:2])
+    if isinstance(named, type) and package in ("discreet.mechanisms", "discreet.sensitivity"):
+        words = re.findall(r"[A-Z][a-z0-9]*", name)
+        module = f"{package}.{_CERTIFIED_IN.get(name, '_' + '_'.join(words).lower())}"
+    return f"{module}.{name}"
 
 
 def _is_found_by_name(value: Any) -> bool:
