@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.audit import Verdict
 from discreet.errors import ParameterError
-from discreet.explain._charts import altair as _altair
+from discreet.explain._charts import load_altair
 from discreet.privacy import tradeoff_curve
 
 __all__ = ["audit_chart", "audit_table_chart"]
@@ -45,7 +45,7 @@ def audit_chart(verdict: Verdict) -> Any:
         raise ParameterError(
             f"a chart of an audit is made of a Verdict, as check returns it, got {type(verdict).__name__}"
         )
-    altair = _altair()
+    altair = load_altair()
     reached = verdict.tradeoff
     at = [(step / _ALPHAS) ** 2 for step in range(_ALPHAS + 1)] + [alpha for alpha, _ in reached]
     curve = [{"alpha": alpha, "beta": beta} for alpha, beta in tradeoff_curve(verdict.claim, at)]
@@ -86,7 +86,7 @@ def audit_table_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     """
     if not rows or any({"name", "claimed", "certified"} - set(row) for row in rows):
         raise ParameterError('give rows such as {"name": "Laplace", "claimed": 1.0, "certified": 0.98}')
-    altair = _altair()
+    altair = load_altair()
     known = [dict(row, claimed=_finite(row["claimed"]), exact=_finite(row.get("exact"))) for row in rows]
     marks = [
         {"name": row["name"], "epsilon": row[kind], "what": _what(kind, row)}
@@ -114,7 +114,7 @@ def audit_table_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _scale(kinds: Sequence[str], which: int) -> Any:
-    return _altair().Scale(domain=kinds, range=[_MARKS[kind][which] for kind in kinds])
+    return load_altair().Scale(domain=kinds, range=[_MARKS[kind][which] for kind in kinds])
 
 
 def _what(kind: str, row: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from discreet.explain._charts import altair as _altair
+from discreet.explain._charts import load_altair
 from discreet.ledger._account import Account
 from discreet.privacy import parts
 
@@ -35,7 +35,7 @@ def burndown_points(series: Mapping[str, Sequence[tuple[datetime, Account]]]) ->
 
 def burndown_chart(points: Sequence[Mapping[str, Any]], currency: str) -> Any:
     """A line for each budget, with a mark where a window began, as an altair chart. `MissingExtra` without altair."""
-    altair = _altair()
+    altair = load_altair()
     base = altair.Chart(altair.Data(values=list(points)))
     at = altair.X("at:T", title="time, UTC", scale=altair.Scale(type="utc"))
     left = altair.Y("left:Q", title=_LEFT[currency], scale=altair.Scale(zero=True))

@@ -8,12 +8,12 @@ from typing import Any
 
 from discreet.errors import MissingExtra, ParameterError
 
-__all__ = ["altair", "check_path", "save"]
+__all__ = ["load_altair", "check_path", "save"]
 
 _SUFFIXES = (".svg", ".png", ".html")
 
 
-def altair() -> Any:
+def load_altair() -> Any:
     """The altair package; `MissingExtra` without it."""
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         raise MissingExtra("plots need altair and vl-convert: pip install 'discreet[plots]'")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.explain._charts import altair as _altair
+from discreet.explain._charts import load_altair
 
 __all__ = ["error_comparison", "error_histogram", "errors"]
 
@@ -63,7 +63,7 @@ def error_histogram(found: Mapping[str, Floats], bins: int = 60, covered: float 
     Refused answers are counted in the name of the row. Raises `MissingExtra` without altair, `ParameterError` for
     nothing to show.
     """
-    altair = _altair()
+    altair = load_altair()
     shown = {name: each[~np.isnan(each)] for name, each in _checked(found).items()}
     reach = max((float(np.quantile(np.abs(each), covered)) for each in shown.values() if len(each)), default=1.0) or 1.0
     edges = np.linspace(-reach, reach, bins + 1)
@@ -95,7 +95,7 @@ def error_comparison(found: Mapping[str, Floats], unit: str = "") -> Any:
     An altair chart on a logarithmic scale. `found` and what is raised as for `error_histogram`; a refusal counts as
     an infinite error, and a level whose error is infinite or 0 has no point.
     """
-    altair = _altair()
+    altair = load_altair()
     rows: list[dict[str, Any]] = []
     for name, each in _checked(found).items():
         sizes = np.sort(np.where(np.isnan(each), np.inf, np.abs(each)))

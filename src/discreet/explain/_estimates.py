@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.explain._charts import altair as _altair
+from discreet.explain._charts import load_altair
 
 __all__ = ["estimate_chart"]
 
@@ -34,7 +34,7 @@ def estimate_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     needed = {"low", "high"} | (set() if name == "share" else {label})
     if name is None or any((needed | {name}) - set(row) for row in rows):
         raise ParameterError('give rows such as {"value": "bus", "frequency": 0.2, "low": 0.1, "high": 0.3}')
-    altair = _altair()
+    altair = load_altair()
     if name == "share":
         return _distribution(altair, rows)
     kept = sorted(rows, key=lambda row: -row[name])[:_MOST]

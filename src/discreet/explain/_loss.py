@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from discreet.explain._charts import altair as _altair
+from discreet.explain._charts import load_altair
 from discreet.privacy import Loss, tradeoff_curve
 from discreet.rational import Number, rational
 
@@ -44,7 +44,7 @@ def loss_points(loss: Loss, delta: Number) -> Points:
 
 def loss_chart(data: Points) -> Any:
     """Both pictures side by side, as an altair chart, from `loss_points`. Raises `MissingExtra` without altair."""
-    altair = _altair()
+    altair = load_altair()
     delta = altair.X("delta:Q", scale=altair.Scale(type="log"), axis=altair.Axis(format=".0e"), title="δ")
     curve = altair.Chart(altair.Data(values=data["epsilon"]))
     bracket = curve.mark_area(opacity=0.3).encode(delta, y="lower:Q", y2="upper:Q")

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from discreet.advice import Recommendation
-from discreet.explain._charts import altair as _altair
+from discreet.explain._charts import load_altair
 
 __all__ = ["recommendation_chart"]
 
@@ -16,7 +16,7 @@ def recommendation_chart(recommendation: Recommendation) -> Any:
 
     Options of infinite or no error are left out. Raises `MissingExtra` without altair.
     """
-    altair = _altair()
+    altair = load_altair()
     rows = [
         {"mechanism": each.name, "error": each.error, "basis": each.basis}
         for each in recommendation.options

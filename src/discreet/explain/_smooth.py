@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.explain._charts import altair as _altair
+from discreet.explain._charts import load_altair
 from discreet.privacy import Relation
 from discreet.rational import Number, rational
 from discreet.sensitivity import Statistic, adds_or_removes
@@ -49,7 +49,7 @@ def smooth_points(  # noqa: PLR0913 (all but three by keyword)
 
 def smooth_curve(points: list[dict[str, float]], unit: str = "") -> Any:
     """The points of `smooth_points` as an altair chart, the maximum marked. Raises `MissingExtra` without altair."""
-    altair = _altair()
+    altair = load_altair()
     if not points:
         raise ParameterError("give the points of smooth_points")
     names = {"at_distance": "sensitivity at distance k", "discounted": "discounted by exp(−βk)"}
