@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 from scipy.special import bdtrc
 
-from discreet.audit._check import check
-from discreet.audit._entries import Audited, entries, run_entries
-from discreet.audit._subject import batched
+from discreet.audit.black_box._check import check
+from discreet.audit.black_box._subject import batched
+from discreet.audit.catalog._entries import Audited, entries, run_entries
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import pure
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import discreet as dp
 from discreet.audit import batched, check
-from discreet.audit._probe import probe
+from discreet.audit.probes._probe import probe
 from discreet.mechanisms import DiscreteLaplace, OnGrid, RandomizedResponse
 from peering import HERE, asked, install, python_of
 

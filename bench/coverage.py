@@ -33,7 +33,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import Group, GroupKey, Plan, draw, make_plan
-from discreet.query._bounded import complete
+from discreet.query.measures._bounded import complete
 
 SIZES = {"large": 20_000, "middle": 1_000, "small": 60, "tiny": 4}
 SPENDS: dict[str, Loss] = {

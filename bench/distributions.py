@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from discreet import local
-from discreet.cli._demo_data import find_data
-from discreet.local._numbers._distribution import most_likely
+from discreet.cli.demo._data import find_data
+from discreet.local.numbers._distribution import most_likely
 
 BINS = 1000
 Shares = Callable[[np.ndarray, float, int], np.ndarray]

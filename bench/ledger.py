@@ -25,7 +25,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.ledger import _postgres, _sqlite, open_ledger
+from discreet.ledger import open_ledger
+from discreet.ledger.postgres import _postgres
+from discreet.ledger.sqlite import _sqlite
 from discreet.privacy import pure
 
 tables = sa.MetaData()

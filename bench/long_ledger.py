@@ -55,8 +55,7 @@ def build(path: Path, entries: int, accounts: int) -> None:
 
 
 def _charge() -> dict[str, list[str]]:
-    from discreet.ledger._filter import numbers
-    from discreet.ledger._history import of_loss
+    from discreet.ledger.state._arithmetic import numbers, of_loss
 
     return {name: numbers(loss) for name, loss in of_loss(pure("1/1000")).items()}
 

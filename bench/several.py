@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from discreet import local
-from discreet.local._several._cell_oracle import best_oracle
+from discreet.local.multidimensional._cell_oracle import best_oracle
 from discreet.noise import fresh_draws
 
 Floats = np.ndarray

@@ -34,7 +34,7 @@ import pandas as pd
 import pyarrow as pa
 
 import discreet as dp
-from discreet.cli._demo_data import find_data
+from discreet.cli.demo._data import find_data
 from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import Group, Plan, draw, make_plan, plan_suggestion

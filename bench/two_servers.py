@@ -15,8 +15,8 @@ import numpy as np
 
 import discreet as dp
 from discreet import local
-from discreet.local._two_servers._prio3._field64 import Field64
-from discreet.local._two_servers._prio3._field128 import Field128
+from discreet.local.two_servers.prio3._field64 import Field64
+from discreet.local.two_servers.prio3._field128 import Field128
 
 KEY = bytes(32)
 COMMON = {"spend": dp.pure(1), "minimum": 1, "commitment": local.commitment(KEY)}

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet import local
-from discreet.local._vectors._caps import largest_slope
+from discreet.local.vectors._caps import largest_slope
 
 HEAD = ("d", "ε", "measured", "theory", "best", "split", "one", "N", "bytes", "clients/s", "server/s")
 

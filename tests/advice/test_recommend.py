@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.advice import _aggregation, _selection
-from discreet.advice._samples import samples_of
+from discreet.advice import _aggregation
+from discreet.advice import _aggregation as _selection
+from discreet.advice._recommend import samples_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exponential, GlobalSensitivity, PermuteAndFlip
 from discreet.sensitivity import Mode, Profile, Slope, statistic

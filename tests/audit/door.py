@@ -28,10 +28,10 @@ from unittest.mock import patch
 import numpy as np
 
 import discreet.noise as noise
-from discreet.audit._enumeration import Draw, law_of
-from discreet.audit._exact import ExactVerdict, exact
-from discreet.audit._exact_law import Law
-from discreet.audit._exact_loss import Side
+from discreet.audit.enumeration._distribution import Law
+from discreet.audit.enumeration._enumeration import Draw, law_of
+from discreet.audit.enumeration._exact import ExactVerdict, exact
+from discreet.audit.enumeration._loss import Side
 from discreet.privacy import Loss
 from discreet.rational import rational
 
@@ -131,9 +131,11 @@ def opened(
             for name, value in list(vars(module).items()):
                 if callable(value) and _hashable(value) and value in replaced:
                     stack.enter_context(patch.object(module, name, replaced[value]))
-        stack.enter_context(patch("discreet.mechanisms._count_stream._BLOCK", 1))
+        stack.enter_context(patch("discreet.mechanisms.streams._count_stream._BLOCK", 1))
         stack.enter_context(
-            patch("discreet.mechanisms._exponential.uniform_below", lambda n, size: samplers.uniform_below(n, 1))
+            patch(
+                "discreet.mechanisms.selection._exponential.uniform_below", lambda n, size: samplers.uniform_below(n, 1)
+            )
         )
         for target, value in (also or {}).items():
             stack.enter_context(patch(target, value(samplers) if isinstance(value, Stand) else value))

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.audit import _bad_numbers as b
-from discreet.audit._claim import claim_of
-from discreet.audit._outputs import draws
-from discreet.audit._spoilt import BAD, spoilt
-from discreet.audit._subject import subject
+from discreet.audit.black_box._claim import claim_of
+from discreet.audit.black_box._subject import draws, subject
+from discreet.audit.probes import _bad_numbers as b
+from discreet.audit.probes._bad_numbers import BAD, spoilt
 from discreet.mechanisms import DiscreteLaplace
 
 NOISE = DiscreteLaplace(1)

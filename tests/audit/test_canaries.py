@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc, expit
 
 import discreet as dp
-from discreet.audit._canaries import Canaries, audit_training
-from discreet.audit._one_run_verdict import OneRunVerdict
+from discreet.audit.one_run_audit._canaries import Canaries, audit_training
+from discreet.audit.one_run_audit._verdict import OneRunVerdict
 from discreet.errors import ParameterError
 
 Floats = NDArray[np.float64]

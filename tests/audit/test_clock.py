@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.audit._clock import TIME_OF_INPUT, TIME_OF_NOISE, clock, rank_correlation, timed
-from discreet.audit._subject import subject
+from discreet.audit.black_box._subject import subject
+from discreet.audit.probes._clock import TIME_OF_INPUT, TIME_OF_NOISE, clock, rank_correlation, timed
 from discreet.mechanisms import DiscreteLaplace
 
 COINS = np.random.default_rng()

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit._columns import Columns, reader_for
-from discreet.audit._features import features_of
-from discreet.audit._leaves import leaves
+from discreet.audit.black_box._columns import Columns, leaves, reader_for
+from discreet.audit.black_box._features import features_of
 
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.fractions(), st.binary(max_size=9)

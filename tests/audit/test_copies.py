@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.audit import _copies as c
-from discreet.audit._outputs import text_of
-from discreet.audit._processes import in_child, in_fresh_interpreter, in_threads
-from discreet.audit._subject import subject
+from discreet.audit.black_box._subject import subject, text_of
+from discreet.audit.probes import _copied_rng_state as c
+from discreet.audit.probes._copied_rng_state import in_child, in_fresh_interpreter, in_threads
 from discreet.mechanisms import DiscreteLaplace
 
 

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.audit._databases import neighbouring_databases, without_person, without_row
-from discreet.audit._hostile_databases import hostile_databases
-from discreet.audit._query import query
+from discreet.audit.neighbours._databases import neighbouring_databases, without_person, without_row
+from discreet.audit.neighbours._hostile import hostile_databases
+from discreet.audit.sql._query import query
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import ParameterError
 from discreet.policy import Policy, load_policy
 from discreet.query import Group, Plan, make_plan
-from discreet.query._bounded import complete
+from discreet.query.measures._bounded import complete
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

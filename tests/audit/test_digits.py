@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.audit._claim import claim_of
-from discreet.audit._digits import THE_GRID, digits
-from discreet.audit._low_digits import HOLES, LOW_DIGITS, low_digits
+from discreet.audit.black_box._claim import claim_of
+from discreet.audit.probes._digits import HOLES, LOW_DIGITS, THE_GRID, digits, low_digits
 
 RNG = np.random.default_rng()
 SIZE = 8_000

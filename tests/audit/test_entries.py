@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from discreet import mechanisms
-from discreet.audit._check import Pair
-from discreet.audit._entries import entries, entries_table, find_entry, run_entries
-from discreet.audit._entry import Entry
-from discreet.audit._sql_entries import sql_entries
-from discreet.audit._subject import Draws
+from discreet.audit.black_box._check import Pair
+from discreet.audit.black_box._subject import Draws
+from discreet.audit.catalog._entries import entries, entries_table, find_entry, run_entries
+from discreet.audit.catalog._entry import Entry
+from discreet.audit.catalog._queries import sql_entries
 from discreet.errors import ParameterError
 from discreet.explain._choices import CHOICES
 from discreet.privacy import in_words, pure
@@ -183,5 +183,5 @@ def test_a_violation_stands_out_in_the_table() -> None:
 
 
 def test_entries_are_not_made_before_they_are_asked_for() -> None:
-    module = importlib.import_module("discreet.audit._entries")
+    module = importlib.import_module("discreet.audit.catalog._entries")
     assert not any(isinstance(value, Entry) for value in vars(module).values())

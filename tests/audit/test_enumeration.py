@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit._enumeration import law_of
-from discreet.audit._exact_law import ONE, Law
-from discreet.audit._exact_outcome import Raised, key_of, shown
+from discreet.audit.enumeration._distribution import ONE, Law, Raised, key_of, shown
+from discreet.audit.enumeration._enumeration import law_of
 from discreet.errors import ParameterError
 
 COIN = {True: Fraction(1, 2), False: Fraction(1, 2)}

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.audit._exact import exact
-from discreet.audit._exact_law import Law
-from discreet.audit._exact_loss import Side, grown
+from discreet.audit.enumeration._distribution import Law
+from discreet.audit.enumeration._exact import exact
+from discreet.audit.enumeration._loss import Side, grown
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, RandomizedResponse, ReportNoisyMax
 from discreet.noise import exp_bounds

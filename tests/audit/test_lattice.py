@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit._lattice import common_step, exact, leading_bit, lowest_bit, near_step, significant_bits
+from discreet.audit.probes._lattice import common_step, exact, leading_bit, lowest_bit, near_step, significant_bits
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False).filter(bool))

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import discreet as dp
-from discreet.audit._binomial import at_least, at_most
-from discreet.audit._claim import claim_of
-from discreet.audit._proof import _ORDERS, epsilon_shown, mu_shown, rho_shown, rho_shown_by_cells
+from discreet.audit.black_box._claim import (
+    _ORDERS,
+    at_least,
+    at_most,
+    claim_of,
+    epsilon_shown,
+    mu_shown,
+    rho_shown,
+    rho_shown_by_cells,
+)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.floats(1e-12, 0.5))

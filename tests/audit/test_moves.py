@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator
 
 import discreet as dp
-from discreet.audit._claim import claim_of
-from discreet.audit._moves import moves
-from discreet.audit._subject import subject
+from discreet.audit.black_box._claim import claim_of
+from discreet.audit.black_box._subject import subject
+from discreet.audit.probes._probe import moves
 from discreet.mechanisms import DiscreteLaplace
 
 NOISE = DiscreteLaplace(1)

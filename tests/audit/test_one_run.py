@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc, expit
 
 import discreet as dp
-from discreet.audit._one_run import one_run
-from discreet.audit._one_run_verdict import OneRunVerdict
+from discreet.audit.one_run_audit._one_run import one_run
+from discreet.audit.one_run_audit._verdict import OneRunVerdict
 from discreet.errors import ParameterError
 from discreet.privacy import as_approx
 

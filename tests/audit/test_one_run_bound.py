@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.special import betaincc, expit, ndtr
 
-from discreet.audit._one_run_bound import epsilon_shown, mu_shown, p_value, p_value_of_mu
+from discreet.audit.one_run_audit._bound import epsilon_shown, mu_shown, p_value, p_value_of_mu
 
 
 def exact_tail(correct: int, guesses: int, odds: int) -> Fraction:

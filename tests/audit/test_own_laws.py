@@ -23,10 +23,11 @@ import pytest
 
 import discreet as dp
 from discreet import mechanisms as m
-from discreet.audit._exact import ExactVerdict, exact
-from discreet.audit._exact_law import Law
-from discreet.mechanisms import _partition_selection, _quantile_chain
-from discreet.mechanisms._quantile_places import Places
+from discreet.audit.enumeration._distribution import Law
+from discreet.audit.enumeration._exact import ExactVerdict, exact
+from discreet.mechanisms.quantiles import _joint as _quantile_chain
+from discreet.mechanisms.quantiles._joint import Places
+from discreet.mechanisms.thresholds import _partition_selection
 from discreet.privacy import Loss, Rho
 from discreet.query import draw
 from discreet.sensitivity import Mode

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit._check import check
-from discreet.audit._patterns import answer_patterns, record_patterns
-from discreet.audit._subject import batched
+from discreet.audit.black_box._check import check
+from discreet.audit.black_box._subject import batched
+from discreet.audit.neighbours._patterns import answer_patterns, record_patterns
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import pure

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.audit._finding import Finding, Findings, unmeasured
-from discreet.audit._probe import PROBES, probe
+from discreet.audit.probes._finding import Finding, Findings, unmeasured
+from discreet.audit.probes._probe import PROBES, probe
 from discreet.mechanisms import DiscreteLaplace
 
 

@@ -13,16 +13,16 @@ import pytest
 from scipy.special import betaincinv
 
 import discreet as dp
-from discreet.audit._query import Query, query
-from discreet.audit._query_pair import loss_between
-from discreet.audit._sql_entries import sql_entries
+from discreet.audit.catalog._queries import sql_entries
+from discreet.audit.sql._pair import loss_between
+from discreet.audit.sql._query import Query, query
 from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb import _engine as duckdb_engine
 from discreet.errors import DataError, ParameterError
-from discreet.ledger._story import Facts
+from discreet.ledger.state._events import Facts
 from discreet.query import Group, _plan
 from discreet.query import draw as real_draw
-from discreet.query._bounded import complete
+from discreet.query.measures._bounded import complete
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")

@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.audit import _repeats as r
-from discreet.audit._claim import claim_of
-from discreet.audit._outputs import drawn
-from discreet.audit._subject import subject
+from discreet.audit.black_box._claim import claim_of
+from discreet.audit.black_box._subject import drawn, subject
+from discreet.audit.probes import _repeats as r
 from discreet.mechanisms import DiscreteLaplace
 
 RNG = np.random.default_rng()

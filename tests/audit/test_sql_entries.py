@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp
 
-from discreet.audit._query_pair import loss_between
-from discreet.audit._sql_entries import sql_entries
-from discreet.audit._sql_entry import SqlEntry
+from discreet.audit.catalog._queries import sql_entries
+from discreet.audit.sql._entry import SqlEntry
+from discreet.audit.sql._pair import loss_between
 from discreet.errors import QueryError
 from discreet.policy import load_policy
 from discreet.privacy import Pure, Rho
@@ -27,10 +27,10 @@ from discreet.query import (
     make_plan,
     scans,
 )
-from discreet.query._aggregates import KINDS
-from discreet.query._noise import NoiseMechanism
-from discreet.query._parse import _CLAUSES, parse
-from discreet.query._relations import walked
+from discreet.query.budget._noise import NoiseMechanism
+from discreet.query.measures._aggregates import KINDS
+from discreet.query.parse._parse import _CLAUSES, parse
+from discreet.query.relations._nodes import walked
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

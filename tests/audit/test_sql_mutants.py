@@ -10,7 +10,7 @@ from mutants import MUTANTS, Mutant, ledger, sql
 from mutants._databases import kept
 
 from discreet.audit import check
-from discreet.audit._query_pair import loss_between
+from discreet.audit.sql._pair import loss_between
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import Pure
 

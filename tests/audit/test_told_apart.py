@@ -8,8 +8,8 @@ import numpy as np
 from scipy import stats
 
 import discreet as dp
-from discreet.audit._claim import claim_of
-from discreet.audit._told_apart import told_apart
+from discreet.audit.black_box._claim import claim_of
+from discreet.audit.probes._distinguisher import told_apart
 
 RNG = np.random.default_rng()
 

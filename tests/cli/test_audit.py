@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from discreet.audit import batched
-from discreet.audit._entry import Entry
-from discreet.cli import _audit, _audit_subjects
+from discreet.audit.catalog._entry import Entry
+from discreet.cli.audit import _audit
+from discreet.cli.audit import _subjects as _audit_subjects
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import pure
 
@@ -187,7 +188,7 @@ def test_probes(cli: Any) -> None:
 
 def test_probes_in_json(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for those of fresh interpreters, which take the longest to start."""
-    monkeypatch.setattr("discreet.audit._copies.in_fresh_interpreter", lambda *_: None)
+    monkeypatch.setattr("discreet.audit.probes._copied_rng_state.in_fresh_interpreter", lambda *_: None)
     told = cli("audit", "mine:noisy", *ASK, "--probe", "--format", "json").json["audits"][0]["probes"]
     assert told["violated"] is True
     named = {each["name"]: each["violated"] for each in told["findings"]}

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from discreet.ledger import _sqlite, check_opening, open_ledger
+from discreet.ledger import check_opening, open_ledger
+from discreet.ledger.sqlite import _sqlite
 from discreet.privacy import approx, pure
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import discreet.privacy as dp
-from discreet.cli._ledger_meaning import Meaning, meanings, odometer
+from discreet.cli.ledger._meaning import Meaning, meanings, odometer
 from discreet.ledger import open_ledger
-from discreet.ledger._account import Account
+from discreet.ledger.state._account import Account
 from discreet.privacy.filters import Odometer
 
 DELTA = Fraction(1, 10**6)

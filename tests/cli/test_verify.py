@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.ledger import Stored, open_ledger
-from discreet.ledger._signing import certified, new_key, public_key
+from discreet.ledger.crypto._signing import certified, new_key, public_key
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

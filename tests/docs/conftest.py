@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 
-from discreet.cli._demo_data import find_data
+from discreet.cli.demo._data import find_data
 
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("pages")

@@ -53,7 +53,7 @@ assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).r
 }
 """What an extra brings that no page shows."""
 REFUSED = {
-    "demo": "from discreet.cli._demo_data import find_data; find_data()",
+    "demo": "from discreet.cli.demo._data import find_data; find_data()",
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',

@@ -15,7 +15,8 @@ import socket
 import sys
 
 MODULES = """
-    discreet.cli._app discreet.session discreet.audit discreet.explain discreet.engines.duckdb discreet.ledger._sqlite
+    discreet.cli._app discreet.session discreet.audit discreet.explain discreet.engines.duckdb
+    discreet.ledger.sqlite._sqlite
     cryptography.hazmat.primitives.ciphers.algorithms narwhals.stable.v1 pyarrow.interchange pyarrow.parquet
     pydantic.type_adapter rich._emoji_codes rich.panel scipy.optimize scipy.special sqlalchemy.dialects.sqlite
 """

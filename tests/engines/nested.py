@@ -12,8 +12,8 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import Column, Policy, load_policy
 from discreet.query import FUNCTIONS, Call, make_plan
-from discreet.query._functions import find
-from discreet.query._scalars import check_scalar
+from discreet.query.expressions._types import check_scalar
+from discreet.query.functions._registry import find
 
 COLUMNS: dict[str, dict[str, Any]] = {
     "i": {"type": "int"},

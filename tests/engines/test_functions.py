@@ -21,8 +21,8 @@ from discreet.engines.sql import Expressions
 from discreet.errors import QueryError
 from discreet.policy import Column
 from discreet.query import FUNCTIONS, Sum, domain, key_type, nullable
-from discreet.query._intervals import interval
-from discreet.query._scalars import check_scalar
+from discreet.query.expressions._intervals import interval
+from discreet.query.expressions._types import check_scalar
 
 COLUMNS = {
     "i": Column(type="int"),
@@ -253,7 +253,7 @@ def test_the_engine_writes_exactly_what_the_table_lists() -> None:
 
 
 def test_every_function_is_in_a_case() -> None:
-    from discreet.query._functions import find
+    from discreet.query.functions._registry import find
 
     met = {found[0].names[0] for text in CASES for node in _parsed(text).walk() if (found := find(node))}
     assert met | {"AND", "OR"} == {entry.names[0] for entry in FUNCTIONS}

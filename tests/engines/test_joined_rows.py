@@ -14,7 +14,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb._dialect import DIALECT
 from discreet.engines.sql import rows_sql
 from discreet.policy import load_policy
-from discreet.query import _footprint, make_plan
+from discreet.query import make_plan
+from discreet.query.measures import _footprint
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

@@ -54,7 +54,7 @@ def test_the_same_rows_are_kept_whether_others_are_held_or_not(
     people: int, rows: int, most: int, size: int, seed: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.query._footprint._MOST_ROWS", most)
+        patch.setattr("discreet.query.measures._footprint._MOST_ROWS", most)
         request = _within(make_plan(QUERY, POLICY).levels[0].bounded, size)
         engine = DuckDB({"a": _rows(people, rows, seed), "b": _rows(people, rows, seed + 1)}, POLICY)
         held_alone = _answer(engine, request)

@@ -15,7 +15,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.postgres import PostgreSQL
 from discreet.engines.spark import Spark
 from discreet.policy import Policy, load_policy
-from discreet.query import _footprint, make_plan
+from discreet.query import make_plan
+from discreet.query.measures import _footprint
 
 Load = Callable[[Mapping[str, pa.Table]], dict[str, str]]
 Place = Callable[[Mapping[str, pa.Table]], Engine]

@@ -23,7 +23,7 @@ from discreet.engines.spark import Spark
 from discreet.policy import Policy, load_policy
 from discreet.privacy import approx
 from discreet.query import BoundedAggregate, Group, make_plan
-from discreet.query._parse import parse
+from discreet.query.parse._parse import parse
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "query"))
 

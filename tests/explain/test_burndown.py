@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import MissingExtra
 from discreet.explain import burndown_chart, burndown_points, save
 from discreet.ledger import open_ledger
-from discreet.ledger._account import Account
+from discreet.ledger.state._account import Account
 from discreet.privacy import pure
 
 

@@ -11,8 +11,8 @@ import pytest
 import discreet as dp
 from discreet import mechanisms
 from discreet.explain import catalogue
-from discreet.explain._catalogue import _paragraphs
 from discreet.explain._choices import CHOICES
+from discreet.explain._pages import _paragraphs
 from discreet.sensitivity import Mode
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,8 @@ from pathlib import Path
 from children import child, end
 from storm import AT_ONCE, Report, Request, work
 
-from discreet.ledger import _file, _wal, open_ledger
+from discreet.ledger import open_ledger
+from discreet.ledger.sqlite import _file, _wal
 from discreet.privacy import pure
 
 REQUESTS = 5000

@@ -16,15 +16,15 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.cli._ledger_json import as_json
-from discreet.cli._ledger_meaning import meanings
+from discreet.cli.ledger._json import as_json
+from discreet.cli.ledger._meaning import meanings
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger import Reservation, _sqlite, check_opening, open_ledger
-from discreet.ledger._account import Account
-from discreet.ledger._commitments import canonical
-from discreet.ledger._filter import add, nothing, numbers
-from discreet.ledger._history import added, of_loss
-from discreet.ledger._owned import OwnedLedger
+from discreet.ledger import Reservation, check_opening, open_ledger
+from discreet.ledger._owner import OwnedLedger
+from discreet.ledger.log._commitments import canonical
+from discreet.ledger.sqlite import _sqlite
+from discreet.ledger.state._account import Account
+from discreet.ledger.state._arithmetic import add, added, nothing, numbers, of_loss
 from discreet.privacy import Loss, pure
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -45,7 +45,7 @@ def release_bodies(
     whole: Account, own: Account, mine: list[Loss], most: int
 ) -> Iterator[tuple[tuple[Loss, ...], str, str]]:
     """The bodies that the analyst's release may have, for each multiset of others' charges: of formats 2 and 3."""
-    from discreet.ledger._account import account_to_json
+    from discreet.ledger.state._account import account_to_json
 
     for count in range(most + 1):
         for others in itertools.combinations_with_replacement(CHARGES, count):
@@ -142,8 +142,8 @@ def test_hashes_tell_nothing_of_the_charges_of_others(place: str) -> None:
 
 
 def rows_of(ledger: OwnedLedger) -> list[Any]:
-    from discreet.ledger import _rows
-    from discreet.ledger._chain import check
+    from discreet.ledger.log import _rows
+    from discreet.ledger.log._chain import check
 
     return [check(values, "") for values, _ in _rows.pages(ledger._book.database, 99, payloads=False)]
 

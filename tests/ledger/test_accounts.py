@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
-from discreet.ledger import Reservation, Stored, _sqlite, open_ledger
-from discreet.ledger._periods import PERIODS, next_start, start
+from discreet.ledger import Reservation, Stored, open_ledger
+from discreet.ledger.sqlite import _sqlite
+from discreet.ledger.state._account import PERIODS, next_start, start
 from discreet.privacy import Pure, approx, pure, rho
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)

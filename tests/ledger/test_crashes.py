@@ -14,8 +14,8 @@ from storm import ACCOUNTS, requests_for
 import discreet
 from discreet.errors import LedgerError
 from discreet.ledger import Ledger, open_ledger
-from discreet.ledger._commitments import sha256
-from discreet.ledger._owned import OwnedLedger
+from discreet.ledger._owner import OwnedLedger
+from discreet.ledger.log._commitments import sha256
 from discreet.privacy import Pure, pure
 
 STORM = [sys.executable, str(Path(__file__).with_name("storm.py"))]

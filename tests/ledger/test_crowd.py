@@ -16,8 +16,10 @@ import pytest
 
 import discreet
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger import _database, _sqlite, open_ledger
-from discreet.ledger._birth import identify
+from discreet.ledger import open_ledger
+from discreet.ledger.log import _database
+from discreet.ledger.sqlite import _sqlite
+from discreet.ledger.sqlite._create_file import identify
 from discreet.privacy import pure
 
 SCRIPT = [sys.executable, str(Path(__file__).with_name("crowd.py"))]

@@ -20,9 +20,11 @@ import sqlalchemy as sa
 
 import discreet
 from discreet.errors import LedgerError
-from discreet.ledger import _database, _file, _forks, _server, _sqlite, _wal
-from discreet.ledger._address import address_of
-from discreet.ledger._table import kind_of
+from discreet.ledger.log import _database
+from discreet.ledger.log._schema import kind_of
+from discreet.ledger.postgres import _errors as _server
+from discreet.ledger.postgres._url import address_of
+from discreet.ledger.sqlite import _file, _forks, _sqlite, _wal
 
 sys.path.insert(0, str(Path(__file__).parent))
 from users import add, entries, fill, last, make, opened, rows

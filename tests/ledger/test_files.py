@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger import _sqlite, open_ledger
-from discreet.ledger._birth import create
-from discreet.ledger._trouble import in_plain_words
+from discreet.ledger import open_ledger
+from discreet.ledger.sqlite import _sqlite
+from discreet.ledger.sqlite._create_file import create
+from discreet.ledger.sqlite._errors import in_plain_words
 from discreet.privacy import approx, pure, rho
 
 

@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from discreet.cli._verify_checks import checks
+from discreet.cli._verify import checks
 from discreet.errors import LedgerError
-from discreet.ledger import Reservation, _rows, _table, open_ledger
-from discreet.ledger import _postgres as postgres
-from discreet.ledger._chain import check, walk
-from discreet.ledger._commitments import canonical, sha256
-from discreet.ledger._owned import OwnedLedger
+from discreet.ledger import Reservation, open_ledger
+from discreet.ledger._owner import OwnedLedger
+from discreet.ledger.log import _rows
+from discreet.ledger.log import _schema as _table
+from discreet.ledger.log._chain import check, walk
+from discreet.ledger.log._commitments import canonical, sha256
+from discreet.ledger.postgres import _postgres as postgres
 from discreet.privacy import Approx, approx, pure
 from discreet.query import read_filed
 

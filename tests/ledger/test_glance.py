@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
-from discreet.ledger._owned import OwnedLedger
+from discreet.ledger._owner import OwnedLedger
 from discreet.privacy import pure
 
 

@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Reservation, open_ledger
-from discreet.ledger._owned import OwnedLedger
+from discreet.ledger._owner import OwnedLedger
 from discreet.privacy import pure
 
 pytestmark = pytest.mark.usefixtures("one_database")

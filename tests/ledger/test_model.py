@@ -17,7 +17,8 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger import Reservation, _sqlite, open_ledger
+from discreet.ledger import Reservation, open_ledger
+from discreet.ledger.sqlite import _sqlite
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, currency, parts
 
 NODES = {"pure": Pure, "approx": Approx, "rho": Rho, "mu": Mu}

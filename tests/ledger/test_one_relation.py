@@ -12,7 +12,9 @@ import pytest
 
 import discreet as dp
 from discreet.errors import LedgerError
-from discreet.ledger import Reservation, Stored, _begin, _sql, open_ledger
+from discreet.ledger import Reservation, Stored, open_ledger
+from discreet.ledger import _accounts as _sql
+from discreet.ledger.log import _genesis as _begin
 from discreet.privacy import Loss, approx, in_currency, mu, parts, pure, rho
 
 pytestmark = pytest.mark.usefixtures("one_database")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger._signing import certified, check_signature, fingerprint, new_key, public_key, sign
+from discreet.ledger.crypto._signing import certified, check_signature, fingerprint, new_key, public_key, sign
 
 STATEMENT: dict[str, Any] = {
     "query": "SELECT 'é\ud800' -- \x00",

@@ -14,11 +14,10 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
-from discreet.ledger._chain import Walker, check, facts_in, row_after, scene_in, walk
-from discreet.ledger._commitments import Row
-from discreet.ledger._filter import numbers
-from discreet.ledger._history import of_loss
-from discreet.ledger._story import Event, told
+from discreet.ledger.log._chain import Walker, check, facts_in, row_after, scene_in, walk
+from discreet.ledger.log._commitments import Row
+from discreet.ledger.state._arithmetic import numbers, of_loss
+from discreet.ledger.state._events import Event, told
 from discreet.privacy import Pure, pure
 
 COLUMNS = [*Row._fields, "payload"]

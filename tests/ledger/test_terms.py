@@ -12,8 +12,9 @@ from itertools import pairwise
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
-from discreet.ledger import Reservation, Stored, _sqlite, open_ledger
-from discreet.ledger._periods import PERIODS
+from discreet.ledger import Reservation, Stored, open_ledger
+from discreet.ledger.sqlite import _sqlite
+from discreet.ledger.state._account import PERIODS
 from discreet.privacy import Approx, approx, mu, pure, rho
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -257,7 +258,7 @@ def test_a_system_without_forks_and_locks_is_told_what_to_use():
     text = (
         "import os, sys; del os.fork, os.register_at_fork; sys.modules['fcntl'] = None\n"
         "from discreet.ledger import open_ledger; from discreet.privacy import pure\n"
-        "import discreet.ledger._book, discreet.ledger._owned, discreet.ledger._postgres\n"
+        "import discreet.ledger.log._store, discreet.ledger._owner, discreet.ledger.postgres._postgres\n"
         "open_ledger(None, pure(1))\n"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)

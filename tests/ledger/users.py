@@ -22,7 +22,9 @@ import sqlalchemy as sa
 from children import child, end
 
 from discreet.errors import LedgerError
-from discreet.ledger import _database, _postgres, _sqlite
+from discreet.ledger.log import _database
+from discreet.ledger.postgres import _postgres
+from discreet.ledger.sqlite import _sqlite
 
 tables = sa.MetaData()
 meta = sa.Table("meta", tables, sa.Column("last", sa.Integer))

@@ -11,7 +11,7 @@ import pytest
 from local_laws import law
 
 from discreet.local import Reports
-from discreet.local._frequencies._sketch import SketchScheme
+from discreet.local.frequencies._sketch import SketchScheme
 
 
 def buckets_of_all(scheme: Any) -> np.ndarray:

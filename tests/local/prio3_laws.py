@@ -8,8 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._two_servers._prio3 import NONCE, Circuit, Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
-from discreet.local._two_servers._prio3._field import Vector
+from discreet.local.two_servers.prio3.__init__ import (
+    NONCE,
+    Circuit,
+    Count,
+    Histogram,
+    MultihotCountVec,
+    Prio3,
+    Sum,
+    SumVec,
+)
+from discreet.local.two_servers.prio3._field import Vector
 
 GENERATOR = np.random.default_rng(20)
 

@@ -12,8 +12,8 @@ from hashed_laws import assert_mean_square_over_functions, assert_supports_are_t
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import CountMeanSketch, HadamardCountMeanSketch, Reports, from_json
-from discreet.local._frequencies._hashed_supports import HashedSupports
-from discreet.local._frequencies._hashing import buckets_of
+from discreet.local.frequencies._hash_families import buckets_of
+from discreet.local.frequencies._supports import HashedSupports
 
 BOTH = pytest.mark.parametrize("sketch", [CountMeanSketch, HadamardCountMeanSketch])
 WORDS = ["the", "of", "", "ü", "日本", "nul\0", "nul", "\ud800"]

@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from discreet.local._frequencies._hashing import HASH, buckets_of
+from discreet.local.frequencies._hash_families import HASH, buckets_of
 
 TEXTS = ["a", "ü", "", "日本"]
 

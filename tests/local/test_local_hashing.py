@@ -14,8 +14,7 @@ from hashed_laws import assert_mean_square_over_functions, assert_supports_are_t
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import LocalHashing, Reports, from_json
-from discreet.local._frequencies._linear_hash import LinearHashes, prime_from
-from discreet.local._frequencies._quadratic_hash import QuadraticHashes
+from discreet.local.frequencies._hash_families import LinearHashes, QuadraticHashes, prime_from
 
 SHAPES = [(2, 2), (3, 7), (5, 2), (5, 4), (5, 5), (7, 4), (11, 3), (13, 12)]
 

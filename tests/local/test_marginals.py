@@ -22,10 +22,10 @@ from discreet.local import (
     Reports,
     from_json,
 )
-from discreet.local._frequencies import _projective
-from discreet.local._frequencies._walsh import walsh, walsh_of_floats
-from discreet.local._several._cell_oracle import CellOracle
-from discreet.local._several._marginal_tables import CountedTable
+from discreet.local.frequencies import _projective
+from discreet.local.frequencies._hadamard import walsh, walsh_of_floats
+from discreet.local.multidimensional._cell_oracle import CellOracle
+from discreet.local.multidimensional._marginal_tables import CountedTable
 from discreet.noise import fresh_draws
 from discreet.privacy import pure
 

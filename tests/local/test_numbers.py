@@ -14,8 +14,8 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.local import Duchi, Hybrid, Piecewise, Reports, SquareWave, from_json
-from discreet.local._numbers._window import Window
-from discreet.local._odds import odds
+from discreet.local._exp_epsilon import odds
+from discreet.local.numbers._window import Window
 
 MEANS = pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid])
 EPSILONS = ("0.5", "1", "2", "4")
@@ -141,10 +141,10 @@ def dense(window: Window) -> np.ndarray:
 
 @pytest.mark.parametrize("smooth", [True, False])
 def test_expectation_maximisation_is_that_of_the_whole_matrix(smooth, monkeypatch) -> None:
-    from discreet.local._numbers._distribution import most_likely
+    from discreet.local.numbers._distribution import most_likely
 
-    monkeypatch.setattr("discreet.local._numbers._distribution._ROUNDS", 30)
-    monkeypatch.setattr("discreet.local._numbers._distribution._GAIN", -math.inf)
+    monkeypatch.setattr("discreet.local.numbers._distribution._ROUNDS", 30)
+    monkeypatch.setattr("discreet.local.numbers._distribution._GAIN", -math.inf)
     window = SquareWave((0, 1), 2, bins=20).window
     counts = np.arange(window.cells) % 7 + 1
     matrix, shares = dense(window), np.full(20, 1 / 20)

@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 from prio3_laws import FORGERIES, accepted, drawn, forged
 from prio3_vectors import NAMES, VECTORS, prio3_of, rows
 
-from discreet.local._two_servers._prio3 import NONCE, Circuit, Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
-from discreet.local._two_servers._prio3._circuit import bits_of, weights_of
-from discreet.local._two_servers._prio3._expand import derived, expanded
-from discreet.local._two_servers._prio3._field import Field, Vector
-from discreet.local._two_servers._prio3._field64 import Field64
-from discreet.local._two_servers._prio3._field128 import Field128
-from discreet.local._two_servers._prio3._keccak import turboshake128
-from discreet.local._two_servers._prio3._polynomial import doubled, last_value, weights_at
-from discreet.local._two_servers._prio3._proof import Proofs
+from discreet.local.two_servers.prio3.__init__ import (
+    NONCE,
+    Circuit,
+    Count,
+    Histogram,
+    MultihotCountVec,
+    Prio3,
+    Sum,
+    SumVec,
+)
+from discreet.local.two_servers.prio3._circuit import bits_of, weights_of
+from discreet.local.two_servers.prio3._expand import derived, expanded, turboshake128
+from discreet.local.two_servers.prio3._field import Field, Vector
+from discreet.local.two_servers.prio3._field64 import Field64
+from discreet.local.two_servers.prio3._field128 import Field128
+from discreet.local.two_servers.prio3._proof import Proofs, doubled, last_value, weights_at
 
 FIELDS: list[Field] = [Field64(), Field128()]
 

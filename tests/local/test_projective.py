@@ -14,9 +14,8 @@ from scipy import stats
 
 from discreet import local
 from discreet.errors import ParameterError
-from discreet.local._frequencies._projective_counts import hyperplane_sums
-from discreet.local._frequencies._projective_points import Space
-from discreet.local._odds import odds
+from discreet.local._exp_epsilon import odds
+from discreet.local.frequencies._projective_points import Space, hyperplane_sums
 
 SPACES = [(2, 2), (2, 3), (2, 4), (2, 6), (3, 2), (3, 3), (3, 4), (5, 2), (5, 3), (5, 4), (7, 3), (11, 2), (13, 3)]
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import BasicRappor, Rappor, Reports, from_json
-from discreet.local._rappor._bloom import bloom_columns, bloom_rows
+from discreet.local.rappor._decode import bloom_columns, bloom_rows
 from discreet.noise import fresh_draws
 
 PAPER = {"p": "0.39", "q": "0.61", "f": "0.45"}
@@ -275,7 +275,7 @@ def test_the_generator_is_asked_once_for_each_stage(monkeypatch) -> None:
         asked.append(1)
         return fresh_draws()
 
-    monkeypatch.setattr("discreet.local._rappor._rappor.fresh_draws", counted)
+    monkeypatch.setattr("discreet.local.rappor._rappor.fresh_draws", counted)
     scheme = Rappor(**PAPER, bits=8, hashes=2, cohorts=4)
     one, two = (scheme.client(secret=SECRET).encode(["a"] * 64) for _ in range(2))
     assert len(asked) == 2

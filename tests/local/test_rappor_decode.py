@@ -9,7 +9,7 @@ from scipy import stats
 from discreet.errors import DataError, ParameterError
 from discreet.local import Rappor, RapporEstimate, Reports
 from discreet.local._domain import domain_of
-from discreet.local._rappor._bloom import bloom_columns
+from discreet.local.rappor._decode import bloom_columns
 
 PAPER = Rappor(p="0.39", q="0.61", f="0.45", bits=8, hashes=2, cohorts=128)
 WEIGHTS = 1 / np.arange(1, 101)

@@ -12,8 +12,7 @@ from local_laws import Branch, assert_exact, law, odds_of
 
 from discreet.errors import ParameterError
 from discreet.local import BasicRappor, Rappor
-from discreet.local._rappor._log_odds import log_above
-from discreet.local._rappor._two_stage import TwoStage
+from discreet.local.rappor._two_stage import TwoStage, log_above
 
 STAGES = [
     ("0.39", "0.61", "0.45"),
@@ -102,7 +101,7 @@ def test_the_permanent_response_has_the_permanent_loss_exactly(stages) -> None:
 
 
 def filters(scheme: Rappor, texts: list[str]) -> dict[str, frozenset[int]]:
-    from discreet.local._rappor._bloom import bloom_columns
+    from discreet.local.rappor._decode import bloom_columns
 
     columns = bloom_columns(texts, [0], scheme.bits, scheme.hashes).toarray()
     return {text: frozenset(np.flatnonzero(columns[:, place]).tolist()) for place, text in enumerate(texts)}

@@ -17,7 +17,7 @@ from scipy import stats
 from discreet import local
 from discreet.errors import DataError, ParameterError
 from discreet.local import KaryRandomizedResponse, Reports, SampledAttributes, _schema, from_json
-from discreet.local._several._sampling import Sampling
+from discreet.local.multidimensional._sampling import Sampling
 from discreet.privacy import pure, rho
 
 SECRET = bytes(range(32))

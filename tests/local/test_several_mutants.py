@@ -12,8 +12,8 @@ from test_mutants import mutated
 
 from discreet.errors import DiscreetError
 from discreet.local import KaryRandomizedResponse, OptimizedUnary, SampledAttributes, SubsetSelection
-from discreet.local._layout import Fields
-from discreet.local._several._sampling import Sampling
+from discreet.local._reports import Fields
+from discreet.local.multidimensional._sampling import Sampling
 
 HELD: list[dict[int, float]] = [{}, {0: 4.0}, {1: 1.0, 2: 4.0}, {0: 2.5, 2: 1.0}, {0: 1, 1: 2, 2: 3}]
 RECORDS = [{"a": 0, "b": 0}, {"a": 2, "b": 1}, {"a": 1, "b": 3}]
@@ -107,7 +107,7 @@ def test_mistakes_in_tables_are_found(old, new) -> None:
 )
 def test_mistakes_in_sampling_are_found(old, new, monkeypatch) -> None:
     mutant = mutated("_several._sampling", old, new).Sampling
-    monkeypatch.setattr("discreet.local._several._sampled_attributes.Sampling", mutant)
+    monkeypatch.setattr("discreet.local.multidimensional._sampled_attributes.Sampling", mutant)
     with pytest.raises((AssertionError, DiscreetError)):
         check_sampling(mutant)
 

@@ -12,7 +12,7 @@ from local_laws import assert_exact, assert_mean_square, law, odds_of
 
 from discreet import local
 from discreet.errors import ParameterError
-from discreet.local._odds import odds
+from discreet.local._exp_epsilon import odds
 
 
 def zipf(people: int, size: int) -> np.ndarray:

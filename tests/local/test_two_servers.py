@@ -47,7 +47,7 @@ def told_noise(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Fraction, np.ndarr
         drawn.append((scale, discrete_laplace(scale, size)))
         return drawn[-1][1]
 
-    monkeypatch.setattr("discreet.mechanisms._discrete_laplace.discrete_laplace", noise)
+    monkeypatch.setattr("discreet.mechanisms.additive._discrete_laplace.discrete_laplace", noise)
     return drawn
 
 
@@ -66,7 +66,7 @@ def test_the_total_is_the_sum_and_a_full_noise_of_each_server(scheme, size, told
 
 @pytest.mark.parametrize("size", [2, 7, 100, 101, 600])
 def test_histograms_of_any_size_without_noise(size, monkeypatch) -> None:
-    module = "discreet.mechanisms._discrete_laplace.discrete_laplace"
+    module = "discreet.mechanisms.additive._discrete_laplace.discrete_laplace"
     monkeypatch.setattr(module, lambda _, count: np.zeros(count, dtype=np.int64))
     names = [f"name {i}" for i in range(size)]
     values = np.arange(30) * 7 % size
@@ -76,12 +76,12 @@ def test_histograms_of_any_size_without_noise(size, monkeypatch) -> None:
 
 def test_a_total_may_be_below_zero(monkeypatch) -> None:
     noises = iter([np.array([-5]), np.array([2])])
-    monkeypatch.setattr("discreet.mechanisms._discrete_laplace.discrete_laplace", lambda *_: next(noises))
+    monkeypatch.setattr("discreet.mechanisms.additive._discrete_laplace.discrete_laplace", lambda *_: next(noises))
     assert total(COUNT, [True]).values == (-2,)
 
 
 def test_the_largest_values_fit(monkeypatch) -> None:
-    module = "discreet.mechanisms._discrete_laplace.discrete_laplace"
+    module = "discreet.mechanisms.additive._discrete_laplace.discrete_laplace"
     monkeypatch.setattr(module, lambda _, count: np.zeros(count, dtype=np.int64))
     scheme = TwoServerSum(bound=2**32 - 1, **COMMON)
     assert total(scheme, [2**32 - 1, 2**63 - 1, 0]).values == (2 * (2**32 - 1),)

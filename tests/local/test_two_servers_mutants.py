@@ -11,11 +11,11 @@ from prio3_laws import FORGERIES, accepted, forged
 from two_server_laws import COUNT, HISTOGRAM, KEY, SCHEMES, both, exchange, turned
 
 from discreet.local import ShareServer
-from discreet.local._two_servers._prio3 import NONCE, Histogram, Prio3, Sum
-from discreet.local._two_servers._prio3._circuit import Circuit
-from discreet.local._two_servers._prio3._field import Field
-from discreet.local._two_servers._prio3._field64 import Field64
-from discreet.local._two_servers._prio3._proof import Proofs
+from discreet.local.two_servers.prio3.__init__ import NONCE, Histogram, Prio3, Sum
+from discreet.local.two_servers.prio3._circuit import Circuit
+from discreet.local.two_servers.prio3._field import Field
+from discreet.local.two_servers.prio3._field64 import Field64
+from discreet.local.two_servers.prio3._proof import Proofs
 from discreet.mechanisms import DiscreteLaplace
 
 Patch = Callable[[pytest.MonkeyPatch], None]

@@ -9,7 +9,7 @@ from scipy.special import chdtri
 from two_server_laws import COMMON, COUNT, HISTOGRAM, KEY, SCHEMES, SUM, both, exchange, turned
 
 from discreet.local import Reports, TwoServerHistogram, TwoServers
-from discreet.local._two_servers._prio3 import NONCE
+from discreet.local.two_servers.prio3.__init__ import NONCE
 
 IDS = [scheme.protocol for scheme, _ in SCHEMES]
 
@@ -17,7 +17,7 @@ IDS = [scheme.protocol for scheme, _ in SCHEMES]
 @pytest.fixture
 def known_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     generated = np.random.default_rng(5).bytes(10_000)
-    monkeypatch.setattr("discreet.local._two_servers._client.secret", lambda size: generated[:size])
+    monkeypatch.setattr("discreet.local.two_servers._client.secret", lambda size: generated[:size])
 
 
 @pytest.mark.parametrize(("scheme", "size"), SCHEMES, ids=IDS)

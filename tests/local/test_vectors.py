@@ -18,10 +18,10 @@ from vector_laws import FewBooks, assert_law, odds_of_vectors
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import PrivUnit, Reports, VectorEstimate, from_json
-from discreet.local._odds import odds
-from discreet.local._vectors import _directions
-from discreet.local._vectors._caps import best_candidates, best_likely, largest_slope, slope
-from discreet.local._vectors._directions import UNIT, directions, normals
+from discreet.local._exp_epsilon import odds
+from discreet.local.vectors import _directions
+from discreet.local.vectors._caps import best_candidates, best_likely, largest_slope, slope
+from discreet.local.vectors._directions import UNIT, directions, normals
 from discreet.noise import fresh_draws
 
 SECRET = bytes(range(32))

@@ -30,9 +30,8 @@ from discreet.local import (
     TreeHist,
     from_json,
 )
-from discreet.local._words._puzzle import joined
-from discreet.local._words._text_sketch import TextSketch, TextTable
-from discreet.local._words._word_hash import fingerprints, hashed, piece_of
+from discreet.local.heavy_hitters._fragment_puzzle import joined
+from discreet.local.heavy_hitters._text_sketch import TextSketch, TextTable, fingerprints, hashed, piece_of
 from discreet.noise import fresh_draws
 
 KINDS = (PrefixExtending, TreeHist, SequenceFragmentPuzzle)
@@ -503,7 +502,7 @@ def test_fragments_are_joined_as_one_would_by_hand() -> None:
 @pytest.mark.parametrize("most", [1, 2, 5, 20, 10**6])
 def test_of_joined_beginnings_the_best_stay(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if all were made, and then those kept whose rarest fragment is the most frequent."""
-    monkeypatch.setattr("discreet.local._words._puzzle._MOST", most)
+    monkeypatch.setattr("discreet.local.heavy_hitters._fragment_puzzle._MOST", most)
     rng = np.random.default_rng(most)
     for _ in range(60):
         places = list(itertools.product((0, 1), ("", *LETTERS[:3])))

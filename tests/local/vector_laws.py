@@ -11,8 +11,8 @@ import numpy as np
 from local_laws import law
 
 from discreet.local import PrivUnit
-from discreet.local._odds import odds
-from discreet.local._vectors._directions import directions
+from discreet.local._exp_epsilon import odds
+from discreet.local.vectors._directions import directions
 
 BOOKS = 2
 

@@ -273,7 +273,7 @@ def test_long_and_big_streams() -> None:
 
 @pytest.mark.parametrize("answers", [[1.0], [float("nan")], [True], [None], ["1"], [[1]]])
 def test_answers_that_are_not_whole_are_refused_before_anything_is_drawn(answers, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.mechanisms._threshold_stream.discrete_laplace", None)
+    monkeypatch.setattr("discreet.mechanisms.thresholds._above_threshold.discrete_laplace", None)
     with pytest.raises(ParameterError, match="whole numbers"):
         AboveThreshold(0, 1, 1).release([0, *answers])
 

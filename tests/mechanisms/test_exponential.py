@@ -14,7 +14,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exponential
-from discreet.mechanisms._candidates import exponents_of, utilities_of
+from discreet.mechanisms.selection._candidates import exponents_of, utilities_of
 from discreet.privacy import BoundedRange, approx, as_mu, as_rho, fits, mu, pure, rho
 
 ALARM = 1e-12
@@ -130,7 +130,7 @@ def test_exponents_are_exact_and_their_floats_keep_their_promise(utilities, rate
      np.array([1, 2], dtype=np.longdouble)],
 )  # fmt: skip
 def test_what_is_not_a_finite_number_is_refused_before_anything_is_drawn(utilities, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.mechanisms._exponential.uniform_below", None)
+    monkeypatch.setattr("discreet.mechanisms.selection._exponential.uniform_below", None)
     with pytest.raises(ParameterError, match="utilities must be"):
         Exponential(1, 1).release(utilities)
 

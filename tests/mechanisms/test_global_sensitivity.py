@@ -18,9 +18,9 @@ from discreet.mechanisms import (
     GlobalSensitivity,
     ProposeTestRelease,
     SmoothSensitivity,
-    _global_sensitivity,
 )
-from discreet.mechanisms._answer import answer
+from discreet.mechanisms.statistics import _global as _global_sensitivity
+from discreet.mechanisms.statistics._answer import answer
 from discreet.sensitivity import Norms
 
 BOUNDS = (-1, 2)

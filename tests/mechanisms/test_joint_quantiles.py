@@ -14,9 +14,10 @@ import pytest
 from scipy import stats
 
 from discreet.errors import ParameterError
-from discreet.mechanisms import Quantiles, _joint_quantiles, _quantile_chain
-from discreet.mechanisms._joint_quantiles import Joint
-from discreet.mechanisms._quantile_places import Places
+from discreet.mechanisms import Quantiles
+from discreet.mechanisms.quantiles import _joint as _joint_quantiles
+from discreet.mechanisms.quantiles import _joint as _quantile_chain
+from discreet.mechanisms.quantiles._joint import Joint, Places
 from discreet.privacy import BoundedRange, Pure, approx, fits, mu, pure, rho
 
 ALARM = 1e-12

@@ -12,7 +12,7 @@ import pytest
 from scipy import special
 
 from discreet.mechanisms import SmoothSensitivity
-from discreet.mechanisms._log_normal import _ROOT, fit_log_normal, log_normal_rate, steepest
+from discreet.mechanisms.statistics._dilation import _ROOT, fit_log_normal, log_normal_rate, steepest
 from discreet.privacy import Rho, rho
 
 NOISES = ["uniform_log_normal", "laplace_log_normal"]

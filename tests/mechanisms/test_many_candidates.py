@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.mechanisms import Exponential, PermuteAndFlip, TopK, _exponential, _permute_and_flip
-from discreet.mechanisms._candidates import exponents_of
+from discreet.mechanisms import Exponential, PermuteAndFlip, TopK
+from discreet.mechanisms.selection import _exponential, _permute_and_flip
+from discreet.mechanisms.selection._candidates import exponents_of
 
 MANY = 100_000
 UTILITIES = {

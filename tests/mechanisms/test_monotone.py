@@ -19,7 +19,7 @@ from discreet.mechanisms import (
     Sampled,
     TopK,
 )
-from discreet.mechanisms._rebuilt import mechanism_earned
+from discreet.mechanisms._from_certificate import mechanism_earned
 from discreet.sensitivity import Mode
 from discreet.session import Session
 

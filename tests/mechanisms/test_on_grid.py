@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, OnGrid, RandomizedResponse
-from discreet.mechanisms._grid import Grid
+from discreet.mechanisms.additive._on_grid import Grid
 from discreet.privacy import Pure, approx, mu, pure, rho
 from discreet.sensitivity import Norms
 
@@ -159,7 +159,7 @@ def test_shapes_and_kinds_of_numbers() -> None:
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 def test_what_is_no_finite_number_is_refused(value, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.mechanisms._discrete_laplace.discrete_laplace", None)
+    monkeypatch.setattr("discreet.mechanisms.additive._discrete_laplace.discrete_laplace", None)
     with pytest.raises(ParameterError, match="finite real numbers"):
         OnGrid(QUIET, step=1, entries=2).release([0.5, value])
     with pytest.raises(ParameterError, match="finite real numbers"):

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import PartitionSelection
-from discreet.mechanisms._partition_selection import _thresholds
+from discreet.mechanisms.thresholds._partition_selection import _thresholds
 from discreet.noise import exp_bounds
 from discreet.privacy import Approx, Rho, approx, pure, rho
 

@@ -131,7 +131,7 @@ def test_a_spend_of_nothing_is_refused(spend) -> None:
 
 @pytest.mark.parametrize("utilities", [[], [1.0, math.nan], [math.inf, 0.0], "ab", [1, None]])
 def test_what_is_not_a_finite_number_is_refused_before_anything_is_drawn(utilities, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.mechanisms._permute_and_flip.bernoulli_exp", None)
+    monkeypatch.setattr("discreet.mechanisms.selection._permute_and_flip.bernoulli_exp", None)
     with pytest.raises(ParameterError, match="utilities must be"):
         PermuteAndFlip(1, 1).release(utilities)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import ProposeTestRelease
-from discreet.mechanisms._answer import answer, numeric, power_of_two_below, to_float
+from discreet.mechanisms.statistics._answer import answer, numeric, power_of_two_below, to_float
 from discreet.privacy import Approx, approx, pure, rho
 from discreet.sensitivity import CountDistinct, Mode, Profile, distance
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.mechanisms import _quantile_chain, _quantile_places
-from discreet.mechanisms._quantile_chain import Chain
-from discreet.mechanisms._quantile_places import Places
+from discreet.mechanisms.quantiles import _joint as _quantile_chain
+from discreet.mechanisms.quantiles import _joint as _quantile_places
+from discreet.mechanisms.quantiles._joint import Chain, Places
 
 ALARM = 1e-12
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Quantiles
-from discreet.mechanisms._quantile_cuts import Stretch, _blocks
+from discreet.mechanisms.quantiles._cuts import Stretch, _blocks
 
 ALARM = 1e-12
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from discreet.mechanisms import _quantile_cuts
-from discreet.mechanisms._quantile_cuts import Stretch, draw_cut
+from discreet.mechanisms.quantiles import _cuts as _quantile_cuts
+from discreet.mechanisms.quantiles._cuts import Stretch, draw_cut
 
 ALARM = 1e-12
 

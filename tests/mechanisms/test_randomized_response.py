@@ -74,7 +74,7 @@ def test_frequencies_of_reports(truth) -> None:
 
 @pytest.mark.parametrize("values", [[2], [-1], [0.0], ["a"], [None], np.array([2**63], dtype=np.uint64)])
 def test_values_outside_the_categories_are_refused_before_anything_is_drawn(values, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.mechanisms._randomized_response.bernoulli", None)
+    monkeypatch.setattr("discreet.mechanisms.randomizers._randomized_response.bernoulli", None)
     with pytest.raises(ParameterError, match="values must be"):
         RandomizedResponse("0.3").release(values)
 

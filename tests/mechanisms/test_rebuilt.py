@@ -161,7 +161,7 @@ def test_no_code_that_a_certificate_names_is_loaded() -> None:
             except LedgerError:
                 continue
             assert isinstance(found, str)
-    assert isinstance(mechanism_earned({"mechanism": {"is": "discreet.mechanisms._mechanism_release.X"}}), str)
+    assert isinstance(mechanism_earned({"mechanism": {"is": "discreet.mechanisms._release.X"}}), str)
 
 
 def test_another_relation_is_refused() -> None:

@@ -15,8 +15,8 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import SampleAndAggregate
-from discreet.mechanisms._chunks import assignment, cut, draws, frame, persons
-from discreet.mechanisms._isolated import check_function
+from discreet.mechanisms.numeric._chunks import assignment, cut, draws, frame, persons
+from discreet.mechanisms.statistics._isolated import check_function
 from discreet.privacy import Pure, approx, mu, pure, rho
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that fresh processes find it too

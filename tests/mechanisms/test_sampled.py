@@ -49,7 +49,7 @@ def law_before_noise(monkeypatch, data, rate: Fraction, function, units=None) ->
             drawn.append((p, size))
             return np.array(coins, dtype=bool)
 
-        monkeypatch.setattr("discreet.mechanisms._sampled.bernoulli", flip)
+        monkeypatch.setattr("discreet.mechanisms.randomizers._sampled.bernoulli", flip)
         value = Sampled(Plainly(), rate, function).release(data, units)
         weight = rate ** sum(coins) * (1 - rate) ** (people - sum(coins))
         found[value] = found.get(value, 0) + weight

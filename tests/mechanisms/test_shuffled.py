@@ -25,11 +25,13 @@ def law_of_releases(monkeypatch, crowd: Shuffled, values: tuple[int, ...]) -> di
     for honest, other, order in product(
         product([False, True], repeat=n), product(range(k - 1), repeat=n), permutations(range(n))
     ):
-        monkeypatch.setattr("discreet.mechanisms._randomized_response.bernoulli", lambda _, size, x=honest: np.array(x))
         monkeypatch.setattr(
-            "discreet.mechanisms._randomized_response.uniform_below", lambda _, size, x=other: np.array(x)
+            "discreet.mechanisms.randomizers._randomized_response.bernoulli", lambda _, size, x=honest: np.array(x)
         )
-        monkeypatch.setattr("discreet.mechanisms._shuffled.permutation", lambda size, x=order: np.array(x))
+        monkeypatch.setattr(
+            "discreet.mechanisms.randomizers._randomized_response.uniform_below", lambda _, size, x=other: np.array(x)
+        )
+        monkeypatch.setattr("discreet.mechanisms.randomizers._shuffled.permutation", lambda size, x=order: np.array(x))
         weight = p ** sum(honest) * (1 - p) ** (n - sum(honest)) / (Fraction(k - 1) ** n * math.factorial(n))
         seen = tuple(crowd.release(np.array(values)).tolist())
         found[seen] = found.get(seen, Fraction(0)) + weight
@@ -105,8 +107,8 @@ def test_where_a_report_goes() -> None:
 
 @pytest.mark.parametrize("values", [[], [0, 1], [0, 1, 0, 1], [[0, 1, 0]], 1], ids=str)
 def test_another_number_of_reports_is_refused_before_anything_is_drawn(values, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.mechanisms._randomized_response.bernoulli", None)
-    monkeypatch.setattr("discreet.mechanisms._shuffled.permutation", None)
+    monkeypatch.setattr("discreet.mechanisms.randomizers._randomized_response.bernoulli", None)
+    monkeypatch.setattr("discreet.mechanisms.randomizers._shuffled.permutation", None)
     crowd = Shuffled(RandomizedResponse("0.75"), 3)
     for give in (crowd.release, crowd.shuffle):
         with pytest.raises(ParameterError, match="must be n = 3"):

@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import SmoothSensitivity
-from discreet.mechanisms._dilation import laplace_beta, laplace_delta, laplace_rate, student_rate
+from discreet.mechanisms.statistics._dilation import laplace_beta, laplace_delta, laplace_rate, student_rate
 from discreet.privacy import Approx, Pure, Rho, approx, mu, pure, rho
 from discreet.sensitivity import Mode, Profile, Quantile, Slope
 

@@ -15,8 +15,14 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, ToeplitzCounter
-from discreet.mechanisms._toeplitz_counter import _GUARD, _prefix_noise, _rounded
-from discreet.mechanisms._toeplitz_factor import PLACES, ToeplitzFactor, factor_for
+from discreet.mechanisms.streams._toeplitz_counter import (
+    _GUARD,
+    PLACES,
+    ToeplitzFactor,
+    _prefix_noise,
+    _rounded,
+    factor_for,
+)
 from discreet.privacy import Mu, Pure, approx, fits, mu, pure, rho
 from discreet.sensitivity import Norms
 

@@ -103,7 +103,7 @@ def test_bad_parameters_are_refused(how) -> None:
 
 @pytest.mark.parametrize("utilities", [[1], [], [1.0, math.nan, 2.0]])
 def test_bad_utilities_are_refused_before_anything_is_drawn(utilities, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.mechanisms._exponential.uniform_below", None)
+    monkeypatch.setattr("discreet.mechanisms.selection._exponential.uniform_below", None)
     with pytest.raises(ParameterError):
         TopK(2, 1, 1).release(utilities)
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import TreeCounter
-from discreet.mechanisms._tree_counter import _best_arity, _digits, _most_nodes, _prefix_noise
+from discreet.mechanisms.streams._tree_counter import _best_arity, _digits, _most_nodes, _prefix_noise
 from discreet.privacy import approx, fits, mu, pure, rho
 from discreet.sensitivity import Norms
 

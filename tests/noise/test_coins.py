@@ -14,9 +14,8 @@ from scipy import stats
 from discreet.errors import ParameterError
 from discreet.noise import bernoulli, bernoulli_exp, exp_bounds, permutation, uniform_below
 from discreet.noise._bernoulli import _bernoulli_exp, _scaled_exp_of_any, bernoulli_from
-from discreet.noise._permutation import _permutation
-from discreet.noise._reject import FILTER_SLACK
-from discreet.noise._uniform import words_below
+from discreet.noise._blocks import FILTER_SLACK
+from discreet.noise._uniform import _permutation, words_below
 
 ALARM = 1e-12
 

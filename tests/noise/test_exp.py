@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.noise import exp_bounds
-from discreet.noise._blocks import block_shift
+from discreet.noise._blocks import FILTER_LIMIT, FILTER_SLACK, accept, below_exp, block_shift, scaled_exp
 from discreet.noise._gaussian import _blocks as gaussian_blocks
 from discreet.noise._laplace import _blocks as laplace_blocks
-from discreet.noise._reject import FILTER_LIMIT, FILTER_SLACK, accept, below_exp, scaled_exp
 
 
 def scaled(q: Fraction, bits: int) -> mpmath.mpf:

@@ -21,8 +21,7 @@ from discreet.noise import (
     rounded_uniform_log_normal,
 )
 from discreet.noise._exp import exp_bounds
-from discreet.noise._revealed import Uniform, happens, nearest
-from discreet.noise._rounded_laplace import Laplace
+from discreet.noise._rounded_laplace import Laplace, Uniform, happens, nearest
 from discreet.noise._rounded_laplace import _falling as laplace_chance
 from discreet.noise._rounded_log_normal import LogNormal, Symmetric, _whole_of_normal
 from discreet.noise._rounded_student_t import _falling, _rising, _Student

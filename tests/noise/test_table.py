@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.noise import _gaussian, _laplace, _rounded_laplace_noise
-from discreet.noise._table import _OPEN, Table
+from discreet.noise._blocks import _OPEN, Table
 
 PRECISION = 700
 

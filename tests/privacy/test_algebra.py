@@ -27,7 +27,7 @@ from discreet.privacy import (
     rho,
     tradeoff,
 )
-from discreet.privacy._normal import normal
+from discreet.privacy.accounting._canonical import normal
 from discreet.privacy.theorems import renyi_divergence
 
 amounts = st.floats(0.2, 3).map(lambda x: round(x, 3))

@@ -23,7 +23,7 @@ from discreet.privacy import (
     randomized_response,
     rho,
 )
-from discreet.privacy._wide_gaussian import wide_gaussian_curve
+from discreet.privacy.curves._gaussian import wide_gaussian_curve
 
 mpmath.mp.dps = 60
 

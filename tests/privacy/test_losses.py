@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.ledger._filter import limit
+from discreet.ledger.state._arithmetic import limit
 from discreet.privacy import (
     Approx,
     Loss,

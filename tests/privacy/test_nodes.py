@@ -49,7 +49,7 @@ from discreet.privacy import (
     to_json,
     tradeoff,
 )
-from discreet.privacy._combinators import parallel
+from discreet.privacy.losses._combinators import parallel
 
 STEP = gaussian("1.1").sampled("0.01")
 ALL = [

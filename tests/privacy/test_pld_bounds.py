@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy._pld import (
+from discreet.privacy.pld.__init__ import (
     FinitePair,
     GaussianPair,
     LaplacePair,

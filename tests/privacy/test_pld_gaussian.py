@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from discreet.privacy._pld._fft import power, smooth_size, transform_error
-from discreet.privacy._pld._gaussian import GaussianPair
-from discreet.privacy._pld._laplace import LaplacePair
-from discreet.privacy._pld._tree import convolve_all
+from discreet.privacy.pld._compose import convolve_all, power, smooth_size, transform_error
+from discreet.privacy.pld._gaussian import GaussianPair
+from discreet.privacy.pld._laplace import LaplacePair
 
 
 def test_ndtr_is_as_accurate_as_assumed() -> None:

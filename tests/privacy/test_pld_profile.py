@@ -10,15 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.privacy._pld import GaussianPair, LaplacePair, Profile, approximate_pair, delta_bounds, epsilon_bounds
-from discreet.privacy._pld._compose import compose
-from discreet.privacy._pld._cumulants import tilt_for_delta
-from discreet.privacy._pld._hockey_stick import delta_of, epsilon_of
-from discreet.privacy._pld._lower import lower_measure
-from discreet.privacy._pld._plan import Plan, first_step, measures, plans_for
-from discreet.privacy._pld._stages import Staged, stages_for
-from discreet.privacy._pld._upper import upper_measure
-from discreet.privacy._pld._window import aimed_window
+from discreet.privacy.pld.__init__ import (
+    GaussianPair,
+    LaplacePair,
+    Profile,
+    approximate_pair,
+    delta_bounds,
+    epsilon_bounds,
+)
+from discreet.privacy.pld._compose import compose
+from discreet.privacy.pld._discretize import lower_measure, upper_measure
+from discreet.privacy.pld._hockey_stick import delta_of, epsilon_of
+from discreet.privacy.pld._mesh import Staged, stages_for
+from discreet.privacy.pld._plan import Plan, first_step, measures, plans_for
+from discreet.privacy.pld._tilting import aimed_window, tilt_for_delta
 
 
 def planned(pair: GaussianPair, count: int, delta: float) -> Plan:

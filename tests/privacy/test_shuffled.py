@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.privacy import pure, randomized_response
-from discreet.privacy._binomial import log_below, log_mass
-from discreet.privacy._shuffled import log_given, log_lower, log_upper
+from discreet.privacy.curves._shuffled import log_below, log_given, log_lower, log_mass, log_upper
 
 mpmath.mp.dps = 50
 mpf = mpmath.mpf

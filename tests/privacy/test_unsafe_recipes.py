@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 from discreet.privacy import discrete_laplace, gaussian
-from discreet.privacy._comparison import compare
+from discreet.privacy.accounting._comparison import compare
 
 
 def test_ten_thousand_discrete_laplaces_far_in_the_tail() -> None:

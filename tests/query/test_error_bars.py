@@ -17,8 +17,8 @@ from discreet.engines.duckdb import DuckDB
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian
 from discreet.policy import load_policy
 from discreet.query import Group, GroupKey, Plan, Release, draw, make_plan
-from discreet.query._confidence import inverse
-from discreet.query._noise import NoiseMechanism
+from discreet.query.budget._noise import NoiseMechanism
+from discreet.query.results._intervals import inverse
 
 POLICY = load_policy(
     {

@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import DataError, DiscreetError, LedgerError, ParameterError
-from discreet.ledger._signing import check_signature
+from discreet.ledger.crypto._signing import check_signature
 from discreet.mechanisms import DiscreteLaplace
 from discreet.query import loss_follows, read_filed
 

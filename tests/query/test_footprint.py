@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import QueryError
 from discreet.policy import Policy, load_policy
 from discreet.query import Joined, Limited, make_plan, walked
-from discreet.query._footprint import _BUDGET, _OWNER, _WIDE, _WIDEST
+from discreet.query.measures._footprint import _BUDGET, _OWNER, _WIDE, _WIDEST
 
 X = {"type": "int", "bounds": [0, 9]}
 S = {"type": "string"}

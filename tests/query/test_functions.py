@@ -12,8 +12,8 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import Column
 from discreet.query import FUNCTIONS, nullable
-from discreet.query._intervals import interval
-from discreet.query._scalars import check_scalar
+from discreet.query.expressions._intervals import interval
+from discreet.query.expressions._types import check_scalar
 
 COLUMNS = {
     "x": Column(type="int", bounds=(-3, 9), nullable=False),

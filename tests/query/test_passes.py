@@ -14,10 +14,10 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.query import make_plan
-from discreet.query._binder import Binder
 from discreet.query._planner import PASSES
-from discreet.query._scope import Scope
-from discreet.query._written import with_source
+from discreet.query.passes._names import Scope
+from discreet.query.relations._binder import Binder
+from discreet.query.relations._to_sql import with_source
 
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = (

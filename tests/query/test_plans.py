@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import assume_rows, draw, make_plan
-from discreet.query._bounded import Group
+from discreet.query.measures._bounded import Group
 
 PLANS = Path(__file__).parent / "golden" / "plans.txt"
 PEOPLE = {"unit": "zper", "max_rows": 6, "max_groups": 2}

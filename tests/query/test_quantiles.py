@@ -16,7 +16,7 @@ from discreet.errors import QueryError
 from discreet.mechanisms import Quantiles
 from discreet.policy import load_policy
 from discreet.query import Group, Plan, Release, draw, make_plan
-from discreet.query._quantile_noise import QuantileNoise
+from discreet.query.budget._quantiles import QuantileNoise
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

@@ -16,8 +16,8 @@ import pytest
 import discreet as dp
 from discreet.policy import Policy
 from discreet.query import make_plan
-from discreet.query._answer import QUANTILE, Answer, ErrorShape
 from discreet.query._release import Release
+from discreet.query.results._answer import QUANTILE, Answer, ErrorShape
 
 pytestmark = pytest.mark.usefixtures("one_database")
 

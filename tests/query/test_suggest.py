@@ -18,8 +18,8 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import Suggestion, draw, plan_suggestion
-from discreet.query._suggest_choice import _exceeded, choose_bounds, choose_cap
-from discreet.query._suggest_ladder import Ladder, cap_ladder, value_ladder
+from discreet.query.suggest._choose import _exceeded, choose_bounds, choose_cap
+from discreet.query.suggest._ladder import Ladder, cap_ladder, value_ladder
 
 SURE = dp.pure(10_000)
 

@@ -42,7 +42,7 @@ def in_this_process(mechanism: m.SampleAndAggregate, data: Any, size: int) -> li
     def answers(_sent: bytes, chunks: Any, _seconds: int) -> list[float]:
         return [answer(chunk) for chunk in chunks]
 
-    module = "discreet.mechanisms._sample_and_aggregate"
+    module = "discreet.mechanisms.statistics._sample_and_aggregate"
     with patch(f"{module}.check_function", lambda _: b""), patch(f"{module}.answers", answers):
         return one_by_one(mechanism, data, size)
 

@@ -17,7 +17,7 @@ import mpmath
 import pytest
 
 from discreet.mechanisms import DiscreteLaplace, PartitionSelection, RandomizedResponse, SampleAndAggregate
-from discreet.mechanisms._chunks import assignment, draws
+from discreet.mechanisms.numeric._chunks import assignment, draws
 from discreet.privacy import gaussian, pure
 from discreet.sensitivity import local
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._root import root_down, root_up
+from discreet.mechanisms.numeric._roots import root_down, root_up
 from discreet.noise import exp_bounds
 from discreet.rational import decimal_text, rational
 

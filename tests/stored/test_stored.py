@@ -1,4 +1,4 @@
-"""What the version before modules moved has stored, this one reads: ledgers, releases, certificates, schemes, reports."""
+"""What the version before modules moved has stored is still read: ledgers, releases, certificates, schemes, reports."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import cases
 import pytest
 
 import discreet as dp
 from discreet import local
-from discreet.cli._verify_checks import checks
+from discreet.cli._verify import checks
 from discreet.ledger import open_ledger
 from discreet.query import read_filed
 from discreet.server import read_store
-
-import cases
 
 FILES = Path(__file__).with_name("files")
 EXPECTED: dict[str, Any] = json.loads((FILES / "expected.json").read_text())

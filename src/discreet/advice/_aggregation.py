@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.advice._frameworks import root_mean_square
-from discreet.advice._option import Option
-from discreet.advice._task import Task
+from discreet.advice._option import Option, Task
 from discreet.errors import ParameterError
-from discreet.mechanisms import SampleAndAggregate
+from discreet.mechanisms import Exponential, MostFrequent, PermuteAndFlip, Quantiles, SampleAndAggregate
 from discreet.noise import uniform64
-from discreet.sensitivity import interval, smooth
+from discreet.sensitivity import Mode, Quantile, interval, smooth
 
-__all__ = ["with_sample_and_aggregate"]
+__all__ = ["exponential_law", "permute_and_flip_law", "with_quantiles", "with_sample_and_aggregate", "with_selection"]
+
 
 Floats = NDArray[np.float64]
 
@@ -71,3 +71,60 @@ def _error(mechanism: SampleAndAggregate, answers: Floats, truth: float) -> floa
     middle = mechanism.median
     bound = smooth(middle.statistic, answers, middle.beta, bounds=middle.bounds, relation=middle.relation)
     return math.hypot(float(np.median(answers)) - truth, middle.unit_std * bound / float(middle.rate))
+
+
+_RECORDS = 2_000_000
+"""So many are sorted in all for each sample: a few releases of large ones, and some dozens of small ones."""
+
+_FEWEST, _MOST = 8, 60
+
+
+def with_quantiles(task: Task) -> Iterator[Option]:
+    """The exponential mechanism over the gaps of ordered data; nothing for other statistics."""
+    if not isinstance(task.statistic, Quantile):
+        return
+    mechanism = Quantiles.calibrate(task.spend, task.statistic.q, task.bounds, relation=task.relation)
+    draws = max(_FEWEST, min(_RECORDS // task.n, _MOST))
+    errors = [
+        mechanism.release(sample) - truth
+        for sample in task.samples
+        for truth in [task.truth(sample)]
+        for _ in range(draws)
+    ]
+    yield Option(mechanism, root_mean_square(errors), "simulated", "a place among the ordered values, ties free")
+
+
+def with_selection(task: Task) -> Iterator[Option]:
+    """The exponential mechanism, and permute-and-flip."""
+    if not isinstance(task.statistic, Mode):
+        return
+    monotone = task.relation == "add_remove"
+    for kind, law in ((Exponential, exponential_law), (PermuteAndFlip, permute_and_flip_law)):
+        vote = MostFrequent.calibrate(task.spend, task.statistic, relation=task.relation, kind=kind)
+        rate = float(vote.choice.epsilon) / (1 if monotone else 2)
+        gaps = [np.asarray(task.statistic.counts(sample)) for sample in task.samples]
+        errors = [float(np.sqrt(law(counts, rate) @ (counts.max() - counts) ** 2)) for counts in gaps]
+        why = "counts of categories: how many fewer people the picked one has"
+        yield Option(vote, root_mean_square(errors), "computed", why)
+
+
+def exponential_law(counts: Floats, rate: float) -> Floats:
+    """The probability of each candidate, proportional to exp(rate · count)."""
+    weights = np.exp(rate * (counts - counts.max()))
+    return weights / weights.sum()
+
+
+def permute_and_flip_law(counts: Floats, rate: float) -> Floats:
+    """The probability of each candidate: p ∫₀¹ Π (1 − p′ t) dt over the others, p = exp(rate · (count − largest)).
+
+    The product falls about like exp(−Σp′ t): places are even in ln(1 + Σp′ t). Source: McKenna and Sheldon 2020,
+    Proposition 6.
+    """
+    accepted = np.exp(rate * (counts - counts.max()))
+    places, weights = np.polynomial.legendre.leggauss(64)
+    total = accepted.sum()
+    reach = np.log1p(total)
+    t = np.expm1(reach * (places + 1) / 2) / total
+    logs = np.log1p(-np.outer(t, accepted))
+    others = np.exp(logs.sum(axis=1, keepdims=True) - logs)
+    return accepted * ((reach * (t + 1 / total) * weights / 2) @ others)

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from discreet.advice._option import Option
-from discreet.advice._task import Task
+from discreet.advice._option import Option, Task
 from discreet.mechanisms import GlobalSensitivity, ProposeTestRelease, SmoothNoise, SmoothSensitivity
 from discreet.sensitivity import Mean, at_distance, distance, interval, smooth
 

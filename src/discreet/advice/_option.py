@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["LeftOut", "Option"]
+from discreet.privacy import Loss, Relation
+from discreet.sensitivity import Statistic
+
+__all__ = ["LeftOut", "Option", "Task"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +51,25 @@ class LeftOut:
 
     name: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One question to every mechanism. `samples` are public or made up: never the private data."""
+
+    statistic: Statistic
+    name: str | None
+    n: int
+    bounds: Any
+    spend: Loss
+    relation: Relation
+    samples: tuple[Any, ...]
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The arguments that every framework takes."""
+        return {"bounds": self.bounds, "spend": self.spend, "relation": self.relation}
+
+    def truth(self, sample: Any) -> float:
+        """The statistic of a sample."""
+        return float(self.statistic.value(sample, self.bounds))

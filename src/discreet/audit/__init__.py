@@ -1,25 +1,25 @@
 """Attacks on privacy claims: what a mechanism is shown to leak, beside what it says it does."""
 
-from discreet.audit._canaries import Canaries, audit_training
-from discreet.audit._check import check
-from discreet.audit._databases import neighbouring_databases, without_person, without_row
-from discreet.audit._entries import Audited, entries, entries_table, find_entry, run_entries
-from discreet.audit._entry import Entry
-from discreet.audit._enumeration import Draw, Program, law_of
-from discreet.audit._exact import ExactVerdict, exact
-from discreet.audit._exact_law import Law, Probability
-from discreet.audit._finding import Finding, Findings
-from discreet.audit._hostile_databases import hostile_databases
-from discreet.audit._one_run import one_run
-from discreet.audit._one_run_verdict import Guesses, OneRunVerdict
-from discreet.audit._patterns import answer_patterns, record_patterns
-from discreet.audit._probe import PROBES, probe
-from discreet.audit._query import Query, query
-from discreet.audit._query_pair import loss_between
-from discreet.audit._sql_entries import sql_entries
-from discreet.audit._sql_entry import SqlEntry
-from discreet.audit._subject import Batched, Draws, batched
-from discreet.audit._verdict import Trial, Verdict, Witness
+from discreet.audit.black_box._check import check
+from discreet.audit.black_box._subject import Batched, Draws, batched
+from discreet.audit.black_box._verdict import Trial, Verdict, Witness
+from discreet.audit.catalog._entries import Audited, entries, entries_table, find_entry, run_entries
+from discreet.audit.catalog._entry import Entry
+from discreet.audit.catalog._queries import sql_entries
+from discreet.audit.enumeration._distribution import Law, Probability
+from discreet.audit.enumeration._enumeration import Draw, Program, law_of
+from discreet.audit.enumeration._exact import ExactVerdict, exact
+from discreet.audit.neighbours._databases import neighbouring_databases, without_person, without_row
+from discreet.audit.neighbours._hostile import hostile_databases
+from discreet.audit.neighbours._patterns import answer_patterns, record_patterns
+from discreet.audit.one_run_audit._canaries import Canaries, audit_training
+from discreet.audit.one_run_audit._one_run import one_run
+from discreet.audit.one_run_audit._verdict import Guesses, OneRunVerdict
+from discreet.audit.probes._finding import Finding, Findings
+from discreet.audit.probes._probe import PROBES, probe
+from discreet.audit.sql._entry import SqlEntry
+from discreet.audit.sql._pair import loss_between
+from discreet.audit.sql._query import Query, query
 
 __all__ = [
     "PROBES",

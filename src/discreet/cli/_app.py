@@ -6,8 +6,12 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _account, _audit, _budget, _collect, _demo, _ledger, _plan, _policy, _query, _suggest, _verify
+from discreet.cli import _account, _budget, _plan, _policy, _query, _suggest, _verify
 from discreet.cli._errors import careful
+from discreet.cli.audit import _audit
+from discreet.cli.collect import _app as _collect
+from discreet.cli.demo import _demo
+from discreet.cli.ledger import _app as _ledger
 
 __all__ = ["app"]
 

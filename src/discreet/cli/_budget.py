@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli._ledger_options import AccountOption, KeyFileOption, Shape, ShapeOption, TokenFileOption
+from discreet.cli.ledger._options import AccountOption, KeyFileOption, Shape, ShapeOption, TokenFileOption
 
 if TYPE_CHECKING:
-    from discreet.ledger._account import Account
+    from discreet.ledger.state._account import Account
 
 __all__ = ["EXAMPLES", "budget"]
 
@@ -35,9 +35,9 @@ def budget(
     key_file: KeyFileOption = None,
 ) -> None:
     """Show what a ledger, or an account of it, was made with, what is spent, and what is left."""
-    from discreet.cli._ledger_open import spending
-    from discreet.cli._ledger_tables import CURRENCIES
     from discreet.cli._output import print_json, print_table
+    from discreet.cli.ledger._open import spending
+    from discreet.cli.ledger._tables import CURRENCIES
     from discreet.privacy import in_words, to_json
 
     with spending(ledger, key_file, account, token_file) as book:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.privacy import Loss
 
 __all__ = [
     "DataOption",
@@ -25,7 +30,10 @@ __all__ = [
     "SaveOption",
     "SqlArgument",
     "check_level",
+    "source_of",
+    "spend_of",
 ]
+
 
 _SPEND = "Spend: exactly one currency"
 _DATA = (
@@ -119,3 +127,44 @@ def check_level(level: float) -> float:
     if not 0 < level < 1:
         raise ParameterError(f"--level must lie strictly between 0 and 1, for example 0.95; got {level}")
     return level
+
+
+_NAMED = re.compile(r"([^=/\\.]+)=(.+)", re.DOTALL)
+
+
+def source_of(data: Sequence[str]) -> str | dict[str, str]:
+    """A path for every table, or a dict from a table's name to its path.
+
+    >>> source_of(["visits=in/visits.csv"]), source_of(["shop.duckdb"])
+    ({'visits': 'in/visits.csv'}, 'shop.duckdb')
+    """
+    named: dict[str, str] = {}
+    for item in data:
+        match = _NAMED.fullmatch(item)
+        if match is None:
+            if len(data) > 1:
+                raise ParameterError(f"with several --data each says its table: write NAME={item}")
+            return item
+        name, path = match.groups()
+        if name.casefold() in (known.casefold() for known in named):
+            raise ParameterError(f"--data names the table {name} twice")
+        named[name] = path
+    return named
+
+
+def spend_of(epsilon: str | None, rho: str | None, mu: str | None, delta: str | None) -> Loss | None:
+    """The loss that the options name; None if they name none. Raises `ParameterError` for more than one."""
+    from discreet import privacy
+
+    given = [f"--{name}" for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
+    if len(given) > 1:
+        raise ParameterError(f"a spend has one currency: give one of {', '.join(given)}, not {len(given)} of them")
+    if mu is not None:
+        return privacy.mu(mu, "0" if delta is None else delta)
+    if epsilon is not None:
+        return privacy.pure(epsilon) if delta is None else privacy.approx(epsilon, delta)
+    if rho is not None:
+        return privacy.rho(rho, "0" if delta is None else delta)
+    if delta is not None:
+        raise ParameterError("--delta stands beside --epsilon, --rho or --mu: give one of them too")
+    return None

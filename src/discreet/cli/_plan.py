@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli._ledger_options import AccountOption, KeyFileOption, TokenFileOption
 from discreet.cli._options import (
     DeltaOption,
     EpsilonOption,
@@ -21,13 +21,16 @@ from discreet.cli._options import (
     SqlArgument,
     check_level,
 )
+from discreet.cli.ledger._open import exists, named, spending, token_from
+from discreet.cli.ledger._options import AccountOption, KeyFileOption, TokenFileOption
 from discreet.elapsed import elapsed
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
     from discreet.query import Plan
 
-__all__ = ["EXAMPLES", "plan"]
+__all__ = ["EXAMPLES", "outlook", "plan"]
+
 
 EXAMPLES = (
     "[bold]Examples[/bold]\n\n"
@@ -73,9 +76,7 @@ def plan(  # noqa: PLR0913 — an option each
 ) -> None:
     """Check a query and show its bounds, sensitivity, noise and errors. Spends nothing, reads no rows."""
     with elapsed():
-        from discreet.cli._outlook import outlook
-        from discreet.cli._source import source_of
-        from discreet.cli._spend import spend_of
+        from discreet.cli._options import source_of, spend_of
         from discreet.policy import load_policy
         from discreet.query import make_plan
 
@@ -122,3 +123,30 @@ def _print_errors(checked: Plan, form: Format, level: float) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["column", "error"])
     writer.writerows(errors.items())
+
+
+def outlook(  # noqa: PLR0913, PLR0917
+    checked: Plan, policy: Policy, ledger: str, account: str | None, token_file: Path | None, key_file: Path | None
+) -> str:
+    """One line: what is left, and whether the plan is stored, or fits. Makes no ledger."""
+    from discreet.ledger import check_suits
+    from discreet.privacy import in_words
+
+    token_from(account, token_file)
+    if not exists(ledger):
+        return f"Ledger: there is none at {ledger} yet; the first query makes it with the policy's budget."
+    with spending(ledger, key_file, account, token_file) as book:
+        check_suits(book, policy)
+        state = book.state()
+        left = f"Ledger: {in_words(state.remaining)} is left"
+        if checked.loss is None:
+            return f"{left}."
+        if book.find(checked.hash(policy)) is not None:
+            return f"{left}; the answer is stored, so asking is free."
+        why = state.stopped(book.moments(1)[-1][0])
+    if why is not None:
+        return f"{left}, and {'the account' if account else named(ledger)} {why}."
+    if not checked.loss.fits(state.remaining):
+        return f"{left}; this does not fit."
+    shared = " the account; the budget that all accounts share may have less left" if account else ""
+    return f"{left}; this fits{shared}."

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli._ledger_options import AccountOption, IdempotencyOption, KeyFileOption, TokenFileOption
 from discreet.cli._options import (
     DataOption,
     DeltaOption,
@@ -22,6 +21,7 @@ from discreet.cli._options import (
     SqlArgument,
     check_level,
 )
+from discreet.cli.ledger._options import AccountOption, IdempotencyOption, KeyFileOption, TokenFileOption
 from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
 
@@ -65,10 +65,9 @@ def query(  # noqa: PLR0913 — an option each
     The charge is on disk before any noise is drawn, and the answer is on disk before it is printed.
     """
     with elapsed():
-        from discreet.cli._ledger_open import access
+        from discreet.cli._options import source_of, spend_of
         from discreet.cli._output import print_release
-        from discreet.cli._source import source_of
-        from discreet.cli._spend import spend_of
+        from discreet.cli.ledger._open import access
         from discreet.policy import load_policy
         from discreet.query import check_new_file, make_plan, plan_with_bias
         from discreet.session import connect

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli._ledger_options import AccountOption, IdempotencyOption, KeyFileOption, TokenFileOption
 from discreet.cli._options import (
     DataOption,
     DeltaOption,
@@ -18,6 +17,7 @@ from discreet.cli._options import (
     RhoOption,
     SaveOption,
 )
+from discreet.cli.ledger._options import AccountOption, IdempotencyOption, KeyFileOption, TokenFileOption
 from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
 
@@ -67,9 +67,8 @@ def suggest(  # noqa: PLR0913 — an option each
     Numbers get bounds, texts and dates keys (which cost a delta), and both get caps where a person has several rows.
     """
     with elapsed():
-        from discreet.cli._ledger_open import access
-        from discreet.cli._source import source_of
-        from discreet.cli._spend import spend_of
+        from discreet.cli._options import source_of, spend_of
+        from discreet.cli.ledger._open import access
         from discreet.policy import load_policy
         from discreet.query import check_new_file, plan_suggestion, write_file
         from discreet.session import connect

@@ -4,15 +4,20 @@ Nothing here may be given private data: a picture of errors on data, or of local
 """
 
 from discreet.explain._audit import audit_chart, audit_table_chart
-from discreet.explain._burndown import burndown_chart, burndown_points
-from discreet.explain._catalogue import catalogue
-from discreet.explain._charts import check_path, save
+from discreet.explain._charts import (
+    burndown_chart,
+    burndown_points,
+    check_path,
+    estimate_chart,
+    loss_chart,
+    loss_points,
+    recommendation_chart,
+    save,
+    smooth_curve,
+    smooth_points,
+)
 from discreet.explain._errors import error_comparison, error_histogram, errors
-from discreet.explain._estimates import estimate_chart
-from discreet.explain._loss import loss_chart, loss_points
-from discreet.explain._recommendation import recommendation_chart
-from discreet.explain._smooth import smooth_curve, smooth_points
-from discreet.explain._sql_page import sql_page
+from discreet.explain._pages import catalogue, sql_page
 
 __all__ = [
     "audit_chart",

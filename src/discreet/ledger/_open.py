@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger._address import SCHEMES, address_of
-from discreet.ledger._filter import limit
-from discreet.ledger._periods import Period
+from discreet.ledger.postgres._url import SCHEMES, address_of
+from discreet.ledger.state._account import Period
+from discreet.ledger.state._arithmetic import limit
 from discreet.privacy import Loss, Relation, in_words
 
 if TYPE_CHECKING:
-    from discreet.ledger._database import Database, Fill
-    from discreet.ledger._owned import OwnedLedger
+    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger.log._database import Database, Fill
 
 __all__ = ["open_ledger"]
 
@@ -76,10 +76,10 @@ def open_ledger(  # noqa: PLR0913
     ...     ledger.remaining, ledger.find("plan-1") == stored
     (Pure(eps=Fraction(5, 2)), True)
     """
-    from discreet.ledger._begin import begin, facts
-    from discreet.ledger._book import Book
-    from discreet.ledger._owned import OwnedLedger, checked_period, checked_until
-    from discreet.ledger._sealing import Seal
+    from discreet.ledger._owner import OwnedLedger, checked_period, checked_until
+    from discreet.ledger.crypto._encryption import Seal
+    from discreet.ledger.log._genesis import begin, facts
+    from discreet.ledger.log._store import Book
 
     accepted, seal = None if budget is None else limit(budget), Seal(key)
     start = None
@@ -106,7 +106,7 @@ def open_ledger(  # noqa: PLR0913
 def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Database:
     if isinstance(path, str) and path.startswith(SCHEMES):
         address_of(path)  # says what is wrong with it, or missing
-        from discreet.ledger._postgres import Database as PostgresDatabase
+        from discreet.ledger.postgres._postgres import Database as PostgresDatabase
 
         server = PostgresDatabase(path)
         try:
@@ -123,8 +123,8 @@ def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Databa
             "a ledger in a file or in memory needs POSIX, as Linux and macOS have it, to keep processes apart; here "
             "use one in PostgreSQL, or run under WSL"
         )
-    from discreet.ledger._birth import create, identify
-    from discreet.ledger._sqlite import Database as SqliteDatabase
+    from discreet.ledger.sqlite._create_file import create, identify
+    from discreet.ledger.sqlite._sqlite import Database as SqliteDatabase
 
     if path is None:
         if start is None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from discreet.ledger._story import Facts, Kind
+from discreet.ledger.state._events import Facts, Kind
 from discreet.privacy import Loss, Relation
 
 __all__ = ["MOST_REPEATS", "Entry", "Head", "Ledger", "Reservation", "Stored"]

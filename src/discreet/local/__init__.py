@@ -8,46 +8,48 @@
 
 from discreet.local._estimate import Estimate, SupportEstimate
 from discreet.local._files import add_files, to_arrow
-from discreet.local._frequencies._count_mean import CountMeanSketch
-from discreet.local._frequencies._hadamard import HadamardResponse
-from discreet.local._frequencies._hadamard_count_mean import HadamardCountMeanSketch
-from discreet.local._frequencies._information import Information
-from discreet.local._frequencies._kary import KaryRandomizedResponse
-from discreet.local._frequencies._local_hashing import LocalHashing
-from discreet.local._frequencies._projective import ProjectiveGeometry
-from discreet.local._frequencies._subset import SubsetSelection
-from discreet.local._frequencies._unary import OptimizedUnary, SymmetricUnary
-from discreet.local._frequencies._warner import Survey, Warner
-from discreet.local._numbers._bounded import MeanEstimate
-from discreet.local._numbers._distribution import Distribution
-from discreet.local._numbers._means import Duchi, Hybrid, Piecewise
-from discreet.local._numbers._square_wave import SquareWave
-from discreet.local._rappor._basic import BasicRappor
-from discreet.local._rappor._estimate import RapporEstimate
-from discreet.local._rappor._rappor import Rappor
 from discreet.local._reports import Reports
 from discreet.local._schema import from_json, json_schema
 from discreet.local._scheme import Scheme
 from discreet.local._server import Server
-from discreet.local._several._attributes_estimate import AttributesEstimate
-from discreet.local._several._key_value_estimate import KeyValueEstimate
-from discreet.local._several._key_values import KeyValues
-from discreet.local._several._marginal_tables import Marginal, MarginalsEstimate
-from discreet.local._several._marginals import Marginals
-from discreet.local._several._sampled_attributes import SampledAttributes
 from discreet.local._spark import add_frame
-from discreet.local._two_servers._client import ShareClient
-from discreet.local._two_servers._kinds import TwoServerCount, TwoServerHistogram, TwoServerSum
-from discreet.local._two_servers._server import ShareServer
-from discreet.local._two_servers._total import PublishedShare, Total
-from discreet.local._two_servers._two_servers import TwoServers, commitment
-from discreet.local._two_servers._vectors import TwoServerSets, TwoServerSums
-from discreet.local._vectors._priv_unit import PrivUnit
-from discreet.local._vectors._vector_estimate import VectorEstimate
-from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
-from discreet.local._words._prefix_extending import PrefixExtending
-from discreet.local._words._tree_hist import TreeHist
-from discreet.local._words._words import WordsEstimate
+from discreet.local.frequencies._count_mean import CountMeanSketch
+from discreet.local.frequencies._hadamard import HadamardResponse
+from discreet.local.frequencies._hadamard_count_mean import HadamardCountMeanSketch
+from discreet.local.frequencies._kary import KaryRandomizedResponse
+from discreet.local.frequencies._local_hashing import LocalHashing
+from discreet.local.frequencies._projective import ProjectiveGeometry
+from discreet.local.frequencies._subset import SubsetSelection
+from discreet.local.frequencies._unary import OptimizedUnary, SymmetricUnary
+from discreet.local.frequencies._warner import Information, Survey, Warner
+from discreet.local.heavy_hitters._fragment_puzzle import SequenceFragmentPuzzle
+from discreet.local.heavy_hitters._prefix_extending import PrefixExtending
+from discreet.local.heavy_hitters._tree_hist import TreeHist
+from discreet.local.heavy_hitters._words import WordsEstimate
+from discreet.local.multidimensional._key_value_estimate import KeyValueEstimate
+from discreet.local.multidimensional._key_values import KeyValues
+from discreet.local.multidimensional._marginal_tables import Marginal, MarginalsEstimate
+from discreet.local.multidimensional._marginals import Marginals
+from discreet.local.multidimensional._sampled_attributes import AttributesEstimate, SampledAttributes
+from discreet.local.numbers._bounded import MeanEstimate
+from discreet.local.numbers._distribution import Distribution
+from discreet.local.numbers._means import Duchi, Hybrid, Piecewise
+from discreet.local.numbers._square_wave import SquareWave
+from discreet.local.rappor._basic import BasicRappor
+from discreet.local.rappor._estimate import RapporEstimate
+from discreet.local.rappor._rappor import Rappor
+from discreet.local.two_servers._base import TwoServers, commitment
+from discreet.local.two_servers._client import ShareClient
+from discreet.local.two_servers._schemes import (
+    TwoServerCount,
+    TwoServerHistogram,
+    TwoServerSets,
+    TwoServerSum,
+    TwoServerSums,
+)
+from discreet.local.two_servers._server import ShareServer
+from discreet.local.two_servers._total import PublishedShare, Total
+from discreet.local.vectors._priv_unit import PrivUnit, VectorEstimate
 
 __all__ = [
     "AttributesEstimate",

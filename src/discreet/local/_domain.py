@@ -11,9 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, printable
-from discreet.local._whole import array_of
+from discreet.sensitivity import unmasked
 
-__all__ = ["Domain", "DomainLike", "domain_of"]
+__all__ = ["Domain", "DomainLike", "array_of", "domain_of", "texts_of", "whole"]
+
+
+def whole(value: int, name: str, least: int, most: int) -> int:
+    """The value as an int; raises `ParameterError` unless it is a whole number from `least` to `most`.
+
+    >>> whole(3, "buckets", 2, 10)
+    3
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= most:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"{name} must be a whole number from {least} to {most:,}, got {value!r}")
+    return int(value)
+
+
+def array_of(values: Any) -> NDArray[Any]:
+    """Values as an array, which is of no numbers where a mask hides one, or where lists have different lengths.
+
+    >>> array_of([[1, 2], [3]]).dtype.kind, array_of([3, 4]).dtype.kind
+    ('O', 'i')
+    """
+    try:
+        shown = unmasked(values)
+        return np.asarray(shown.tolist()) if isinstance(values, np.ma.MaskedArray) else shown
+    except ValueError:  # lists of different lengths
+        return np.array([None])
+
 
 _MOST = 2**24
 
@@ -108,3 +133,21 @@ def domain_of(domain: DomainLike | Domain, least: int = 2) -> Domain:
     if not least <= found.size <= _MOST:
         raise ParameterError(f"a domain has {least} to 2**24 values here, got {found.size}")
     return found
+
+
+def texts_of(values: Any) -> list[str]:
+    """One text or many, each a `str` and of no class derived from it; raises `ParameterError` for what is no text.
+
+    What a derived class would print, or equal, does not decide which draws a client remembers: its characters do.
+
+    >>> texts_of("ant"), texts_of(["ant", "bee"])
+    (['ant'], ['ant', 'bee'])
+    """
+    many: Iterable[Any] = (values,) if isinstance(values, str) else values
+    try:
+        texts: list[Any] = list(many)
+    except TypeError:
+        texts = [None]
+    if not all(isinstance(text, str) for text in texts):
+        raise ParameterError("values must be texts, one or a list of them; write others as texts, such as str(42)")
+    return [str.__str__(text) for text in texts]

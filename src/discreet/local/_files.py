@@ -10,8 +10,7 @@ import numpy as np
 
 from discreet.elapsed import elapsed
 from discreet.errors import DataError, ParameterError, printable
-from discreet.local._layout import Bytes
-from discreet.local._reports import Reports
+from discreet.local._reports import Bytes, Reports
 from discreet.local._server import Server
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._layout import Bytes
+from discreet.local._reports import Bytes
 from discreet.noise import Draws, remembered_draws
 
 __all__ = ["remembered_rows"]

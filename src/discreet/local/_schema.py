@@ -7,28 +7,28 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import ParameterError
-from discreet.local._frequencies._count_mean import CountMeanSketch
-from discreet.local._frequencies._hadamard import HadamardResponse
-from discreet.local._frequencies._hadamard_count_mean import HadamardCountMeanSketch
-from discreet.local._frequencies._kary import KaryRandomizedResponse
-from discreet.local._frequencies._local_hashing import LocalHashing
-from discreet.local._frequencies._projective import ProjectiveGeometry
-from discreet.local._frequencies._subset import SubsetSelection
-from discreet.local._frequencies._unary import OptimizedUnary, SymmetricUnary
-from discreet.local._frequencies._warner import Warner
-from discreet.local._numbers._means import Duchi, Hybrid, Piecewise
-from discreet.local._numbers._square_wave import SquareWave
-from discreet.local._rappor._basic import BasicRappor
-from discreet.local._rappor._rappor import Rappor
 from discreet.local._scheme import Longitudinal, Scheme
-from discreet.local._several._key_values import KeyValues
-from discreet.local._several._marginals import Marginals
-from discreet.local._several._sampled_attributes import SampledAttributes
-from discreet.local._several._sampling import check_cells
-from discreet.local._vectors._priv_unit import PrivUnit
-from discreet.local._words._fragment_puzzle import SequenceFragmentPuzzle
-from discreet.local._words._prefix_extending import PrefixExtending
-from discreet.local._words._tree_hist import TreeHist
+from discreet.local.frequencies._count_mean import CountMeanSketch
+from discreet.local.frequencies._hadamard import HadamardResponse
+from discreet.local.frequencies._hadamard_count_mean import HadamardCountMeanSketch
+from discreet.local.frequencies._kary import KaryRandomizedResponse
+from discreet.local.frequencies._local_hashing import LocalHashing
+from discreet.local.frequencies._projective import ProjectiveGeometry
+from discreet.local.frequencies._subset import SubsetSelection
+from discreet.local.frequencies._unary import OptimizedUnary, SymmetricUnary
+from discreet.local.frequencies._warner import Warner
+from discreet.local.heavy_hitters._fragment_puzzle import SequenceFragmentPuzzle
+from discreet.local.heavy_hitters._prefix_extending import PrefixExtending
+from discreet.local.heavy_hitters._tree_hist import TreeHist
+from discreet.local.multidimensional._key_values import KeyValues
+from discreet.local.multidimensional._marginals import Marginals
+from discreet.local.multidimensional._sampled_attributes import SampledAttributes
+from discreet.local.multidimensional._sampling import check_cells
+from discreet.local.numbers._means import Duchi, Hybrid, Piecewise
+from discreet.local.numbers._square_wave import SquareWave
+from discreet.local.rappor._basic import BasicRappor
+from discreet.local.rappor._rappor import Rappor
+from discreet.local.vectors._priv_unit import PrivUnit
 
 __all__ = ["from_json", "json_schema"]
 

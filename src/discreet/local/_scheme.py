@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._client import Client
-from discreet.local._layout import Bytes, Fields, Integers, Layout
+from discreet.local._domain import whole
 from discreet.local._remembered import remembered_rows
-from discreet.local._reports import FINGERPRINT, Reports
+from discreet.local._reports import FINGERPRINT, Bytes, Fields, Integers, Layout, Reports
 from discreet.local._server import Server
-from discreet.local._whole import whole
 from discreet.noise import Draws, fresh_draws
 from discreet.privacy import Loss
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from discreet.errors import DataError
-from discreet.local._layout import Integers
-from discreet.local._reports import FINGERPRINT, Reports
+from discreet.local._reports import FINGERPRINT, Integers, Reports
 
 if TYPE_CHECKING:
     from discreet.local._scheme import Scheme

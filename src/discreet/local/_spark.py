@@ -14,7 +14,7 @@ import numpy as np
 from discreet.elapsed import elapsed
 from discreet.errors import DataError, MissingExtra, ParameterError, printable
 from discreet.local._files import add_batch
-from discreet.local._layout import Integers
+from discreet.local._reports import Integers
 from discreet.local._server import Server
 
 if TYPE_CHECKING:

@@ -5,21 +5,18 @@ The proofs are in ``proofs/noise.md``.
 """
 
 from discreet.noise._bernoulli import bernoulli, bernoulli_exp
-from discreet.noise._bits import secret, uniform64
 from discreet.noise._draws import LEAST_SECRET, Draws, derived_secret, fresh_draws, remembered_draws
 from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import discrete_gaussian
 from discreet.noise._laplace import discrete_laplace
 from discreet.noise._laplace_in_window import MAX_WINDOW, laplace_in_window
-from discreet.noise._permutation import permutation
-from discreet.noise._range import MAX_SCALE, MIN_SCALE, scale_in_range
 from discreet.noise._rounded_gaussian import rounded_gaussian
 from discreet.noise._rounded_laplace import rounded_laplace
 from discreet.noise._rounded_laplace_noise import rounded_laplace_noise
 from discreet.noise._rounded_log_normal import rounded_laplace_log_normal, rounded_uniform_log_normal
 from discreet.noise._rounded_student_t import rounded_student_t
 from discreet.noise._staircase import staircase
-from discreet.noise._uniform import uniform_below
+from discreet.noise._uniform import MAX_SCALE, MIN_SCALE, permutation, scale_in_range, secret, uniform64, uniform_below
 
 __all__ = [
     "LEAST_SECRET",

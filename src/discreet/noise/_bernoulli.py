@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.noise._blocks import FILTER_SLACK, below_exp, scaled_exp
 from discreet.noise._exp import exp_bounds
-from discreet.noise._range import size_in_range
-from discreet.noise._reject import FILTER_SLACK, below_exp, scaled_exp
 from discreet.noise._source import BitSource, SecureBits
+from discreet.noise._uniform import size_in_range
 from discreet.rational import Number, rational
 
 __all__ = ["bernoulli", "bernoulli_exp", "bernoulli_from"]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.noise._bernoulli import bernoulli_from
 from discreet.noise._source import BitSource, RememberedBits, SecureBits
-from discreet.noise._subsets import packed_subsets_from
-from discreet.noise._uniform import words_below
+from discreet.noise._uniform import packed_subsets_from, words_below
 
 __all__ = ["LEAST_SECRET", "Draws", "derived_secret", "fresh_draws", "remembered_draws"]
 

@@ -8,11 +8,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise._blocks import BLOCKS_FROM, Blocks, Floats, Integers, Sampler, block_shift, fill
+from discreet.noise._blocks import BLOCKS_FROM, Blocks, Bounds, Floats, Integers, Sampler, Table, block_shift, fill
 from discreet.noise._exp import exp_bounds
-from discreet.noise._range import scale_in_range, size_in_range
 from discreet.noise._source import BitSource, SecureBits
-from discreet.noise._table import Bounds, Table
+from discreet.noise._uniform import scale_in_range, size_in_range
 from discreet.rational import Number
 
 __all__ = ["block_table", "discrete_gaussian"]

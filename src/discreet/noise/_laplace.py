@@ -8,16 +8,54 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise._blocks import BLOCKS_FROM, Sampler, fill
+from discreet.noise._blocks import BLOCKS_FROM, Blocks, Bounds, Sampler, Table, Tails, block_shift, fill
 from discreet.noise._exp import exp_bounds
-from discreet.noise._geometric import GUARD, geometric_tail, narrowed
-from discreet.noise._geometric import geometric_blocks as _blocks
-from discreet.noise._range import scale_in_range, size_in_range
 from discreet.noise._source import BitSource, SecureBits
-from discreet.noise._table import Bounds, Table
+from discreet.noise._uniform import scale_in_range, size_in_range
 from discreet.rational import Number
 
-__all__ = ["discrete_laplace"]
+__all__ = ["GUARD", "discrete_laplace", "geometric_blocks", "geometric_tail", "geometric_tails", "narrowed"]
+
+
+GUARD = 64
+"""The bits that tails are computed with beyond those that are asked for."""
+
+
+def geometric_blocks(scale: Fraction) -> Blocks:
+    r"""Weight exp(−\|x\| / scale) on the integers, for scales of 64 and up."""
+    shift = block_shift(scale)
+    inverse = float(1 / scale)
+    return Blocks(
+        Table(geometric_tails(2**shift / scale), signed=False),
+        shift,
+        exponent=lambda _, place: place * inverse,
+        exact_exponent=lambda _, place: place / scale,
+    )
+
+
+def geometric_tails(step: Fraction) -> Tails:
+    """P(H ≥ k) = exp(−k · step)."""
+
+    def tails(bits: int) -> list[Bounds]:
+        width = bits + GUARD
+        ratio = exp_bounds(step, width)
+        return narrowed(geometric_tail(ratio, ratio, width))
+
+    return tails
+
+
+def geometric_tail(first: Bounds, ratio: Bounds, width: int) -> list[Bounds]:
+    """Bounds on c, cq, cq², … at `width` bits, down to and with the first that is at most 2**(GUARD − 2)."""
+    tail = [first]
+    while tail[-1][1] >> (GUARD - 2):
+        tail.append((tail[-1][0] * ratio[0] >> width, -(-tail[-1][1] * ratio[1] >> width)))
+    return tail
+
+
+def narrowed(bounds: list[Bounds]) -> list[Bounds]:
+    """The same bounds with `GUARD` bits fewer, rounded outward, without those that say nothing (high ≤ 1)."""
+    narrow = [(low >> GUARD, -(-high >> GUARD)) for low, high in bounds]
+    return [(low, high) for low, high in narrow if high > 1]
 
 
 def discrete_laplace(scale: Number, size: int) -> NDArray[np.int64]:
@@ -52,7 +90,7 @@ def _discrete_laplace(size: int, scale: Fraction, source: BitSource) -> NDArray[
 
 @lru_cache(maxsize=64)
 def _sampler(scale: Fraction) -> Sampler:
-    return _table(scale).sample if scale < BLOCKS_FROM else _blocks(scale).propose
+    return _table(scale).sample if scale < BLOCKS_FROM else geometric_blocks(scale).propose
 
 
 def _table(scale: Fraction) -> Table:

@@ -9,13 +9,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise._blocks import BLOCKS_FROM, Floats, Integers, fill
+from discreet.noise._blocks import BLOCKS_FROM, FILTER_SLACK, Floats, Integers, Table, accept, fill
 from discreet.noise._exp import exp_bounds
 from discreet.noise._gaussian import block_table
-from discreet.noise._range import scale_in_range, size_in_range
-from discreet.noise._reject import FILTER_SLACK, accept
 from discreet.noise._source import BitSource, SecureBits
-from discreet.noise._table import Table
+from discreet.noise._uniform import scale_in_range, size_in_range
 from discreet.rational import Number
 
 __all__ = ["rounded_gaussian"]

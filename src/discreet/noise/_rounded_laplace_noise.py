@@ -8,12 +8,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise._blocks import BLOCKS_FROM, Integers, Sampler, fill
+from discreet.noise._blocks import BLOCKS_FROM, Bounds, Integers, Sampler, Table, fill
 from discreet.noise._exp import exp_bounds
-from discreet.noise._geometric import GUARD, geometric_blocks, geometric_tail, narrowed
-from discreet.noise._range import scale_in_range, size_in_range
+from discreet.noise._laplace import GUARD, geometric_blocks, geometric_tail, narrowed
 from discreet.noise._source import BitSource, SecureBits
-from discreet.noise._table import Bounds, Table
+from discreet.noise._uniform import scale_in_range, size_in_range
 from discreet.rational import Number
 
 __all__ = ["rounded_laplace_noise"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.errors import ParameterError
+from discreet.noise._blocks import below_exp
 from discreet.noise._exp import exp_bounds
-from discreet.noise._reject import below_exp
-from discreet.noise._revealed import Real, Uniform, happens, nearest
-from discreet.noise._rounded_laplace import Laplace
+from discreet.noise._rounded_laplace import Laplace, Real, Uniform, happens, nearest
 from discreet.noise._source import BitSource, SecureBits
 
 __all__ = ["rounded_laplace_log_normal", "rounded_uniform_log_normal"]

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import partial
 
 from discreet.errors import ParameterError
-from discreet.noise._revealed import Uniform, happens, nearest
+from discreet.noise._rounded_laplace import Uniform, happens, nearest
 from discreet.noise._source import BitSource, SecureBits
 
 __all__ = ["rounded_student_t"]

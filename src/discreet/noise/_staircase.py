@@ -11,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.noise._blocks import BLOCKS_FROM, Integers, fill
+from discreet.noise._blocks import BLOCKS_FROM, Bounds, Integers, Table, fill
 from discreet.noise._exp import exp_bounds
-from discreet.noise._geometric import GUARD, geometric_blocks, geometric_tail, narrowed
-from discreet.noise._range import MAX_SCALE, scale_in_range, size_in_range
+from discreet.noise._laplace import GUARD, geometric_blocks, geometric_tail, narrowed
 from discreet.noise._source import BitSource, SecureBits
-from discreet.noise._table import Bounds, Table
-from discreet.noise._uniform import words_below
+from discreet.noise._uniform import MAX_SCALE, scale_in_range, size_in_range, words_below
 from discreet.rational import Number, rational
 
 __all__ = ["staircase"]

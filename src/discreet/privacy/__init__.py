@@ -1,9 +1,15 @@
 """What a release costs: losses, their composition, and the unit they protect."""
 
 from discreet.privacy import filters, game, theorems
-from discreet.privacy._budget import budget_of, currency, left
-from discreet.privacy._combinators import Group, Parallel, Sampled, Shuffled, Substituted
-from discreet.privacy._constructors import (
+from discreet.privacy.accounting._budget import budget_of, currency, left
+from discreet.privacy.accounting._certify import fits
+from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho, in_currency, parts
+from discreet.privacy.accounting._meanings import tradeoff_curve
+from discreet.privacy.accounting._solve import solve
+from discreet.privacy.curves._tradeoff import tradeoff
+from discreet.privacy.losses._base import Loss, Sum, Times
+from discreet.privacy.losses._combinators import Group, Parallel, Sampled, Shuffled, Substituted
+from discreet.privacy.losses._constructors import (
     approx,
     bounded_range,
     discrete_gaussian,
@@ -17,12 +23,7 @@ from discreet.privacy._constructors import (
     rdp,
     rho,
 )
-from discreet.privacy._currency import as_approx, as_mu, as_pure, as_rho, in_currency, parts
-from discreet.privacy._expression import from_text
-from discreet.privacy._interpret import fits
-from discreet.privacy._loss import Loss, Sum, Times
-from discreet.privacy._meanings import tradeoff_curve
-from discreet.privacy._nodes import (
+from discreet.privacy.losses._leaves import (
     Approx,
     BoundedRange,
     DiscreteGaussian,
@@ -37,10 +38,9 @@ from discreet.privacy._nodes import (
     Rho,
     Tradeoff,
 )
-from discreet.privacy._solve import solve
-from discreet.privacy._text import from_json, in_words, to_json
-from discreet.privacy._tradeoffs import tradeoff
-from discreet.privacy._unit import Relation, Unit
+from discreet.privacy.losses._parser import from_text
+from discreet.privacy.losses._text import from_json, in_words, to_json
+from discreet.privacy.losses._unit import Relation, Unit
 
 __all__ = [
     "Approx",

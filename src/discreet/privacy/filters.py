@@ -13,15 +13,15 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.privacy._budget import budget_of, left
-from discreet.privacy._checks import delta as checked_delta
-from discreet.privacy._checks import positive
-from discreet.privacy._currency import in_currency, parts
-from discreet.privacy._loss import Loss, Sum, Times
-from discreet.privacy._nodes import Approx, Pure
-from discreet.privacy._renyi import RenyiCurve
-from discreet.privacy._rounding import log_bounds, up
-from discreet.privacy._unit import Relation, checked_relation
+from discreet.privacy.accounting._budget import budget_of, left
+from discreet.privacy.accounting._currencies import in_currency, parts
+from discreet.privacy.accounting._renyi import RenyiCurve
+from discreet.privacy.curves._rounding import log_bounds, up
+from discreet.privacy.losses._base import Loss, Sum, Times
+from discreet.privacy.losses._leaves import Approx, Pure
+from discreet.privacy.losses._unit import Relation, checked_relation
+from discreet.privacy.losses._validation import delta as checked_delta
+from discreet.privacy.losses._validation import positive
 from discreet.rational import Number
 
 __all__ = ["Filter", "Odometer"]
@@ -171,7 +171,7 @@ class Odometer:
 
     def epsilon(self, spent: Loss) -> float:
         """The bound on the loss after `spent`, rounded up. Raises `ParameterError` if `spent` has no ρ."""
-        from discreet.privacy._currency import as_pure, as_rho
+        from discreet.privacy.accounting._currencies import as_pure, as_rho
 
         rho, _ = as_rho(spent)
         eps = as_pure(spent)

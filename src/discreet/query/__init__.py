@@ -3,37 +3,37 @@
 Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact integers.
 """
 
-from discreet.query._aggregates import KINDS as STATISTICS
-from discreet.query._aggregates import PAIRS
 from discreet.query._assume import assuming
 from discreet.query._bias import plan_with_bias
 from discreet.query._bias_parts import Bias
-from discreet.query._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
-from discreet.query._domains import domain, key_type
-from discreet.query._draw import draw
 from discreet.query._draw_release import draw_release, draw_suggestion
 from discreet.query._earned import earned, loss_follows
-from discreet.query._field import Field
 from discreet.query._filed import Filed, read_filed
 from discreet.query._files import check_new_file, read_file, write_file
-from discreet.query._footprint import HELD_TEXT
-from discreet.query._functions import FUNCTIONS
-from discreet.query._functions_calls import Call, whole_literal
-from discreet.query._functions_casts import INTEGERS
-from discreet.query._functions_dates import interval_length
-from discreet.query._functions_entry import Function, Kind
-from discreet.query._functions_numbers import constant
-from discreet.query._functions_text import LONGEST_STORED_TEXT, LONGEST_TEXT
-from discreet.query._ibis import Expression, Query, text_of, unbound_table
-from discreet.query._intervals import divides_safely
-from discreet.query._levels import Level
-from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
-from discreet.query._noise import Noise
 from discreet.query._plan import Plan, assume_rows
 from discreet.query._planner import make_plan
-from discreet.query._quantile_measures import Histogram
-from discreet.query._refusals import REFUSED
-from discreet.query._relations import (
+from discreet.query._release import Release
+from discreet.query._render import release_note, release_table
+from discreet.query.budget._noise import Level, Noise, TopKeys, draw
+from discreet.query.expressions._domains import domain, key_type
+from discreet.query.expressions._intervals import divides_safely
+from discreet.query.expressions._types import Field, Row, is_moment, nullable
+from discreet.query.functions._calls import Call, whole_literal
+from discreet.query.functions._casts import INTEGERS
+from discreet.query.functions._dates import interval_length
+from discreet.query.functions._numbers import constant
+from discreet.query.functions._registry import FUNCTIONS
+from discreet.query.functions._spec import Function, Kind
+from discreet.query.functions._text import LONGEST_STORED_TEXT, LONGEST_TEXT
+from discreet.query.measures._aggregates import KINDS as STATISTICS
+from discreet.query.measures._aggregates import PAIRS
+from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
+from discreet.query.measures._footprint import HELD_TEXT
+from discreet.query.measures._histograms import Histogram
+from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.parse._ibis import Expression, Query, text_of, unbound_table
+from discreet.query.parse._refusals import REFUSED
+from discreet.query.relations._nodes import (
     Computed,
     Filtered,
     Grouped,
@@ -47,13 +47,9 @@ from discreet.query._relations import (
     scans,
     walked,
 )
-from discreet.query._release import Release
-from discreet.query._render import release_note, release_table
-from discreet.query._scalars import Row, is_moment, nullable
-from discreet.query._stored_answer import plain_value
-from discreet.query._suggest_plan import SuggestionPlan, plan_suggestion
-from discreet.query._suggestion import Suggestion
-from discreet.query._top_keys import TopKeys
+from discreet.query.results._serialize import plain_value
+from discreet.query.suggest._plan import SuggestionPlan, plan_suggestion
+from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
     "FUNCTIONS",

@@ -15,14 +15,14 @@ from sqlglot import exp, parse_one
 from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
-from discreet.query._answer import QUANTILE
 from discreet.query._bias_parts import BiasPart, BiasPlan
-from discreet.query._ibis import Query
-from discreet.query._measures import Product, Sum
 from discreet.query._plan import Plan
 from discreet.query._planner import make_plan
 from discreet.query._pricing import with_spend
-from discreet.query._relations import Joined, Limited, Relation, Scan, unlimited
+from discreet.query.measures._measures import Product, Sum
+from discreet.query.parse._ibis import Query
+from discreet.query.relations._nodes import Joined, Limited, Relation, Scan, unlimited
+from discreet.query.results._answer import QUANTILE
 from discreet.rational import decimal_text
 from discreet.recursion import with_room
 

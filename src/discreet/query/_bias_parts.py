@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.query._bounded import Group
+from discreet.query.measures._bounded import Group
 
 if TYPE_CHECKING:
     from discreet.query._plan import Plan

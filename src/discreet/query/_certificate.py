@@ -7,12 +7,12 @@ from typing import Any
 
 from discreet.policy import Policy
 from discreet.privacy import to_json
-from discreet.query._answer import QUANTILE, Answer
 from discreet.query._bias_parts import bias_to_json
-from discreet.query._bounded import Group
 from discreet.query._level_parts import level_to_json
 from discreet.query._plan import Plan
-from discreet.query._stored_answer import answer_to_stored, bars_digest, values_digest
+from discreet.query.measures._bounded import Group
+from discreet.query.results._answer import QUANTILE, Answer
+from discreet.query.results._serialize import answer_to_stored, bars_digest, values_digest
 
 __all__ = ["certificate_of"]
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from discreet import noise
 from discreet.policy import Policy
-from discreet.query._bounded import Group
 from discreet.query._certificate import certificate_of
-from discreet.query._levels import Level
 from discreet.query._plan import Plan
 from discreet.query._release import Release
-from discreet.query._suggest_plan import SuggestionPlan
-from discreet.query._suggestion import Suggestion
+from discreet.query.budget._noise import Level
+from discreet.query.measures._bounded import Group
+from discreet.query.suggest._plan import SuggestionPlan
+from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = ["draw_release", "draw_suggestion"]
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 from discreet.errors import LedgerError
 from discreet.mechanisms import PartitionSelection, Quantiles, TopK
 from discreet.privacy import Approx, Loss, Mu, Pure, Relation, Sum, currency, from_json, in_currency, parts
-from discreet.query._noise import NoiseMechanism, noise_from_json
-from discreet.query._norms import Limits
+from discreet.query.budget._noise import NoiseMechanism, noise_from_json
+from discreet.query.measures._sensitivity import Limits
 from discreet.rational import rational
 from discreet.sensitivity import Norms
 

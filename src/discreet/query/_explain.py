@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import Approx, in_words
 from discreet.query._bias_parts import bias_lines
-from discreet.query._confidence import check_level
 from discreet.query._explain_columns import column_lines
-from discreet.query._measures import Count, Distinct, Measure, People, Product, Sum
-from discreet.query._noise import Noise, NoiseMechanism
 from discreet.query._quantile_words import quantile_lines
-from discreet.query._relations import Limited, scans, walked
 from discreet.query._top_words import top_lines
+from discreet.query.budget._noise import Noise, NoiseMechanism
+from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.relations._nodes import Limited, scans, walked
+from discreet.query.results._intervals import check_level
 from discreet.rational import decimal_text
 from discreet.sensitivity import Norms
 
 if TYPE_CHECKING:
-    from discreet.query._levels import Level
     from discreet.query._plan import Plan
+    from discreet.query.budget._noise import Level
 
 __all__ = ["explain"]
 

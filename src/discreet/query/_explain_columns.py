@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.query._answer import QUANTILE
-from discreet.query._measures import Product, Sum
 from discreet.query._quantile_words import rank_line
+from discreet.query.measures._measures import Product, Sum
+from discreet.query.results._answer import QUANTILE
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:

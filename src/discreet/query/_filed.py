@@ -11,7 +11,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from discreet.errors import LedgerError
-from discreet.query._stored_answer import bars_digest, rows_digest, values_digest
+from discreet.query.results._serialize import bars_digest, rows_digest, values_digest
 
 __all__ = ["Filed", "read_filed"]
 

@@ -6,11 +6,9 @@ from typing import Any
 
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import to_json
-from discreet.query._bounded import public_groups
-from discreet.query._levels import Level
-from discreet.query._noise import Noise, noise_to_json
-from discreet.query._quantile_noise import quantile_to_json
-from discreet.query._top_keys import top_keys_to_json
+from discreet.query.budget._noise import Level, Noise, noise_to_json, top_keys_to_json
+from discreet.query.budget._quantiles import quantile_to_json
+from discreet.query.measures._bounded import public_groups
 
 __all__ = ["level_to_json"]
 

@@ -15,15 +15,12 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
-from discreet.query._aggregates import Aggregate
-from discreet.query._answer import QUANTILE, Answer, answer
-from discreet.query._answer_size import check_slopes
 from discreet.query._bias_parts import BiasPlan
-from discreet.query._bounded import Group, public_groups
-from discreet.query._levels import Level, keys_of, level_loss
-from discreet.query._noise import NoiseMechanism
-from discreet.query._slopes import typical
-from discreet.query._top_keys import top_keys_to_json
+from discreet.query.budget._gradients import typical
+from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
+from discreet.query.measures._aggregates import Aggregate
+from discreet.query.measures._bounded import Group, check_slopes, public_groups
+from discreet.query.results._answer import QUANTILE, Answer, answer
 from discreet.rational import Number
 
 __all__ = ["FORMAT", "Plan", "assume_rows"]

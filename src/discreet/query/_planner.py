@@ -9,33 +9,29 @@ from sqlglot import exp
 from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
-from discreet.query._answer_size import check_measures, check_rows
-from discreet.query._binder import Binder
-from discreet.query._bounded import BoundedAggregate, GroupKey
-from discreet.query._canonical import canonicalize, name_outputs
-from discreet.query._clauses import check_block
-from discreet.query._columns import Columns
-from discreet.query._domains import key_type
-from discreet.query._field_of import field_of
-from discreet.query._flattened import flattened, peeled
-from discreet.query._footprint import with_bounded_footprint
-from discreet.query._grouping_sets import grouping_sets, lift_groupings, spell_grouping_sets
-from discreet.query._ibis import Query, text_of
-from discreet.query._keys import check_number_of_keys, grouped_by_all, keys_by_name
-from discreet.query._levels import Level, keys_of
-from discreet.query._lift import lift_aggregates
-from discreet.query._names import resolve_names
-from discreet.query._norms import measure_norms
-from discreet.query._parse import SUPPORTED, TOO_DEEP, check_depth, check_understood, parse, refuse
 from discreet.query._plan import Plan
 from discreet.query._pricing import with_spend
-from discreet.query._quantile_spelling import spell_quantiles
-from discreet.query._references import expand_references
-from discreet.query._relations import expressions, named, scans
-from discreet.query._scalars import check_predicate
-from discreet.query._scope import Scope
-from discreet.query._unlogged import unlogged
-from discreet.query._written import with_source
+from discreet.query.budget._noise import Level, keys_of
+from discreet.query.expressions._domains import key_type
+from discreet.query.expressions._types import check_predicate
+from discreet.query.measures._bounded import BoundedAggregate, GroupKey, check_measures, check_rows
+from discreet.query.measures._footprint import with_bounded_footprint
+from discreet.query.measures._keys import check_number_of_keys, grouped_by_all, keys_by_name
+from discreet.query.measures._sensitivity import measure_norms
+from discreet.query.parse._ibis import Query, text_of
+from discreet.query.parse._parse import SUPPORTED, TOO_DEEP, check_block, check_depth, check_understood, parse, refuse
+from discreet.query.parse._parser import unlogged
+from discreet.query.passes._canonicalize import canonicalize, name_outputs
+from discreet.query.passes._extract_aggregates import lift_aggregates
+from discreet.query.passes._grouping_sets import grouping_sets, lift_groupings, spell_grouping_sets
+from discreet.query.passes._names import Scope, resolve_names
+from discreet.query.passes._outer_select import flattened, peeled
+from discreet.query.passes._quantiles import spell_quantiles
+from discreet.query.passes._references import expand_references
+from discreet.query.relations._binder import Binder
+from discreet.query.relations._columns import Columns, field_of
+from discreet.query.relations._nodes import expressions, named, scans
+from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
 __all__ = ["PASSES", "make_plan"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from discreet.query._calibrate import calibrate, level_spends
-from discreet.query._slopes import column_slopes
-from discreet.query._top_k import top_rows
+from discreet.query.budget._calibrate import calibrate, level_spends
+from discreet.query.budget._gradients import column_slopes
+from discreet.query.budget._top_k import top_rows
 
 if TYPE_CHECKING:
     from discreet.privacy import Loss

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.query._quantile_measures import Histogram
+from discreet.query.measures._histograms import Histogram
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
-    from discreet.query._levels import Level
     from discreet.query._plan import Plan
+    from discreet.query.budget._noise import Level
 
 __all__ = ["quantile_lines", "rank_error", "rank_line"]
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, to_json
-from discreet.query._answer import Answer
 from discreet.query._bias_parts import Bias
-from discreet.query._dual import Floats
 from discreet.query._files import read_file, write_file
-from discreet.query._stored_answer import answer_from_stored, answer_to_stored
+from discreet.query.results._answer import Answer
+from discreet.query.results._dual import Floats
+from discreet.query.results._serialize import answer_from_stored, answer_to_stored
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
-from discreet.query._confidence import check_level
 from discreet.query._pricing import with_spend
 from discreet.query._quantile_words import rank_line
+from discreet.query.results._intervals import check_level
 from discreet.rational import Number, rational
 
 if TYPE_CHECKING:

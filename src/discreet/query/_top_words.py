@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.query._bounded import public_groups
+from discreet.query.measures._bounded import public_groups
 from discreet.rational import decimal_text
 
 if TYPE_CHECKING:
-    from discreet.query._levels import Level
     from discreet.query._plan import Plan
+    from discreet.query.budget._noise import Level
 
 __all__ = ["top_lines"]
 

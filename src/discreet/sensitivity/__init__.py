@@ -8,13 +8,11 @@ Proofs: ``proofs/sensitivity.md``, ``proofs/local_sensitivity.md``.
 
 from discreet.sensitivity._aggregates import Norms, bounded_sum, count, keys_touched
 from discreet.sensitivity._categories import CountDistinct, Mode
-from discreet.sensitivity._count import Count
-from discreet.sensitivity._data import clamped, interval, unmasked
+from discreet.sensitivity._data import adds_or_removes, clamped, interval, unmasked
 from discreet.sensitivity._local import at_distance, distance, local, smooth
-from discreet.sensitivity._mean import Mean, Sum
+from discreet.sensitivity._mean import Count, Mean, Sum
 from discreet.sensitivity._quantile import Quantile
 from discreet.sensitivity._registry import statistic
-from discreet.sensitivity._relation import adds_or_removes
 from discreet.sensitivity._slope import Slope
 from discreet.sensitivity._statistic import Profile, Statistic
 from discreet.sensitivity._variance import Variance

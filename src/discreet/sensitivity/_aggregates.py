@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
-from discreet.sensitivity._relation import adds_or_removes
+from discreet.sensitivity._data import adds_or_removes
 
 __all__ = ["Norms", "bounded_sum", "count", "keys_touched"]
 

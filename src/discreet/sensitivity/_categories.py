@@ -10,8 +10,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
-from discreet.sensitivity._data import unmasked
-from discreet.sensitivity._relation import adds_or_removes
+from discreet.sensitivity._data import adds_or_removes, unmasked
 from discreet.sensitivity._statistic import Profile
 
 __all__ = ["CountDistinct", "Mode"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,8 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.rational import Number, rational
 
-__all__ = ["Bounds", "clamped", "interval", "middle", "unmasked"]
+__all__ = ["Bounds", "adds_or_removes", "clamped", "interval", "middle", "reach", "unmasked"]
+
 
 Bounds = tuple[Number, Number]
 """The public range of the data: lower and upper, in the unit of the data."""
@@ -97,3 +100,24 @@ def _float(value: Any) -> float:
         return float(value)
     except Exception:  # noqa: BLE001 (whatever one value does, it must not show)
         return math.nan
+
+
+def adds_or_removes(relation: str) -> bool:
+    """Whether neighbours differ by a record present or absent, rather than by a record changed."""
+    if relation not in ("add_remove", "substitute"):
+        raise ParameterError(f"relation must be 'add_remove' or 'substitute', got {relation!r}")
+    return relation == "add_remove"
+
+
+def reach(sums: Sequence[int], low: int, high: int, k: int) -> Fraction:
+    """The largest distance of a bound to the mean of n >= 1 values of which up to k are removed, and up to k added.
+
+    `sums` are the n + 1 prefix sums of the sorted values. Data within k steps are among these; and what is within
+    reach of k here is within reach of k + 1 around a neighbour.
+
+    >>> reach([0, 1, 4, 8], 0, 6, 1)
+    Fraction(14, 3)
+    """
+    n = len(sums) - 1
+    k = min(k, n)
+    return max(high - Fraction(sums[n - k] + k * low, n), Fraction(sums[n] - sums[k] + k * high, n) - low)

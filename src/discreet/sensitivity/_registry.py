@@ -7,8 +7,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.sensitivity._categories import CountDistinct, Mode
-from discreet.sensitivity._count import Count
-from discreet.sensitivity._mean import Mean, Sum
+from discreet.sensitivity._mean import Count, Mean, Sum
 from discreet.sensitivity._quantile import Quantile
 from discreet.sensitivity._slope import Slope
 from discreet.sensitivity._statistic import Statistic

@@ -2,23 +2,198 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
-from discreet.sensitivity._data import Bounds, clamped, interval
+from discreet.sensitivity._data import Bounds, adds_or_removes, clamped, interval, reach
 from discreet.sensitivity._exact import integers, round_up
-from discreet.sensitivity._line import Points
-from discreet.sensitivity._relation import adds_or_removes
-from discreet.sensitivity._slopes_nearby import SlopesNearby
 from discreet.sensitivity._statistic import Profile
 
-__all__ = ["Slope"]
+__all__ = ["Points", "Slope", "SlopesNearby"]
+
+
+_FINE = 60
+"""Bits below the unit of x for the place of an added point."""
+_FLAT = 2.0**-900
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Points with whole coordinates (Python ints), their bounds, and the range that a slope is clipped to."""
+
+    x: NDArray[Any]
+    y: NDArray[Any]
+    x_bounds: tuple[int, int]
+    y_bounds: tuple[int, int]
+    lower: Fraction
+    upper: Fraction
+
+    @property
+    def n(self) -> int:
+        return len(self.x)
+
+    @property
+    def x_width(self) -> int:
+        return self.x_bounds[1] - self.x_bounds[0]
+
+    @property
+    def y_width(self) -> int:
+        return self.y_bounds[1] - self.y_bounds[0]
+
+    def slope(self) -> Fraction:
+        """The clipped slope; the midpoint of the range if all x are equal."""
+        return self._clipped(self._moments())
+
+    def local(self, *, adds: bool) -> Fraction:
+        """Local sensitivity, under add/remove or else under substitution."""
+        here = self.slope()
+        reached = [each for base in self._bases(adds=adds) for each in base]
+        return max((abs(each - here) for each in reached), default=Fraction(0))
+
+    def _bases(self, *, adds: bool) -> Iterator[Iterator[Fraction]]:
+        moments = self._moments()
+        if adds:
+            yield self._with_a_point(moments)
+        for x, y in zip(self.x.tolist(), self.y.tolist(), strict=True):
+            rest = moments.without(x, y)
+            yield iter((self._clipped(rest),)) if adds else self._with_a_point(rest)
+
+    def _with_a_point(self, rest: _Moments) -> Iterator[Fraction]:
+        """The slopes that one point more can give at the extremes, clipped."""
+        if not rest.n:
+            return
+        yield self._clipped(rest)  # a point right above or below the mean of the x
+        if not rest.spread or rest.spread / (rest.n * self.x_width) ** 2 < _FLAT:
+            yield from self._with_a_point_beside(rest)
+            return
+        for b in self.y_bounds:
+            for a in self._places(rest, b):
+                yield self._clipped(rest.finer().with_point(a, b << _FINE))
+
+    def _with_a_point_beside(self, rest: _Moments) -> Iterator[Fraction]:
+        """The same when the x are all equal, or as good as: the line through their mean and the point."""
+        for a in self.x_bounds:
+            for b in self.y_bounds:
+                side, step = a * rest.n - rest.x, b * rest.n - rest.y
+                if side and step:
+                    yield self.upper if (side > 0) == (step > 0) else self.lower
+                elif side:
+                    yield min(max(Fraction(0), self.lower), self.upper)
+
+    def _places(self, rest: _Moments, b: int) -> Iterator[int]:
+        """Where to add a point of height b: the ends, and where the slope is stationary in x; in fine units."""
+        left, right = (each << _FINE for each in self.x_bounds)
+        yield left
+        yield right
+        n, width = rest.n, self.x_width
+        spread = rest.spread / (n * width) ** 2
+        slant = rest.slant / (n * n * width * self.y_width)
+        height = (b * n - rest.y) / (n * self.y_width)
+        root = abs(slant) + math.sqrt(slant**2 + height**2 * spread / (n + 1))
+        signed = math.copysign(1.0, slant)
+        for step, over in ((signed * height * spread, root), (-signed * (n + 1) * root, height)):
+            if over:
+                moved = min(max(step / over, -1.0), 1.0)
+                place = (rest.x << _FINE) // n + (int(math.ldexp(moved, 120)) * (width << _FINE) >> 120)
+                yield min(max(place, left), right)
+
+    def _clipped(self, moments: _Moments) -> Fraction:
+        if not moments.spread:
+            return (self.lower + self.upper) / 2
+        return min(max(Fraction(moments.slant, moments.spread), self.lower), self.upper)
+
+    def _moments(self) -> _Moments:
+        xs, ys = self.x.tolist(), self.y.tolist()
+        products = sum(x * y for x, y in zip(xs, ys, strict=True))
+        return _Moments(len(xs), sum(xs), sum(ys), sum(x * x for x in xs), products)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """The number of points, and the sums of x, y, x² and x y."""
+
+    n: int
+    x: int
+    y: int
+    xx: int
+    xy: int
+
+    @property
+    def spread(self) -> int:
+        """The sum of squares of x about its mean, times n."""
+        return self.n * self.xx - self.x**2
+
+    @property
+    def slant(self) -> int:
+        """The sum of products of x and y about their means, times n; slant / spread is the slope."""
+        return self.n * self.xy - self.x * self.y
+
+    def with_point(self, x: int, y: int) -> _Moments:
+        return _Moments(self.n + 1, self.x + x, self.y + y, self.xx + x * x, self.xy + x * y)
+
+    def without(self, x: int, y: int) -> _Moments:
+        return _Moments(self.n - 1, self.x - x, self.y - y, self.xx - x * x, self.xy - x * y)
+
+    def finer(self) -> _Moments:
+        """The same points in units 2**-60 as large, which leaves slopes as they are."""
+        twice = 2 * _FINE
+        return _Moments(self.n, self.x << _FINE, self.y << _FINE, self.xx << twice, self.xy << twice)
+
+
+@dataclass(frozen=True, slots=True)
+class SlopesNearby:
+    """Points, their slope, and the prefix sums of their xs, of the squares of those, and of their ys, each sorted."""
+
+    points: Points
+    slope: Fraction
+    adds: bool
+    x: list[int]
+    squares: NDArray[Any]
+    y: list[int]
+
+    @classmethod
+    def of(cls, points: Points, *, adds: bool) -> SlopesNearby:
+        xs = sorted(points.x.tolist())
+        squares = np.array(_prefix([each * each for each in xs]), dtype=object)
+        return cls(points, points.slope(), adds, _prefix(xs), squares, _prefix(sorted(points.y.tolist())))
+
+    def bound(self, k: int) -> Fraction:
+        """Source: ``proofs/local_sensitivity.md``, Slope."""
+        points = self.points
+        width = points.upper - points.lower
+        spread = self._least_spread(points.n - k - 1)
+        if not spread:
+            return width
+        steepest = max(abs(points.upper), abs(points.lower))
+        step = min(width, points.x_width * (points.y_width + steepest * points.x_width) / spread)
+        steps = k + 1 if self.adds else 2 * k + 1
+        steepest = min(steepest, abs(self.slope) + steps * step)
+        x = reach(self.x, *points.x_bounds, k + 1)
+        y = reach(self.y, *points.y_bounds, k + 1)
+        return x * (y + steepest * x) / spread * (1 if self.adds else 2)
+
+    def _least_spread(self, kept: int) -> Fraction:
+        """The least sum of squares of x about their mean over `kept` of the points; 0 for fewer than two."""
+        if kept < 2:
+            return Fraction(0)
+        sums, squares = np.array(self.x, dtype=object), self.squares
+        spreads = kept * (squares[kept:] - squares[:-kept]) - (sums[kept:] - sums[:-kept]) ** 2
+        return Fraction(int(spreads.min()), kept)
+
+
+def _prefix(values: list[int]) -> list[int]:
+    return [0, *accumulate(values)]
+
 
 _HERE = 1 + Fraction(1, 2**30)
 _FARTHER = 1 + Fraction(1, 2**28)

@@ -13,10 +13,8 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
-from discreet.sensitivity._data import Bounds, clamped, interval
+from discreet.sensitivity._data import Bounds, adds_or_removes, clamped, interval, reach
 from discreet.sensitivity._exact import integers, round_up
-from discreet.sensitivity._reach import reach
-from discreet.sensitivity._relation import adds_or_removes
 from discreet.sensitivity._statistic import Profile
 
 __all__ = ["Variance"]

@@ -6,8 +6,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable
 
-from discreet.server._http import HEAD, Answer, Refused, Request, request_of
-from discreet.server._limits import Limits
+from discreet.server._http import HEAD, Answer, Limits, Refused, Request, request_of
 
 __all__ = ["Connections", "Handler"]
 

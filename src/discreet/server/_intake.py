@@ -10,8 +10,7 @@ import numpy as np
 
 from discreet.errors import DiscreetError
 from discreet.local import Reports, Scheme
-from discreet.server._http import Refused, Request
-from discreet.server._limits import JSON_BODY, Limits
+from discreet.server._http import JSON_BODY, Limits, Refused, Request
 from discreet.server._store import Batch
 
 __all__ = ["batch_of", "check_head"]

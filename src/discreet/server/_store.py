@@ -7,20 +7,150 @@ that holds the lock, and none other that moves pages from the log into the file.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataError
-from discreet.local import Reports, Scheme, Server
-from discreet.server._database import BUSY_SECONDS, SCHEMA, added_up, connected, database, locked, scheme_of, trouble
+from discreet.local import Reports, Scheme, Server, from_json
 
-__all__ = ["Batch", "Outcome", "Store"]
+__all__ = [
+    "BUSY_SECONDS",
+    "SCHEMA",
+    "Batch",
+    "Outcome",
+    "Store",
+    "added_up",
+    "connected",
+    "database",
+    "locked",
+    "read_store",
+    "scheme_of",
+    "trouble",
+]
+
+
+_VERSION = 1
+_AT_ONCE = 1 << 22
+"""Bytes of reports that are added in one go, as each goes over all counts; a batch counts for 256 more."""
+BUSY_SECONDS = 10
+"""How long a connection waits for another."""
+
+SCHEMA = (
+    "CREATE TABLE counts (scheme TEXT NOT NULL, state BLOB NOT NULL)",
+    "CREATE TABLE pending (seq INTEGER PRIMARY KEY, reports BLOB NOT NULL, rejected INTEGER NOT NULL)",
+    "CREATE TABLE seen (seq INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, digest BLOB NOT NULL)",
+    f"PRAGMA user_version = {_VERSION}",
+)
+"""`counts` has one row: the document, and the server's state without what is pending. No table has a time in it."""
+
+
+def database(home: Path) -> Path:
+    """The file of a store's database."""
+    return home / "collected.sqlite"
+
+
+@contextmanager
+def locked(home: Path, patience: float) -> Generator[bool]:
+    """Whether this process got the store for itself, within some seconds. The lock ends with the process."""
+    handle = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        yield _taken(handle, time.monotonic() + patience)
+    finally:
+        os.close(handle)
+
+
+def _taken(handle: int, until: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
+
+
+def connected(home: Path, mode: str) -> sqlite3.Connection:
+    """A connection to a database that is there; ``mode`` is ``rw``, ``ro``, or ``ro&immutable=1`` if nobody writes."""
+    return sqlite3.connect(
+        f"{database(home).absolute().as_uri()}?mode={mode}",
+        uri=True,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]:
+    """The counts, with what is pending. Raises `DataError` for a store that was damaged."""
+    server = scheme.server(connection.execute("SELECT state FROM counts").fetchone()[0])
+    some: list[Reports] = []
+    size = 0
+    for body, rejected in connection.execute("SELECT reports, rejected FROM pending ORDER BY seq"):
+        batch = Reports.from_bytes(body)
+        if batch.fingerprint != scheme.fingerprint:
+            raise DataError("this store was damaged: it holds reports of another scheme")
+        server.reject(rejected)
+        if not len(batch):
+            continue
+        if some and (batch.width != some[0].width or size >= _AT_ONCE):
+            server = _with(server, Reports.together(some))
+            some, size = [], 0
+        some.append(batch)
+        size += batch.rows.nbytes + 256
+    return _with(server, Reports.together(some)) if some else server
+
+
+def _with(server: Server[Any], batch: Reports) -> Server[Any]:
+    """The server with a batch. What a protocol stumbles over is searched for, and rejected: it may stop nothing."""
+    before = bytes(server)
+    try:
+        return server.add(batch)
+    except Exception:  # noqa: BLE001
+        server = server.scheme.server(before)
+    if len(batch) == 1:
+        return server.reject(1)
+    half = len(batch) // 2
+    for rows in (batch.rows[:half], batch.rows[half:]):
+        server = _with(server, Reports(batch.fingerprint, rows))
+    return server
+
+
+def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Scheme[Any]:
+    """The scheme of a store, or the one wanted, which may read the same reports in another way.
+
+    Raises `DataError` if one of other reports is wanted, and for a file that is no store.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version != _VERSION:
+        raise DataError(f"this is no store of version {_VERSION}; a newer discreet may read it, or it is another file")
+    found = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
+    if wanted is not None and wanted.label != found.label:
+        raise DataError(
+            f"the store is of scheme {found.fingerprint.hex()} ({found.protocol}), and the document is of scheme "
+            f"{wanted.fingerprint.hex()} ({wanted.protocol}); use the store's own document, or another directory"
+        )
+    return found if wanted is None else wanted
+
+
+def trouble(home: Path, error: Exception) -> DataError:
+    """What keeps a store from being used, and what to do."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return DataError(
+        f"the store {home} cannot be used: {reason}; see that the directory is there, on a local disk "
+        "with room, and may be written by this user"
+    )
+
 
 _LEAST_PENDING = 1 << 22
 """Pending reports are added to the counts when they have as many bytes, or as many as the counts."""
@@ -221,3 +351,44 @@ def _sync(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def read_store(home: Path, scheme: Scheme[Any] | None = None) -> Server[Any]:
+    """A server with all reports that were acknowledged so far. The store stays as it is, and may be in use.
+
+    Costs no privacy: clients have paid. Raises `DataError` for a store that is not there, is of another scheme or was
+    damaged.
+
+    >>> import tempfile
+    >>> from discreet.local import KaryRandomizedResponse
+    >>> from discreet.server import Store
+    >>> scheme = KaryRandomizedResponse(domain=["a", "b"], epsilon=1)
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     Store(scheme, Path(home)).close()
+    ...     read_store(Path(home)).reports
+    0
+    """
+    if not database(home).is_file():
+        raise DataError(f"there is no store in {home}; `discreet collect serve --store {home}` makes one")
+    with ExitStack() as stack:
+        try:
+            connection = stack.enter_context(closing(connected(home, _mode(home, stack))))
+            connection.execute("BEGIN")
+            return added_up(connection, scheme_of(connection, scheme))
+        except (OSError, sqlite3.Error) as error:
+            raise trouble(home, error) from None
+
+
+def _mode(home: Path, stack: ExitStack) -> str:
+    """How to read: if nobody else has the store, by a connection that tidies its log up.
+
+    If another process has it open, its log is in order and can be read without writing. Where this process may not
+    write at all, a store without a log is read as it lies.
+    """
+    try:
+        return "rw" if stack.enter_context(locked(home, patience=0)) else "ro"
+    except OSError as error:
+        if error.errno not in {errno.EACCES, errno.EPERM, errno.EROFS}:
+            raise
+        log = database(home).with_name(f"{database(home).name}-wal")
+        return "ro" if log.exists() else "ro&immutable=1"

@@ -18,8 +18,8 @@ from typing import Any
 from unittest.mock import patch
 
 from discreet.errors import DiscreetError
-from discreet.ledger import _rows as rows
 from discreet.ledger import open_ledger
+from discreet.ledger.log import _rows as rows
 from discreet.mechanisms import DiscreteLaplace
 from discreet.policy import load_policy
 from discreet.privacy import Loss, pure

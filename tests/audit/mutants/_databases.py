@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.audit._query import query
+from discreet.audit.sql._query import query
 from discreet.privacy import Loss, pure
 from mutants._mutant import Mutant, patched
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from unittest.mock import patch
 
-from discreet.audit._claim import claim_of
+from discreet.audit.black_box._claim import claim_of
 from discreet.privacy import Loss
 from discreet.rational import Number
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.audit import batched
 from discreet.mechanisms import BoundedLaplace, DiscreteLaplace, GlobalSensitivity, OnGrid, Staircase
-from discreet.mechanisms import _bounded_laplace as bounded_laplace
-from discreet.mechanisms import _discrete_laplace as module
-from discreet.mechanisms._grid import Grid
+from discreet.mechanisms.additive import _bounded_laplace as bounded_laplace
+from discreet.mechanisms.additive import _discrete_laplace as module
+from discreet.mechanisms.additive._on_grid import Grid
 from discreet.noise import discrete_laplace
 from discreet.privacy import pure
 from discreet.rational import rational

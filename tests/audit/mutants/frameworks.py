@@ -17,10 +17,10 @@ from discreet.mechanisms import (
     SampleAndAggregate,
     SmoothSensitivity,
 )
-from discreet.mechanisms import _propose_test_release as propose_test_release
-from discreet.mechanisms import _sample_and_aggregate as sample_and_aggregate
-from discreet.mechanisms import _smooth_sensitivity as smooth_sensitivity
-from discreet.mechanisms._answer import to_float
+from discreet.mechanisms.statistics import _propose_test_release as propose_test_release
+from discreet.mechanisms.statistics import _sample_and_aggregate as sample_and_aggregate
+from discreet.mechanisms.statistics import _smooth as smooth_sensitivity
+from discreet.mechanisms.statistics._answer import to_float
 from discreet.privacy import approx, pure
 from discreet.sensitivity import _local as local_sensitivity
 from discreet.sensitivity import local, smooth

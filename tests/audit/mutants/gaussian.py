@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.audit import batched
 from discreet.mechanisms import DiscreteGaussian, Gaussian
-from discreet.mechanisms import _discrete_gaussian as discrete
-from discreet.mechanisms import _gaussian as rounded
+from discreet.mechanisms.additive import _discrete_gaussian as discrete
+from discreet.mechanisms.additive import _gaussian as rounded
 from discreet.privacy import approx, budget_of, mu, rho
 from discreet.rational import rational
 from discreet.sensitivity import Norms

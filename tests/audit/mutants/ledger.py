@@ -11,9 +11,9 @@ from unittest.mock import patch
 
 from discreet.errors import LedgerError
 from discreet.ledger import Reservation
-from discreet.ledger import _account as accounts
-from discreet.ledger import _rows as rows
-from discreet.ledger import _sql as sql
+from discreet.ledger import _accounts as sql
+from discreet.ledger.log import _rows as rows
+from discreet.ledger.state import _account as accounts
 from discreet.mechanisms import MechanismQuestion
 from discreet.privacy import Loss, Pure, approx, parts, pure
 from discreet.session import Session

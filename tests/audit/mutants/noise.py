@@ -9,8 +9,8 @@ import numpy as np
 
 from discreet.audit import batched
 from discreet.mechanisms import DiscreteLaplace, Gaussian, OnGrid, RandomizedResponse
-from discreet.mechanisms import _discrete_laplace as module
-from discreet.mechanisms import _randomized_response as randomized_response
+from discreet.mechanisms.additive import _discrete_laplace as module
+from discreet.mechanisms.randomizers import _randomized_response as randomized_response
 from discreet.noise import _laplace as sampler
 from discreet.noise import bernoulli, discrete_laplace
 from discreet.privacy import approx, pure

@@ -8,8 +8,8 @@ import numpy as np
 
 from discreet.audit import batched
 from discreet.mechanisms import DiscreteLaplace, RandomizedResponse, Sampled, Shuffled
-from discreet.mechanisms import _sampled as sampled
-from discreet.mechanisms import _shuffled as shuffled
+from discreet.mechanisms.randomizers import _sampled as sampled
+from discreet.mechanisms.randomizers import _shuffled as shuffled
 from discreet.noise import bernoulli, uniform_below
 from discreet.privacy import pure
 from discreet.rational import rational

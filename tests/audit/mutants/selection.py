@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from discreet.mechanisms import Exponential, MostFrequent, PermuteAndFlip, Quantiles, ReportNoisyMax, TopK
-from discreet.mechanisms import _exponential as exponential
-from discreet.mechanisms import _most_frequent as most_frequent
-from discreet.mechanisms import _permute_and_flip as permute_and_flip
-from discreet.mechanisms import _quantile_cuts as quantile_cuts
-from discreet.mechanisms._candidates import exponents_of, utilities_of
-from discreet.mechanisms._epsilon import epsilon_within, rate_of
+from discreet.mechanisms._sensitivity import epsilon_within, rate_of
+from discreet.mechanisms.quantiles import _cuts as quantile_cuts
+from discreet.mechanisms.selection import _exponential as exponential
+from discreet.mechanisms.selection import _most_frequent as most_frequent
+from discreet.mechanisms.selection import _permute_and_flip as permute_and_flip
+from discreet.mechanisms.selection._candidates import exponents_of, utilities_of
 from discreet.noise import bernoulli_exp, discrete_laplace, uniform_below
 from discreet.privacy import BoundedRange, pure
 from discreet.sensitivity import Mode

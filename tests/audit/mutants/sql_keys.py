@@ -14,8 +14,8 @@ from discreet.engines.sql import _bounding as bounding
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import approx
 from discreet.query import BoundedAggregate, Group, TopKeys
-from discreet.query import _calibrate as calibrating
-from discreet.query import _draw as drawing
+from discreet.query.budget import _calibrate as calibrating
+from discreet.query.budget import _noise as drawing
 from mutants._databases import hidden, kept, of_bits, sql_mutant
 from mutants._laws import epsilon_between
 

@@ -10,9 +10,9 @@ from typing import Any
 import discreet.session as front
 from discreet.mechanisms import DiscreteLaplace
 from discreet.query import BoundedAggregate, Group, Noise
-from discreet.query import _draw as drawing
 from discreet.query import _planner as planner
 from discreet.query import _pricing as pricing
+from discreet.query.budget import _noise as drawing
 from discreet.sensitivity import Norms, bounded_sum
 from mutants._databases import sql_mutant
 

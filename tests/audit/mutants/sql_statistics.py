@@ -9,15 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.audit._query import query
+from discreet.audit.sql._query import query
 from discreet.engines.sql import _bounding as bounding
 from discreet.engines.sql import _expressions as expressions
 from discreet.engines.sql import _rendering as rendering
 from discreet.privacy import pure
 from discreet.query import BoundedAggregate, Distinct, Product
-from discreet.query import _calibrate as calibrating
 from discreet.query import _planner as planner
-from discreet.query._quantile_noise import QuantileNoise
+from discreet.query.budget import _calibrate as calibrating
+from discreet.query.budget._quantiles import QuantileNoise
 from discreet.sensitivity import Norms
 from mutants._databases import sql_mutant
 from mutants._mutant import Mutant, patched

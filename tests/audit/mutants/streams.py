@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.mechanisms import AboveThreshold, ToeplitzCounter, TreeCounter
-from discreet.mechanisms import _threshold_stream as threshold_stream
-from discreet.mechanisms import _tree_counter as tree_counter
-from discreet.mechanisms._threshold_stream import ThresholdStream
-from discreet.mechanisms._toeplitz_factor import ToeplitzFactor, factor_for
+from discreet.mechanisms.streams import _tree_counter as tree_counter
+from discreet.mechanisms.streams._toeplitz_counter import ToeplitzFactor, factor_for
+from discreet.mechanisms.thresholds import _above_threshold as threshold_stream
+from discreet.mechanisms.thresholds._above_threshold import ThresholdStream
 from discreet.noise import discrete_laplace
 from discreet.privacy import mu, pure
 from mutants._laws import below, epsilon_between, gaussian_epsilon, two_sided

@@ -8,9 +8,9 @@ import numpy as np
 
 from discreet.audit import batched
 from discreet.mechanisms import PartitionSelection, ThresholdedCounts, TruncatedLaplace
-from discreet.mechanisms import _partition_selection as partition_selection
-from discreet.mechanisms import _thresholded_counts as thresholded
-from discreet.mechanisms import _truncated_laplace as truncated
+from discreet.mechanisms.additive import _truncated_laplace as truncated
+from discreet.mechanisms.thresholds import _partition_selection as partition_selection
+from discreet.mechanisms.thresholds import _thresholded_counts as thresholded
 from discreet.privacy import approx
 from mutants._mutant import Mutant, patched
 

@@ -18,7 +18,7 @@ from discreet.engines.postgres._functions import renderings
 from discreet.engines.postgres._url import Server
 from discreet.engines.sql import Expressions
 from discreet.query import FUNCTIONS
-from discreet.query._scalars import check_scalar
+from discreet.query.expressions._types import check_scalar
 
 _path = Path(__file__).parents[1] / "test_functions.py"
 _spec = importlib.util.spec_from_file_location("duckdb_functions", _path)

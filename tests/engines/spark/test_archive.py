@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.engines.spark._archive import archive, fresh
+from discreet.engines.spark._results import archive, fresh
 from discreet.engines.spark._url import _local
 from discreet.errors import DataError
 

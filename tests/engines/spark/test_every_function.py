@@ -17,7 +17,7 @@ from discreet.engines.spark._functions import RENDERINGS
 from discreet.engines.spark._private import PrivateSession
 from discreet.engines.sql import Expressions
 from discreet.query import FUNCTIONS
-from discreet.query._scalars import check_scalar
+from discreet.query.expressions._types import check_scalar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 

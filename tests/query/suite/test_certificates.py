@@ -17,7 +17,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import LedgerError, ParameterError, QueryError
-from discreet.ledger._signing import check_signature
+from discreet.ledger.crypto._signing import check_signature
 from discreet.policy import Policy, load_policy
 from discreet.privacy import to_json
 from discreet.query import Plan, earned, loss_follows, make_plan, plan_with_bias, read_filed

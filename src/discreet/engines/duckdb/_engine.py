@@ -14,9 +14,8 @@ import duckdb
 from discreet.engines._cancelling import Worker
 from discreet.engines._shards import ALL, Shard, in_shards
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
-from discreet.engines.duckdb._files import is_database
 from discreet.engines.duckdb._packed import packed_groups
-from discreet.engines.duckdb._sources import relation_sql
+from discreet.engines.duckdb._sources import is_database, relation_sql
 from discreet.engines.sql import (
     Relation,
     StoredColumn,

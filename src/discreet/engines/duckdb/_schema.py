@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
+from discreet.engines.duckdb._sources import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.errors import DataError
 
 if TYPE_CHECKING:

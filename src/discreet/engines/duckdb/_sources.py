@@ -5,25 +5,110 @@ Only names and declared types are looked at. A CSV file is read as text, whateve
 
 from __future__ import annotations
 
+import csv
+import gzip
 import os
+import warnings
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import duckdb
 import narwhals.stable.v2 as nw
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.interchange as pi
 from narwhals.exceptions import NarwhalsError
 
 from discreet.engines.duckdb._dialect import identifier, text
-from discreet.engines.duckdb._exported import exported, is_lazy
-from discreet.engines.duckdb._files import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
     Values = pa.Array[Any] | pa.ChunkedArray[Any]
 
-__all__ = ["relation_sql"]
+__all__ = [
+    "CSV",
+    "DATABASE",
+    "PARQUET",
+    "csv_header",
+    "exported",
+    "is_database",
+    "is_lazy",
+    "relation_sql",
+    "unsupported",
+]
+
+
+PARQUET = (".parquet", ".pq")
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+DATABASE = (".duckdb", ".ddb", ".db")
+
+
+def is_database(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is named like a DuckDB database."""
+    return os.fspath(path).lower().endswith(DATABASE)
+
+
+def unsupported(path: str | os.PathLike[str]) -> DataError:
+    """The error for a file of another kind."""
+    return DataError(
+        f"{os.fspath(path)}: this kind of file is not supported; give Parquet (.parquet), CSV (.csv, .tsv, also .gz), "
+        "a DuckDB database (.duckdb, .db), an Arrow table or a data frame"
+    )
+
+
+def csv_header(path: str) -> tuple[list[str], str]:
+    """The names in a CSV file's first line, and the delimiter that its name implies. No other line is looked at.
+
+    Raises `DataError` if there is no such line in UTF-8, or a name is missing or repeated.
+    """
+    delimiter = "\t" if path.lower().endswith((".tsv", ".tsv.gz")) else ","
+    try:
+        with _open_text(path) as file:
+            header = next(csv.reader(file, delimiter=delimiter), [])
+        "".join(header).encode()
+    except (OSError, UnicodeEncodeError, csv.Error, EOFError, zlib.error):
+        raise DataError(f"{path} cannot be read as CSV in UTF-8 with a header line") from None
+    if not header or len({name.casefold() for name in header}) != len(header) or "" in header:
+        raise DataError(f"{path}: the header line must name every column, each name once")
+    return header, delimiter
+
+
+def _open_text(path: str) -> TextIO:
+    """A file as text, in which bytes that are not UTF-8 are surrogates.
+
+    So only those of the header are refused, and none in the rows that are read ahead of need.
+    """
+    if path.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
+    return Path(path).open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def is_lazy(source: object) -> bool:
+    """Whether a source is a query that is yet to run: a lazy frame, or a relation of a database."""
+    try:
+        return isinstance(nw.from_native(source, pass_through=True), nw.LazyFrame)  # pyright: ignore[reportArgumentType]
+    except Exception:  # noqa: BLE001 - an object of the caller's may raise anything
+        return False
+
+
+def exported(table: str, source: object) -> pa.Table | None:
+    """The rows of an object with ``__arrow_c_stream__`` or ``__dataframe__``; None if it has neither.
+
+    A stream is read once, and whole. Raises `DataError` if that fails, without a word of what the object said.
+    """
+    try:
+        if hasattr(source, "__arrow_c_stream__"):
+            with pa.RecordBatchReader.from_stream(source) as reader:  # pyright: ignore[reportArgumentType]
+                return reader.read_all()
+        if hasattr(source, "__dataframe__"):
+            with warnings.catch_warnings(action="ignore"):  # the protocol is old, and libraries say so
+                return pi.from_dataframe(source)  # pyright: ignore[reportAttributeAccessIssue]
+    except Exception:  # noqa: BLE001 - what it says may be of a row
+        raise DataError(
+            f"{table}: the {type(source).__name__} does not hand over its rows as a table; give an Arrow table"
+        ) from None
+    return None
 
 
 def relation_sql(connection: duckdb.DuckDBPyConnection, table: str, source: object, columns: list[str]) -> str:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from discreet.engines._cancelling import Worker
 from discreet.engines._shards import Shard, in_shards
 from discreet.engines.postgres._dialect import PostgresDialect, holds
-from discreet.engines.postgres._groups import groups_of
-from discreet.engines.postgres._tables import describe
+from discreet.engines.postgres._tables import describe, groups_of
 from discreet.engines.postgres._types import link_family
 from discreet.engines.postgres._url import Server, settle
 from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql, values_sql

@@ -9,16 +9,20 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from discreet.engines.postgres._types import READABLE, TEXTS
-from discreet.engines.sql import Relation, StoredColumn
+from discreet.engines.sql import Relation, StoredColumn, read_groups
 from discreet.errors import DataError
+from discreet.query import BoundedAggregate, Group
 
 if TYPE_CHECKING:
     import psycopg
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-__all__ = ["describe"]
+__all__ = ["describe", "groups_of"]
+
 
 _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.|$)')
 _OTHER = {
@@ -161,3 +165,18 @@ _FIRST_OF_USERS = 16_384
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def groups_of(rows: Sequence[tuple[Any, ...]], request: BoundedAggregate) -> list[Group]:
+    """Groups from the rows of a bounded aggregate."""
+    width = len(request.keys)
+    if not request.histograms:
+        return [Group(row[:width], int(row[width]), tuple(map(int, row[width + 1 :]))) for row in rows]
+    names = [f"k{i}" for i in range(width)] + ["h", "cell", "n"] + [f"t{i}" for i in range(len(request.measures))]
+    columns: Sequence[Sequence[Any]] = list(zip(*rows, strict=True)) or [()] * len(names)
+    types = [pa.null()] * width + [pa.int64()] * 3 + [pa.string()] * len(request.measures)
+    arrays = [
+        pa.array(column) if i < width and any(value is not None for value in column) else pa.array(column, kind)
+        for i, (column, kind) in enumerate(zip(columns, types, strict=True))
+    ]
+    return read_groups(pa.table(dict(zip(names, arrays, strict=True))), request)

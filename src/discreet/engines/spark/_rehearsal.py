@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from discreet.engines.spark._archive import fresh, keep
 from discreet.engines.spark._engine import Spark
 from discreet.engines.spark._java import provide_java
+from discreet.engines.spark._results import fresh, keep
 from discreet.engines.spark._url import is_running, session_of
 from discreet.errors import DataError
 from discreet.policy import load_policy

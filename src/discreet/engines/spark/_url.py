@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from discreet.engines.spark._archive import QUIET, archive
 from discreet.engines.spark._java import check_java, provide_java
+from discreet.engines.spark._results import QUIET, archive
 from discreet.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:

@@ -1,17 +1,14 @@
 """What the engines that speak SQL share: a bounded aggregate as one query, in each engine's own words."""
 
 from discreet.engines.sql._bounding import Uncapped, bounded_sql, salts, uncapped, values_sql
-from discreet.engines.sql._dialect import Dialect
+from discreet.engines.sql._dialect import Dialect, Rendering, Write, Writer, function
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions import CHOICES
 from discreet.engines.sql._functions_text import TEXTS, cut, strings
-from discreet.engines.sql._functions_writer import Rendering, Write, Writer, function
 from discreet.engines.sql._histograms import read_groups
-from discreet.engines.sql._links import check_links
-from discreet.engines.sql._nesting import is_deep
 from discreet.engines.sql._parts import Part, cell_names, distinct_value, when_name
-from discreet.engines.sql._relation import Relation, StoredColumn
-from discreet.engines.sql._rendering import rows_sql
+from discreet.engines.sql._relation import Relation, StoredColumn, check_links
+from discreet.engines.sql._rendering import is_deep, rows_sql
 
 __all__ = [
     "CHOICES",

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
+
+from sqlglot import exp
 
 from discreet.engines.sql._relation import StoredColumn
 from discreet.policy import ColumnType
-from discreet.query import Limited
+from discreet.query import Call, Kind, Limited, Row
 
-if TYPE_CHECKING:
-    from discreet.engines.sql._functions_writer import Rendering
-
-__all__ = ["Dialect"]
+__all__ = ["Dialect", "Rendering", "Write", "Writer", "function"]
 
 
 class Dialect(ABC):
@@ -224,3 +223,54 @@ class Dialect(ABC):
     def groups_seen(self, keys: int) -> str | None:  # noqa: ARG002
         """The number of different keys ``k0``, each of so many public texts; None if that is better counted by rows."""
         return None
+
+
+Write = Callable[[exp.Expr], str]
+
+
+class Writer(Protocol):
+    """Writes arguments. Numbers of `number` are doubles, those of `integer` are BIGINT."""
+
+    @property
+    def row(self) -> Row:
+        """What is known of the expressions."""
+        ...
+
+    @property
+    def dialect(self) -> Dialect:
+        """What the engine says differently."""
+        ...
+
+    @property
+    def raw(self) -> Writer:
+        """The same over columns as they are, not clamped."""
+        ...
+
+    def number(self, node: exp.Expr) -> str:
+        """A number as a double, never one that is not a number."""
+        ...
+
+    def integer(self, node: exp.Expr) -> str:
+        """An exact integer."""
+        ...
+
+    def value(self, node: exp.Expr, kind: Kind | None = None) -> str:
+        """An argument as its own kind, or as another that it may be read as: a date as a timestamp, null as any."""
+        ...
+
+    def alike(self, nodes: tuple[exp.Expr, ...]) -> list[str]:
+        """Arguments of one kind in one representation: exact integers if all of them are."""
+        ...
+
+
+Rendering = Callable[[Call, Writer, Write], str]
+"""From a call, a writer, and how the result is wanted, which is how a choice writes what it chooses from."""
+
+
+def function(name: str) -> Rendering:
+    """A function of numbers by its name."""
+
+    def render(call: Call, writer: Writer, _: Write) -> str:
+        return f"{name}({', '.join(map(writer.number, call.args))})"
+
+    return render

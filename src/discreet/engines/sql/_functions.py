@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from discreet.engines.sql._functions_writer import Rendering, Write, Writer
+from discreet.engines.sql._dialect import Rendering, Write, Writer
 from discreet.query import Call
 
 __all__ = ["CHOICES"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.engines.sql._functions_writer import Rendering, Write, Writer
+from discreet.engines.sql._dialect import Rendering, Write, Writer
 from discreet.query import LONGEST_TEXT, Call
 
 __all__ = ["TEXTS", "cut", "strings"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from sqlglot import exp
 
@@ -36,7 +37,7 @@ from discreet.query import (
     walked,
 )
 
-__all__ = ["Rows", "rows_sql"]
+__all__ = ["Rows", "is_deep", "rows_sql"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,3 +365,16 @@ def _linked(relation: Relation) -> Iterator[str]:
         case Stacked():
             for part, _ in relation.parts:
                 yield from _linked(part)
+
+
+_DEEP = 40
+"""What people write comes to some 20."""
+
+
+def is_deep(sql: str) -> bool:
+    """Whether more than 40 parentheses are within one another, those in texts among them.
+
+    >>> is_deep("SELECT ((1))"), is_deep("(" * 50 + "1" + ")" * 50)
+    (False, True)
+    """
+    return max(accumulate((sign == "(") - (sign == ")") for sign in sql if sign in "()"), default=0) > _DEEP

@@ -1,0 +1,1 @@
+"""The audits that the library makes of itself."""

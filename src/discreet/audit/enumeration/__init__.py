@@ -1,0 +1,1 @@
+"""The exact loss of a mechanism whose outputs can be enumerated."""

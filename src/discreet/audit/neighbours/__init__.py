@@ -1,0 +1,1 @@
+"""Neighbouring inputs worth trying."""

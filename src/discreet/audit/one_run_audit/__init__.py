@@ -1,0 +1,1 @@
+"""Auditing a training run from one run with canaries."""

@@ -1,0 +1,1 @@
+"""Side channels: digits, repeats, copied state, time and bad numbers."""

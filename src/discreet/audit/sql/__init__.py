@@ -1,0 +1,1 @@
+"""Queries as mechanisms over databases."""

@@ -1,0 +1,176 @@
+"""The catalogue of mechanisms as a page, made from the classes themselves."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from discreet.explain._choices import CHOICES, Choice
+from discreet.privacy import in_words
+from discreet.query import FUNCTIONS, PAIRS, REFUSED, STATISTICS
+
+__all__ = ["catalogue", "sql_page"]
+
+
+_HEAD = """# The mechanisms
+
+Made from the docstrings of `discreet.mechanisms` by `make figures`. Every mechanism is exact: what is drawn has the
+stated distribution to the last bit, and its loss is the loss of what is drawn. `release` is the raw toolbox and charges
+nobody; `Session.release(mechanism, value)` charges the ledger first. `dp.recommend` picks one for a statistic.
+
+"""
+
+_RELATIONS = {"add_remove": "add/remove", "substitute": "substitution"}
+
+
+def catalogue() -> str:
+    """The page ``docs/mechanisms.md``: for each class its statement, relation, constants, source, error and use.
+
+    >>> "## Numbers" in catalogue()
+    True
+    """
+    groups: dict[str, list[Choice]] = {}
+    for choice in CHOICES:
+        groups.setdefault(choice.group, []).append(choice)
+    contents = "\n".join(_contents(group, choices) for group, choices in groups.items())
+    sections = "\n".join(
+        f"## {group}\n\n" + "\n".join(_section(choice) for choice in choices) for group, choices in groups.items()
+    )
+    return f"{_HEAD}| | take | for |\n|---|---|---|\n{contents}\n\n{sections}"
+
+
+def _contents(group: str, choices: list[Choice]) -> str:
+    return "\n".join(
+        f"| {group if i == 0 else ''} | [`{choice.name}`](#{choice.name.lower()}) | {choice.use} |"
+        for i, choice in enumerate(choices)
+    )
+
+
+def _section(choice: Choice) -> str:
+    paragraphs = _paragraphs(choice.kind)
+    told, source = "\n\n".join(paragraphs[:-1]), paragraphs[-1]
+    error = choice.error()
+    return (
+        f"### {choice.name}\n\n{told}\n\n| | |\n|---|---|\n"
+        f"| choose it for | {_cell(choice.use)} |\n"
+        f"| neighbours | {_neighbours(choice)} |\n"
+        f"| costs | {choice.costs}; `{choice.shown}`: {in_words(choice.loss())} |\n"
+        f"| expected error | {error} |\n"
+        f"| source | {_cell(source)} |\n"
+    )
+
+
+def _neighbours(choice: Choice) -> str:
+    stated = choice.loss().relation
+    if any(field.name == "relation" for field in fields(choice.kind)):
+        return "add/remove or substitution, as given"
+    if stated is not None:
+        return _RELATIONS[stated]
+    return choice.neighbours
+
+
+def _paragraphs(kind: Any) -> list[str]:
+    """The docstring without its parameters, errors and examples, as Markdown; the source comes last."""
+    text = inspect.getdoc(kind) or ""
+    told: list[str] = []
+    source = ""
+    for paragraph in text.split("\n\n"):
+        if paragraph.startswith((">>>", "Parameters\n", "Attributes\n")):
+            continue
+        said, *cited = re.split(r"\bSources?: ", paragraph)
+        if cited:
+            source = _markdown(cited[0].rstrip("."))
+        if said.startswith("="):
+            told.append(f"```\n{said}\n```")
+        elif kept := re.sub(r"(^|(?<=\. )|(?<=\.\n))Raises\b.*", "", said, flags=re.DOTALL).strip():
+            told.append(_markdown(kept))
+    return [*told, source]
+
+
+def _markdown(text: str) -> str:
+    joined = re.sub(r"\s*\n\s*", " ", text)
+    joined = re.sub(r"``proofs/([\w.]+)``", r"[proofs/\1](../proofs/\1)", joined)
+    return joined.replace("``", "`")
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+_QUANTILES = (
+    ("MEDIAN(x)", "a quantile, drawn from the counts of a public grid"),
+    (
+        "QUANTILE_CONT(x, p)",
+        "also QUANTILE_DISC, APPROX_QUANTILE, PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x); several p as a list",
+    ),
+    ("MIN(x), MAX(x)", "the 1 % and the 99 % quantiles"),
+)
+
+
+def sql_page(page: str) -> str:
+    """The page with its tables of statistics, functions and refusals made anew; a page without them stays as it is.
+
+    >>> "| `ABS(x)` |" in sql_page("<!-- functions --><!-- end -->")
+    True
+    """
+    tables = {"statistics": _statistics(), "functions": _functions(), "refused": _refused()}
+    return re.sub(
+        r"<!-- (statistics|functions|refused) -->.*?<!-- end -->",
+        lambda found: f"<!-- {found[1]} -->\n{tables[found[1]]}\n<!-- end -->",
+        page,
+        flags=re.DOTALL,
+    )
+
+
+def _statistics() -> str:
+    rows = [("COUNT(*)", "rows that count"), ("COUNT(DISTINCT x)", "distinct values; of the person's column, people")]
+    for name in dict.fromkeys(STATISTICS.values()):
+        if name in PAIRS:
+            rows.append((f"{name}(y, x)", "over rows where neither is null, from " + _moments(PAIRS[name])))
+        elif name == "COUNT_IF":
+            rows.append(("COUNT_IF(a)", "rows that satisfy a; any statistic takes FILTER (WHERE a)"))
+        else:
+            rows.append((f"{name}(x)", _ALONE.get(name, "from the count, the sum and the sum of squares")))
+    return _table(("statistic", "is"), [*rows, *_QUANTILES])
+
+
+_ALONE = {
+    "COUNT": "rows where x is not null",
+    "SUM": "an exact sum on the grid of x",
+    "AVG": "a sum about the middle of the bounds, by a count",
+}
+
+
+def _moments(needs: str) -> str:
+    """What an aggregate of pairs is read off, from its entry in `PAIRS`."""
+    sums = [axis for axis in "xy" if axis in needs]
+    sums += ["·".join(pair) for pair in needs.split() if len(pair) > 1]
+    return f"the count and the sums of {', '.join(sums)}" if sums else "the count"
+
+
+def _functions() -> str:
+    rows = [
+        (each.signature, each.does + _also(each.names, each.signature), each.bounds, each.nulls) for each in FUNCTIONS
+    ]
+    return _table(("function", "is", "bounds", "null"), rows)
+
+
+def _refused() -> str:
+    lines = ["| refused | because, and what to ask instead |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {each.written} | {each.why} |".replace("*", "\\*") for each in REFUSED)])
+
+
+def _also(names: tuple[str, ...], signature: str) -> str:
+    others = [name for name in names[1:] if name not in signature]
+    return f"; also {', '.join(others)}" if others else ""
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for first, *rest in rows:
+        cells = (f"`{first}`".replace("|", "\\|"), *(cell.replace("|", "\\|") for cell in rest))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)

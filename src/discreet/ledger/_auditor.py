@@ -1,0 +1,144 @@
+"""Reading a whole ledger: for auditors, who see all but what was released, and for its owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+from discreet.errors import LedgerError
+from discreet.ledger._protocol import Entry, Head
+from discreet.ledger.log import _rows
+from discreet.ledger.log._commitments import Row, digests, own_columns, salted, sha256
+from discreet.ledger.log._store import Book
+from discreet.ledger.log._summary import kinds, latest, moments
+from discreet.ledger.state._account import WHOLE, Account
+from discreet.ledger.state._arithmetic import History
+from discreet.ledger.state._events import Facts
+
+__all__ = ["LedgerAudit", "check_opening", "opening_of"]
+
+
+_NAMES = ("entry", "hash", "place", "salt")
+
+
+def opening_of(row: Row, where: str) -> dict[str, Any]:
+    """The opening of a checked row, as plain JSON; raises `LedgerError` for an entry of format 2."""
+    if row.salt is None:
+        raise LedgerError(
+            f"{where}: this entry is of an older format, whose hashes cannot be opened without telling of others; "
+            "`discreet ledger export` has it for the owner and for auditors"
+        )
+    place = digests(row)[1].hex()
+    return {"hash": row.hash, "salt": row.salt[: len(row.salt) // 2], "place": place, "entry": own_columns(row)}
+
+
+def check_opening(opening: object, position: str) -> Mapping[str, Any]:
+    """What the entry says whose hash is `position`, as a certificate holds it, if the opening proves it.
+
+    The result has `kind`, `account`, `plan_hash`, `payload_sha256`, `reservation`, `idempotency_key` and, as JSON text,
+    the `body`: the event, and the account after it. That the entry is in the ledger's chain is for those to check who
+    may read all of it: `discreet ledger check --anchor`.
+
+    Costs nothing. Raises `LedgerError` for an opening of something else, or none.
+
+    >>> from discreet.ledger import open_ledger
+    >>> from discreet.privacy import pure
+    >>> with open_ledger(None, pure(3)) as ledger:
+    ...     ada = ledger.open_account("ada", ledger.grant("ada", pure(1)))
+    ...     position = ada.reserve("plan-1", pure(0.25)).id
+    ...     entry = check_opening(ledger.opening(position), position)
+    >>> entry["kind"], entry["account"], entry["plan_hash"]
+    ('reserve', 'ada', 'plan-1')
+    """
+    match opening:
+        case {"entry": dict() as entry, "hash": str(), "place": str(place), "salt": str(salt), **rest} if not rest:
+            columns = cast("dict[str, Any]", entry)
+            if _hash(columns, salt, place) == position:
+                return columns
+        case _:
+            raise LedgerError(
+                f"an opening is a JSON object with {', '.join(_NAMES)}; `discreet ledger prove` prints it"
+            )
+    raise LedgerError("the opening is not of this position: it is of another entry, or was changed")
+
+
+def _hash(columns: Mapping[str, Any], salt: str, place: str) -> str | None:
+    try:
+        return sha256(salted(bytes.fromhex(salt), columns) + bytes.fromhex(place))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+class LedgerAudit:
+    """All entries, accounts and totals of a ledger, and whether it is whole. It spends nothing and opens no release."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+
+    @property
+    def facts(self) -> Facts:
+        """What was fixed when the ledger was made."""
+        return self._book.public_facts()
+
+    @property
+    def whole(self) -> Account:
+        """The budget that all accounts share, as it is now."""
+        return self._book.scene(WHOLE).whole
+
+    @property
+    def accounts(self) -> dict[str, Account]:
+        """Every account under the whole, as it is now, by its name."""
+        return {s.account.name: s.account for s in self._book.scenes()[1] if s.account is not None}
+
+    @property
+    def history(self) -> History:
+        """What one person may have lost since the ledger was made, in each currency that can express all of it.
+
+        All are true at once, and `discreet.privacy.filters.Odometer` reads an ε off any of them.
+        """
+        return self._book.scene(WHOLE).lifetime
+
+    @property
+    def head(self) -> Head:
+        """Where the ledger ends now. Note it where the ledger's keeper cannot reach: see `verify`."""
+        return self._book.head()
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry up to now, in order, each checked against its own hash."""
+        return self._book.entries()
+
+    def latest(self, count: int) -> list[Entry]:
+        """The newest entries, newest first, each checked against its own hash."""
+        return latest(self._book, count)
+
+    def kinds(self) -> dict[str, int]:
+        """How many entries there are of each kind, as the table says."""
+        return kinds(self._book)
+
+    def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+        """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
+        return moments(self._book, count, account)
+
+    def opening(self, position: str) -> dict[str, Any]:
+        """What proves to whoever has the hash of an entry what that entry says of whom it is about, as plain JSON.
+
+        `position` is as a certificate has it. Nothing in an opening tells of others: see `check_opening`. Raises
+        `LedgerError` if the ledger holds no such entry, or one of an older format.
+        """
+        with self._book.database.transaction(write=False) as connection:
+            row = _rows.of_hash(connection, position, self._book.where)
+        if row is None:
+            raise LedgerError(
+                f"{self._book.where} has no entry of this hash: it is of another ledger, or was taken back"
+            )
+        return opening_of(row, self._book.where)
+
+    def verify(self, anchors: Mapping[str, str] | None = None) -> int:
+        """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one.
+
+        `anchors` are hashes of entries that were noted elsewhere, each under the name that an error calls it by: the
+        hash of a `head`, or the position in a certificate. A chain that lacks one was cut off or put back. Without any,
+        that cannot be known.
+        """
+        return self._book.verify(anchors or {})

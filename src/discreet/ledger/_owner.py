@@ -1,0 +1,214 @@
+"""What the owner of a ledger may do: spend from the whole, grant accounts and stop them, and read everything."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.ledger._accounts import SqlLedger
+from discreet.ledger._auditor import LedgerAudit
+from discreet.ledger.log import _rows
+from discreet.ledger.log._store import Book
+from discreet.ledger.state._account import PERIODS, WHOLE, Account, Period
+from discreet.ledger.state._arithmetic import charge, limit, numbers
+from discreet.ledger.state._events import Kind
+from discreet.privacy import Loss, Relation, currency
+
+__all__ = ["OwnedLedger", "checked_period", "checked_until"]
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}")
+
+
+class OwnedLedger(LedgerAudit, SqlLedger):
+    """A whole ledger in the hands of its owner: whoever may open its file, or its tables on a server.
+
+    It spends from the whole budget itself. Others get accounts, by `grant`, and use them through `open_account`.
+    """
+
+    def __init__(self, book: Book) -> None:
+        SqlLedger.__init__(self, book)
+
+    def open_account(self, name: str, token: str | None = None) -> SqlLedger:
+        """The ledger as an analyst sees it: their account alone. Closing it closes this one too.
+
+        Raises `LedgerError` if there is no such account, or the token is not its own.
+
+        >>> from discreet.ledger import open_ledger
+        >>> from discreet.privacy import pure
+        >>> with open_ledger(None, pure(3)) as ledger:
+        ...     token = ledger.grant("ada", pure(1))
+        ...     ada = ledger.open_account("ada", token)
+        ...     reserved = ada.reserve("plan-1", pure(0.25))
+        ...     ada.remaining, ledger.remaining
+        (Pure(eps=Fraction(3, 4)), Pure(eps=Fraction(11, 4)))
+        """
+        found = self._known(name, token)
+        if found.role != "analyst":
+            raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
+        return SqlLedger(self._book, name, found.token_sha256)
+
+    def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
+        """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""
+        if self._known(name, token).role != "auditor":
+            raise LedgerError(f"the account {name!r} is not an auditor's")
+        return LedgerAudit(self._book)
+
+    def grant(  # noqa: PLR0913
+        self,
+        name: str,
+        cap: Loss | None = None,
+        *,
+        role: Literal["analyst", "auditor"] = "analyst",
+        every: Period | None = None,
+        until: datetime | None = None,
+        part: str | None = None,
+        token: bool = True,
+    ) -> str | None:
+        """Make an account, or change the cap and terms of one; what it has spent stays spent.
+
+        Parameters
+        ----------
+        name
+            Letters, digits and ``_ . @ + -``, at most 64.
+        cap
+            What the account may spend of the whole. An auditor has none.
+        every
+            A window of the calendar, after which the account starts again: see `Account`.
+        until
+            When the account ends.
+        part
+            The part of the people that it may ask about; it stays as it was granted.
+        token
+            Whether a secret opens the account. Without one, whoever may open the ledger may use the account.
+
+        Returns the secret, which is kept nowhere: only its hash is. Whoever has the account open with an older one
+        must open it again to spend or to read. Raises `ParameterError` for terms that make no
+        sense, `LedgerError` for a part that the ledger lacks and for another role or part than the account has.
+        """
+        from discreet import noise
+
+        if not _is_name(name):
+            raise ParameterError(f"an account's name is 1 to 64 letters, digits and _ . @ + -, not {name!r}")
+        if role not in ("analyst", "auditor") or (role == "auditor") != (cap is None):
+            raise ParameterError("an analyst has a cap, for example dp.pure(1), and an auditor has none")
+        event: dict[str, Any] = {"role": role}
+        if cap is not None:
+            event["cap"] = self._own(limit(cap))
+        event |= _terms(every, until) | ({} if part is None else {"part": part})
+        secret = noise.secret(24).hex() if token else None
+        if secret is not None:
+            event["token_sha256"] = _hashed(secret)
+        self._act("grant", name, event)
+        return secret
+
+    def freeze(self, name: str = WHOLE) -> None:
+        """Stop an account, or the whole: nothing more is spent until `thaw`. What was released can be had again."""
+        self._act("freeze", name, {})
+
+    def thaw(self, name: str = WHOLE) -> None:
+        """Let an account, or the whole, spend again."""
+        self._act("thaw", name, {})
+
+    def renew(self, name: str = WHOLE, cap: Loss | None = None) -> None:
+        """Begin a new window of an account, or of the whole, now; with another cap if one is given.
+
+        What was spent before is not forgotten: a person may lose the sum of all windows, which `Account.lifetime` says.
+        """
+        self._act("renew", name, {} if cap is None else {"cap": self._own(limit(cap))})
+
+    def transfer(self, giver: str, taker: str, loss: Loss) -> None:
+        """Move a part of one account's cap to another, for this window and all later ones.
+
+        Raises `BudgetExceeded` if the giver has less left, and `ParameterError` if the taker's cap would be none.
+        """
+        moved = self._own(loss)
+        if giver == taker:
+            raise ParameterError("an account cannot give to itself")
+        for name in (giver, taker):
+            self._check_name(name)
+        with self._book.database.transaction(write=True) as connection:
+            self._book.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
+            row = self._book.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
+        self._book.seen = row
+
+    def settle(self, relation: Relation, *, mixed: bool = False) -> None:
+        """Say, once, for which neighbours the charges of a ledger are that was made without a relation.
+
+        Only ledgers of older formats are: they added up charges of policies for either. Without `mixed` the owner
+        vouches that every policy so far was for this relation. With it they may have been for both, and `relation` must
+        be ``"substitute"``: each charge so far then counts as for two people, one who is removed and one who is added,
+        in the whole budget and in every account. Source: ``proofs/accounts.md``, 6.
+
+        Raises `LedgerError` if the ledger has a relation, or no number for two people.
+        """
+        event = {"relation": relation} | ({"mixed": True} if mixed else {})
+        with self._book.database.transaction(write=True) as connection:
+            accounts = [row.account for row in _rows.newest_of_each(connection, self._where)] if mixed else []
+            row = self._book.page(connection, WHOLE).write("settle", event)
+            for name in accounts:
+                row = self._book.page(connection, name).write("settle", event)
+        self._book.seen = row
+
+    def _own(self, cap: Loss) -> list[str]:
+        """A cap, or a part of one, in the ledger's currency: what another converts to is no limit in that other."""
+        found = charge(cap, self.currency)
+        if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
+            raise ParameterError(
+                f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
+            )
+        return numbers(found)
+
+    def _check_name(self, name: str) -> None:
+        if name != WHOLE and not _is_name(name):  # no database is asked about what it may not even take
+            raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+
+    def _act(self, kind: Kind, name: str, event: Mapping[str, Any]) -> None:
+        self._check_name(name)
+        with self._book.database.transaction(write=True) as connection:
+            row = self._book.page(connection, name).write(kind, event)
+        self._book.seen = row
+
+    def _known(self, name: str, token: str | None) -> Account:
+        account = self._book.scene(name).account if _is_name(name) else None
+        wanted = None if account is None else account.token_sha256
+        given = _hashed(token if isinstance(token, str) else "")
+        if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
+            raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
+        return account
+
+
+def checked_period(every: str | None) -> Period | None:
+    """A window's name, or `ParameterError`."""
+    if every is None or every in PERIODS:
+        return every
+    raise ParameterError(f"a window is one of {', '.join(PERIODS)}, not {every!r}")
+
+
+def checked_until(until: datetime | None) -> datetime | None:
+    """A moment in UTC, or `ParameterError`."""
+    if until is None:
+        return None
+    if not isinstance(until, datetime) or until.utcoffset() is None:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("say when and in which time zone a budget ends, as datetime(2027, 1, 1, tzinfo=UTC)")
+    try:
+        return until.astimezone(UTC)
+    except OverflowError:
+        raise ParameterError(f"a budget cannot end on {until}, which in UTC is after the year 9999") from None
+
+
+def _terms(every: str | None, until: datetime | None) -> dict[str, str]:
+    period, end = checked_period(every), checked_until(until)
+    return ({} if period is None else {"every": period}) | ({} if end is None else {"until": end.isoformat()})
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _hashed(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

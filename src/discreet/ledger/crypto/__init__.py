@@ -1,0 +1,1 @@
+"""Signatures and encryption at rest."""

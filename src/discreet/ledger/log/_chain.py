@@ -1,0 +1,334 @@
+"""The hash chain: what makes a sequence of rows a ledger, and what each of them says. `_commitments` has the hash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, cast, get_args, get_type_hints
+
+from discreet.errors import DiscreetError, LedgerError
+from discreet.ledger._protocol import Entry
+from discreet.ledger.log._commitments import ROOT, Row, canonical, hash_of, is_hashed, salt_after, sha256
+from discreet.ledger.state._account import WHOLE, Account, account_from_json, account_to_json
+from discreet.ledger.state._arithmetic import from_numbers
+from discreet.ledger.state._events import (
+    Event,
+    Facts,
+    Kind,
+    Scene,
+    began,
+    facts_of,
+    read_scene,
+    told,
+    write_scene,
+    write_totals,
+)
+
+__all__ = [
+    "Untrusted",
+    "Walker",
+    "account_in",
+    "check",
+    "entry",
+    "facts_in",
+    "parsed",
+    "row_after",
+    "scene_in",
+    "subject_time",
+    "walk",
+]
+
+_BAD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, DiscreetError)
+"""What reading a row raises that discreet did not write."""
+
+
+class Untrusted(LedgerError):
+    """An entry is not what discreet wrote. The message has its number, which is not for an account's eyes."""
+
+
+_TYPES = tuple(get_type_hints(Row).values())
+
+
+@lru_cache(64)
+def parsed(text: str) -> Mapping[str, Any]:
+    """The JSON of a row, not to be changed: the newest rows are read again and again."""
+    return json.loads(text)
+
+
+def row_after(  # noqa: PLR0913
+    last: Row | None,
+    event: Event,
+    scene: Scene,
+    *,
+    salt_key: bytes,
+    idempotency_key: str | None = None,
+    reservation: str | None = None,
+    plan_hash: str | None = None,
+    payload: bytes | None = None,
+) -> Row:
+    """The row that continues the chain after `last`, with a salt of its own; None starts a chain.
+
+    The salt is a pseudorandom function of the ledger's secret `salt_key` and the place in the chain.
+    """
+    previous = ROOT if last is None else last.hash
+    body: dict[str, Any] = {"event": event.says}
+    if scene.account is not None:
+        at = event.subject_at.isoformat(timespec="microseconds")
+        body |= {"account": account_to_json(scene.account), "at": at}
+    row = Row(
+        seq=0 if last is None else last.seq + 1,
+        kind=event.kind,
+        account=event.account,
+        idempotency_key=idempotency_key,
+        reservation=reservation,
+        plan_hash=plan_hash,
+        body=canonical(body),
+        totals=canonical(write_totals(scene)),
+        payload_sha256=None if payload is None else sha256(payload),
+        at=event.at.isoformat(timespec="microseconds"),
+        salt=salt_after(previous, salt_key),
+        previous=previous,
+        hash="",
+    )
+    return row._replace(hash=hash_of(row))
+
+
+def check(values: Sequence[object], where: str) -> Row:
+    """The row that the database returned; raises `LedgerError` if it does not match its own hash."""
+    if not _has_row_types(values):
+        raise _broken(where, values[0], "it has a column of a type that discreet does not write")
+    row = Row(*cast("tuple[int, str, str, str, str, str, str, str, str, str, str, str, str]", tuple(values)))
+    if not is_hashed(row):
+        raise _broken(where, row.seq, "it does not match its own hash")
+    return row
+
+
+def facts_in(row: Row, where: str) -> Facts:
+    """What the first row fixes."""
+    try:
+        return facts_of(parsed(row.body)["event"])
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def scene_in(facts: Facts, row: Row, where: str) -> Scene:
+    """The states after a checked row."""
+    try:
+        return read_scene(facts, row.account, _states(row))
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def account_in(facts: Facts, row: Row, where: str) -> Account:
+    """The state of the account that a checked row is about, which is not the whole."""
+    try:
+        return account_from_json(row.account, facts.currency, parsed(row.body)["account"])
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def subject_time(row: Row, where: str) -> datetime:
+    """The time of a checked row as whom it is about has it."""
+    if row.account == WHOLE or row.salt is None:
+        return datetime.fromisoformat(row.at)
+    try:
+        return datetime.fromisoformat(parsed(row.body)["at"])
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
+    """A checked row as people see it; `own` as its account may, which is told nothing of others."""
+    hidden = own and row.salt is None  # without a salt, the hash tells of others
+    scene = scene_in(facts, row, where)
+    try:
+        event: Mapping[str, Any] = parsed(row.body)["event"]
+        match row.kind:
+            case "create":
+                loss = scene.whole.cap
+            case "reserve":
+                loss = from_numbers(facts.currency, event["history"][facts.currency])
+            case _:
+                found = event.get("cap", event.get("loss"))
+                loss = None if found is None else from_numbers(facts.currency, found)
+        return Entry(
+            seq=None if own else row.seq,
+            kind=_kind(row.kind),
+            account=row.account,
+            idempotency_key=row.idempotency_key,
+            reservation=None if hidden else row.hash if row.kind == "reserve" else row.reservation,
+            plan_hash=row.plan_hash,
+            part=event.get("part"),
+            loss=loss,
+            spent=(scene.account or scene.whole).spent if own else scene.whole.spent,
+            at=subject_time(row, where) if own else datetime.fromisoformat(row.at),
+            payload_sha256=row.payload_sha256,
+            previous=None if own else row.previous,
+            hash=None if hidden else row.hash,
+        )
+    except _BAD:
+        raise _strange(where, row.seq) from None
+
+
+def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterator[Row]:
+    """Yield each row of a whole ledger with its payload checked, and raise `LedgerError` at the first bad one.
+
+    Checked are the chain, the payloads, the story (each event is told again from the states before it, and must lead
+    to the states that its row holds), and that each release belongs to one reservation of the same plan.
+    """
+    walker = Walker(where)
+    for values, payload in rows:
+        yield walker.step(values, payload)
+
+
+class Walker:
+    """The states of all accounts up to a row, the reservations without a release, and which releases there are."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._last: Row | None = None
+        self._facts = Facts("pure")
+        self._scene: Scene | None = None
+        self._accounts: dict[str, Account] = {}
+        self._times: dict[str, datetime] = {}
+        self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
+        self._released: set[int] = set()
+
+    def step(self, values: Sequence[object], payload: object) -> Row:
+        """The next row, checked; raises `LedgerError` if it is not what comes next."""
+        row = check(values, self._where)
+        after = 0 if self._last is None else self._last.seq + 1
+        if row.seq != after:
+            raise _broken(self._where, after, "it is missing")
+        if row.previous != (ROOT if self._last is None else self._last.hash):
+            raise self._bad(row, "it does not continue the entry before it")
+        if row.salt is None and self._last is not None and self._last.salt is not None:
+            raise self._bad(row, "it has no salt, and the entry before it has one")
+        if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
+            raise self._bad(row, "its payload is not the one that was stored")
+        if self._last is None or self._scene is None:
+            self._scene = self._begins(row)
+        else:
+            self._scene = self._continues(row, self._scene, self._last)
+        self._last = row
+        return row
+
+    def _begins(self, row: Row) -> Scene:
+        self._facts = facts_in(row, self._where)
+        scene = scene_in(self._facts, row, self._where)
+        terms = {"every": scene.whole.every, "until": scene.whole.until}
+        expected = began(self._facts, scene.whole.cap, _moment(row), **terms)
+        if row.kind != "create" or row.account != WHOLE or write_scene(expected) != write_scene(scene):
+            raise self._bad(row, f"a {row.kind!r} entry does not belong there")
+        return scene
+
+    def _continues(self, row: Row, scene: Scene, last: Row) -> Scene:
+        body, totals = _read(row, self._where)
+        says: Mapping[str, Any] = body["event"]
+        before = Scene(scene.whole, self._accounts.get(row.account), scene.history)
+        try:
+            own_at = subject_time(row, self._where)
+            event = Event(_kind(row.kind), row.account, says, _moment(row), own_at.astimezone(UTC))
+            if event.at < _moment(last) or own_at < self._times.get(row.account, own_at):
+                raise LedgerError("it is older than the entry before it")
+            if own_at > event.at:
+                raise LedgerError("it has a time that had not come")
+            self._belongs(row, says, last)
+            after = told(self._facts, before, event)
+        except DiscreetError as error:
+            raise self._bad(row, str(error)) from None
+        except _BAD:
+            raise _strange(self._where, row.seq) from None
+        if _told_body(row, says, after) != (body, totals):
+            raise self._bad(row, "its total is wrong")
+        if after.account is not None:
+            self._accounts[row.account] = after.account
+            self._times[row.account] = own_at
+        return after
+
+    def _belongs(self, row: Row, says: Mapping[str, Any], last: Row) -> None:
+        """Whether the columns beside the event tell the same story."""
+        reserves, releases, repeats = (row.kind == kind for kind in ("reserve", "release", "repeat"))
+        present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
+        allowed = (reserves or releases or repeats, releases, releases, reserves or repeats)
+        needed = (reserves or releases or repeats, releases, releases, repeats)
+        if any(value is not None and not may for value, may in zip(present, allowed, strict=True)) or any(
+            value is None and must for value, must in zip(present, needed, strict=True)
+        ):
+            raise LedgerError(f"a {row.kind!r} entry does not look like that")
+        if reserves:
+            self._open[row.hash] = (row.plan_hash, row.account, says["history"][self._facts.currency])
+        elif releases:
+            reserved = self._open.pop(row.reservation, None)
+            if reserved is None:
+                raise LedgerError(f"a {row.kind!r} entry does not belong there")
+            if reserved != (row.plan_hash, row.account, says["loss"]):
+                raise LedgerError("it is a release of something other than what was reserved")
+            self._released.add(hash((row.hash, row.account, row.plan_hash)))
+        elif repeats and hash((says["answer"], row.account, row.plan_hash)) not in self._released:
+            raise LedgerError("it repeats a release that its account does not have for this plan")
+        elif row.kind == "transfer" and "from" in says:
+            given = parsed(last.body)["event"]
+            taken = (says["from"], row.account, says["loss"])
+            if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
+                raise LedgerError("it is taken from nobody")
+
+    def _bad(self, row: Row, what: str) -> Untrusted:
+        return _broken(self._where, row.seq, what)
+
+
+def _read(row: Row, where: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    try:
+        body, totals = parsed(row.body), {} if row.totals is None else parsed(row.totals)
+        if not isinstance(body["event"], dict) or not isinstance(totals, dict):
+            raise TypeError
+    except _BAD:
+        raise _strange(where, row.seq) from None
+    return body, totals
+
+
+def _told_body(row: Row, says: Mapping[str, Any], after: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a row with this event and these states holds."""
+    if row.salt is None:
+        return {"event": says, **write_scene(after)}, {}
+    totals, own = write_totals(after), dict[str, Any]({"event": says})
+    if after.account is not None:
+        own |= {"account": account_to_json(after.account), "at": parsed(row.body)["at"]}
+    return own, totals
+
+
+def _states(row: Row) -> dict[str, Any]:
+    """The states after a row, as `read_scene` takes them."""
+    body = parsed(row.body)
+    if row.salt is None:
+        return dict(body)
+    own = {"account": body["account"]} if "account" in body else {}
+    return {**parsed(row.totals or ""), **own}
+
+
+def _moment(row: Row) -> datetime:
+    at = datetime.fromisoformat(row.at)
+    return at if at.tzinfo == UTC else at.astimezone(UTC)
+
+
+def _kind(text: str) -> Kind:
+    if text not in get_args(Kind):
+        raise ValueError(text)
+    return cast("Kind", text)
+
+
+def _has_row_types(values: Sequence[object]) -> bool:
+    return len(values) == len(_TYPES) and all(map(isinstance, values, _TYPES))
+
+
+def _broken(where: str, seq: object, what: str) -> Untrusted:
+    return Untrusted(
+        f"{where} cannot be trusted: entry {seq} is bad: {what}. Stop releasing from these data, keep the ledger as it "
+        "is, and compare it with a copy or with heads noted elsewhere before you go on"
+    )
+
+
+def _strange(where: str, seq: object) -> Untrusted:
+    return _broken(where, seq, "it holds something that discreet does not write")

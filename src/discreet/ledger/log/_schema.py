@@ -1,0 +1,125 @@
+"""The tables of a ledger, and the one place where their format changes.
+
+`entries` only grows. `meta` has one row: the format, and the number of the newest entry, so that a newest entry that
+was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key, and
+the one that salts.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import sqlalchemy as sa
+
+from discreet.errors import LedgerError
+from discreet.ledger.log._commitments import Row
+
+__all__ = [
+    "FORMAT",
+    "SALT_KEY",
+    "SIGNING_KEY",
+    "entries",
+    "format_of",
+    "kind_of",
+    "make",
+    "meta",
+    "rare",
+    "repeats",
+    "row_columns",
+    "secrets",
+    "tables",
+]
+
+FORMAT = 3
+"""The number of the format that this version writes."""
+
+tables = sa.MetaData()
+
+entries = sa.Table(
+    "entries",
+    tables,
+    sa.Column("seq", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("account", sa.Text, nullable=False),
+    sa.Column("idempotency_key", sa.Text),
+    sa.Column("reservation", sa.Text),
+    sa.Column("plan_hash", sa.Text),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("totals", sa.Text),
+    sa.Column("payload_sha256", sa.Text),
+    sa.Column("at", sa.Text, nullable=False),
+    sa.Column("salt", sa.Text),
+    sa.Column("previous", sa.Text, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("payload", sa.LargeBinary),
+    sa.Index("entries_of_account", "account", "seq"),
+)
+sa.Index("entries_of_plan", entries.c.plan_hash, entries.c.account, entries.c.seq,
+         sqlite_where=entries.c.kind == "release", postgresql_where=entries.c.kind == "release")  # fmt: skip
+sa.Index("entries_of_request", entries.c.account, entries.c.idempotency_key, unique=True,
+         sqlite_where=entries.c.idempotency_key.is_not(None),
+         postgresql_where=entries.c.idempotency_key.is_not(None))  # fmt: skip
+sa.Index("entries_of_reservation", entries.c.reservation, unique=True,
+         sqlite_where=entries.c.reservation.is_not(None),
+         postgresql_where=entries.c.reservation.is_not(None))  # fmt: skip
+rare = sa.text("kind NOT IN ('reserve', 'release')")
+"""Holds of the few entries that are neither charges nor releases; written out, for planners to know the index."""
+sa.Index("entries_of_rare_kinds", entries.c.kind, entries.c.account, sqlite_where=rare, postgresql_where=rare)
+repeats = sa.Index("entries_of_repeats", entries.c.plan_hash, entries.c.account,
+                   sqlite_where=entries.c.kind == "repeat", postgresql_where=entries.c.kind == "repeat")  # fmt: skip
+sa.Index("entries_of_hash", entries.c.hash, unique=True)
+
+meta = sa.Table(
+    "meta",
+    tables,
+    sa.Column("format", sa.Integer, nullable=False),
+    sa.Column("last", sa.BigInteger, nullable=False),
+)
+
+secrets = sa.Table(
+    "secrets",
+    tables,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.LargeBinary, nullable=False),
+)
+
+SIGNING_KEY = "signing key"
+"""The name of the secret that signs."""
+
+SALT_KEY = "salt key"
+"""The name of the secret that the salts of entries are derived from; who can read it can read the entries too."""
+
+row_columns = tuple(sa.type_coerce(entries.c[name], sa.types.NullType()).label(name) for name in Row._fields)
+"""The columns of a `Row`, uncast: a ledger that was tampered with may hold anything."""
+
+
+def kind_of(connection: sa.Connection) -> ModuleType:
+    """The module of the database that a connection is to."""
+    if connection.dialect.name == "postgresql":
+        from discreet.ledger.postgres import _postgres
+
+        return _postgres
+    from discreet.ledger.sqlite import _sqlite
+
+    return _sqlite
+
+
+def make(connection: sa.Connection) -> None:
+    """Create the empty tables."""
+    tables.create_all(connection)
+    kind_of(connection).append_only(connection, "entries")
+    kind_of(connection).mark(connection, FORMAT)
+    connection.execute(sa.insert(meta).values(format=FORMAT, last=0))
+
+
+def format_of(connection: sa.Connection, where: str) -> int:
+    """The format of the ledger that is there; raises `LedgerError` for a newer or an unclear one."""
+    found = connection.execute(sa.select(meta.c.format)).scalar()
+    marked = kind_of(connection).marked(connection)
+    if not isinstance(found, int) or marked not in (found, None):
+        raise LedgerError(f"{where} says two things about its format ({marked} and {found}); restore a copy of it")
+    if found > FORMAT:
+        raise LedgerError(
+            f"{where} has format {found}, and this version of discreet knows formats up to {FORMAT}: upgrade discreet"
+        )
+    return found

@@ -1,0 +1,219 @@
+"""The story of one ledger in SQL tables: read where it ends, tell one event more, write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet.errors import LedgerError
+from discreet.ledger._protocol import Entry, Head
+from discreet.ledger.crypto._encryption import Seal
+from discreet.ledger.crypto._signing import public_key
+from discreet.ledger.log import _rows
+from discreet.ledger.log._chain import (
+    Untrusted,
+    account_in,
+    check,
+    entry,
+    facts_in,
+    parsed,
+    row_after,
+    scene_in,
+    subject_time,
+    walk,
+)
+from discreet.ledger.log._commitments import Row, sha256
+from discreet.ledger.log._database import Database
+from discreet.ledger.log._migrations import bring_forward, check_continued
+from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, secrets
+from discreet.ledger.state._account import WHOLE
+from discreet.ledger.state._events import Event, Facts, Kind, Scene, told
+
+__all__ = ["Book", "Page"]
+
+
+class Page:
+    """Where a ledger ended when a transaction looked, for one account.
+
+    `now` is the time of the next entry: the clock's, but never before the newest entry. `account_now` is that of the
+    account: never before its own newest entry, whatever the entries of others.
+    """
+
+    def __init__(self, book: Book, connection: sa.Connection, seen: Row, account: str, plan_hash: str | None) -> None:
+        self._book = book
+        self.connection = connection
+        self.account = account
+        self.last, newest, self.release, clock = _rows.tip(connection, seen, book.where, account, plan_hash)
+        facts, where = book.facts, book.where
+        self.clock = clock
+        self.now = max(clock, datetime.fromisoformat(self.last.at))
+        self.account_now = self.now
+        if account != WHOLE:
+            self.account_now = clock if newest is None else max(clock, subject_time(newest, where))
+        at_last = scene_in(facts, self.last, where)
+        about = None
+        if newest is not None and account != WHOLE:
+            about = at_last.account if newest is self.last else account_in(facts, newest, where)
+        self.scene = Scene(at_last.whole, about, at_last.history)
+
+    def write(  # noqa: PLR0913
+        self,
+        kind: Kind,
+        says: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        reservation: str | None = None,
+        plan_hash: str | None = None,
+        payload: bytes | None = None,
+    ) -> Row:
+        """Add an event about the account, or raise what `told` raises."""
+        event = Event(kind, self.account, says, self.now, self.account_now)
+        self.scene = told(self._book.facts, self.scene, event)
+        self.last = row_after(
+            self.last, event, self.scene, salt_key=self._book.salt_key(),
+            idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
+        )  # fmt: skip
+        _rows.append(self.connection, self.last, payload)
+        return self.last
+
+
+class Book:
+    """One open ledger, for whoever uses it."""
+
+    def __init__(self, database: Database, seal: Seal) -> None:
+        self.database = database
+        self.where = database.where
+        self.seal = seal
+        bring_forward(database, seal)
+        with database.transaction(write=False) as connection:
+            self.first = _rows.first(connection, self.where)
+            self.facts: Facts = facts_in(self.first, self.where)
+            last = _rows.tip(connection, self.first, self.where).last
+            rows = connection.execute(sa.select(secrets.c.name, secrets.c.value))
+            self._secrets: dict[str, object] = {row.name: row.value for row in rows}
+        self.began_with = scene_in(self.facts, self.first, self.where).whole.cap
+        database.sync()
+        self.seen = last
+        """An entry that is durable: a ledger without it has gone back in time."""
+        given = seal.check()
+        self.sealed = self.facts.key_check is not None
+        if given is not None and given != self.facts.key_check:
+            raise LedgerError(
+                f"{self.where} has another key, or none; a key is given when a ledger is made, and never changes"
+            )
+        self.locked = self.sealed and given is None
+
+    @contextmanager
+    def reading(self, account: str = WHOLE, plan_hash: str | None = None) -> Generator[Page]:
+        """Where the ledger ends now, in one snapshot, which holds what had been seen before it was taken."""
+        seen = self.seen
+        with self.database.transaction(write=False) as connection:
+            yield Page(self, connection, seen, account, plan_hash)
+
+    def page(self, connection: sa.Connection, account: str = WHOLE, plan_hash: str | None = None) -> Page:
+        """Where the ledger ends now, in a transaction that writes."""
+        return Page(self, connection, self.seen, account, plan_hash)
+
+    def scene(self, account: str) -> Scene:
+        """The states now, in windows that have begun by the clock."""
+        with self.reading(account) as page:
+            found = page.scene
+        known = None if found.account is None else found.account.at(page.account_now)
+        return Scene(found.whole.at(page.now), known, found.history)
+
+    def scenes(self) -> tuple[Scene, list[Scene]]:
+        """The whole now, and each account under it."""
+        with self.reading() as page:
+            at = page.now
+            rows = _rows.newest_of_each(page.connection, self.where)
+        accounts: list[Scene] = []
+        for row in rows:
+            scene = scene_in(self.facts, row, self.where)
+            if scene.account is not None:
+                own_at = max(page.clock, subject_time(row, self.where))
+                accounts.append(Scene(scene.whole, scene.account.at(own_at), scene.history))
+        return Scene(page.scene.whole.at(at), None, page.scene.history), accounts
+
+    def public_facts(self, account: str = WHOLE) -> Facts:
+        """The facts, with the relation that an older ledger was settled for; an account's without what others spent."""
+        facts = self.facts if account == WHOLE else replace(self.facts, continued=None)
+        return facts if facts.relation is not None else replace(facts, relation=self.scene(account).whole.relation)
+
+    def unlock(self) -> None:
+        """Raise `LedgerError` if releases cannot be sealed and signed."""
+        if self.locked:
+            raise LedgerError(
+                f"{self.where} is encrypted: open it with its key (key=…, or --key-file FILE on the command line) to "
+                "spend from it or to read releases"
+            )
+
+    def private_key(self) -> bytes:
+        """The key that signs."""
+        self.unlock()
+        sealed = self._secrets.get(SIGNING_KEY)
+        if not isinstance(sealed, bytes):
+            raise LedgerError(f"{self.where} has lost the key that signs its certificates; restore a copy of it")
+        private = self.seal.opened(WHOLE, SIGNING_KEY, sealed)
+        if public_key(private) != self.facts.public_key:
+            raise LedgerError(f"{self.where} signs with a key that is not its own; restore a copy of it")
+        return private
+
+    def salt_key(self) -> bytes:
+        """The secret that the salts of new entries are derived from."""
+        key = self._secrets.get(SALT_KEY)
+        if not isinstance(key, bytes) or len(key) != 32:
+            raise LedgerError(f"{self.where} has lost the secret that salts its entries; restore a copy of it")
+        return key
+
+    def release(self, connection: sa.Connection, row: Row) -> bytes:
+        """What a checked row of a release stored."""
+        payload = _rows.payload_of(connection, row)
+        if not isinstance(payload, bytes) or sha256(payload) != row.payload_sha256:
+            raise Untrusted(f"{self.where}: the release in entry {row.seq} is damaged; restore a copy of the ledger")
+        self.unlock()
+        return self.seal.opened(row.account, row.reservation or "", payload)
+
+    def entries(self, account: str | None = None) -> Iterator[Entry]:
+        """Every entry up to now, or those about one account as it may see them, each checked against its own hash."""
+        last = self._last().seq
+        for values, _ in _rows.pages(self.database, last, payloads=False, account=account):
+            yield entry(self.facts, check(values, self.where), self.where, own=account is not None)
+
+    def head(self) -> Head:
+        """Where the ledger ends now, durably: a crash does not take back an entry that was noted elsewhere."""
+        last = self._last()
+        self.database.sync()
+        self.seen = last
+        return Head(self.first.hash, last.seq, last.hash)
+
+    def verify(self, anchors: Mapping[str, str]) -> int:
+        """Walk the whole chain up to now; the number of entries. `anchors` are names of hashes that it must hold."""
+        last = self._last().seq
+        if self.facts.continued is not None:
+            with self.database.transaction(write=False) as connection:
+                check_continued(connection, self.facts.continued, self.where)
+        count, missing = 0, {ident: name for name, ident in anchors.items()}
+        for row in walk(_rows.pages(self.database, last, payloads=True), self.where):
+            count += 1
+            missing.pop(row.hash, None)
+        if count != last + 1:
+            raise LedgerError(f"{self.where} cannot be trusted: entry {count} is bad: it is missing")
+        for name in missing.values():
+            raise LedgerError(
+                f"{self.where} cannot be trusted: it lacks an entry that it held once, by {name}: its end was cut off, "
+                "or an older copy was put back. Stop releasing from these data, and find the ledger that holds it"
+            )
+        return count
+
+    def _last(self) -> Row:
+        with self.reading() as page:
+            return page.last
+
+    def event_of(self, row: Row) -> Mapping[str, Any]:
+        """What a checked row says happened."""
+        return parsed(row.body)["event"]

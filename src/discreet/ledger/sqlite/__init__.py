@@ -1,0 +1,1 @@
+"""A ledger in one SQLite file, or in memory."""

@@ -1,0 +1,1 @@
+"""What a ledger's budgets are after each event."""

@@ -1,0 +1,325 @@
+"""What may happen to a ledger, and what each event makes of its budgets.
+
+`told` is the one function that writers and checkers share: a row is right if its event, told after the rows before it,
+gives the states that the row holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from discreet.errors import BudgetExceeded, LedgerError
+from discreet.ledger.state._account import WHOLE, Account, account_from_json, account_to_json
+from discreet.ledger.state._arithmetic import (
+    CURRENCIES,
+    History,
+    added,
+    from_numbers,
+    less,
+    limit,
+    more,
+    nothing,
+    numbers,
+    of_loss,
+    together,
+    within,
+)
+from discreet.ledger.state._relations import for_groups_of_two, grouped_history, relation_after, relation_settled
+from discreet.privacy import Loss, in_words, parts, to_json
+
+__all__ = [
+    "Continued",
+    "Event",
+    "Facts",
+    "Kind",
+    "Scene",
+    "began",
+    "beginning",
+    "facts_of",
+    "read_scene",
+    "told",
+    "write_scene",
+    "write_totals",
+]
+
+Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "thaw", "renew", "transfer", "settle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to an account, or to the whole, at a moment; `says` is the rest in plain JSON.
+
+    `at` is the ledger's time, never before that of the newest entry. `account_at` is the account's own, never before
+    that of its own newest entry: where a clock was set back, it does not tell when others were active. None: the same.
+    """
+
+    kind: Kind
+    account: str
+    says: Mapping[str, Any]
+    at: datetime
+    account_at: datetime | None = None
+
+    @property
+    def subject_at(self) -> datetime:
+        """The time of whom the event is about."""
+        return self.at if self.account == WHOLE or self.account_at is None else self.account_at
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """An older ledger that one goes on from: its format, its number of entries, the hash of the last, and its total."""
+
+    format: int
+    entries: int
+    head: str
+    spent: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is fixed when a ledger is made: its currency, whose losses it counts, and the key that signs for it.
+
+    `parts` are public names of disjoint parts of the people; a charge for one part is none for the others, which is
+    right only where neighbours add or remove one person: a person replaced by another may change part.
+    """
+
+    currency: str
+    people: str | None = None
+    relation: str | None = None
+    parts: tuple[str, ...] = ()
+    public_key: str | None = None
+    key_check: str | None = None
+    continued: Continued | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """The whole budget, the account that an event is about (None if it is about the whole), and the history.
+
+    `history` holds what was charged in every currency since the ledger was made: for all people under ``""``, and under
+    the name of each part.
+    """
+
+    whole: Account
+    account: Account | None
+    history: Mapping[str, History]
+
+    def is_charged(self, facts: Facts) -> bool:
+        """Whether anything was charged since the ledger was made."""
+        return any(any(parts(history[facts.currency])) for history in self.history.values())
+
+    @property
+    def lifetime(self) -> History:
+        """What one person may have lost since the ledger was made, in every currency that can express all of it."""
+        return together(self.history[WHOLE], [each for name, each in self.history.items() if name])
+
+
+def began(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> Scene:
+    """The first scene of a ledger with this budget, as `limit` returns it."""
+    none = nothing(facts.currency)
+    spent = none if facts.continued is None else facts.continued.spent
+    whole = Account(WHOLE, "owner", budget, spent, none, at, **terms)
+    return Scene(whole, None, {WHOLE: _NONE if facts.continued is None else of_loss(spent)})
+
+
+def beginning(facts: Facts) -> dict[str, Any]:
+    """The facts as plain JSON, what the first event says, for `facts_of`."""
+    found: dict[str, Any] = {name: getattr(facts, name) for name in ("currency", *_TEXTS)}
+    found["parts"] = list(facts.parts)
+    if facts.continued is not None:
+        each = facts.continued
+        found["continued"] = [each.format, each.entries, each.head, numbers(each.spent)]
+    return {name: value for name, value in found.items() if value}
+
+
+def facts_of(says: Mapping[str, Any]) -> Facts:
+    """The inverse of `beginning`; raises `ValueError` and its kin on anything else."""
+    unit, named = says["currency"], says.get("parts", [])
+    texts = {name: says.get(name) for name in _TEXTS}
+    if not all(isinstance(text, str) for text in [unit, *named, *(text for text in texts.values() if text)]):
+        raise ValueError("facts")
+    continued = None
+    if "continued" in says:
+        number, count, head, spent = says["continued"]
+        continued = Continued(number, count, head, from_numbers(unit, spent))
+    return Facts(currency=unit, parts=tuple(named), continued=continued, **texts)
+
+
+_NONE = of_loss(nothing("pure"))
+_TEXTS = ("people", "relation", "public_key", "key_check")
+
+
+def told(facts: Facts, scene: Scene, event: Event) -> Scene:
+    """The scene after an event.
+
+    `scene.account` is that account before, None if there is none yet. Raises `BudgetExceeded` if a charge does not fit,
+    and `LedgerError` for what may not happen. Neither says more of other accounts than that the whole is used up.
+    """
+    at, says, name = event.subject_at, event.says, event.account
+    now = Scene(scene.whole.at(event.at), None if scene.account is None else scene.account.at(at), scene.history)
+    subject = now.whole if name == WHOLE else now.account
+    if event.kind == "grant":
+        return replace(now, account=_granted(facts, now, event))
+    if subject is None:
+        raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+    match event.kind:
+        case "reserve":
+            return _reserved(facts, now, subject, event)
+        case "release" | "repeat":
+            return now
+        case "freeze" | "thaw":
+            after = replace(subject, frozen=event.kind == "freeze")
+        case "renew":
+            cap = from_numbers(facts.currency, says["cap"]) if "cap" in says else None
+            if cap is not None and subject.role == "auditor":
+                raise LedgerError(f"the account {subject.name!r} is an auditor's, who has no budget to renew")
+            after = subject.renewed(at, None if cap is None else limit(cap))
+        case "transfer":
+            after = _moved(facts, subject, says)
+        case "settle":
+            return _settled(facts, now, says)
+        case "create":
+            raise LedgerError("a ledger is made once")
+    return replace(now, whole=after) if name == WHOLE else replace(now, account=after)
+
+
+def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene:
+    moments = {subject.name: (subject, event.subject_at)}
+    for each, at in ({WHOLE: (now.whole, event.at)} | moments).values():
+        why = each.stopped(at)
+        if why is not None:
+            raise LedgerError(f"{_called(each)} {why}; nothing was spent")
+    if subject.role == "auditor":
+        raise LedgerError(f"the account {subject.name!r} is an auditor's, who may read and not spend")
+    part = event.says.get("part")
+    if part is not None and part not in facts.parts:
+        raise LedgerError(f"the ledger knows no part {part!r} of its people")
+    if subject.part != part and subject.part is not None:
+        raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
+    grown = {each: from_numbers(each, texts) for each, texts in event.says["history"].items() if each in CURRENCIES}
+    loss = grown[facts.currency]
+    if subject.name != WHOLE:
+        subject = _within(subject, subject.charged(loss, part), loss)
+    whole = now.whole
+    if "relation" in event.says:
+        fixed = facts.relation or whole.relation
+        relation = relation_after(fixed, event.says["relation"], charged=now.is_charged(facts))
+        whole = whole if facts.relation else replace(whole, relation=relation)
+    whole = _within(now.whole, whole.charged(loss, part), loss, shared=subject.name != WHOLE)
+    key = part or WHOLE
+    history = {**now.history, key: added(now.history.get(key, _NONE), grown)}
+    return Scene(whole, None if subject.name == WHOLE else subject, history)
+
+
+def _within(before: Account, after: Account, loss: Loss, *, shared: bool = False) -> Account:
+    if after.holds:
+        return after
+    if shared:
+        raise BudgetExceeded(
+            f"this spend asks for {in_words(loss)}, which is more than is left of the budget that all accounts share; "
+            f"nothing was spent: spend less, or {_later(before)}"
+        )
+    ask = _later(before) if within(loss, before.cap) else _ASK
+    want, have = in_words(loss), in_words(before.remaining)
+    if want == have:  # the short decimals agree, and the numbers do not
+        want, have = (_exactly(each) for each in (loss, before.remaining))
+    raise BudgetExceeded(
+        f"this spend asks for {want}, and {have} is left of the budget of {in_words(before.cap)}; "
+        f"nothing was spent: spend less, or {ask}"
+    )
+
+
+_ASK = "ask the owner of the data for a new budget"
+
+
+def _later(account: Account) -> str:
+    next_one, last = account.ends, account.until
+    if next_one is None or (last is not None and next_one >= last):
+        return _ASK
+    return f"wait for {next_one:%Y-%m-%d} (UTC), when the next window begins"
+
+
+def _settled(facts: Facts, now: Scene, says: Mapping[str, Any]) -> Scene:
+    mixed, relation = bool(says.get("mixed")), says["relation"]
+    if now.account is None:
+        known = relation_settled(facts.relation or now.whole.relation, relation, mixed=mixed)
+        whole = for_groups_of_two(now.whole) if mixed else now.whole
+        history = {part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()}
+        return Scene(replace(whole, relation=known), None, history)
+    if facts.relation is not None or not mixed or relation != now.whole.relation:
+        raise LedgerError(f"the account {now.account.name!r} is settled with the whole alone")
+    relation_settled(now.account.relation, relation, mixed=mixed)
+    return replace(now, account=replace(for_groups_of_two(now.account), relation=str(relation)))
+
+
+def _granted(facts: Facts, now: Scene, event: Event) -> Account:
+    says, name = event.says, event.account
+    role, part, every = says["role"], says.get("part"), says.get("every")
+    if name == WHOLE or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
+        raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
+    none = nothing(facts.currency)
+    terms: dict[str, Any] = {
+        "cap": none if role == "auditor" else limit(from_numbers(facts.currency, says["cap"])),
+        "until": datetime.fromisoformat(says["until"]) if "until" in says else None,
+        "token_sha256": says.get("token_sha256"),
+    }
+    if now.account is None:
+        return Account(name, role, common=none, before=none, since=event.subject_at, part=part, every=every, **terms)
+    if (now.account.role, now.account.part) != (role, part):
+        raise LedgerError(f"the account {name!r} keeps its role and its part of the people; grant another name")
+    return replace(now.account.with_windows(every, event.subject_at), **terms)
+
+
+def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
+    moved = from_numbers(facts.currency, says["loss"])
+    if subject.role != "analyst" or not any(parts(moved)):
+        raise LedgerError("only analysts' accounts can give to one another, and something")
+    if "from" in says:
+        return replace(subject, cap=limit(more(subject.cap, moved)))
+    if not within(moved, subject.remaining):
+        raise BudgetExceeded(
+            f"the account {subject.name!r} has {in_words(subject.remaining)} left to give, not {in_words(moved)}"
+        )
+    return replace(subject, cap=less(subject.cap, moved))
+
+
+def write_totals(scene: Scene) -> dict[str, Any]:
+    """What all accounts share as plain JSON: the whole, and the history."""
+    return {
+        "whole": account_to_json(scene.whole),
+        "history": {
+            part: {name: numbers(loss) for name, loss in history.items()} for part, history in scene.history.items()
+        },
+    }
+
+
+def write_scene(scene: Scene) -> dict[str, Any]:
+    """The scene as plain JSON, for `read_scene`."""
+    account = {} if scene.account is None else {"account": account_to_json(scene.account)}
+    return write_totals(scene) | account
+
+
+def read_scene(facts: Facts, name: str, body: Mapping[str, Any]) -> Scene:
+    """The inverse of `write_scene` for a row about `name`; raises `ValueError` and its kin on anything else."""
+    account = body.get("account")
+    if (account is None) != (name == WHOLE):
+        raise ValueError(name)
+    return Scene(
+        account_from_json(WHOLE, facts.currency, body["whole"]),
+        None if account is None else account_from_json(name, facts.currency, account),
+        {
+            part: {unit: from_numbers(unit, texts) for unit, texts in history.items()}
+            for part, history in body["history"].items()
+        },
+    )
+
+
+def _called(account: Account) -> str:
+    return "the ledger" if account.name == WHOLE else f"the account {account.name!r}"
+
+
+def _exactly(loss: Loss) -> str:
+    return " ".join(f"{key} {value}" for key, value in to_json(loss).items() if key != "kind")

@@ -1,1 +1,0 @@
-"""Numbers between bounds: their mean, and how they are distributed."""

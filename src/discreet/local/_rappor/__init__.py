@@ -1,1 +1,0 @@
-"""RAPPOR: reports in two stages, one for life and one for the day."""

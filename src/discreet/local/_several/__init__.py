@@ -1,1 +1,0 @@
-"""Several attributes of one person: one of them by sampling, tables of them, and numbers by key."""

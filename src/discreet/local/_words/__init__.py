@@ -1,1 +1,0 @@
-"""Words that nobody has listed: found in the reports, and counted."""

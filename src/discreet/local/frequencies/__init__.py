@@ -1,0 +1,1 @@
+"""Frequencies of known values: oracles and sketches."""

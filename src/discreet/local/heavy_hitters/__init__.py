@@ -1,0 +1,1 @@
+"""Frequent words that nobody listed."""

@@ -1,0 +1,119 @@
+"""How a text is spelt: in the letters of a public alphabet, or in the bytes of its UTF-8, up to a public length."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.local._domain import texts_of, whole
+
+__all__ = ["Letters", "letters_of"]
+
+_LONGEST = 256
+_MOST_TAILS = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """A text as a spelling: a `str` of letters, of at most `length`. Without an alphabet each letter is a byte.
+
+    A spelling of fewer letters than were asked for has ended: that is how the end of a word is told.
+    """
+
+    alphabet: str | None
+    length: int
+
+    @property
+    def every(self) -> str:
+        """All letters there are; bytes as the characters of latin-1."""
+        return _BYTES if self.alphabet is None else self.alphabet
+
+    def spelt(self, values: Any) -> NDArray[Any]:
+        """The spelling of each text, one or many; a text is cut to as many whole characters as fit.
+
+        Raises `ParameterError` for what is no text, and for a character that the alphabet does not have.
+        """
+        texts = texts_of(values)
+        places: dict[Any, int] = {}
+        which = np.fromiter((places.setdefault(text, len(places)) for text in texts), dtype=np.int64, count=len(texts))
+        found = np.empty(len(places), dtype=object)
+        found[:] = [self._spelt(text) for text in places]
+        return found[which]
+
+    def text(self, spelling: str) -> str:
+        """The text of a whole spelling that `alive` lets live."""
+        return spelling if self.alphabet is not None else spelling.encode("latin-1").decode()
+
+    def alive(self, spelling: str, *, ended: bool) -> bool:
+        """Whether some text is spelt so, or begins so if it has not ended."""
+        if self.alphabet is not None:
+            return True
+        try:
+            spelling.encode("latin-1").decode()
+        except UnicodeDecodeError as refusal:
+            return not ended and refusal.reason == "unexpected end of data"
+        return True
+
+    def tails(self, most: int) -> tuple[str, ...]:
+        """Every way to go on by at most `most` letters."""
+        return _tails(self.every, most)
+
+    def extended(self, prefixes: Iterable[str], start: int, stop: int) -> list[str]:
+        """What texts that begin so in their first `start` letters can be in their first `stop`."""
+        found: list[str] = []
+        for prefix in prefixes:
+            if len(prefix) < start:
+                found.append(prefix)
+                continue
+            for tail in self.tails(stop - start):
+                longer = prefix + tail
+                if self.alive(longer, ended=len(longer) < stop or stop == self.length):
+                    found.append(longer)
+        return found
+
+    def _spelt(self, text: str) -> str:
+        if self.alphabet is None:
+            kept = text[: self.length].encode("utf-8", "replace")[: self.length]
+            return kept.decode("utf-8", "ignore").encode().decode("latin-1")
+        kept = text[: self.length]
+        if not set(text) <= set(self.alphabet):
+            raise ParameterError(
+                "a text has a character that is not in the alphabet; leave it out, put one of the alphabet in its "
+                "place, or make the scheme without an alphabet, for any text"
+            )
+        return kept
+
+
+def letters_of(alphabet: str | Sequence[str] | None, length: int, step: int) -> Letters:
+    """The letters; raises `ParameterError` unless an alphabet is some different characters that UTF-8 can write.
+
+    And unless there are at most 2**20 ways to go on by `step` letters.
+    """
+    if alphabet is not None:
+        if not isinstance(alphabet, str) or not alphabet or len(set(alphabet)) != len(alphabet):
+            raise ParameterError("alphabet must be a text of different characters, such as 'abc', or None for any text")
+        try:
+            alphabet.encode()
+        except UnicodeEncodeError:
+            raise ParameterError("alphabet must be text that UTF-8 can write") from None
+    found = Letters(alphabet, whole(length, "length", 1, _LONGEST))
+    if sum(len(found.every) ** i for i in range(step + 1)) > _MOST_TAILS:
+        raise ParameterError(
+            f"there are more than 2**20 ways to spell {step} letters of {len(found.every)}; take fewer at once"
+        )
+    return found
+
+
+_BYTES = bytes(range(256)).decode("latin-1")
+
+
+@lru_cache(maxsize=8)
+def _tails(every: str, most: int) -> tuple[str, ...]:
+    return tuple("".join(tail) for size in range(most + 1) for tail in itertools.product(every, repeat=size))

@@ -1,0 +1,1 @@
+"""Several attributes at once: marginals, sampled attributes, key-value pairs."""

@@ -1,0 +1,1 @@
+"""RAPPOR: permanent and instantaneous randomized responses, and decoding."""

@@ -1,0 +1,1 @@
+"""Totals by two servers that do not collude: Prio3 with noise."""

@@ -1,0 +1,1 @@
+"""Means of vectors in a ball."""

@@ -1,0 +1,1 @@
+"""Exact integers and rationals that mechanisms share."""

@@ -1,0 +1,1 @@
+"""Randomized reports, and mechanisms on a random sample."""

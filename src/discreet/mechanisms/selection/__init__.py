@@ -1,0 +1,1 @@
+"""The choice of one or several candidates by their utilities."""

@@ -1,0 +1,1 @@
+"""Continual counting: running totals of a stream of increments."""

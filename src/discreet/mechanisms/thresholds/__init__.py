@@ -1,0 +1,1 @@
+"""Answers that are shown only where they pass a threshold."""

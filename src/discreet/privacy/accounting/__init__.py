@@ -1,0 +1,1 @@
+"""What a loss means: currencies, bounds on ε and δ, and what a budget allows."""

@@ -1,0 +1,234 @@
+"""One plain form for every loss: how often which leaf, and the probability that something leaks outright.
+
+(ε, δ)-DP is the mixture of ε-DP with weight 1 − δ and a full leak with weight δ (Kairouz, Oh and Viswanath 2015,
+Theorem 3.4), and δ-approximate zCDP and GDP are so by definition. So the δ's of a composition come apart from the rest:
+δ(ε) = 1 − Π(1 − δ_i)·(1 − δ_rest(ε)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.privacy.accounting._currencies import as_approx
+from discreet.privacy.curves._rounding import log_bounds
+from discreet.privacy.losses._base import Loss, Sum, Times
+from discreet.privacy.losses._combinators import Group, Parallel, Sampled, Substituted
+from discreet.privacy.losses._leaves import (
+    Approx,
+    BoundedRange,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mu,
+    NonAdaptive,
+    Pure,
+    RandomizedResponse,
+    Rho,
+)
+
+__all__ = ["Normal", "normal"]
+
+_ZERO = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """Leaves with their counts; all Gaussian ones are one leaf. `leaks` holds (δ, count)."""
+
+    items: tuple[tuple[Loss, int], ...]
+    leaks: tuple[tuple[Fraction, int], ...]
+
+    @property
+    def log_kept(self) -> tuple[float, float]:
+        """A bracket of ln Π(1 − δ_i)."""
+        low, high = 0.0, 0.0
+        for delta, count in self.leaks:
+            below, above = log_bounds(1 - delta)
+            low, high = low + count * below, high + count * above
+        return low * (1 + 1e-13), high * (1 - 1e-13)
+
+    @property
+    def leaked(self) -> Fraction:
+        """Σδ_i, which is at least the probability that something leaks."""
+        return sum((delta * count for delta, count in self.leaks), _ZERO)
+
+
+def normal(loss: Loss) -> Normal:
+    """The plain form of a loss; never cheaper than the loss, and exact but for groups and mixed parallel parts.
+
+    >>> from discreet.privacy import approx, gaussian, mu
+    >>> normal(9 * gaussian(1) + 2 * approx(1, 0.1) + mu(4)).items
+    ((Mu(squared=Fraction(25, 1), at_delta=Fraction(0, 1)), 1), (Pure(eps=Fraction(1, 1)), 2))
+    """
+    items: dict[Loss, int] = {}
+    leaks: dict[Fraction, int] = {}
+    squares: list[Fraction] = []
+    for leaf, count in _leaves(loss, 1):
+        kept = leaf
+        match leaf:
+            case Mu(each, delta):
+                squares.append(each * count)
+                kept = None
+            case Approx(eps, delta):
+                kept = Pure(eps)
+            case Rho(rho, delta):
+                kept = Rho(rho, _ZERO) if rho else None
+            case DiscreteLaplace(scale, 1):
+                # Its loss is ±1/scale, as P(x ≤ 0) = 1/(1 + e^{−1/scale}): it is randomized response.
+                kept, delta = Pure(1 / scale), _ZERO
+            case _:
+                delta = _ZERO
+        if delta:
+            leaks[delta] = leaks.get(delta, 0) + count
+        if kept is not None and kept != Pure(_ZERO):
+            items[kept] = items.get(kept, 0) + count
+    squared = _total(squares)
+    gaussian = ((Mu(squared), 1),) if squared else ()
+    return Normal((*gaussian, *items.items()), tuple(leaks.items()))
+
+
+def _total(squares: list[Fraction]) -> Fraction:
+    """The sum; of more than 64, which may have no common denominator, rounded up by 2⁻¹⁰⁰ of it at most.
+
+    Far less than the margins of every curve, at either end.
+    """
+    if len(squares) <= 64 or max(squares) > 2**64:
+        return sum(squares, _ZERO)
+    unit = int(2 ** (128 + len(squares).bit_length()) / max(squares))
+    return Fraction(sum(-(-each.numerator * unit // each.denominator) for each in squares), unit)
+
+
+def _leaves(loss: Loss, count: int) -> Iterator[tuple[Loss, int]]:
+    """Leaves with counts, without recursion over sums, which may be deep."""
+    stack = [(loss, count)]
+    while stack:
+        node, times = stack.pop()
+        match node:
+            case Sum(terms):
+                stack.extend((term, times) for term in reversed(terms))
+            case Times(number, term):
+                if number:
+                    stack.append((term, times * number))
+            case Sampled() | Group() | Substituted() | Parallel():
+                rewritten = _rewritten(node)
+                if rewritten is None:
+                    yield node, times
+                elif rewritten == node:
+                    yield rewritten, times
+                else:
+                    stack.append((rewritten, times))
+            case _:
+                yield _leaf(node), times
+
+
+def _leaf(node: Loss) -> Loss:
+    match node:
+        case Gaussian(noise):
+            return Mu(1 / (noise * noise))
+        case _:
+            return node
+
+
+def _rewritten(node: Loss) -> Loss | None:
+    """The same loss with fewer combinators; the node itself where nothing is known."""
+    match node:
+        case Sampled(rate, scheme, term):
+            if rate == 1:
+                return term
+            if rate == 0:
+                return Pure(_ZERO)
+            inner = _plain(term)
+            if isinstance(inner, Sampled) and inner.scheme == scheme == "poisson":
+                return Sampled(rate * inner.rate, scheme, inner.term)
+            return Sampled(rate, scheme, inner)
+        case Substituted(term):
+            return Group(2, term)
+        case Group(k, term):
+            # Each leaf for the group: the groups of a composition compose.
+            return _sum((_grouped(leaf, k) or Group(k, leaf), count) for leaf, count in _leaves(term, 1))
+        case Parallel(terms, relation):
+            worst = _worst([_plain(term) for term in terms])
+            return worst if relation == "add_remove" else Times(2, worst)
+        case _:
+            return None
+
+
+def _plain(loss: Loss) -> Loss:
+    """The plain form as one loss again."""
+    form = normal(loss)
+    match form.items, form.leaks:
+        case (((Pure(eps), 1),), ((delta, 1),)):
+            return Approx(eps, delta)
+        case _:
+            pass
+    leaks = ((Approx(_ZERO, delta), count) for delta, count in form.leaks)
+    return _sum((*form.items, *leaks))
+
+
+def _sum(items: Iterable[tuple[Loss, int]]) -> Loss:
+    terms = tuple(leaf if count == 1 else Times(count, leaf) for leaf, count in items)
+    return terms[0] if len(terms) == 1 else Sum(terms) if terms else Pure(_ZERO)
+
+
+def _grouped(leaf: Loss, k: int) -> Loss | None:
+    """The group of a leaf as a leaf: of noise, k times the sensitivity; ρ: Bun and Steinke 2016, Proposition 1.9;
+    μ: Dong, Roth and Su 2022, Theorem 2.14.
+    """
+    match leaf:
+        case Pure(eps):
+            return Pure(k * eps)
+        case Mu(squared, delta) if not delta:
+            return Mu(k * k * squared)
+        case Rho(rho, delta) if not delta:
+            return Rho(k * k * rho, _ZERO)
+        case Laplace(scale):
+            return Laplace(scale / k)
+        case DiscreteLaplace(scale, sensitivity):
+            return DiscreteLaplace(scale, k * sensitivity)
+        case DiscreteGaussian(sigma, sensitivity):
+            return DiscreteGaussian(sigma, k * sensitivity)
+        case BoundedRange(eps):
+            return BoundedRange(k * eps)
+        case RandomizedResponse():
+            pair = as_approx(leaf)
+            return None if pair is None else Pure(k * pair[0])
+        case Approx(eps, delta) if not delta:
+            return Pure(k * eps)
+        case NonAdaptive(count, eps):
+            return NonAdaptive(count, k * eps)
+        case Group(size, term):
+            return Group(size * k, term)
+        case _:
+            return None
+
+
+def _worst(terms: list[Loss]) -> Loss:
+    """The worst of several plain losses: one of them where they compare, else the parallel node itself."""
+    worst = terms[0]
+    for term in terms[1:]:
+        bigger = _bigger(worst, term)
+        if bigger is None:
+            return Parallel(tuple(terms), "add_remove")
+        worst = bigger
+    return worst
+
+
+def _bigger(a: Loss, b: Loss) -> Loss | None:
+    match a, b:
+        case Pure(x), Pure(y):
+            return a if x >= y else b
+        case Mu(x, d), Mu(y, e) if not d and not e:
+            return a if x >= y else b
+        case Rho(x, d), Rho(y, e) if not d and not e:
+            return a if x >= y else b
+        case Approx(x, d), Approx(y, e):
+            return Approx(max(x, y), max(d, e))
+        case Laplace(x), Laplace(y):
+            return a if x <= y else b
+        case BoundedRange(x), BoundedRange(y):
+            return a if x >= y else b
+        case _:
+            return a if a == b else None

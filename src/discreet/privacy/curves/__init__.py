@@ -1,0 +1,1 @@
+"""Certified privacy curves of single mechanisms and of amplified ones."""

@@ -1,0 +1,1 @@
+"""Losses as data: leaves, combinators, how they are written and read."""

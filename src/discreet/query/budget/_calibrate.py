@@ -1,0 +1,171 @@
+"""What each part of a query may spend, and the noise that it buys.
+
+Theory: ``proofs/budgets.md``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import ParameterError
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
+from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
+from discreet.query.budget._noise import Noise, NoiseMechanism, TopKeys
+from discreet.query.budget._quantiles import QuantileNoise
+from discreet.query.budget._split import best_shares, even_shares, mean_log_error
+from discreet.query.budget._top_k import TopRows, buy_top_k, if_clearer
+from discreet.query.measures._bounded import BoundedAggregate
+from discreet.sensitivity import Norms
+
+__all__ = ["Slopes", "calibrate", "level_spends"]
+
+Slopes = Sequence[Sequence[float]]
+"""For each column of the result, its slope by each measure."""
+
+_KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian]] = {
+    "rho": DiscreteGaussian,
+    "mu": Gaussian,
+}
+"""The noise of each currency; discrete Laplace for both in ε, unless Gaussian noise errs less at the δ that is left."""
+
+_LESS = math.log(0.9)
+"""By how much Gaussian noise must err less, in the geometric mean of the columns' errors, for a δ to be spent on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """The noise of all measures, what it spends beside its ε, ρ or μ², and how the spend is shared among them."""
+
+    mechanisms: tuple[NoiseMechanism, ...]
+    shares: tuple[Fraction, ...]
+    delta: Fraction = Fraction(0)
+
+
+def calibrate(  # noqa: PLR0913, PLR0917
+    spend: Loss,
+    bounded: BoundedAggregate,
+    norms: tuple[Norms, ...],
+    unit: Unit,
+    slopes: Slopes = (),
+    top: TopRows | None = None,
+) -> Noise:
+    """Split the spend over the measures, the histograms and, if keys are private, their discovery.
+
+    Each histogram and the discovery have an even share. What the measures have together is shared among them so that
+    the geometric mean of the errors of the columns, which hang on the measures by `slopes`, is least; see
+    `best_shares`. In (ε, δ) the measures have discrete Laplace noise, or Gaussian noise if it errs less by a tenth or
+    more; it then takes the δ, or half of it beside a discovery of keys.
+
+    Where the query asks for the first keys by a count and choosing them first pays, shares are even, the choice has
+    half the share of that count, and the measures have the noise of as many keys.
+    """
+    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    measures = len(bounded.measures)
+    parts = measures + len(bounded.histograms) + bounded.count_units
+    name, allowed = budget_of(spend)
+    main, delta = (*allowed, Fraction(0))[:2]
+    if main <= 0:
+        raise ParameterError("spend must be greater than 0")
+    if bounded.count_units and delta == 0:
+        private = ", ".join(key.name for key in bounded.keys if key.values is None)
+        raise ParameterError(
+            f"{private} has private keys, whose discovery needs a delta: spend dp.approx(epsilon, delta) or "
+            "dp.rho(rho, delta), or list the keys in the policy if they are public"
+        )
+    each = main / parts
+    half = _priced(name, each / 2, Fraction(0))
+    bought = None if top is None else buy_top_k(top, half, bounded, norms, unit.relation)
+    moved = [limits if limits.l1 else Norms(1, 1) for limits in norms]
+    measured = _measured(name, each * measures, moved, slopes)
+    if name == "approx" and delta and measures:
+        measured = _gaussian_if_better(measured, each * measures, delta / (1 + bounded.count_units), moved, slopes)
+    if top is not None and isinstance(bought, TopKeys):
+        chosen = _of_chosen(name, each, bought)
+        bought = bought if measured.delta == 0 else if_clearer(bought, top, chosen.mechanisms, measured.mechanisms)
+        measured = chosen if isinstance(bought, TopKeys) else measured
+    moves = bounded.max_rows * (2 if unit.relation == "substitute" else 1)
+    quantiles = tuple(
+        QuantileNoise.calibrate(_priced(name, each, Fraction(0)), histogram, moves) for histogram in bounded.histograms
+    )
+    selection = None
+    if bounded.count_units:
+        touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)
+        selection = PartitionSelection.calibrate(_priced(name, each, delta - measured.delta), keys=touched)
+    # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
+    loss = _priced(name, main, delta if selection or measured.delta else Fraction(0))
+    return Noise(
+        mechanisms=measured.mechanisms,
+        selection=selection,
+        loss=loss,
+        quantiles=quantiles,
+        top_keys=bought if isinstance(bought, TopKeys) else None,
+        ranked=bought if isinstance(bought, str) else None,
+        shares=tuple(share * measures / parts for share in measured.shares),
+    )
+
+
+def level_spends(spend: Loss, private: Sequence[bool], shares: Sequence[Fraction] | None = None) -> list[Loss]:
+    """What each level may spend: its share, an even one if none are given, and even shares of δ for private keys.
+
+    Their composition is the spend, less a δ that no level needs. Source: ``proofs/levels.md``.
+    """
+    if len(private) == 1 or not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        return [spend for _ in private]
+    name, (main, *rest) = budget_of(spend)
+    delta = sum(rest, Fraction(0)) / max(sum(private), 1)
+    parts = shares or even_shares(len(private))
+    return [
+        _priced(name, main * part, delta if each else Fraction(0)) for each, part in zip(private, parts, strict=True)
+    ]
+
+
+def _measured(name: str, main: Fraction, norms: Sequence[Norms], slopes: Slopes) -> _Measured:
+    """The best split of what all measures have together, each with the noise of the currency."""
+    kind = _KINDS.get(name, DiscreteLaplace)
+    laplace = kind is DiscreteLaplace
+    moves = [limits.l1**2 if laplace else limits.l2_squared for limits in norms]
+    columns = [[slope * slope * move for slope, move in zip(row, moves, strict=True)] for row in slopes]
+    shares = best_shares(columns, len(norms), power=2 if laplace else 1)
+    prices = [_priced(name, main * share, Fraction(0)) for share in shares]
+    return _Measured(tuple(kind.calibrate(*each) for each in zip(prices, norms, strict=True)), shares)
+
+
+def _of_chosen(name: str, each: Fraction, bought: TopKeys) -> _Measured:
+    """An even split, with the noise of as many keys as are chosen; the choice takes half the share of its count."""
+    kind = _KINDS.get(name, DiscreteLaplace)
+    prices = [_priced(name, each / 2 if i == bought.count else each, Fraction(0)) for i in range(len(bought.norms))]
+    norms = [limits if limits.l1 else Norms(1, 1) for limits in bought.norms]
+    mechanisms = tuple(kind.calibrate(*both) for both in zip(prices, norms, strict=True))
+    return _Measured(mechanisms, even_shares(len(norms)))
+
+
+def _gaussian_if_better(
+    laplace: _Measured, epsilon: Fraction, delta: Fraction, norms: Sequence[Norms], slopes: Slopes
+) -> _Measured:
+    """Gaussian noise for all measures together, if it errs less by enough, else the Laplace noise.
+
+    The μ² of the measures add up to at most one that is certified to be within (ε, δ).
+    """
+    try:
+        whole = Gaussian.calibrate(Approx(epsilon, delta), 1)
+        gaussian = _measured("mu", 1 / whole.sigma**2, norms, slopes)
+    except ParameterError:
+        return laplace
+    before, after = (mean_log_error(slopes, [m.std for m in each.mechanisms]) for each in (laplace, gaussian))
+    if before is None or after is None or after > before + _LESS:
+        return laplace
+    return _Measured(gaussian.mechanisms, gaussian.shares, delta)
+
+
+def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:
+    match name:
+        case "rho":
+            return Rho(main, delta)
+        case "mu":
+            return Mu(main, delta)
+        case _:
+            return Approx(main, delta) if delta else Pure(main)

@@ -1,0 +1,163 @@
+"""The noise of a plan, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from discreet.errors import LedgerError
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, TopK
+from discreet.privacy import Loss, currency, in_currency
+from discreet.query.budget._quantiles import QuantileNoise
+from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey, complete
+from discreet.sensitivity import Norms
+
+__all__ = [
+    "Level",
+    "Noise",
+    "NoiseMechanism",
+    "TopKeys",
+    "draw",
+    "keys_of",
+    "level_loss",
+    "noise_from_json",
+    "noise_to_json",
+    "top_keys_to_json",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TopKeys:
+    """Keys are chosen by their exact values of the measure at position `count`; only the chosen ones are measured.
+
+    `norms` are how far one unit moves each measure on any k keys together, k those that `mechanism` picks. Proof:
+    ``proofs/query_top_k.md``.
+    """
+
+    count: int
+    mechanism: TopK
+    norms: tuple[Norms, ...]
+
+    def choose(self, groups: Sequence[Group]) -> list[Group]:
+        """The k chosen groups, in the order in which all of them came.
+
+        Costs `mechanism.loss()`, **and charges nobody**. Where counts tie, chance decides.
+        """
+        picked = self.mechanism.release([group.sums[self.count] for group in groups])
+        return [groups[i] for i in sorted(picked)]
+
+    def loss(self, moved: int) -> Loss:
+        """What the choice loses where no group's count of two tables differs by more than `moved`, 1 at least."""
+        mechanism = self.mechanism
+        epsilon = mechanism.epsilon * moved / mechanism.sensitivity
+        return TopK(mechanism.k, epsilon, mechanism.sensitivity, monotone=mechanism.monotone).loss()
+
+
+def top_keys_to_json(top: TopKeys) -> dict[str, object]:
+    """The choice as plain JSON: the mechanism, exact numbers as text, and which measure it is of."""
+    mechanism = top.mechanism
+    return {
+        "mechanism": "TopK",
+        "k": mechanism.k,
+        "epsilon": str(mechanism.epsilon),
+        "sensitivity": str(mechanism.sensitivity),
+        "monotone": mechanism.monotone,
+        "measure": top.count,
+    }
+
+
+NoiseMechanism = DiscreteLaplace | DiscreteGaussian | Gaussian
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """One mechanism for each measure and each histogram, the discovery of private keys if any, and what all costs.
+
+    `top_keys` is the choice of the keys that are measured, if they are not all; where a query asks for the first keys
+    and gets none, `ranked` says why noisy counts of all keys are ranked instead. `shares` are the parts of the ε, ρ or
+    μ² of the loss that the measures have, a choice by one of them included; what is left of 1 is shared evenly among
+    the histograms and the discovery. Gaussian noise of a spend in (ε, δ) shares a μ² that is within its ε and δ.
+    """
+
+    mechanisms: tuple[NoiseMechanism, ...]
+    selection: PartitionSelection | None
+    loss: Loss
+    quantiles: tuple[QuantileNoise, ...] = ()
+    top_keys: TopKeys | None = None
+    ranked: str | None = None
+    shares: tuple[Fraction, ...] = ()
+
+
+def noise_to_json(mechanism: NoiseMechanism) -> dict[str, str]:
+    """A mechanism as plain JSON: its name and its parameter as exact text."""
+    match mechanism:
+        case DiscreteLaplace():
+            return {"mechanism": "DiscreteLaplace", "scale": str(mechanism.scale)}
+        case DiscreteGaussian() | Gaussian():
+            return {"mechanism": type(mechanism).__name__, "sigma": str(mechanism.sigma)}
+
+
+def noise_from_json(data: Mapping[str, str]) -> NoiseMechanism:
+    """The inverse of `noise_to_json`; raises `LedgerError` on anything else."""
+    match data:
+        case {"mechanism": "DiscreteLaplace", "scale": scale}:
+            return DiscreteLaplace(scale=Fraction(scale))
+        case {"mechanism": "DiscreteGaussian", "sigma": sigma}:
+            return DiscreteGaussian(sigma=Fraction(sigma))
+        case {"mechanism": "Gaussian", "sigma": sigma}:
+            return Gaussian(sigma=Fraction(sigma))
+        case _:
+            raise LedgerError("the stored release names a mechanism that this version does not know; upgrade discreet")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What the plain query with the GROUP BY of one grouping set would be.
+
+    `bounded` is what an engine sums, `norms` how far one unit moves each measure of it, `noise` None without a spend.
+    `groupings` are the values of the query's GROUPING(…) in every row of this level.
+    """
+
+    bounded: BoundedAggregate
+    norms: tuple[Norms, ...]
+    noise: Noise | None
+    groupings: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def keys_of(levels: Sequence[Level]) -> tuple[GroupKey, ...]:
+    """The keys of all levels, each once."""
+    return tuple({key.name: key for level in levels for key in level.bounded.keys}.values())
+
+
+def level_loss(levels: Sequence[Level]) -> Loss | None:
+    """The composition of all levels, in the currency of the spend; None without one."""
+    losses = [level.noise.loss for level in levels if level.noise is not None]
+    if len(losses) < 2:
+        return losses[0] if losses else None
+    total = losses[0]
+    for loss in losses[1:]:
+        total = total + loss
+    return in_currency(total, currency(total))
+
+
+def draw(groups: Sequence[Group], bounded: BoundedAggregate, noise: Noise) -> list[Group]:
+    """Noisy groups in the order in which they are released: every public key, or those that are discovered or chosen.
+
+    Absent public keys are sums and quantiles of nothing and get noise like the rest. Costs what `noise` says.
+    """
+    exact = complete(groups, bounded)
+    if noise.selection is not None:
+        kept = noise.selection.release([group.units for group in exact])
+        exact = [group for group, keep in zip(exact, kept, strict=True) if keep]
+    if noise.top_keys is not None:
+        exact = noise.top_keys.choose(exact)
+    drawn = [
+        tuple(noise_of.draw(group.cells[i] if group.cells else None) for i, noise_of in enumerate(noise.quantiles))
+        for group in exact
+    ]
+    columns = [mechanism.release([group.sums[i] for group in exact]) for i, mechanism in enumerate(noise.mechanisms)]
+    return [
+        Group(group.key, 0, tuple(int(column[i]) for column in columns), quantiles=quantiles)
+        for i, (group, quantiles) in enumerate(zip(exact, drawn, strict=True))
+    ]

@@ -1,0 +1,1 @@
+"""Types, bounds and public values of row-level expressions."""

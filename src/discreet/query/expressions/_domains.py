@@ -1,0 +1,216 @@
+"""What an expression can be grouped by: its type as a key, and its values where they are public."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.policy import ColumnType, Key
+from discreet.query.expressions._types import Field, Row, is_moment
+from discreet.query.functions._calls import Call
+from discreet.query.functions._registry import find
+from discreet.query.functions._spec import Function
+from discreet.rational import rational
+
+__all__ = ["Work", "domain", "key_type"]
+
+_MOST_VALUES = 10_000
+_MOST_UNASKED = 1_000
+"""For values that nobody listed: beyond this, as with YEAR, private keys serve better. WIDTH_BUCKET says its own."""
+_INT64 = 2**63
+
+_MOST_WORK = 200_000
+
+Values = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Work:
+    """How many values have been listed for a query so far, those of parts of an expression among them."""
+
+    values: int = 0
+
+    def add(self, values: int) -> None:
+        """Raise `QueryError` once there are more than 200,000, before they are listed."""
+        self.values += values
+        if self.values > _MOST_WORK:
+            raise QueryError(
+                f"the query is too large: the public values of what it groups by, and of the parts that they are "
+                f"computed from, are more than {_MOST_WORK:,}; group by fewer or by shorter expressions, or list their "
+                "values in the policy under a column"
+            )
+
+
+def key_type(node: exp.Expr, columns: Mapping[str, Field]) -> ColumnType:
+    """The type of an expression as a key. Raises `QueryError` for numbers that are not whole, which have no groups.
+
+    >>> key_type(exp.maybe_parse("FLOOR(cost / 10)"), {"cost": Field(type="float")})
+    'int'
+    """
+    node = node.unnest()
+    row = Row(columns, clamped=False)
+    kind = row.kind(node)
+    if isinstance(node, exp.Column):
+        kind = columns[node.name].type
+        if kind in ("float", "decimal"):
+            raise QueryError(
+                f"{node.name} is a {kind} column, which has no groups; declare it int or string, "
+                f"or group by FLOOR({node.name})"
+            )
+        return kind
+    if kind == "null":
+        raise QueryError(f"{node.sql()} is always null, which makes no groups")
+    if kind != "number":
+        return kind
+    if not row.range(node).whole:
+        raise QueryError(f"{node.sql()} is not a whole number, so it has no groups; write FLOOR({node.sql()})")
+    return "int"
+
+
+def domain(node: exp.Expr, columns: Mapping[str, Field], work: Work | None = None) -> tuple[Key | None, ...] | None:
+    """All values that an expression can take, from the policy and the query alone; None if they are not public.
+
+    There may be more values here than any row has, never fewer, but for one thing: null is listed only where the
+    expression's own text makes it, as CASE without ELSE does, not where a column is null. None also for more than
+    10,000 values. Raises `QueryError` for more `work` than a query may make.
+
+    >>> plan = {"plan": Field(type="string", keys=("free", "gold")), "d": Field(type="date")}
+    >>> domain(exp.maybe_parse("UPPER(plan)"), plan)
+    ('FREE', 'GOLD')
+    >>> domain(exp.maybe_parse("CASE WHEN MONTH(d) > 6 THEN 2 END"), plan)
+    (2, None)
+    """
+    row = Row(columns, clamped=False, present=True)
+    if row.kind(node) == "number" and not (isinstance(node.unnest(), exp.Column) or row.range(node).whole):
+        return None
+    work = work or Work()
+    found = _values(node, row, work)
+    if found is None:
+        return None
+    work.add(len(found))
+    try:
+        keys = tuple(dict.fromkeys(_key(value) for value in found))
+    except (ValueError, OverflowError):
+        return None
+    return keys if len(keys) <= _MOST_VALUES else None
+
+
+def _key(value: Any) -> Key | None:
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise ValueError
+        value = int(value)
+    if isinstance(value, int) and not -_INT64 <= value < _INT64:
+        raise ValueError
+    return value
+
+
+def _values(node: exp.Expr, row: Row, work: Work) -> Values | None:
+    node = node.unnest()
+    match node:
+        case exp.Column():
+            return row.columns[node.name].keys
+        case exp.Null():
+            return (None,)
+        case exp.Boolean():
+            return (bool(node.this),)
+        case exp.Literal() if node.is_string:
+            return (node.name,)
+        case exp.Literal():
+            return (int(node.name),) if row.exact(node) else (float(rational(node.name, "a number in the query")),)
+        case exp.Cast() if is_moment(node):
+            kind = dt.date if row.kind(node) == "date" else dt.datetime
+            return (kind.fromisoformat(node.this.name),)
+        case _:
+            found = find(node)
+            if found is None:
+                return None
+            computed = _computed(node, *found, row, work)
+            return _fixed(node, found[1], row, work) if computed is None else computed
+
+
+def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work) -> Values | None:
+    """From the values of the arguments: all of them for a choice, else by computing the function for each."""
+    parts = entry.branches(call) if entry.branches is not None else call.args
+    if entry.branches is None and entry.evaluate is None:
+        return None
+    if call.name == "NULLIF":
+        parts = parts[:1]
+    sets = [_values(part, row, work) for part in parts]
+    known = [values for values in sets if values is not None]
+    if len(known) < len(sets):
+        return None
+    if entry.branches is not None:
+        work.add(sum(map(len, known)))
+        chosen = (value for values in known for value in values if value is not None)
+        return _alike(itertools.chain(chosen, (None,) if row.nullable(node) else ()), node, row)
+    if math.prod(map(len, known)) > _MOST_VALUES:
+        return None
+    work.add(math.prod(map(len, known)))
+    try:
+        return _alike((_evaluate(entry, call, values) for values in itertools.product(*known)), node, row)
+    except (ValueError, ArithmeticError):
+        return None
+
+
+def _evaluate(entry: Function, call: Call, values: Values) -> Any:
+    if any(value is None for value in values):
+        return None
+    assert entry.evaluate is not None
+    return entry.evaluate(*values, *([call.option] if call.option else []))
+
+
+def _alike(values: Iterable[Any], node: exp.Expr, row: Row) -> Values | None:
+    """Distinct values, as the engine has them: doubles unless they are exact, timestamps if one is."""
+    kind, exact = row.kind(node), row.exact(node)
+
+    def convert(value: Any) -> Any:
+        if kind == "number" and value is not None and not exact:
+            return float(value)
+        if kind == "timestamp" and isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+            return dt.datetime.combine(value, dt.time())
+        return value
+
+    try:
+        found = tuple(dict.fromkeys(map(convert, values)))
+    except OverflowError:
+        return None
+    return found if len(found) <= _MOST_VALUES else None
+
+
+def _fixed(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None:
+    """From the kind, or from the bounds that a function gives to any row."""
+    empty = (None,) if row.nullable(node) else ()
+    kind = row.kind(node)
+    if kind == "bool":
+        return (False, True, *empty)
+    if kind != "number":
+        return None
+    found = row.range(node)
+    most = _MOST_VALUES if call.name == "WIDTH_BUCKET" else _MOST_UNASKED
+    if not found.finite or not found.whole or found.upper - found.lower >= most or not _is_sharp(node, row):
+        return None
+    numbers = range(math.ceil(found.lower), math.floor(found.upper) + 1)
+    work.add(len(numbers))
+    return _alike((*numbers, *empty), node, row)
+
+
+def _is_sharp(node: exp.Expr, row: Row) -> bool:
+    """Whether rounding errors cannot cross a bound: doubles round in order, so not one that is a double itself."""
+    node = node.unnest()
+    if row.kind(node) != "number":
+        return True
+    found = row.range(node)
+    ends = (end for end in (found.lower, found.upper) if not math.isinf(end))
+    if any(Fraction(float(end)) != end for end in ends):
+        return False
+    read = find(node)
+    return read is None or all(_is_sharp(argument, row) for argument in read[1].args)

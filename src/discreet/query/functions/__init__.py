@@ -1,0 +1,1 @@
+"""The functions of row-level expressions: kinds, bounds, nulls and public values."""

@@ -1,0 +1,103 @@
+"""The functions and operators of row-level expressions: this table is the only list of them.
+
+Each is total: no row, whatever it holds, makes an engine raise. What is undefined is null, and so is what is not a
+number; an overflow is an infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query.functions._calls import Call, read
+from discreet.query.functions._casts import CASTS, INTEGERS
+from discreet.query.functions._conditionals import CHOICES, CONDITIONS
+from discreet.query.functions._dates import DATES
+from discreet.query.functions._numbers import NUMBERS
+from discreet.query.functions._spec import Function
+from discreet.query.functions._text import TEXTS
+
+__all__ = ["FUNCTIONS", "exact_branches", "find", "refusal"]
+
+FUNCTIONS: tuple[Function, ...] = (*CONDITIONS, *CHOICES, *CASTS, *NUMBERS, *DATES, *TEXTS)
+
+_BY_NAME: Mapping[str, Function] = {entry.names[0]: entry for entry in FUNCTIONS}
+_SPELLINGS: Mapping[str, str] = {name: entry.names[0] for entry in FUNCTIONS for name in entry.names}
+_VOLATILE = {
+    "RANDOM", "RAND", "NOW", "CURRENTDATE", "CURRENTTIME", "CURRENTTIMESTAMP", "CURRENT_DATE",
+    "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "TODAY", "UUID", "GEN_RANDOM_UUID",
+    "GET_CURRENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "CURRVAL", "NEXTVAL",
+}  # fmt: skip
+_INSTEAD: Mapping[str, str] = {
+    "REGEXPLIKE": "use LIKE, ILIKE, CONTAINS or STARTS_WITH",
+    "REGEXPEXTRACT": "use SUBSTRING and STRPOS",
+    "REGEXPREPLACE": "use REPLACE",
+    "SIMILARTO": "use LIKE or ILIKE",
+    "GLOB": "use LIKE or ILIKE",
+    "ESCAPE": "use CONTAINS or STARTS_WITH for a text that holds % or _",
+    "PAD": "it makes texts of any length; use CONCAT",
+    "REPEAT": "it makes texts of any length; use CONCAT",
+    "PI": "write 3.141592653589793",
+    "CONCATWS": "use CONCAT",
+    "BRACKET": "use SUBSTRING",
+    "COLLATE": "texts compare by their code points; use LOWER on both sides",
+    "ATTIMEZONE": "timestamps here have no time zone; add an INTERVAL",
+    "BITWISEXOR": "use <> for truth values, or POWER",
+    "INTERVAL": "add it to a date or a timestamp",
+}
+
+
+def find(node: exp.Expr) -> tuple[Function, Call] | None:
+    """The entry of a function or an operator, with its arguments; None if the table has none.
+
+    Raises `QueryError` for a wrong number of arguments, or a part that is not understood.
+
+    >>> entry, call = find(exp.maybe_parse("POW(x, 2)"))
+    >>> entry.names[0], [argument.sql() for argument in call.args]
+    ('POWER', ['x', '2'])
+    """
+    call = read(node)
+    if call is None and isinstance(node, exp.Anonymous):
+        spelled = _SPELLINGS.get(node.name.upper())
+        call = None if spelled is None else Call(spelled, tuple(node.expressions))
+    if call is None:
+        return None
+    entry = _BY_NAME[call.name]
+    least, most = entry.arity
+    if not least <= len(call.args) <= most:
+        needed = str(least) if least == most else f"{least} to {most}"
+        raise QueryError(f"{node.sql()} has {len(call.args)} arguments, and {entry.signature} takes {needed}")
+    return entry, call
+
+
+def exact_branches(entry: Function, call: Call) -> tuple[exp.Expr, ...] | None:
+    """The arguments that must all be 64-bit integers for the result to be one; None if it never is.
+
+    >>> exact_branches(*find(exp.maybe_parse("YEAR(d)")))
+    ()
+    """
+    if entry.exact == "always" or (call.name == "CAST" and call.option in INTEGERS):
+        return ()
+    if entry.exact == "never" or entry.branches is None:
+        return None
+    return tuple(node for node in entry.branches(call) if not isinstance(node.unnest(), exp.Null))
+
+
+def refusal(node: exp.Expr) -> QueryError:
+    """The error for a node that the table does not know.
+
+    >>> str(refusal(exp.maybe_parse("UPER(s)")))[:68]
+    'UPER(s) in a row-level expression is not supported; did you mean UPP'
+    """
+    name = (node.name if isinstance(node, exp.Anonymous) else type(node).__name__).upper()
+    start = f"{node.sql()} in a row-level expression is not supported; "
+    if name in _VOLATILE:
+        return QueryError(f"{start}its value changes from run to run: write a constant")
+    if name in _INSTEAD:
+        return QueryError(start + _INSTEAD[name])
+    close = get_close_matches(name, [known for known in _SPELLINGS if known[0].isalpha()], n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    return QueryError(f"{start}{hint}Functions are: {', '.join(e.names[0] for e in FUNCTIONS if e.names[0].isalpha())}")

@@ -1,0 +1,1 @@
+"""The bounded aggregate that an engine runs, and how far one unit can move it."""

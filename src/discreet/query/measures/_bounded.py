@@ -1,0 +1,172 @@
+"""What an engine is asked to run: one bounded aggregate over one table, in exact integers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.policy import ColumnType, Key
+from discreet.query.expressions._types import Field
+from discreet.query.measures._histograms import Histogram
+from discreet.query.measures._measures import Measure
+from discreet.query.relations._nodes import Relation, scans
+
+__all__ = [
+    "BoundedAggregate",
+    "Cells",
+    "Group",
+    "GroupKey",
+    "check_aggregates",
+    "check_measures",
+    "check_rows",
+    "check_slopes",
+    "complete",
+    "public_groups",
+]
+
+
+Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The cells of a histogram that hold rows, in rising order, and how many each of them holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """What to group by, under the name that the result knows it by; `values` are its public keys, None if private."""
+
+    name: str
+    values: tuple[Key | None, ...] | None
+    expression: exp.Expr
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedAggregate:
+    """Sums of `measures` and `histograms` by `keys`, over rows of `relation` with `where`, with a unit's part bounded.
+
+    `unit` names the column of the person, None if every row is another person. Of one unit at most `max_rows` rows
+    count, and after that at most `max_groups` groups (None: no cap beside the first). Which ones is a function of a
+    secret salt and that unit's own rows, as a multiset. Rows whose unit is null, or whose key is not among public
+    values, do not count; nor does a row of a table with a null in a column of `used`, the columns that the query names,
+    that the policy says has none. `count_units` asks how many units each group holds.
+    """
+
+    relation: Relation
+    unit: str | None
+    max_rows: int
+    max_groups: int | None
+    where: exp.Expr | None
+    keys: tuple[GroupKey, ...]
+    measures: tuple[Measure, ...]
+    columns: Mapping[str, Field]
+    used: frozenset[str]
+    count_units: bool
+    histograms: tuple[Histogram, ...] = ()
+
+    @property
+    def groups_per_unit(self) -> int:
+        """The most groups that one unit contributes to."""
+        return self.max_rows if self.max_groups is None else self.max_groups
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that are read."""
+        return tuple(dict.fromkeys(scan.table for scan in scans(self.relation)))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One group. Before noise it is private, with `cells`, which are empty where no row has an argument.
+
+    After noise it has `quantiles` instead, those of each histogram. `units` is 0 where they were not counted.
+    """
+
+    key: tuple[Key | None, ...]
+    units: int
+    sums: tuple[int, ...]
+    cells: tuple[Cells, ...] = field(default=(), compare=False)
+    quantiles: tuple[tuple[float, ...], ...] = ()
+
+
+def complete(groups: Iterable[Group], request: BoundedAggregate) -> list[Group]:
+    """Every public key in the policy's order, absent ones as zeros; private keys in the order of their values."""
+    found = {group.key: group for group in groups}
+    if not all(key.values is not None for key in request.keys):
+        return sorted(found.values(), key=lambda group: [_order(value) for value in group.key])
+    nothing = (0,) * len(request.measures)
+    every = itertools.product(*(key.values or () for key in request.keys))
+    return [found.get(key) or Group(key, 0, nothing) for key in every]
+
+
+def public_groups(keys: Sequence[GroupKey]) -> int | None:
+    """How many groups there are by the policy alone; None if a key is private."""
+    sizes = [None if key.values is None else len(key.values) for key in keys]
+    return None if None in sizes else math.prod(size for size in sizes if size is not None)
+
+
+def _order(value: Key | None) -> tuple[bool, object]:
+    return value is None, value
+
+
+_MOST_ROWS = 100_000
+_MOST_QUANTILES = 20_000
+_MOST_SLOPES = 10_000_000
+_MOST_AGGREGATES = 200
+_MOST_PARTS = 50_000
+_SEVERAL = "ask several queries, each with a part of the spend"
+
+
+def check_rows(levels: Sequence[Sequence[GroupKey]], quantiles: int = 0) -> int:
+    """How many rows the answer has: a row for each combination of public keys, over all grouping sets together.
+
+    What private keys make is not public, and not among them. Each row has so many `quantiles`, which take a draw each.
+    Raises `QueryError` for more than 100,000 rows, or 20,000 quantiles. Nothing is listed for it.
+    """
+    rows = sum(public_groups(keys) or 0 for keys in levels)
+    if rows > _MOST_ROWS:
+        sizes = {key.name: len(key.values) for keys in levels for key in keys if key.values is not None}
+        listed = ", ".join(f"{name[:40]} {size:,}" for name, size in list(sizes.items())[:10])
+        raise QueryError(
+            f"the answer has {rows:,} rows, one for each combination of public keys, and an answer has at most "
+            f"{_MOST_ROWS:,}; group by fewer keys or coarser ones. The keys have so many values: {listed}"
+        )
+    if rows * quantiles > _MOST_QUANTILES:
+        raise QueryError(
+            f"the answer has {rows * quantiles:,} quantiles in {rows:,} rows, and an answer has at most "
+            f"{_MOST_QUANTILES:,}; group by fewer keys or coarser ones, or ask for fewer quantiles"
+        )
+    return rows
+
+
+def check_aggregates(aggregates: int) -> None:
+    """Raise `QueryError` for more than 200 different aggregates, before anything is worked out for each of them."""
+    if aggregates > _MOST_AGGREGATES:
+        raise QueryError(
+            f"the query is too large: it has {aggregates:,} aggregates, and a query has at most {_MOST_AGGREGATES}; "
+            f"{_SEVERAL}"
+        )
+
+
+def check_measures(aggregates: int, measures: int, levels: int) -> None:
+    """Raise `QueryError` for more aggregates and measures of them than the spend can be shared among in a moment."""
+    if aggregates * measures * levels > _MOST_PARTS:
+        sets = f" in {levels} grouping sets" if levels > 1 else ""
+        raise QueryError(
+            f"the query is too large: it has {aggregates:,} aggregates, read off {measures:,} sums and counts{sets}, "
+            f"and the product of these numbers is at most {_MOST_PARTS:,}; {_SEVERAL}"
+        )
+
+
+def check_slopes(rows: int, slopes: int) -> None:
+    """Raise `QueryError` where error bars would rest on more than 10,000,000 numbers: `slopes` for each of the rows."""
+    if rows * slopes > _MOST_SLOPES:
+        raise QueryError(
+            f"the answer is too large: the error bars of its {rows:,} rows rest on {rows * slopes:,} numbers, "
+            f"{slopes:,} a row, and at most {_MOST_SLOPES:,} are stored; group by fewer keys, or ask for fewer columns"
+        )

@@ -1,0 +1,61 @@
+"""Keys of a result: expressions that rows are grouped by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query.measures._bounded import GroupKey
+from discreet.query.parse._parse import refuse
+from discreet.query.parse._trees import Texts, transformed
+
+__all__ = ["check_number_of_keys", "grouped_by_all", "keys_by_name"]
+
+_MOST_KEYS = 100
+_AFTER_NOISE = ("having", "order", "limit")
+
+
+def check_number_of_keys(keys: int) -> None:
+    """Raise `QueryError` for more than 100 keys, before anything is worked out for each of them."""
+    if keys > _MOST_KEYS:
+        raise QueryError(f"GROUP BY and SELECT DISTINCT take at most {_MOST_KEYS} keys, got {keys:,}; group by fewer")
+
+
+def grouped_by_all(select: exp.Select) -> exp.Select:
+    """SELECT DISTINCT of keys as what it means: a GROUP BY of them all.
+
+    >>> grouped_by_all(exp.maybe_parse("SELECT DISTINCT city AS c FROM t", into=exp.Select)).sql()
+    'SELECT city AS c FROM t GROUP BY city'
+    """
+    if not select.args.get("distinct"):
+        return select
+    if select.args.get("group") is not None or any(select.find_all(exp.AggFunc)):
+        raise refuse("SELECT DISTINCT beside GROUP BY or an aggregate")
+    select = select.copy()
+    select.set("distinct", None)
+    select.set("group", exp.Group(expressions=[item.unalias().copy() for item in select.expressions]))
+    return select
+
+
+def keys_by_name(select: exp.Select, keys: Sequence[GroupKey]) -> exp.Select:
+    """What a SELECT does with its groups, with each expression that is grouped by as a column of its name.
+
+    These are the SELECT list, HAVING, ORDER BY and LIMIT.
+    """
+    swaps = {(type(key.expression), key.expression.sql()): key.name for key in keys}
+    kinds = {kind for kind, _ in swaps}
+    named = exp.Select(expressions=[item.copy() for item in select.expressions])
+    for name in _AFTER_NOISE:
+        if (clause := select.args.get(name)) is not None:
+            named.set(name, clause.copy())
+    texts = Texts(*named.iter_expressions())
+
+    def swap(node: exp.Expr) -> exp.Expr:
+        name = swaps.get((type(node), texts.text(node))) if type(node) in kinds else None
+        return node if name is None else exp.column(exp.to_identifier(name, quoted=True))
+
+    named = transformed(named, swap)
+    assert isinstance(named, exp.Select)
+    return named

@@ -1,0 +1,1 @@
+"""SQL text and Ibis expressions to one checked SELECT."""

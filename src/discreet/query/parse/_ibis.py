@@ -1,0 +1,106 @@
+"""Ibis expressions as SQL text, and the tables of a policy as Ibis tables.
+
+Nothing of Ibis is trusted: what its compiler writes is read, bound and refused as if a person had typed it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Protocol
+
+from discreet.errors import MissingExtra, QueryError, printable
+from discreet.policy import ColumnType, Policy
+from discreet.query.parse._parse import TOO_DEEP
+from discreet.query.passes._names import match_name
+
+__all__ = ["Expression", "Query", "text_of", "unbound_table"]
+
+_TYPES: Mapping[ColumnType, str] = {
+    "bool": "boolean",
+    "int": "int64",
+    "float": "float64",
+    "decimal": "decimal",
+    "string": "string",
+    "date": "date",
+    "timestamp": "timestamp",
+}
+_UNBOUND = "use the tables of Session.table(name), or ibis.table(schema, name=…)"
+_REFUSED: Mapping[str, str] = {
+    "InMemoryTable": f"ibis.memtable brings rows of its own; {_UNBOUND}",
+    "DatabaseTable": f"the expression is bound to an Ibis back end; call .unbind() on it, or {_UNBOUND}",
+    "SQLQueryResult": f"the expression holds the SQL of an Ibis back end; give that SQL as text, or {_UNBOUND}",
+    "SQLStringView": "the expression holds SQL text; give the whole query as text",
+    "ScalarUDF": "functions of your own are not supported: no bound on what they return is known",
+    "AggUDF": "aggregates of your own are not supported: how far one person moves them is not known",
+    "ScalarParameter": "ibis.param has no value here; write the constant itself",
+}
+
+
+class Expression(Protocol):
+    """An Ibis expression: a table, or a scalar, which is a table of one column and one row."""
+
+    def op(self) -> Any:
+        """The root of the expression's tree."""
+        ...
+
+    def as_table(self) -> Any:
+        """The expression as an Ibis table."""
+        ...
+
+
+Query = str | Expression
+"""A question: SQL text, or an Ibis expression over unbound tables."""
+
+
+def text_of(query: Query) -> str:
+    """SQL in DuckDB's dialect for a query, by Ibis's own compiler where it is an Ibis expression; text is left alone.
+
+    Raises `QueryError` for anything else, and for an expression that brings data or code of its own or that Ibis cannot
+    write as SQL.
+    """
+    if isinstance(query, str):
+        return query
+    types = sys.modules.get("ibis.expr.types")
+    if types is None or not isinstance(query, types.Expr):
+        raise QueryError(
+            f"a query is SQL text or an Ibis expression, got {type(query).__name__}"
+            + ("; add .agg(…) to group_by(…)" if type(query).__name__ == "GroupedTable" else "")
+        )
+    try:
+        _check(query)
+        compiler = import_module("ibis.backends.sql.compilers").duckdb.compiler
+        return str(compiler.to_sqlglot(query).sql(dialect=compiler.dialect))
+    except QueryError:
+        raise
+    except RecursionError:
+        raise QueryError(TOO_DEEP) from None
+    except Exception as error:  # noqa: BLE001 (whatever Ibis raises on what it cannot write)
+        said = printable(str(error).strip().partition("\n")[0])[:200]
+        raise QueryError(f"Ibis cannot write this expression as SQL: {said or type(error).__name__}") from None
+
+
+def unbound_table(policy: Policy, name: str) -> Any:
+    """An unbound Ibis table with the columns that a query may name, typed by the policy alone; no data is looked at.
+
+    A column that the policy does not list, because it only says whose a row is, has Ibis's type `unknown`. Raises
+    `QueryError` if the policy has no such table, `MissingExtra` without Ibis.
+    """
+    table = match_name(name, policy.tables, "the policy", "table")
+    about = policy.tables[table]
+    try:
+        ibis = import_module("ibis")
+    except ImportError:
+        raise MissingExtra("Ibis expressions need Ibis: pip install 'discreet[ibis]'") from None
+    schema: dict[str, Any] = {column: _TYPES[each.type] for column, each in about.columns.items()}
+    for column in (*about.hidden, *policy.linked_by(table)):
+        schema.setdefault(column, import_module("ibis.expr.datatypes").unknown)
+    return ibis.table(schema, name=table)
+
+
+def _check(expression: Expression) -> None:
+    operations = import_module("ibis.expr.operations")
+    kinds = {getattr(operations, name): why for name, why in _REFUSED.items() if hasattr(operations, name)}
+    for node in expression.op().find(tuple(kinds)):
+        raise QueryError(next(why for kind, why in kinds.items() if isinstance(node, kind)))

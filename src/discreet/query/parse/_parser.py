@@ -1,0 +1,151 @@
+"""A parser that gives up: sqlglot's, with a limit on the steps that it may take."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import islice
+from typing import Any
+
+from sqlglot import Dialect, Token, TokenType, exp
+from sqlglot.parsers.duckdb import DuckDBParser
+
+from discreet.errors import QueryError
+
+__all__ = ["DUCKDB", "MAX_DEPTH", "TOO_DEEP", "parse_tokens", "tokenize", "unlogged"]
+
+
+MAX_DEPTH = 100
+TOO_DEEP = f"the query is nested more than {MAX_DEPTH} levels deep; write a long chain of ORs as x IN (…)"
+DUCKDB = Dialect.get_or_raise("duckdb")
+
+_MAX_LENGTH = 2**16
+_MAX_TOKENS = 12_000
+_MAX_PARTS_TAKEN = 20
+_MAX_NAME = 1_000
+_MAX_DIGITS = 1_000
+_WORD_OR_SIGN = re.compile(r"""'(?:[^']|'')*+'?|"(?:[^"]|"")*+"?|\w+|[^\w\s]""")
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE)
+_NAMES = (TokenType.VAR, TokenType.IDENTIFIER)
+_VALUES = (*_NAMES, *_CLOSING, TokenType.STRING, TokenType.NUMBER)
+
+
+def tokenize(text: str) -> list[Token]:
+    """The tokens of a query in DuckDB's dialect.
+
+    Raises `QueryError` for more than 65,536 characters, 12,000 tokens, 100 open brackets, or 1,000 characters of one
+    name or number: each is refused before the step whose time it would take. Raises `TokenError` for what has no
+    tokens.
+
+    >>> [token.text for token in tokenize("SELECT COUNT(*)")]
+    ['SELECT', 'COUNT', '(', '*', ')']
+    """
+    if len(text) > _MAX_LENGTH:
+        raise QueryError(f"the query is longer than {_MAX_LENGTH:,} characters; ask for less at once")
+    if sum(1 for _ in islice(_WORD_OR_SIGN.finditer(text), _MAX_TOKENS + 1)) > _MAX_TOKENS:
+        raise _too_many()
+    tokens = DUCKDB.tokenize(text)
+    if len(tokens) > _MAX_TOKENS:
+        raise _too_many()
+    depth, parts = 0, 0
+    kinds = [None, None, *(token.token_type for token in tokens)]
+    for token, before, last in zip(tokens, kinds, kinds[1:], strict=False):
+        kind = token.token_type
+        parts += _takes_part(kind, last, before)
+        if parts > _MAX_PARTS_TAKEN:
+            raise QueryError(
+                f"the query takes parts of values more than {_MAX_PARTS_TAKEN} times, as x[1] or a.b.c do; SUBSTRING "
+                "takes a part of a text, and a column is named as table.column"
+            )
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if depth > MAX_DEPTH:
+            raise QueryError(TOO_DEEP)
+        if kind in _NAMES and len(token.text) > _MAX_NAME:
+            raise QueryError(
+                f"the name {token.text[:20]}… is longer than {_MAX_NAME:,} characters; give it a shorter one"
+            )
+        if kind == TokenType.NUMBER and len(token.text) > _MAX_DIGITS:
+            raise QueryError(
+                f"{token.text[:20]}… is not a number that a query can use: it has over {_MAX_DIGITS:,} digits"
+            )
+    return tokens
+
+
+def _takes_part(kind: TokenType, last: TokenType | None, before: TokenType | None) -> bool:
+    """Whether a token begins an index, or a field of something else than a table; a parser looks at all before it."""
+    if kind == TokenType.L_BRACKET:
+        return last in _VALUES
+    return kind == TokenType.DOT and (last in _CLOSING or before == TokenType.DOT)
+
+
+def _too_many() -> QueryError:
+    return QueryError(f"the query is too large: it has more than {_MAX_TOKENS:,} words and signs; ask for less at once")
+
+
+_STEPS_PER_TOKEN = 3
+_STEPS_AT_LEAST = 1_000
+_MAX_INTERVAL = 100
+
+
+class _Parser(DuckDBParser):
+    """Counts steps forward and back. Where a text may be read in two ways, as ROW(…) may be a type or a value, sqlglot
+    tries one and goes back for the other; nested, that doubles with each level. Queries in tests take 2.4 steps for
+    each token at most.
+    """
+
+    steps = 0
+
+    def _advance(self, times: int = 1) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise QueryError(
+                "the query can be read in too many ways, as ROW(ROW(…)) and nested types can; "
+                "write it with fewer of them"
+            )
+        super()._advance(times)
+
+    def _parse_interval_span(self, this: exp.Expr, *args: Any, **kwargs: Any) -> exp.Interval:
+        # The parser looks for a number and a unit from every place in the text.
+        if isinstance(this, exp.Literal) and len(this.name) > _MAX_INTERVAL:
+            raise QueryError(f"INTERVAL takes a number and a unit, such as INTERVAL 3 DAY, not {this.name[:20]!r}…")
+        return super()._parse_interval_span(this, *args, **kwargs)
+
+
+def parse_tokens(tokens: list[Token], text: str) -> list[exp.Expr | None]:
+    """The statements that the tokens of a text are, as sqlglot reads them.
+
+    Raises `QueryError` for a text that takes more steps than its size allows, `ParseError` for what is no statement.
+    """
+    parser = _Parser(dialect=DUCKDB)
+    parser.steps = _STEPS_PER_TOKEN * len(tokens) + _STEPS_AT_LEAST
+    statements = parser.parse(tokens, text)
+    for statement in statements:
+        for node in () if statement is None else statement.walk():
+            node._meta = None  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # where it stood; copies would copy it
+    return statements
+
+
+_MUTED: ContextVar[bool] = ContextVar("muted", default=False)
+
+
+@contextmanager
+def unlogged() -> Generator[None, None, None]:
+    """Drop what sqlglot logs in this context; other threads, and other users of it, keep their log.
+
+    >>> with unlogged():
+    ...     logging.getLogger("sqlglot").warning("a query")
+    """
+    logging.getLogger("sqlglot").addFilter(_said)
+    before = _MUTED.set(True)
+    try:
+        yield
+    finally:
+        _MUTED.reset(before)
+
+
+def _said(_: logging.LogRecord) -> bool:
+    return not _MUTED.get()

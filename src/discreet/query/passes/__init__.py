@@ -1,0 +1,1 @@
+"""Rewrites of the SELECT, in the order in which the planner runs them."""

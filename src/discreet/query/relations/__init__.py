@@ -1,0 +1,1 @@
+"""The meaning of FROM: relations in which every row has one owner."""

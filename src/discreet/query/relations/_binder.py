@@ -1,0 +1,230 @@
+"""From FROM to relations: tables, joins, sub-queries and common table expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.policy import ColumnType, Policy
+from discreet.query.expressions._types import check_predicate
+from discreet.query.parse._parse import check_block, check_understood, refuse, refuse_clauses
+from discreet.query.passes._canonicalize import canonicalize
+from discreet.query.passes._names import Scope, Source, match_name, resolve_names, resolved
+from discreet.query.passes._references import expand_references
+from discreet.query.relations._columns import Columns, field_of
+from discreet.query.relations._group_by import group_rows, is_grouped
+from discreet.query.relations._joins import join
+from discreet.query.relations._nodes import Computed, Filtered, Owned
+from discreet.query.relations._unions import stack
+
+__all__ = ["Binder", "source_of"]
+
+_MOST_TABLES = 20
+_MOST_PARTS = 5_000
+
+Tables = Mapping[str, "_Named"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A common table expression, and those that it can name itself."""
+
+    name: str
+    query: exp.Expr
+    columns: tuple[str, ...]
+    known: Tables
+
+
+@dataclass(slots=True)
+class Binder:
+    """Binds one query against a policy; collects its columns on the way."""
+
+    policy: Policy
+    columns: Columns = field(default_factory=Columns)
+    _tables: int = 0
+    _read: set[int] = field(default_factory=set)
+
+    def read(self, select: exp.Select, known: Tables | None = None) -> tuple[Owned, Scope]:
+        """What a SELECT reads, and the names that it can use. Raises `QueryError` for what is not supported."""
+        inside = self._named(select, known or {})
+        source = select.args.get("from_")
+        if source is None:
+            raise QueryError("the query has no FROM; say which table it reads")
+        owned, first = self._source(source.this, inside)
+        scope = Scope((first,))
+        for item in [*source.this.args.get("joins", []), *select.args.get("joins", [])]:
+            owned, scope = self._joined(owned, scope, item, inside)
+        for name, each in inside.items():
+            if (known is None or known.get(name) is not each) and id(each) not in self._read:
+                raise QueryError(f"WITH {each.name} is never read; leave it out")
+        return owned, scope
+
+    def _named(self, select: exp.Expr, known: Tables) -> Tables:
+        clause = select.args.get("with_")
+        if clause is None:
+            return known
+        if clause.args.get("recursive"):
+            raise refuse("WITH RECURSIVE", "RECURSIVE")
+        inside = dict(known)
+        for each in clause.expressions:
+            refuse_clauses(each, ("this", "alias", "materialized"), "a common table expression")
+            named = tuple(column.name for column in each.args["alias"].args.get("columns") or ())
+            inside[each.alias.casefold()] = _Named(each.alias, each.this, named, dict(inside))
+        return inside
+
+    def _source(self, node: exp.Expr, known: Tables) -> tuple[Owned, Source]:
+        renamed = node.args.get("alias")
+        names = tuple(column.name for column in renamed.args.get("columns") or ()) if renamed is not None else ()
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+            refuse_clauses(node, ("this", "alias", "joins"), "a sub-query")
+            owned, columns = self.query(node.this, known)
+            return owned, source_of(node.alias or "the sub-query", "the sub-query", columns, names)
+        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+            raise refuse("a FROM that is not a table's name or a sub-query", "TABLE")
+        if node.args.get("db") or node.args.get("catalog"):
+            raise refuse("a table name with a schema", "TABLE")
+        refuse_clauses(node, ("this", "alias", "joins"), "a table")
+        if (named := known.get(node.name.casefold())) is not None:
+            self._read.add(id(named))
+            owned, columns = self.query(named.query, named.known)
+            about = source_of(named.name, named.name, columns, named.columns)
+            return owned, source_of(node.alias or named.name, named.name, about.columns, names)
+        self._tables += 1
+        if self._tables > _MOST_TABLES:
+            raise QueryError(f"the query reads more than {_MOST_TABLES} tables")
+        table = match_name(node.name, self.policy.tables, "the policy", "table")
+        scan, columns = self.columns.scan(self.policy, table)
+        about = self.policy.tables[table]
+        owner = "nobody" if about.public else "row" if about.by_rows else "person"
+        owned = Owned(scan, owner, frozenset(scan.columns), about.rows_per_unit, about.groups_per_unit)
+        source = source_of(node.alias or table, "the policy", columns, names)
+        hidden = frozenset(columns) - frozenset(about.columns)
+        return owned, replace(source, table=table, hidden=hidden)
+
+    def _joined(self, left: Owned, scope: Scope, item: exp.Join, known: Tables) -> tuple[Owned, Scope]:
+        refuse_clauses(item, ("this", "on", "using", "side", "kind"), "JOIN")
+        side, kind = item.side.upper(), item.kind.upper()
+        if side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
+            raise refuse(" ".join(word for word in (side, kind, "JOIN") if word), kind or side)
+        right, source = self._source(item.this, known)
+        if item.this.args.get("joins"):
+            raise refuse("a join inside the parentheses of another")
+        if any(source.alias.casefold() == each.alias.casefold() for each in scope.sources):
+            raise QueryError(f"two tables are called {source.alias}; give each an alias of its own")
+        if side == "RIGHT":
+            left, scope = self._stored(left, scope)
+        elif side:
+            right, kept = self._stored(right, Scope((source,)))
+            source = kept.sources[0]
+        beside = Scope((source,))
+        ends = (right, left) if side == "RIGHT" else (left, right)
+        lost = scope if side == "RIGHT" else beside
+        both = Scope((*beside.sources, *scope.sources) if side == "RIGHT" else (*scope.sources, source), scope.merged)
+        using = [column.name for column in item.args.get("using") or ()]
+        if using:
+            pairs = [_same_name(name, scope, beside) for name in using]
+            on = exp.and_(*(exp.EQ(this=here.copy(), expression=there.copy()) for here, there in pairs))
+            both = replace(both, merged=scope.merged | {name.casefold() for name in using})
+        elif item.args.get("on") is not None:
+            on = resolved(item.args["on"], both)
+        else:
+            raise QueryError("JOIN needs ON or USING, which says what belongs together")
+        alone = canonicalize(exp.Select(expressions=[on]))
+        check_understood(alone)
+        on = alone.expressions[0]
+        owned = join(*ends, on, self.columns, outer=bool(side))
+        if side:
+            for each in lost.sources:
+                self.columns.forget_people(each.columns)
+        return owned, both
+
+    def _stored(self, owned: Owned, scope: Scope) -> tuple[Owned, Scope]:
+        """What a join may make null, with a column in place of each expression: what is computed is null there too."""
+        added: dict[str, tuple[exp.Expr, ColumnType]] = {}
+        sources: list[Source] = []
+        for source in scope.sources:
+            columns = dict(source.columns)
+            for name, node in columns.items():
+                if not isinstance(node.unnest(), exp.Column):
+                    about = field_of(node, self.columns)
+                    column = self.columns.add(name, about)
+                    added[column] = node, about.type
+                    columns[name] = exp.column(exp.to_identifier(column, quoted=True))
+            sources.append(replace(source, columns=columns))
+        if not added:
+            return owned, scope
+        computed = Computed(owned.relation, added)
+        return replace(owned, relation=computed, names=owned.names | added.keys()), replace(
+            scope, sources=tuple(sources)
+        )
+
+    def query(self, node: exp.Expr, known: Tables) -> tuple[Owned, dict[str, exp.Expr]]:
+        """A sub-query: its relation, and for each column of its result the expression that it stands for."""
+        if isinstance(node, exp.Subquery):
+            refuse_clauses(node, ("this",), "a sub-query")
+            return self.query(node.this, known)
+        if isinstance(node, exp.SetOperation):
+            if not isinstance(node, exp.Union) or node.args.get("distinct"):
+                word = "UNION, which drops repeats," if isinstance(node, exp.Union) else type(node).__name__.upper()
+                raise refuse(word, "UNION")
+            refuse_clauses(node, ("this", "expression", "distinct", "with_"), "UNION ALL")
+            inside = self._named(node, known)
+            return stack(self.query(node.left, inside), self.query(node.right, inside), self.columns)
+        if not isinstance(node, exp.Select):
+            raise refuse(f"{node.sql()} as a sub-query")
+        check_block(node, nested=True)
+        owned, scope = self.read(node, known)
+        select = canonicalize(expand_references(resolve_names(node, scope)))
+        check_understood(select, distinct=True)
+        where = select.args.get("where")
+        if where is not None:
+            owned = self.filtered(owned, where.this)
+        if is_grouped(select):
+            owned, select = group_rows(select, owned, self.columns)
+        outputs: dict[str, exp.Expr] = {}
+        taken: set[str] = set()
+        for item in select.expressions:
+            name = item.alias or item.name
+            if not name:
+                raise QueryError(f"give {item.sql()} a name with AS: a sub-query's columns need one")
+            if name.casefold() in taken:
+                raise QueryError(f"two columns of a sub-query are called {name}")
+            taken.add(name.casefold())
+            outputs[name] = item.unalias()
+        if sum(1 for output in outputs.values() for _ in output.walk()) > _MOST_PARTS:
+            raise QueryError(f"the sub-queries add up to more than {_MOST_PARTS:,} parts")
+        return owned, outputs
+
+    def filtered(self, owned: Owned, condition: exp.Expr) -> Owned:
+        """The rows that satisfy a condition of WHERE."""
+        self.columns.check(condition)
+        check_predicate(condition, self.columns.fields)
+        return replace(owned, relation=Filtered(owned.relation, condition))
+
+
+def source_of(alias: str, what: str, columns: Mapping[str, exp.Expr], *renamings: tuple[str, ...]) -> Source:
+    """A source with the columns that it has, or with those that its aliases rename one by one, the first ones first."""
+    for names in renamings:
+        if len(names) > len(columns):
+            raise QueryError(f"{alias} has {len(columns)} columns, and its alias names {len(names)}")
+        renamed = [*names, *list(columns)[len(names) :]]
+        if len({name.casefold() for name in renamed}) != len(renamed):
+            raise QueryError(f"two columns of {alias} have one name")
+        columns = dict(zip(renamed, columns.values(), strict=True))
+    return Source(alias, what, dict(columns))
+
+
+def _same_name(name: str, left: Scope, right: Scope) -> tuple[exp.Expr, exp.Expr]:
+    """What a name in USING stands for on either side."""
+    column = exp.column(exp.to_identifier(name, quoted=True))
+    found = [(scope, scope.find(column)) for scope in (left, right)]
+    for scope, node in found:
+        if node is None:
+            raise scope.missing(column)
+    (_, here), (_, there) = found
+    assert here is not None
+    assert there is not None
+    return here, there

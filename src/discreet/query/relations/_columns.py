@@ -1,0 +1,139 @@
+"""The columns of a query's relations, each under a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.policy import Policy
+from discreet.query.expressions._domains import Work, domain, key_type
+from discreet.query.expressions._intervals import interval
+from discreet.query.expressions._types import Field, check_scalar, nullable
+from discreet.query.relations._nodes import Scan
+
+__all__ = ["PERSON", "Columns", "field_of"]
+
+
+PERSON = "person"
+"""The link that a table's person column is; any other is the column of a table at which a path arrives."""
+
+
+@dataclass(slots=True)
+class Columns:
+    """What is known of every column so far.
+
+    `fields` are those that expressions may use. `links` say of a column what it identifies; a column that has links and
+    no field, because the policy does not list it, can join, group a sub-query, and be counted as people, no more.
+    `work` counts the public values that were listed for expressions over them.
+    """
+
+    fields: dict[str, Field] = field(default_factory=dict)
+    links: dict[str, frozenset[str]] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
+    _taken: set[str] = field(default_factory=set)
+
+    def table_of(self, node: exp.Expr) -> str:
+        """The table of the first column of an expression that has no bounds, to say where to add them."""
+        names = [column.name for column in node.find_all(exp.Column)]
+        unbounded = (n for n in names if n in self.tables and n in self.fields and self.fields[n].bounds is None)
+        return next((self.tables[n] for n in unbounded), "NAME")
+
+    @property
+    def people(self) -> frozenset[str]:
+        """The columns that name the person."""
+        return frozenset(name for name, links in self.links.items() if PERSON in links)
+
+    def add(self, wanted: str, about: Field | None, links: frozenset[str] = frozenset()) -> str:
+        """A name for a new column, as near to the wanted one as is free.
+
+        No two names differ in case alone: to an engine they would be one.
+        """
+        name, n = wanted, 1
+        while name.casefold() in self._taken:
+            n += 1
+            name = f"{wanted}_{n}"
+        self._taken.add(name.casefold())
+        if about is not None:
+            self.fields[name] = about
+        self.links[name] = links
+        return name
+
+    def scan(self, policy: Policy, table: str) -> tuple[Scan, dict[str, exp.Expr]]:
+        """A table of the policy, and for each of its columns the expression that stands for it."""
+        about = policy.tables[table]
+        arrivals = policy.linked_by(table)
+        names: dict[str, str] = {}
+        for column in dict.fromkeys([*about.columns, *about.hidden, *arrivals]):
+            links = {f"{table}.{column}"} if column in arrivals else set[str]()
+            if column == about.person:
+                links.add(PERSON)
+            if about.path is not None and column == about.path.column:
+                links.add(f"{about.path.table}.{about.path.key}")
+            declared = about.columns.get(column)
+            fields = None
+            if declared is not None:
+                fields = Field(declared.type, declared.bounds, declared.keys, declared.nullable)
+            names[column] = self.add(column, fields, frozenset(links))
+            self.tables[names[column]] = table
+        key = None if about.key is None else names[about.key]
+        scan = Scan(table, {name: column for column, name in names.items()}, about.public, key)
+        return scan, {column: exp.column(exp.to_identifier(name, quoted=True)) for column, name in names.items()}
+
+    def linked(self, node: exp.Expr) -> frozenset[str]:
+        """What an expression identifies; nothing unless it is a column."""
+        inner = node.unnest()
+        return self.links.get(inner.name, frozenset()) if isinstance(inner, exp.Column) else frozenset()
+
+    def forget_people(self, names: Mapping[str, exp.Expr]) -> None:
+        """Columns that may be null beside an owner, as after LEFT JOIN, no longer say who it is."""
+        for node in names.values():
+            for column in node.find_all(exp.Column):
+                self.links[column.name] = self.links[column.name] - {PERSON}
+                if column.name in self.fields:
+                    about = self.fields[column.name]
+                    self.fields[column.name] = Field(about.type, about.bounds, about.keys, nullable=True)
+
+    def check(self, tree: exp.Expr) -> None:
+        """Raise `QueryError` if an expression uses a column that only says whose a row is."""
+        for column in tree.find_all(exp.Column):
+            if column.name not in self.fields and column.name in self.links and not self._is_counted(column):
+                raise QueryError(
+                    f"{column.name} says whose a row is: it can join tables, group a sub-query and be counted with "
+                    f"COUNT(DISTINCT {column.name}); to use it otherwise, list it among the columns in the policy"
+                )
+
+    def _is_counted(self, column: exp.Column) -> bool:
+        """Whether a column is a person that COUNT(DISTINCT …) counts."""
+        above = column.parent
+        while isinstance(above, exp.Paren):
+            above = above.parent
+        counted = isinstance(above, exp.Distinct) and isinstance(above.parent, exp.Count)
+        return counted and PERSON in self.links[column.name]
+
+
+def field_of(node: exp.Expr, columns: Columns) -> Field:
+    """The type, bounds, keys and nullability of an expression. Raises `QueryError` if it is not supported."""
+    columns.check(node)
+    inner = node.unnest()
+    if isinstance(inner, exp.Column):
+        return columns.fields[inner.name]
+    kind = check_scalar(node, columns.fields)
+    if kind == "null":
+        raise QueryError(f"{node.sql()} is always null; leave it out")
+    may_be_null = nullable(node, columns.fields)
+    if kind != "number":
+        return Field(kind, None, domain(node, columns.fields, columns.work), may_be_null)
+    try:
+        limits = interval(node, columns.fields, columns.table_of(node))
+        bounds = (limits.lower, limits.upper)
+    except QueryError:
+        bounds = None
+    try:
+        key_type(node, columns.fields)
+    except QueryError:
+        return Field("float", bounds, None, may_be_null)
+    return Field("int", bounds, domain(node, columns.fields, columns.work), may_be_null)

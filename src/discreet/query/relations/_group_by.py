@@ -1,0 +1,181 @@
+"""GROUP BY in a sub-query: one row for each person, or for each person and key, with totals over the person's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.policy import ColumnType
+from discreet.query.expressions._domains import key_type
+from discreet.query.expressions._intervals import Interval, interval
+from discreet.query.expressions._types import Field, check_predicate, check_scalar
+from discreet.query.measures._keys import check_number_of_keys
+from discreet.query.measures._measures import grid_step, grid_steps
+from discreet.query.parse._parse import refuse
+from discreet.query.parse._trees import Texts, transformed
+from discreet.query.relations._columns import PERSON, Columns, field_of
+from discreet.query.relations._nodes import Filtered, Grouped, Own, Owned, Total
+
+__all__ = ["group_rows", "is_grouped"]
+
+_KINDS: Mapping[type[exp.Expr], str] = {
+    exp.Count: "COUNT",
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+    exp.Min: "MIN",
+    exp.Max: "MAX",
+}
+
+
+def is_grouped(select: exp.Select) -> bool:
+    """Whether a SELECT groups its rows: by GROUP BY, DISTINCT, HAVING or an aggregate."""
+    clauses = any(select.args.get(name) for name in ("group", "distinct", "having"))
+    return clauses or any(select.find_all(exp.AggFunc))
+
+
+def group_rows(select: exp.Select, owned: Owned, columns: Columns) -> tuple[Owned, exp.Select]:
+    """The grouped relation, and the SELECT with its columns in place of keys and aggregates.
+
+    A COUNT or SUM over the rows of one person is clamped to what the person's `max_rows` rows can make. Raises
+    `QueryError` unless the person is among the keys, and for an aggregate that is not supported.
+    """
+    nodes = _keys(select)
+    if owned.owner == "row":
+        raise QueryError('a sub-query cannot group a table with unit = "rows": every row of it is a person of its own')
+    if owned.owner == "nobody":
+        raise refuse("GROUP BY or DISTINCT over public tables alone")
+    people = [node for node in nodes if PERSON in columns.linked(node)]
+    if not people:
+        raise QueryError(
+            "a sub-query that groups rows must group by the person, so that every row of it belongs to one person; "
+            "add the person's column to its GROUP BY (or to its SELECT DISTINCT)"
+        )
+    swaps: dict[str, exp.Expr] = {}
+    keys: dict[str, tuple[exp.Expr, ColumnType]] = {}
+    totals: dict[str, Total | Own] = {}
+    for node in nodes:
+        if PERSON in columns.linked(node):
+            about = columns.fields.get(node.unnest().name)
+            name = columns.add(node.unnest().name, about, frozenset({PERSON}))
+            if about is not None:
+                totals[name] = Own(node.unnest().name)
+        else:
+            about = field_of(node, columns)
+            key_type(node, columns.fields)
+            name = columns.add(_name_of(node), about)
+            keys[name] = (node, about.type)
+        swaps[node.unnest().sql()] = exp.column(exp.to_identifier(name, quoted=True))
+    for node in list(select.find_all(exp.AggFunc)):
+        sql = node.sql()
+        if sql not in swaps:
+            total, about = _total(node, owned.rows, columns)
+            name = columns.add(_name_of(node), about)
+            totals[name] = total
+            swaps[sql] = exp.column(exp.to_identifier(name, quoted=True))
+    owner = swaps[people[0].unnest().sql()].name
+    grouped = Grouped(owned.relation, people[0].unnest().name, owner, keys, totals)
+    alone = not keys
+    names = frozenset(node.name for node in swaps.values())
+    result = Owned(grouped, "person", names, 1 if alone else owned.rows, 1 if alone else owned.groups)
+    body = _swapped(select, swaps)
+    for column in (c for item in body.expressions for c in item.find_all(exp.Column)):
+        _check_grouped(column, names)
+    having = body.args.get("having")
+    if having is not None:
+        for column in having.find_all(exp.Column):
+            _check_grouped(column, names)
+        columns.check(having.this)
+        check_predicate(having.this, columns.fields)
+        result = replace(result, relation=Filtered(result.relation, having.this))
+    return result, body
+
+
+def _keys(select: exp.Select) -> list[exp.Expr]:
+    group = select.args.get("group")
+    nodes = [] if group is None else list(group.expressions)
+    if select.args.get("distinct"):
+        if group is not None or any(select.find_all(exp.AggFunc)):
+            raise refuse("SELECT DISTINCT beside GROUP BY or an aggregate in a sub-query")
+        nodes = [item.unalias() for item in select.expressions]
+    check_number_of_keys(len(nodes))
+    return list({node.sql(): node for node in nodes}.values())
+
+
+def _swapped(select: exp.Select, swaps: Mapping[str, exp.Expr]) -> exp.Select:
+    """The SELECT list and HAVING with each key and aggregate as its column."""
+
+    def swap(node: exp.Expr) -> exp.Expr:
+        found = (
+            swaps.get(texts.text(node))
+            if not isinstance(node, exp.Select | exp.Alias | exp.Identifier | exp.Having)
+            else None
+        )
+        return node if found is None else found.copy()
+
+    body: exp.Expr = exp.Select(expressions=[_kept_name(item) for item in select.expressions])
+    if (having := select.args.get("having")) is not None:
+        body.set("having", having.copy())
+    texts = Texts(*body.iter_expressions())
+    swapped = transformed(body, swap)
+    assert isinstance(swapped, exp.Select)
+    return swapped
+
+
+def _kept_name(item: exp.Expr) -> exp.Expr:
+    if isinstance(item, exp.Alias) or not isinstance(item, exp.Column):
+        return item.copy()
+    return exp.alias_(item.copy(), exp.to_identifier(item.name, quoted=True))
+
+
+def _check_grouped(column: exp.Column, names: frozenset[str]) -> None:
+    if column.name not in names:
+        raise QueryError(f"{column.name} is neither in the sub-query's GROUP BY nor inside an aggregate")
+
+
+def _name_of(node: exp.Expr) -> str:
+    inner = node.unnest()
+    return inner.name if isinstance(inner, exp.Column) else type(inner).__name__.lower()
+
+
+def _total(node: exp.AggFunc, rows: int, columns: Columns) -> tuple[Total, Field]:
+    kind = _KINDS.get(type(node))
+    argument = node.this
+    distinct = isinstance(argument, exp.Distinct)
+    if kind is None or node.args.get("expressions") or (distinct and kind != "COUNT"):
+        raise refuse(f"the aggregate {node.sql()} in a sub-query", node)
+    if isinstance(argument, exp.Star) and kind == "COUNT":
+        return Total("COUNT", None, "int", upper=rows), _whole(1, rows)
+    if distinct:
+        if len(argument.expressions) != 1 or argument.args.get("on"):
+            raise refuse(node.sql())
+        argument = argument.expressions[0]
+        field_of(argument, columns)
+        return Total("COUNT DISTINCT", argument, "int", upper=rows), _whole(0, rows)
+    about = field_of(argument, columns)
+    if kind == "COUNT":
+        return Total("COUNT", argument, "int", upper=rows), _whole(0, rows)
+    if kind in ("MIN", "MAX") and about.type not in ("int", "float", "decimal"):
+        return Total(kind, argument, about.type), Field(about.type, nullable=about.nullable)  # pyright: ignore[reportArgumentType]
+    if check_scalar(argument, columns.fields) != "number":
+        raise QueryError(f"{node.sql()} needs a number, but {argument.sql()} is a {about.type}")
+    limits = interval(argument, columns.fields, columns.table_of(argument))
+    return _number(kind, argument, limits, rows, nullable=about.nullable)
+
+
+def _number(kind: str, argument: exp.Expr, limits: Interval, rows: int, *, nullable: bool) -> tuple[Total, Field]:
+    step = grid_step(limits)
+    row = grid_steps(limits, step)
+    lower, upper = row
+    if kind == "SUM":
+        lower, upper = min(lower, rows * lower), max(upper, rows * upper)
+    whole = kind != "AVG" and limits.whole and step == 1
+    total = Total(kind, argument, "int" if whole else "float", step, row, lower, upper)  # pyright: ignore[reportArgumentType]
+    return total, Field(total.type, (lower * step, upper * step), None, nullable)
+
+
+def _whole(lower: int, upper: int) -> Field:
+    return Field("int", (Fraction(lower), Fraction(upper)), None, nullable=False)

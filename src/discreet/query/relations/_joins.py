@@ -1,0 +1,119 @@
+"""JOIN: which pairs of relations may meet, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query.expressions._types import check_predicate, exact_integer
+from discreet.query.relations._columns import PERSON, Columns
+from discreet.query.relations._nodes import Computed, Filtered, Joined, Owned, Scan
+
+__all__ = ["join"]
+
+
+def join(left: Owned, right: Owned, on: exp.Expr, columns: Columns, *, outer: bool) -> Owned:
+    """The join of two relations; with `outer`, rows of the left stay without a partner.
+
+    Raises `QueryError` unless an equality ties the sides together: two private ones person to person.
+    """
+    links: list[tuple[str, str]] = []
+    rest: list[exp.Expr] = []
+    tied, same = False, False
+    for part in _conjuncts(on):
+        sides = _sides(part, left, right)
+        shared = columns.linked(sides[0]) & columns.linked(sides[1]) if sides else frozenset[str]()
+        both = left.owner != "nobody" and right.owner != "nobody"
+        if sides and PERSON in shared and both:
+            same = True
+        elif sides and shared:
+            links.append((sides[0].unnest().name, sides[1].unnest().name))
+            same = tied = True
+        else:
+            tied = tied or sides is not None
+            columns.check(part)
+            rest.append(part)
+    _check_owners(left, right, on, same=same, outer=outer)
+    if not (tied or same):
+        raise QueryError(
+            f"JOIN ON {on.sql()} ties no column of one side to one of the other; join on an equality: a.id = b.id"
+        )
+    pairs = [sides for part in rest if (sides := _sides(part, left, right))]
+    condition = exp.and_(*rest, copy=True) if rest else None
+    if condition is not None:
+        check_predicate(condition, columns.fields)
+    matched = None
+    if left.owner != "nobody" and right.owner == "nobody":
+        matched = _matched(right, [(there, here) for here, there in pairs], columns)
+    elif left.owner == "nobody" and right.owner != "nobody":
+        matched = _matched(left, pairs, columns)
+    if matched is not None and "row" in (left.owner, right.owner):
+        raise QueryError(
+            f'JOIN ON {on.sql()} may repeat a row, and with unit = "rows" every row is a person; join a public table '
+            'on the column that the policy calls its key, as in key = "id", to a column of the same type'
+        )
+    relation = Joined(left.relation, right.relation, tuple(links), condition, outer, matched, on)
+    owner = left.owner if left.owner != "nobody" else right.owner
+    names = left.names | right.names
+    return Owned(relation, owner, names, max(left.rows, right.rows), max(left.groups, right.groups))
+
+
+def _conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    inner = node.unnest()
+    if isinstance(inner, exp.And):
+        yield from _conjuncts(inner.left)
+        yield from _conjuncts(inner.right)
+    else:
+        yield inner
+
+
+def _sides(part: exp.Expr, left: Owned, right: Owned) -> tuple[exp.Expr, exp.Expr] | None:
+    """The sides of an equality between the relations, that of the left one first."""
+    if not isinstance(part, exp.EQ):
+        return None
+    here, there = ({column.name for column in side.find_all(exp.Column)} for side in (part.left, part.right))
+    if not (here and there):
+        return None
+    if here <= left.names and there <= right.names:
+        return part.left, part.right
+    if here <= right.names and there <= left.names:
+        return part.right, part.left
+    return None
+
+
+def _check_owners(left: Owned, right: Owned, on: exp.Expr, *, same: bool, outer: bool) -> None:
+    if "row" in (left.owner, right.owner) and "nobody" not in (left.owner, right.owner):
+        raise QueryError(
+            'a table with unit = "rows" cannot be joined to another private table: every row of it is another person'
+        )
+    if outer and left.owner == "nobody" and right.owner != "nobody":
+        raise QueryError(
+            "LEFT JOIN from a public table to a private one would show which rows have nobody; "
+            "use JOIN, or put the private table on the left"
+        )
+    if left.owner == right.owner == "person" and not same:
+        raise QueryError(
+            f"JOIN ON {on.sql()} pairs rows of different people, so that one person could touch any number of rows; "
+            "join private tables on the person, or along a path that the policy declares, as in orders.customer_id = "
+            "customers.id"
+        )
+
+
+def _matched(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], columns: Columns) -> tuple[exp.Expr, ...] | None:
+    """What is compared of a public relation, the first side of each of `pairs`; None if a private row meets one row.
+
+    It does if the key of the public table is compared. Whole numbers have to be compared as such: as doubles, two of
+    them may equal the same number.
+    """
+    inner = public.relation
+    while isinstance(inner, Filtered | Computed):
+        inner = inner.input
+    key = inner.key if isinstance(inner, Scan) else None
+    for there, here in pairs:
+        if key is not None and isinstance(there.unnest(), exp.Column) and there.unnest().name == key:
+            whole = columns.fields[key].type == "int"
+            if not whole or exact_integer(here, columns.fields):
+                return None
+    return tuple(there for there, _ in pairs)

@@ -1,0 +1,1 @@
+"""From noisy sums to the answer, its error bars and its stored form."""

@@ -1,0 +1,221 @@
+"""From noisy sums to the columns that a query asked for."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.errors import ParameterError, QueryError
+from discreet.policy import ColumnType, Key
+from discreet.query.budget._noise import Level, NoiseMechanism, keys_of
+from discreet.query.measures._aggregates import Aggregate
+from discreet.query.measures._bounded import Group
+from discreet.query.results._conditions import ARROW, is_label, keep_rows, row_limit, sort_rows
+from discreet.query.results._dual import Dual, Floats
+from discreet.query.results._error_propagation import Basis, basis_of, points
+from discreet.query.results._evaluate import Rows, leaves_of, rounding
+from discreet.query.results._intervals import check_level, linear_half_width, ratio_half_widths
+from discreet.query.results._statistics import whole
+from discreet.recursion import with_room
+
+if TYPE_CHECKING:
+    from discreet.query.results._conditions import Values
+
+__all__ = ["QUANTILE", "Answer", "ErrorShape", "answer"]
+
+_IN_TAILS = 16
+_CHOICES = (exp.Case, exp.Coalesce, exp.Nullif)
+QUANTILE = -1
+"""In place of a measure: the answer hangs on a quantile, whose error in its own unit depends on the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorShape:
+    """How one column hangs on the noises, one for each measure of each level: its slope by each, row by row.
+
+    No error exceeds `cap`, where one is known, but for what rounding adds: at most `slack`.
+    """
+
+    slopes: Mapping[int, Floats]
+    linear: bool
+    cap: float | None
+    slack: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows of a result, and for each of its noisy columns what its error is made of.
+
+    `basis` is what columns are computed from that are not linear in the noises. `picked` is the share of all rows that
+    is shown, where rows were picked by their noisy values; None if they were not.
+    """
+
+    table: pa.Table
+    shapes: Mapping[str, ErrorShape]
+    noises: Sequence[NoiseMechanism] = field(default=())
+    basis: Basis | None = field(default=None, compare=False)
+    picked: float | None = None
+
+    def shape(self, column: str) -> ErrorShape:
+        """The error of a column; raises `ParameterError` for a key or an unknown column."""
+        if column in self.shapes:
+            return self.shapes[column]
+        if column in self.table.column_names:
+            raise ParameterError(f"{column} is a key, released without noise; it has no error")
+        raise ParameterError(f"the result has no column {column}; it has {', '.join(self.table.column_names)}")
+
+    def error(self, column: str, level: float = 0.95, first: int | None = None) -> Floats:
+        """Half-widths aligned with the (first) rows: the noise is within ± the half-width with probability `level`.
+
+        Of rows that were picked by their noisy values, 1 − `level` times the share that was picked takes the place of
+        1 − `level`: so of all bars shown no larger a share is wrong on average. Source: Benjamini and Yekutieli 2005,
+        Theorem 1.
+
+        Infinite where so much noise leaves nothing known; NaN where the answer hangs on a quantile, and where it is a
+        constant that noisy numbers chose.
+        """
+        shape, level = self.shape(column), check_level(level)
+        level = level if self.picked is None else 1 - (1 - level) * self.picked
+        rows = self.table.num_rows if first is None else min(first, self.table.num_rows)
+        indices = sorted(shape.slopes)
+        if rows == 0 or not indices:
+            return np.zeros(rows)
+        if indices[0] == QUANTILE:
+            return np.full(rows, np.nan)
+        with np.errstate(all="ignore"):
+            half = self._half_widths(column, indices, level, rows)
+        half = (half if shape.cap is None else np.fmin(half, shape.cap)) + shape.slack
+        missing = np.asarray(pc.is_null(self.table.column(column).slice(0, rows)))
+        return np.where(missing, np.nan, half)
+
+    def _half_widths(self, column: str, indices: Sequence[int], level: float, rows: int) -> Floats:
+        """What the noise alone makes of the error, by its law or to first order or at the points of the basis."""
+        shape = self.shapes[column]
+        noises = [self.noises[i] for i in indices]
+        slopes = np.array([shape.slopes[i][:rows] for i in indices])
+        if shape.linear:  # the same for every row, unless a key is a factor
+            distinct, which = np.unique(slopes, axis=1, return_inverse=True)
+            half = np.array([linear_half_width(list(column), noises, level) for column in distinct.T])[which.ravel()]
+        elif self.basis is None or column not in self.basis.items:
+            half = ratio_half_widths(list(slopes), noises, level)
+        else:
+            within = min(level, 1 - _IN_TAILS / points(rows))
+            half = self.basis.half_widths(column, self.noises, within, rows)
+            if within < level:  # few points lie so far out; the tails are those of the first order
+                first_order = [ratio_half_widths(list(slopes), noises, each) for each in (level, within)]
+                half *= np.nan_to_num(first_order[0] / first_order[1], nan=1.0, posinf=1.0)
+            if self.basis.items[column].find(*_CHOICES):
+                half = np.where(np.isnan(slopes).any(axis=0), np.nan, half)
+        return half
+
+
+@with_room
+def answer(
+    select: exp.Select, levels: Sequence[Level], aggregates: Sequence[Aggregate], groups: Sequence[Sequence[Group]]
+) -> Answer:
+    """Read the aggregates off the noisy sums, compute the result's columns, then HAVING, ORDER BY and LIMIT.
+
+    `groups` has those of each level; their rows follow one another, with null for a key that their level does not have.
+    Raises `QueryError` for an expression that is not one of aggregates and keys; see `evaluate`.
+    """
+    every = [group for here in groups for group in here]
+    measures = len(levels[0].bounded.measures)
+    level_of = np.repeat(np.arange(len(levels)), [len(here) for here in groups])
+    keys = {key.name: _key_column(key.name, key.type, levels, groups) for key in keys_of(levels)}
+    for name in levels[0].groupings:
+        keys[name] = pa.array(np.array([level.groupings[name] for level in levels])[level_of], pa.int64())
+    sums = [[group.sums[i] for group in every] for i in range(measures)]
+    called = {f"a{i}": aggregate for i, aggregate in enumerate(aggregates)}
+    leaves = leaves_of(called, sums, keys)
+    leaves |= {name: _quantile(each.quantile, every) for name, each in called.items() if each.quantile is not None}
+    exact = {name: numbers for name, each in called.items() if (numbers := whole(each, sums)) is not None}
+    rows = Rows(len(every), leaves, keys, exact)
+    columns: dict[str, Values] = {}
+    shapes: dict[str, ErrorShape] = {}
+    curved: dict[str, exp.Expr] = {}
+    for item in select.expressions:
+        if item.alias in columns:
+            raise QueryError(f"two columns of the result are called {item.alias}")
+        columns[item.alias] = rows.column(item.this)
+        if not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
+            of, digits = rounding(item.this)
+            made = rows.dual(of)
+            slack = 0.0 if digits is None else 0.5 * 10.0**-digits
+            slopes = _by_level(made.slopes, level_of, len(levels), measures)
+            shapes[item.alias] = ErrorShape(slopes, made.linear, made.cap, slack)
+            if not made.linear and not _reads_quantile(of, called):
+                curved[item.alias] = of
+    kept = _arrange(select, rows)
+    table = pa.table({name: pc.take(column, kept) for name, column in columns.items()})
+    order = kept.to_numpy()
+    taken = {
+        name: replace(shape, slopes={i: np.broadcast_to(s, rows.size)[order] for i, s in shape.slopes.items()})
+        for name, shape in shapes.items()
+    }
+    noises = [mechanism for level in levels if level.noise is not None for mechanism in level.noise.mechanisms]
+    basis = basis_of(curved, called, sums, keys, level_of, order) if curved else None
+    picked = len(order) / rows.size if rows.size and _by_noise(select, levels) else None
+    return Answer(table, taken, tuple(noises), basis, picked)
+
+
+def _by_noise(select: exp.Select, levels: Sequence[Level]) -> bool:
+    """Whether the query picks rows by what noise is part of, where they were not chosen before the noise was drawn."""
+    having, order, limit = (select.args.get(name) for name in ("having", "order", "limit"))
+    if having is not None and having.find(exp.Placeholder):
+        return True
+    chosen = all(level.noise is not None and level.noise.top_keys is not None for level in levels)
+    return limit is not None and order is not None and order.find(exp.Placeholder) is not None and not chosen
+
+
+def _arrange(select: exp.Select, rows: Rows) -> Values:
+    having, order, limit = (select.args.get(name) for name in ("having", "order", "limit"))
+    positions = pa.array(range(rows.size), pa.int64())
+    if order is not None:
+        positions = sort_rows(order.expressions, rows.column, rows.size)
+    if having is not None:
+        keep = keep_rows(having.this, rows.column)
+        positions = positions.filter(pc.take(keep, positions))
+    count = row_limit(limit)
+    return positions if count is None else positions.slice(0, count)
+
+
+def _reads_quantile(node: exp.Expr, aggregates: Mapping[str, Aggregate]) -> bool:
+    return any(aggregates[leaf.name].quantile is not None for leaf in node.find_all(exp.Placeholder))
+
+
+def _quantile(asked: tuple[int, int], groups: Sequence[Group]) -> Dual:
+    histogram, place = asked
+    values = np.array([group.quantiles[histogram][place] for group in groups], dtype=np.float64)
+    return Dual(values, {QUANTILE: np.ones_like(values)}, linear=False)
+
+
+def _by_level(
+    slopes: Mapping[int, Floats], level_of: NDArray[np.int64], levels: int, measures: int
+) -> Mapping[int, Floats]:
+    """Slopes by each measure as slopes by its noise in each level: a row meets the noises of its own level alone."""
+    if levels == 1:
+        return slopes
+    apart = {QUANTILE: slopes[QUANTILE]} if QUANTILE in slopes else dict[int, Floats]()
+    for i, slope in slopes.items():
+        if i != QUANTILE:
+            for level in range(levels):
+                apart[level * measures + i] = np.where(level_of == level, slope, 0.0)
+    return apart
+
+
+def _key_column(name: str, kind: ColumnType, levels: Sequence[Level], groups: Sequence[Sequence[Group]]) -> Values:
+    values: list[Key | None] = []
+    for level, here in zip(levels, groups, strict=True):
+        at = next((i for i, key in enumerate(level.bounded.keys) if key.name == name), None)
+        values += [None if at is None else group.key[at] for group in here]
+    if kind == "timestamp":
+        values = [value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value for value in values]
+    return pa.array(values, ARROW[kind])

@@ -1,0 +1,144 @@
+"""How far off an answer may be that bends: computed again from its noisy sums, less noise that may have been in them.
+
+Noisy sums are s = t + Z for the truth t and noise Z of a public law. So an answer f(s) is off by f(s) − f(s − Z), for
+whatever Z was. How large that is with what probability is summed up over fixed points that are spread like Z: it costs
+nothing and has no chance in it. What is straight is met exactly; what bends is approximate, since s is not t.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.query.budget._noise import NoiseMechanism
+from discreet.query.measures._aggregates import Aggregate
+from discreet.query.results._dual import Dual, Floats
+from discreet.query.results._evaluate import Holds, Rows, evaluate, leaves_of
+from discreet.query.results._intervals import inverse
+
+if TYPE_CHECKING:
+    from discreet.query.results._conditions import Values
+
+__all__ = ["Basis", "basis_of", "points"]
+
+_NODES = 1 << 10
+_FEWEST = 1 << 7
+_AT_ONCE = 1 << 20
+_MOST = 1 << 24
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What the columns of a result that bend are computed from, row by row.
+
+    `items` are those columns, over `aggregates` that are read off `sums`, by measure. `level` is the grouping set that
+    a row is of: it met the noises from `level` · `measures` on.
+    """
+
+    items: Mapping[str, exp.Expr]
+    aggregates: Mapping[str, Aggregate]
+    sums: Mapping[int, Floats]
+    keys: Mapping[str, Values]
+    level: NDArray[np.int64]
+    measures: int
+
+    def half_widths(self, column: str, noises: Sequence[NoiseMechanism], level: float, rows: int) -> Floats:
+        """For each of the first rows the least w that f(s) − f(s − Z) exceeds to neither side more often than it may.
+
+        That is with a probability of (1 − `level`) / 2. Infinite where f has no value that often. A condition of CASE
+        is taken as it was in the row.
+        """
+        item = self.items[column]
+        half = np.zeros(rows)
+        nodes = points(rows)
+        used = {leaf.name: self.aggregates[leaf.name] for leaf in item.find_all(exp.Placeholder)}
+        read_off = sorted({i for aggregate in used.values() for i in aggregate.measures})
+        for which in np.unique(self.level[:rows]):
+            spread = _points([noises[which * self.measures + i] for i in read_off], nodes)
+            every = np.flatnonzero(self.level[:rows] == which)
+            for part in np.array_split(every, -(-len(every) * nodes // _AT_ONCE)):
+                half[part] = self._half_widths(item, used, part, dict(zip(read_off, spread, strict=True)), level)
+        return half
+
+    def _half_widths(
+        self,
+        item: exp.Expr,
+        used: Mapping[str, Aggregate],
+        part: NDArray[np.int64],
+        points: Mapping[int, Floats],
+        level: float,
+    ) -> Floats:
+        nodes = len(next(iter(points.values())))
+        keys = {name: pc.take(column, pa.array(part, pa.int64())) for name, column in self.keys.items()}
+        known = {i: self.sums[i][part] for i in points}
+        rows = Rows(len(part), _values(used, known, keys), keys)
+        released = evaluate(item, rows.leaves, rows.size, rows.holds).value
+        again = pa.array(np.repeat(np.arange(len(part)), nodes), pa.int64())
+        many = {name: pc.take(column, again) for name, column in keys.items()}
+        moved = {i: (known[i][:, None] - point).ravel() for i, point in points.items()}
+        holds: Holds = lambda condition: np.repeat(rows.holds(condition), nodes)  # noqa: E731
+        found = evaluate(item, _values(used, moved, many), len(again), holds).value
+        off = found.reshape(-1, nodes) - released[:, None]
+        place = int(np.ceil((1 + level) / 2 * nodes)) - 1
+        both = [np.partition(np.where(np.isnan(off), np.inf, side * off), place, axis=1)[:, place] for side in (1, -1)]
+        half = np.abs(both).max(axis=0)
+        return half + _ROUNDING * (half + np.abs(released))
+
+
+def points(rows: int) -> int:
+    """At how many points a column of so many rows is computed again: 1,024, fewer above 16,384 rows, 128 at least."""
+    return min(max(_MOST // max(rows, 1), _FEWEST), _NODES)
+
+
+def basis_of(  # noqa: PLR0913, PLR0917
+    items: Mapping[str, exp.Expr],
+    aggregates: Mapping[str, Aggregate],
+    sums: Sequence[Sequence[int]],
+    keys: Mapping[str, Values],
+    level: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> Basis:
+    """The basis of some columns of a result, of whose groups it shows `rows`, in that order."""
+    named = {leaf.name for item in items.values() for leaf in item.find_all(exp.Placeholder)}
+    read = {name: aggregates[name] for name in sorted(named)}
+    columns = {leaf.name for item in items.values() for leaf in item.find_all(exp.Column)}
+    return Basis(
+        items,
+        read,
+        {i: np.array(sums[i], dtype=np.float64)[rows] for each in read.values() for i in each.measures},
+        {name: pc.take(keys[name], pa.array(rows, pa.int64())) for name in sorted(columns)},
+        level[rows],
+        len(sums),
+    )
+
+
+def _values(
+    aggregates: Mapping[str, Aggregate], sums: Mapping[int, Floats], keys: Mapping[str, Values]
+) -> dict[str, Dual]:
+    return {name: Dual(leaf.value, {}) for name, leaf in leaves_of(aggregates, sums, keys).items()}
+
+
+def _points(noises: Sequence[NoiseMechanism], nodes: int) -> list[Floats]:
+    """Points spread evenly by the law of independent noises, a coordinate for each, and with each point its opposite.
+
+    Their shares of the law are multiples of the powers of a generalised golden ratio, modulo 1: a Kronecker sequence.
+    Source: Niederreiter, Random Number Generation and Quasi-Monte Carlo Methods, 1992, chapter 3.
+    """
+    ratio = 2.0
+    for _ in range(60):
+        ratio = (1 + ratio) ** (1 / (len(noises) + 1))
+    steps = np.arange(nodes // 2) + 0.5
+    found: list[Floats] = []
+    for i, noise in enumerate(noises):
+        share: Floats = np.mod(0.5 + steps * ratio ** -(i + 1), 1.0)
+        upper = inverse(share, noise)
+        found.append(np.concatenate([upper, -upper]))
+    return found

@@ -1,0 +1,1 @@
+"""Bounds, keys and caps for a policy, bought with a spend."""

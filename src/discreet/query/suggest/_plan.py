@@ -1,0 +1,277 @@
+"""A suggestion before it is bought: which histograms and keys it needs, and with what noise.
+
+Theory: ``proofs/suggest.md``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.errors import ParameterError, QueryError
+from discreet.policy import Column, Key, Policy, Table
+from discreet.privacy import Loss, Unit, to_json
+from discreet.query._level_parts import level_to_json
+from discreet.query.budget._calibrate import calibrate, level_spends
+from discreet.query.budget._noise import Level, level_loss
+from discreet.query.expressions._types import Field
+from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey
+from discreet.query.measures._measures import Count
+from discreet.query.measures._sensitivity import measure_norms
+from discreet.query.passes._names import match_name
+from discreet.query.relations._columns import Columns
+from discreet.query.relations._nodes import Computed, Filtered, Grouped, Relation, Scan, Total
+from discreet.query.suggest._choose import choose_bounds, choose_cap
+from discreet.query.suggest._ladder import Ladder, cap_ladder, value_ladder
+from discreet.query.suggest._suggestion import Suggestion
+
+__all__ = ["SuggestionPlan", "plan_suggestion"]
+
+_FORMAT = 1
+_NUMBERS = ("int", "float", "decimal")
+_SHARES = {1: (1,), 2: ("3/4", "1/4"), 3: ("1/2", "1/4", "1/4")}
+"""How the spend is shared: the values first, then the caps, for which fewer rows tell more."""
+
+What = Literal["bounds", "keys", "max_rows", "max_groups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing that is bought: what an engine counts for it, in which cells, and its share of the spend."""
+
+    what: What
+    level: Level
+    ladder: Ladder | None
+    share: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionPlan:
+    """A checked suggestion with its noise. Making one costs nothing and touches no data."""
+
+    table: str
+    column: str
+    declared: Column
+    unit: Unit
+    parts: tuple[Part, ...]
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """What an engine counts, part by part."""
+        return tuple(part.level for part in self.parts)
+
+    @property
+    def loss(self) -> Loss:
+        """What all parts together will charge."""
+        loss = level_loss(self.levels)
+        assert loss is not None
+        return loss
+
+    def hash(self, policy: Policy) -> str:
+        """SHA-256 of what is suggested, the policy's digest, its version label, the loss and the format."""
+        content = {
+            "format": _FORMAT,
+            "suggest": [self.table, self.column, *(part.what for part in self.parts)],
+            "policy": policy.digest(),
+            "version": policy.version,
+            "spend": to_json(self.loss),
+        }
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def finish(self, noisy: Sequence[Sequence[Group]], policy: Policy) -> Suggestion:
+        """The suggestion from the noisy groups of each part, in its order: post-processing, which costs nothing."""
+        found = {part.what: _chosen(part, groups) for part, groups in zip(self.parts, noisy, strict=True)}
+        suggestion = Suggestion(
+            table=self.table,
+            column=self.column,
+            type=self.declared.type,
+            bounds=found.get("bounds"),
+            keys=found.get("keys"),
+            max_rows=found.get("max_rows"),
+            max_groups=found.get("max_groups"),
+            loss=self.loss,
+            certificate={},
+        )
+        return replace(suggestion, certificate={**self._certificate(policy), "answer": suggestion.digest()})
+
+    def _certificate(self, policy: Policy) -> dict[str, Any]:
+        return {
+            "kind": "suggestion",
+            "table": self.table,
+            "column": self.column,
+            "plan": self.hash(policy),
+            "policy": policy.digest(),
+            "version": policy.version,
+            "unit": self.unit.name or "rows",
+            "relation": self.unit.relation,
+            "loss": to_json(self.loss),
+            "levels": [_told(part) for part in self.parts],
+        }
+
+
+def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, keys: bool = False) -> SuggestionPlan:
+    """Check what is asked against the policy and calibrate its noise. Costs nothing and touches no data.
+
+    Raises `QueryError` for a table or column that has nothing to suggest, `ParameterError` for a spend that cannot buy
+    it; see `discreet.session.Session.suggest`.
+    """
+    if not (isinstance(table, str) and isinstance(column, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise QueryError('name a table and one of its columns as texts, for example suggest("visits", "cost", spend)')
+    name = match_name(table, policy.tables, "the policy", "table")
+    about = policy.tables[name]
+    declared_name, declared = _declared(name, about, column)
+    by_keys = _checked(name, declared_name, declared, keys=keys)
+    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    unit = policy.unit(name)
+    counted = _Counted(policy, name, about, declared_name, _without_keys(declared))
+    bought: list[tuple[What, BoundedAggregate, Ladder | None]] = [counted.keys() if by_keys else counted.values()]
+    if not about.by_rows:
+        bought.append(counted.per_person(None))
+        if by_keys:
+            bought.append(counted.per_person(declared_name))
+    shares = [Fraction(share) for share in _SHARES[len(bought)]]
+    spends = level_spends(spend, [bounded.count_units for _, bounded, _ in bought], shares)
+    parts: list[Part] = []
+    for (what, bounded, ladder), price, share in zip(bought, spends, shares, strict=True):
+        norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in bounded.measures)
+        slopes = [[1.0] * len(norms)] if norms else []
+        noise = calibrate(price, bounded, norms, unit, slopes)
+        parts.append(Part(what, Level(bounded, norms, noise), ladder, share))
+    return SuggestionPlan(name, declared_name, declared, unit, tuple(parts))
+
+
+def _without_keys(declared: Column) -> Field:
+    """What is known of the column, but for keys: they are what is looked for."""
+    return Field(declared.type, declared.bounds, None, declared.nullable)
+
+
+def _declared(table: str, about: Table, column: str) -> tuple[str, Column]:
+    if about.public:
+        raise QueryError(f"{table} is public: read its values directly, they need no privacy")
+    hidden = [name for name in about.hidden if name.casefold() == column.casefold()]
+    if hidden and column.casefold() not in {name.casefold() for name in about.columns}:
+        raise QueryError(f"{column} says whose a row is, so it has neither bounds nor keys")
+    name = match_name(column, about.columns, table, "column")
+    return name, about.columns[name]
+
+
+def _checked(table: str, name: str, declared: Column, *, keys: bool) -> bool:
+    """Whether keys are wanted, not bounds. Raises `QueryError` where there is nothing to look for."""
+    where = f"{table}.{name}"
+    if declared.type == "bool":
+        raise QueryError(f"{where} is a bool, whose keys are public: write keys = [false, true] into the policy")
+    if keys and declared.type in ("float", "decimal"):
+        raise QueryError(f"{where} is a {declared.type}, which has no keys; ask for its bounds, or declare it int")
+    by_keys = keys or declared.type not in _NUMBERS
+    if by_keys and declared.keys is not None:
+        raise QueryError(f"{where} has public keys in the policy already; to look for others, take them out first")
+    return by_keys
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """The bounded aggregates about one column of one table."""
+
+    policy: Policy
+    table: str
+    about: Table
+    column: str
+    field: Field
+
+    def values(self) -> tuple[What, BoundedAggregate, Ladder]:
+        """How many rows hold a value in each cell; of one person `max_rows` of the policy at most."""
+        scan, columns, number = self._scan()
+        ladder = value_ladder(self.field.bounds, whole=self.field.type == "int")
+        present = exp.Not(this=exp.Is(this=number.copy(), expression=exp.Null()))
+        relation, cells = self._celled(Filtered(scan, present), columns, number, ladder)
+        return "bounds", self._request(relation, columns, (cells,), used=number), ladder
+
+    def keys(self) -> tuple[What, BoundedAggregate, None]:
+        """Which values there are, found as the private keys of a query are."""
+        scan, columns, value = self._scan()
+        found = GroupKey(self.column, None, value, self.field.type)
+        request = self._request(scan, columns, (found,), used=value)
+        capped = self.about.groups_per_unit < self.about.rows_per_unit
+        most = self.about.groups_per_unit if capped else None
+        return "keys", replace(request, measures=(), count_units=True, max_groups=most), None
+
+    def per_person(self, distinct: str | None) -> tuple[What, BoundedAggregate, Ladder]:
+        """How many people have so many rows, or so many different values: each person is in one cell."""
+        scan, columns, value = self._scan()
+        ladder = cap_ladder()
+        limits = (Fraction(0), ladder.ends[-1])
+        number = columns.add("n", Field("int", limits, None, nullable=False))
+        owner = columns.add("owner", None)
+        counted = None if distinct is None else value
+        kind = "COUNT" if distinct is None else "COUNT DISTINCT"
+        total = Total(kind, counted, "int", upper=int(ladder.ends[-1]))
+        person = next(name for name, stored in scan.columns.items() if stored in self.about.hidden)
+        relation = Grouped(scan, person, owner, {}, {number: total})
+        node = exp.column(exp.to_identifier(number, quoted=True))
+        celled, cells = self._celled(relation, columns, node, ladder)
+        request = self._request(celled, columns, (cells,), used=node if counted is None else counted)
+        what: What = "max_rows" if distinct is None else "max_groups"
+        return what, replace(request, max_rows=1, used=request.used | {number}), ladder
+
+    @staticmethod
+    def _celled(relation: Relation, columns: Columns, number: exp.Expr, ladder: Ladder) -> tuple[Relation, GroupKey]:
+        """The relation with a column for the cell of a number, worked out once for each row, and that as a key."""
+        keys = tuple(range(ladder.cells))
+        name = columns.add("cell", Field("int", None, keys, nullable=False))
+        computed = Computed(relation, {name: (ladder.cell(number), "int")})
+        return computed, GroupKey(name, keys, exp.column(exp.to_identifier(name, quoted=True)), "int")
+
+    def _scan(self) -> tuple[Scan, Columns, exp.Expr]:
+        columns = Columns()
+        scan, nodes = columns.scan(self.policy, self.table)
+        node = nodes[self.column]
+        columns.fields[node.name] = self.field
+        return scan, columns, node
+
+    def _request(
+        self, relation: Relation, columns: Columns, keys: tuple[GroupKey, ...], used: exp.Expr
+    ) -> BoundedAggregate:
+        return BoundedAggregate(
+            relation=relation,
+            unit=self.policy.unit(self.table).name,
+            max_rows=self.about.rows_per_unit,
+            max_groups=None,
+            where=None,
+            keys=keys,
+            measures=(Count(None),),
+            columns=columns.fields,
+            used=frozenset({used.name}),
+            count_units=False,
+        )
+
+
+def _chosen(part: Part, groups: Sequence[Group]) -> Any:
+    if part.ladder is None:
+        return tuple(sorted(_plain_time(group.key[0]) for group in groups if group.key[0] is not None))
+    noise = part.level.noise
+    assert noise is not None
+    noisy = np.array([group.sums[0] for group in groups], dtype=np.float64)
+    choose = choose_bounds if part.what == "bounds" else choose_cap
+    return choose(noisy, part.ladder, noise.mechanisms[0], part.share)
+
+
+def _plain_time(key: Key) -> Any:
+    return key.replace(tzinfo=None) if isinstance(key, dt.datetime) else key
+
+
+def _told(part: Part) -> dict[str, Any]:
+    """What one part ran, in plain JSON."""
+    return {
+        "of": part.what,
+        "cells": None if part.ladder is None else part.ladder.cells,
+        **level_to_json(part.level),
+    }
