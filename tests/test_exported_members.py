@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,16 @@ if TYPE_CHECKING:
 
 
 def public_modules() -> list[str]:
-    found = [info.name for info in pkgutil.walk_packages(discreet.__path__, "discreet.")]
-    return ["discreet", *(name for name in found if not any(part.startswith("_") for part in name.split(".")))]
+    """Those without an underscore, but for rooms inside a package, whose `__init__` is a docstring alone."""
+    names = [info.name for info in pkgutil.walk_packages(discreet.__path__, "discreet.")]
+    public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
+    return ["discreet", *(name for name in public if not is_room(name))]
+
+
+def is_room(name: str) -> bool:
+    origin = find_spec(name)
+    assert origin is not None and origin.origin is not None
+    return len(ast.parse(Path(origin.origin).read_text(encoding="utf-8")).body) == 1
 
 
 def statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import statistics
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -117,9 +119,16 @@ def test_the_search_for_randomness_finds_nothing_else(source: str) -> None:
     assert not touches(dotted(ast.parse(source)), RANDOMNESS)
 
 
-def test_no_file_is_longer_than_400_lines() -> None:
+def test_files_are_rooms_of_a_comfortable_size() -> None:
     lengths = {local(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
-    assert {path: length for path, length in lengths.items() if length > 400} == {}
+    assert {path: length for path, length in lengths.items() if length > 600} == {}
+    modules = [length for path, length in lengths.items() if not path.endswith("__init__.py")]
+    assert statistics.median(modules) > 130
+
+
+def test_no_package_has_more_than_20_modules() -> None:
+    packages = Counter(path.parent for path in SOURCES)
+    assert {local(package): count for package, count in packages.items() if count > 20} == {}
 
 
 def test_no_module_is_a_drawer_for_odds_and_ends() -> None:
