@@ -19,13 +19,13 @@ from discreet.mechanisms import (
     DiscreteLaplace,
     Exponential,
     Gaussian,
-    MechanismRelease,
     PartitionSelection,
     ProposeTestRelease,
     RandomizedResponse,
     Sampled,
     SmoothSensitivity,
 )
+from discreet.release import MechanismRelease
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -215,7 +215,7 @@ def test_a_name_is_for_mechanisms_that_can_be_told_apart() -> None:
             assert session.release(Told(parameter), i, name="n").value == i
         assert session.spent == dp.pure(Fraction(len(alike), 100))
         for parameter in (one, other, partial(max, "secret"), object(), {1: 2}):
-            with pytest.raises(ParameterError, match="taken for another"):
+            with pytest.raises(ParameterError, match="must identify its mechanism"):
                 session.release(Told(parameter), 0, name="n")
             assert "secret" not in str(session.release(Told(parameter), 0).certificate)
 

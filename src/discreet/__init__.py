@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import advice, audit, explain, local, mechanisms, noise, privacy, sensitivity
+    from discreet import advice, audit, explain, ledger, local, mechanisms, noise, privacy, release, sensitivity
     from discreet.advice import Recommendation, recommend
     from discreet.errors import (
         BudgetExceeded,
@@ -75,6 +75,7 @@ __all__ = [
     "explain",
     "gaussian",
     "laplace",
+    "ledger",
     "local",
     "mechanisms",
     "mu",
@@ -85,6 +86,7 @@ __all__ = [
     "randomized_response",
     "rdp",
     "recommend",
+    "release",
     "rho",
     "sensitivity",
     "solve",
@@ -126,7 +128,9 @@ _HOMES = {
     "query": ("Plan", "Release", "Suggestion"),
     "session": ("Session", "connect"),
 }
-_MODULES = ("advice", "audit", "explain", "local", "mechanisms", "noise", "privacy", "sensitivity")
+_MODULES = (
+    "advice", "audit", "explain", "ledger", "local", "mechanisms", "noise", "privacy", "release", "sensitivity",
+)  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 

@@ -4,35 +4,41 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from discreet.engines import Engine, Questions, check_cancelled, open_engine
-from discreet.errors import ParameterError
-from discreet.ledger import Certify, Ledger, Request, check_suits, open_for, spend_first
-from discreet.mechanisms import MechanismQuestion, MechanismRelease
+from discreet.engines import Engine, open_engine
+from discreet.ledger import Ledger, Request, check_policy_match, open_for, spend_first
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import (
-    Group,
-    Level,
+    SQL,
     Plan,
     Query,
     Release,
+    Suggest,
     Suggestion,
     assuming,
-    draw,
-    draw_release,
-    draw_suggestion,
     make_plan,
-    plan_suggestion,
     plan_with_bias,
     unbound_table,
 )
 from discreet.rational import Number
+from discreet.release import (
+    BaseRelease,
+    Certify,
+    MechanismQuestion,
+    MechanismRelease,
+    Question,
+    Questions,
+    ReleaseContext,
+    Terms,
+    check_cancelled,
+)
 from discreet.sensitivity import Norms
 
 __all__ = ["Session", "connect"]
+
+_R = TypeVar("_R", bound=BaseRelease)
 
 
 def connect(  # noqa: PLR0913
@@ -91,7 +97,7 @@ class Session:
     """Questions about one source, under one policy, on one ledger. Made by `connect`; safe to share between threads."""
 
     def __init__(self, engine: Engine, policy: Policy, ledger: Ledger) -> None:
-        check_suits(ledger, policy)
+        check_policy_match(ledger, policy)
         self._engine = engine
         self._policy = policy
         self._ledger = ledger
@@ -125,7 +131,7 @@ class Session:
         """
         make = plan_with_bias if bias else make_plan
         plan = make(query, self._policy, spend)
-        for level in [*plan.levels, *(level for each in plan.bias for level in each.plan.levels)]:
+        for level in plan.all_levels:
             self._engine.accept(level.bounded)
         return assuming(plan, assume)
 
@@ -137,6 +143,45 @@ class Session:
         Raises `QueryError` if the policy has no such table, `MissingExtra` without Ibis (``discreet[ibis]``).
         """
         return unbound_table(self._policy, name)
+
+    def answer(self, question: Question[_R], *, idempotency_key: str | None = None) -> _R:
+        """Answer any question, charging its loss to the ledger before anything is drawn.
+
+        What can fail without the data fails before the charge. The same question, under the same version label of the
+        policy, is answered from the ledger at no cost, unless it is one that always pays.
+
+        Parameters
+        ----------
+        question
+            `discreet.query.SQL`, `discreet.query.Suggest`, `discreet.release.MechanismQuestion`, or a class of your own
+            that follows `discreet.release.Question`.
+        idempotency_key
+            With one, the same request may be sent again after a connection was lost: it is answered with what the first
+            one got, and paid once. If the first one was charged and got nothing, the key is refused.
+
+        Raises
+        ------
+        QueryError, ParameterError
+            If the question cannot be answered or charged; nothing is spent.
+        BudgetExceeded
+            If its loss does not fit what is left; nothing is spent.
+        DataError, LedgerError
+            If the engine or the ledger fails; what was reserved stays spent.
+        Cancelled
+            If `cancel` or `close` is called meanwhile. Ctrl-C stops it too; what was reserved stays spent.
+        """
+        with self._questions.asked():
+            policy = self._policy
+            prepared = question.prepare(Terms(policy, self._ledger.currency, self._engine.accept))
+            request = Request(
+                prepared.hash, prepared.loss, policy.part, policy.relation, idempotency_key, prepared.fresh
+            )  # fmt: skip
+            check_cancelled()
+
+            def drawn(certify: Certify) -> _R:
+                return prepared.answer(ReleaseContext(policy, self._engine.run, certify))
+
+            return spend_first(self._ledger, request, drawn, prepared.read)
 
     def sql(self, query: Query, spend: Loss, *, bias: bool = False, idempotency_key: str | None = None) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.
@@ -164,14 +209,7 @@ class Session:
         Cancelled
             If `cancel` or `close` is called meanwhile. Ctrl-C stops it too; what was reserved stays spent.
         """
-        with self._questions.asked():
-            plan = self.plan(query, spend, bias=bias)
-            if plan.loss is None:
-                raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
-            request = self._request(plan.hash(self._policy), plan.loss, idempotency_key)
-            check_cancelled()
-            drawn = partial(draw_release, plan, self._policy, self._noisy)
-            return spend_first(self._ledger, request, drawn, Release.from_bytes)
+        return self.answer(SQL(query, spend, bias), idempotency_key=idempotency_key)
 
     def suggest(
         self, table: str, column: str, spend: Loss, *, keys: bool = False, idempotency_key: str | None = None
@@ -201,14 +239,7 @@ class Session:
         type = "int"
         bounds = [0, 100]
         """
-        with self._questions.asked():
-            plan = plan_suggestion(self._policy, table, column, spend, keys=keys)
-            for level in plan.levels:
-                self._engine.accept(level.bounded)
-            request = self._request(plan.hash(self._policy), plan.loss, idempotency_key)
-            check_cancelled()
-            drawn = partial(draw_suggestion, plan, self._policy, self._noisy)
-            return spend_first(self._ledger, request, drawn, Suggestion.from_bytes)
+        return self.answer(Suggest(table, column, spend, keys), idempotency_key=idempotency_key)
 
     def release(  # noqa: PLR0913
         self,
@@ -263,15 +294,8 @@ class Session:
         True
         Pure(eps=Fraction(3, 4))
         """
-        asked = MechanismQuestion(mechanism, sensitivity, spend, name)
-        loss = asked.loss(self._policy.relation, self._ledger.currency)
-
-        def drawn(certify: Certify) -> MechanismRelease:
-            found = mechanism.release(value)
-            return MechanismRelease(found, loss, certify(asked.certificate(self._policy, loss, found)), mechanism)
-
-        request = self._request(asked.hash(self._policy, loss), loss, idempotency_key, fresh=name is None)
-        return spend_first(self._ledger, request, drawn, partial(MechanismRelease.from_bytes, mechanism=mechanism))
+        question = MechanismQuestion(mechanism, value, sensitivity, spend, name)
+        return self.answer(question, idempotency_key=idempotency_key)
 
     def cancel(self) -> None:
         """Stop what is being answered now, from any thread or a handler of a signal; callers get `Cancelled`.
@@ -291,10 +315,3 @@ class Session:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    def _request(self, asked: str, loss: Loss, key: str | None, *, fresh: bool = False) -> Request:
-        return Request(asked, loss, self._policy.part, self._policy.relation, key, fresh)
-
-    def _noisy(self, level: Level, salt: bytes) -> list[Group]:
-        assert level.noise is not None
-        return draw(self._engine.run(level.bounded, salt), level.bounded, level.noise)

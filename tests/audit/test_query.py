@@ -20,7 +20,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.engines.duckdb import _engine as duckdb_engine
 from discreet.errors import DataError, ParameterError
 from discreet.ledger.state._events import Facts
-from discreet.query import Group, _plan
+from discreet.query import Group, _checked_query
 from discreet.query import draw as real_draw
 from discreet.query.measures._bounded import complete
 from discreet.session import Session
@@ -153,7 +153,7 @@ class Remembered:
     def __init__(self, groups: list[Group]) -> None:
         self.run = lambda *_: groups
         self.accept = self.check = self.close = self.reserve = self.commit = lambda *_, **__: None
-        self.facts = Facts("approx")
+        self.facts, self.currency = Facts("approx"), "approx"
         self.certify = lambda statement, _: statement
 
 
@@ -231,7 +231,7 @@ class TestRedraw:
 
     @pytest.mark.parametrize("broken", ["drops rows", "turns the rows round", "sums over rows"])
     def test_a_finish_that_mixes_rows_is_finished_alone(self, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        real = _plan.answer
+        real = _checked_query.answer
 
         def mixes(*parts: Any) -> Any:
             made = real(*parts)
@@ -243,7 +243,7 @@ class TestRedraw:
             slopes = {i: slope[kept] for i, slope in made.shapes["n"].slopes.items()}
             return replace(made, table=table, shapes={"n": replace(made.shapes["n"], slopes=slopes)})
 
-        monkeypatch.setattr(_plan, "answer", mixes)
+        monkeypatch.setattr(_checked_query, "answer", mixes)
         asked = query("SELECT k, COUNT(*) AS n FROM t GROUP BY k", ROWS, dp.pure(1000), complete=1)
         run, *redrawn = asked.draw(FOUR, 12)
         assert run["rows"] != {("a",): 0, ("b",): 1, ("c",): 2}
@@ -274,14 +274,14 @@ class TestBroken:
 
     def test_a_refusal_that_depends_on_the_noise(self, copies: int, monkeypatch: pytest.MonkeyPatch) -> None:
         """P(noise = 0) is tanh(1/2) at ε = 1; by Hoeffding, false-alarm rate 1e-9."""
-        real = _plan.answer
+        real = _checked_query.answer
 
         def answer(select: Any, levels: Any, aggregates: Any, groups: Sequence[Sequence[Group]]) -> Any:
             if any(group.sums == (4,) for here in groups for group in here):
                 raise ZeroDivisionError("nothing is left")
             return real(select, levels, aggregates, groups)
 
-        monkeypatch.setattr(_plan, "answer", answer)
+        monkeypatch.setattr(_checked_query, "answer", answer)
         size = 4000
         outputs = query("SELECT COUNT(*) AS n FROM t", ROWS, dp.pure(1), copies=copies).draw(FOUR, size)
         refused = [output for output in outputs if output.get("refused") == "ZeroDivisionError"]
@@ -292,7 +292,7 @@ class TestBroken:
         def fails(*_: object) -> list[Group]:
             raise OverflowError("too large")
 
-        monkeypatch.setattr("discreet.session.draw", fails)
+        monkeypatch.setattr("discreet.query._sql.draw", fails)
         outputs = query("SELECT COUNT(*) AS n FROM t", ROWS, dp.pure(1), copies=copies).draw(FOUR, 20)
         assert outputs == [{"refused": "OverflowError", "says": "too large"}] * 20
 
@@ -313,7 +313,7 @@ class TestBroken:
 
         slack = allowed([2000])
         assert abs(zeros(other) - math.tanh(0.5)) <= slack
-        monkeypatch.setattr("discreet.session.draw", draw)
+        monkeypatch.setattr("discreet.query._sql.draw", draw)
         assert zeros(other) == 1
         assert zeros(one) <= math.tanh(0.5) + slack < 1
 

@@ -23,7 +23,17 @@ def test_it_prints_lines_for_the_policy(cli: Any) -> None:
 def test_json_has_the_documented_shape(cli: Any) -> None:
     done = cli("suggest", "visits", "city", *WORDS, "--epsilon", "1", "--delta", "1/1000", "--format", "json")
     assert done.code == 0
-    assert list(done.json) == ["table", "column", "bounds", "keys", "max_rows", "max_groups", "loss", "remaining"]
+    assert list(done.json) == [
+        "table",
+        "column",
+        "bounds",
+        "keys",
+        "max_rows",
+        "max_groups",
+        "loss",
+        "remaining",
+        "certificate",
+    ]
     assert isinstance(done.json["keys"], list)
     assert done.json["bounds"] is None
 

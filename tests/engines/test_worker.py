@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from discreet.engines._cancelling import Questions, Worker, check_cancelled
+from discreet.engines._worker import Worker
 from discreet.errors import Cancelled
+from discreet.release import Questions, check_cancelled
 
 SECOND = 1.0
 

@@ -17,7 +17,7 @@ from discreet.sensitivity import Mode
 
 ROOT = Path(__file__).parents[2]
 
-PARTS = {"CountStream", "Mechanism", "MechanismQuestion", "MechanismRelease", "Proportions", "ThresholdStream"}
+PARTS = {"CountStream", "Mechanism", "Proportions", "ThresholdStream"}
 """What is exported beside the mechanisms: protocols, and what they give back."""
 
 

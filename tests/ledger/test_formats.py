@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from discreet.cli._verify import checks
 from discreet.errors import LedgerError
 from discreet.ledger import Reservation, open_ledger
+from discreet.ledger import verify_release as checks
 from discreet.ledger._owner import OwnedLedger
 from discreet.ledger.log import _rows
 from discreet.ledger.log import _schema as _table
@@ -24,7 +24,7 @@ from discreet.ledger.log._chain import check, walk
 from discreet.ledger.log._commitments import canonical, sha256
 from discreet.ledger.postgres import _postgres as postgres
 from discreet.privacy import Approx, approx, pure
-from discreet.query import read_filed
+from discreet.release import parse_release_file
 
 FORMAT_1 = Path(__file__).with_name("format_1.sqlite")
 SPENT = Approx(Fraction(3, 5), Fraction(1, 10**9))
@@ -273,10 +273,10 @@ def test_a_ledger_that_went_on_from_the_first_format_in_the_second_goes_on(tmp_p
 def test_a_certificate_of_before_still_verifies(second: Path) -> None:
     release = FORMAT_2.with_suffix(".release")
     with open_ledger(second) as ledger:
-        done = [*checks(read_filed(release.read_bytes()), ledger.facts.public_key, ledger)]
+        done = [*checks(parse_release_file(release.read_bytes()), ledger.facts.public_key, ledger)]
         assert {each.result for each in done} == {"good"}
         assert {each.name for each in done} >= {"signature", "signer", "answer", "loss", "ledger", "charge"}
-        assert ledger.verify({"it": read_filed(release.read_bytes()).certificate["position"]}) == 20
+        assert ledger.verify({"it": parse_release_file(release.read_bytes()).certificate["position"]}) == 20
 
 
 @pytest.mark.parametrize("column", OLD_COLUMNS.split(", "))

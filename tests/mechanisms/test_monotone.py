@@ -19,7 +19,7 @@ from discreet.mechanisms import (
     Sampled,
     TopK,
 )
-from discreet.mechanisms._from_certificate import mechanism_earned
+from discreet.release import mechanism_loss
 from discreet.sensitivity import Mode
 from discreet.session import Session
 
@@ -73,9 +73,9 @@ def test_it_is_refused_under_substitution_alone(name: str) -> None:
 def test_a_certificate_of_it_does_not_follow_under_substitution(name: str) -> None:
     with opened("add_remove") as session:
         certificate = dict(session.release(MADE[name](True), UTILITIES).certificate)
-    assert mechanism_earned(certificate) == MADE[name](True).loss()
+    assert mechanism_loss(certificate) == MADE[name](True).loss()
     with pytest.raises(dp.LedgerError, match="neighbours by add_remove"):
-        mechanism_earned({**certificate, "relation": "substitute"})
+        mechanism_loss({**certificate, "relation": "substitute"})
 
 
 @pytest.mark.parametrize(

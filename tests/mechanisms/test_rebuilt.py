@@ -7,7 +7,7 @@ import inspect
 import json
 import statistics
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +25,6 @@ from discreet.mechanisms import (
     Gaussian,
     GlobalSensitivity,
     Laplace,
-    MechanismQuestion,
     MostFrequent,
     OnGrid,
     PartitionSelection,
@@ -44,9 +43,9 @@ from discreet.mechanisms import (
     TopK,
     TreeCounter,
     TruncatedLaplace,
-    mechanism_earned,
 )
 from discreet.policy import Policy, load_policy
+from discreet.release import MechanismQuestion, PreparedMechanism, Terms, mechanism_loss
 from discreet.sensitivity import Mode, Norms
 
 POLICY = load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": {"x": {"type": "int"}}}}})
@@ -86,8 +85,13 @@ PAIRED = {"DiscreteLaplace": "scale", "DiscreteGaussian": "sigma", "Gaussian": "
 
 
 def certificate(mechanism: Any, sensitivity: Any, currency: str, policy: Policy = POLICY) -> dict[str, Any]:
-    asked = MechanismQuestion(mechanism, sensitivity, None, None)
-    return json.loads(json.dumps(asked.certificate(policy, asked.loss(policy.relation, currency), 1)))
+    return json.loads(json.dumps(prepared(mechanism, sensitivity, currency, policy).statement(1)))
+
+
+def prepared(
+    mechanism: Any, sensitivity: Any, currency: str, policy: Policy = POLICY, name: str | None = None
+) -> PreparedMechanism:
+    return MechanismQuestion(mechanism, 1, sensitivity, name=name).prepare(Terms(policy, currency, lambda _: None))
 
 
 def names(case: tuple[Any, Any, str]) -> str:
@@ -97,7 +101,7 @@ def names(case: tuple[Any, Any, str]) -> str:
 @pytest.mark.parametrize("case", CASES, ids=names)
 def test_what_ships_is_made_again(case: tuple[Any, Any, str]) -> None:
     mechanism, sensitivity, currency = case
-    earned = mechanism_earned(certificate(mechanism, sensitivity, currency))
+    earned = mechanism_loss(certificate(mechanism, sensitivity, currency))
     assert earned == (mechanism.loss() if sensitivity is None else mechanism.loss(sensitivity))
 
 
@@ -105,9 +109,9 @@ def test_nothing_that_ships_is_left_out() -> None:
     shipped = [getattr(mechanisms, name) for name in mechanisms.__all__]
     kinds = {each.__name__ for each in shipped if inspect.isclass(each) and hasattr(each, "loss")}
     tried = {names(case) for case in [*CASES, *OF_A_CROWD]}
-    assert kinds - tried == {"Mechanism", "MechanismQuestion", "MechanismRelease"}
+    assert kinds - tried == {"Mechanism"}
     for case in OF_A_CROWD:
-        assert mechanism_earned(certificate(*case, policy=REPLACED)) == case[0].loss()
+        assert mechanism_loss(certificate(*case, policy=REPLACED)) == case[0].loss()
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if names(case) in PAIRED], ids=names)
@@ -115,9 +119,9 @@ def test_less_noise_would_cost_more(case: tuple[Any, Any, str]) -> None:
     told = certificate(*case)
     place = told["mechanism"][PAIRED[names(case)]]
     place["number"] = str(Fraction(place["number"]) * Fraction(99, 100))
-    earned = mechanism_earned(told)
+    earned = mechanism_loss(told)
     assert isinstance(earned, dp.Loss)
-    assert not earned.fits(MechanismQuestion(*case[:2], None, None).loss("add_remove", case[2]))
+    assert not earned.fits(prepared(*case).loss)
 
 
 def test_parameters_that_contradict_one_another_are_refused() -> None:
@@ -130,7 +134,7 @@ def test_parameters_that_contradict_one_another_are_refused() -> None:
             at = at[name]
         at["number"] = str(Fraction(at["number"]) * Fraction(101, 100))
         with pytest.raises(LedgerError, match="together"):
-            mechanism_earned(other)
+            mechanism_loss(other)
 
 
 @dataclass(frozen=True)
@@ -147,9 +151,9 @@ class Own:
 
 
 def test_what_does_not_ship_is_never_believed() -> None:
-    found = mechanism_earned(certificate(Own(), None, "pure"))
+    found = mechanism_loss(certificate(Own(), None, "pure"))
     assert isinstance(found, str) and "Own" in found and "author" in found
-    wrapped = mechanism_earned(certificate(Sampled(Own(), "0.1", len), None, "pure"))
+    wrapped = mechanism_loss(certificate(Sampled(Own(), "0.1", len), None, "pure"))
     assert isinstance(wrapped, str) and "Own" in wrapped
 
 
@@ -157,17 +161,17 @@ def test_no_code_that_a_certificate_names_is_loaded() -> None:
     for name in ("os.system", "builtins.eval", "subprocess.Popen", "discreet.session.Session", "discreet.errors.x", ""):
         for said in ({"is": name}, {"is": name, "args": "true"}, [{"is": name}]):
             try:
-                found = mechanism_earned({"mechanism": said, "sensitivity": None, "relation": "add_remove"})
+                found = mechanism_loss({"mechanism": said, "sensitivity": None, "relation": "add_remove"})
             except LedgerError:
                 continue
             assert isinstance(found, str)
-    assert isinstance(mechanism_earned({"mechanism": {"is": "discreet.mechanisms._release.X"}}), str)
+    assert isinstance(mechanism_loss({"mechanism": {"is": "discreet.mechanisms._mechanism_release.X"}}), str)
 
 
 def test_another_relation_is_refused() -> None:
     told = certificate(Quantiles("0.5", (0, 1), 1), None, "pure")
     with pytest.raises(LedgerError, match="another relation"):
-        mechanism_earned({**told, "relation": "substitute"})
+        mechanism_loss({**told, "relation": "substitute"})
 
 
 def test_hostile_parameters_are_refused_in_time() -> None:
@@ -193,16 +197,15 @@ def test_hostile_parameters_are_refused_in_time() -> None:
             for value in wild:
                 other = {**told, "mechanism": {**told["mechanism"], name: value}}
                 try:
-                    mechanism_earned(other)
+                    mechanism_loss(other)
                 except LedgerError:
                     continue
     assert time.process_time() - started < 20
 
 
 def test_a_question_is_known_by_its_hash_and_a_value_by_its_digest() -> None:
-    asked = MechanismQuestion(DiscreteLaplace(4), 1, None, "it")
-    loss = asked.loss("add_remove", "pure")
-    one, other = (asked.certificate(POLICY, loss, value) for value in (1, 2))
-    assert one["plan"] == other["plan"] == asked.hash(POLICY, loss)
+    asked = prepared(DiscreteLaplace(4), 1, "pure", name="it")
+    one, other = (asked.statement(value) for value in (1, 2))
+    assert one["plan"] == other["plan"] == asked.hash
     assert one["answer"] != other["answer"]
-    assert replace(asked, name="else").certificate(POLICY, loss, 1)["plan"] != one["plan"]
+    assert prepared(DiscreteLaplace(4), 1, "pure", name="else").statement(1)["plan"] != one["plan"]

@@ -19,7 +19,7 @@ from discreet.mechanisms import DiscreteLaplace, Gaussian
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, Mu, Rho, as_mu, as_rho, budget_of
 from discreet.query import Plan, assume_rows, make_plan
-from discreet.query._pricing import with_spend
+from discreet.query._spend import with_spend
 from discreet.query.budget._calibrate import calibrate
 from discreet.query.budget._gradients import column_slopes
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error

@@ -16,7 +16,7 @@ import discreet as dp
 from discreet.errors import DataError, DiscreetError, LedgerError, ParameterError
 from discreet.ledger.crypto._signing import check_signature
 from discreet.mechanisms import DiscreteLaplace
-from discreet.query import loss_follows, read_filed
+from discreet.release import parse_release_file, verify_loss
 
 POLICY: dict[str, Any] = {
     "version": "1",
@@ -52,14 +52,14 @@ def released() -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["query", "bias", "suggestion", "mechanism"])
 def test_every_kind_is_known_again(kind: str, released: dict[str, Any]) -> None:
     release = released[kind]
-    filed = read_filed(release.to_bytes())
+    filed = parse_release_file(release.to_bytes())
     assert filed.kind == filed.certificate["kind"]
     assert filed.certificate == json.loads(json.dumps(release.certificate))
     assert filed.digests == {name: filed.certificate[name] for name in filed.digests}
     assert filed.loss == filed.certificate["loss"]
     check_signature(filed.certificate)
-    assert loss_follows(filed.certificate) is None
-    alone = read_filed(json.dumps(release.certificate).encode())
+    assert verify_loss(filed.certificate) is None
+    alone = parse_release_file(json.dumps(release.certificate).encode())
     assert alone.bare and alone.certificate == filed.certificate
 
 
@@ -75,20 +75,20 @@ def test_a_doctored_number_is_found(released: dict[str, Any]) -> None:
             continue
         values[0] = 12_345 if isinstance(values[0], int) else 12_345.5
         other = table.set_column(i, field, pa.array(values, field.type))
-        filed = read_filed(_stream(other.replace_schema_metadata(table.schema.metadata)))
+        filed = parse_release_file(_stream(other.replace_schema_metadata(table.schema.metadata)))
         wrong = [name for name, digest in filed.digests.items() if digest != filed.certificate[name]]
         assert "error_bars" in wrong, field
         found += "answer" in wrong
     assert found >= 2
     about = json.loads(table.schema.metadata[b"discreet"])
     about["shapes"]["n"]["cap"] = 0.0
-    filed = read_filed(_stream(table.replace_schema_metadata({"discreet": json.dumps(about)})))
+    filed = parse_release_file(_stream(table.replace_schema_metadata({"discreet": json.dumps(about)})))
     assert filed.digests["answer"] == filed.certificate["answer"]
     assert filed.digests["error_bars"] != filed.certificate["error_bars"]
     for kind in ("suggestion", "mechanism"):
         content = json.loads(released[kind].to_bytes())
         content["value" if kind == "mechanism" else "max_rows"] = 77
-        filed = read_filed(json.dumps(content).encode())
+        filed = parse_release_file(json.dumps(content).encode())
         assert filed.digests["answer"] != filed.certificate["answer"]
 
 
@@ -116,6 +116,10 @@ def test_certificates_hold_no_floats_and_releases_read_them_back(released: dict[
     assert [measured[i]["of"] for i in read_off["n"]["measures"]] == ["Count"]
 
 
+def _of_query(fields: bytes) -> bytes:
+    return b'{"certificate": {"kind": "query"}, "loss": 1, ' + fields + b"}"
+
+
 def _deep(levels: int) -> bytes:
     return b'{"certificate": ' + b"[" * levels + b"]" * levels + b', "loss": 1}'
 
@@ -128,10 +132,14 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
     "no certificate": lambda _: b"{}",
     "not UTF-8": lambda _: b'{"certificate": "\xff"}',
     "deep": lambda _: _deep(10**6),
-    "a long number": lambda _: b'{"certificate": {}, "loss": ' + b"9" * 10**5 + b"}",
-    "two of one name": lambda _: b'{"certificate": {}, "certificate": {}, "loss": 1, "value": 1}',
-    "rows that are no table": lambda _: b'{"certificate": {}, "loss": 1, "columns": ["a"], "rows": [[1, 2]]}',
-    "rows that are no rows": lambda _: b'{"certificate": {}, "loss": 1, "columns": 3, "rows": 4}',
+    "a long number": lambda _: b'{"certificate": {"kind": "query"}, "loss": ' + b"9" * 10**5 + b"}",
+    "two of one name": lambda _: (
+        b'{"certificate": {"kind": "mechanism"}, "certificate": {"kind": "mechanism"}, "loss": 1, "value": 1}'
+    ),
+    "rows that are no table": lambda _: (
+        b'{"certificate": {"kind": "query"}, "loss": 1, "columns": ["a"], "rows": [[1, 2]]}'
+    ),
+    "rows that are no rows": lambda _: _of_query(b'"columns": 3, "rows": 4'),
     "no stream": lambda _: b"\xff\xff\xff\xff" + bytes(64),
     "a huge length": lambda _: b"\xff\xff\xff\xff\xff\xff\xff\x7f" + bytes(64),
     "half": lambda payload: payload[: len(payload) // 2],
@@ -142,20 +150,37 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
         pa.table({"a": [1]}).replace_schema_metadata({"discreet": _deep(10**6)})
     ),
     "more columns than there are": lambda _: _stream(
-        pa.table({"a": [1]}).replace_schema_metadata(
-            {"discreet": '{"columns": ["a", "b"], "certificate": {}, "loss": 1}'}
-        )
+        pa.table({"a": [1]}).replace_schema_metadata({"discreet": _of_query(b'"columns": ["a", "b"]')})
     ),
     "names that are none": lambda _: _stream(
-        pa.table({"a": [1]}).replace_schema_metadata({"discreet": '{"columns": [[]], "certificate": {}, "loss": 1}'})
+        pa.table({"a": [1]}).replace_schema_metadata({"discreet": _of_query(b'"columns": [[]]')})
     ),
 }
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused(name: str, released: dict[str, Any]) -> None:
-    with pytest.raises(LedgerError, match="not a release"):
-        read_filed(HOSTILE[name](released["query"].to_bytes()))
+    with pytest.raises(LedgerError, match=r"not a release|does not hold"):
+        parse_release_file(HOSTILE[name](released["query"].to_bytes()))
+
+
+@pytest.mark.parametrize("kind", ["x", "", "os.system", None, 3, ["query"], {"query": 1}])
+def test_unknown_kinds_are_refused(kind: object) -> None:
+    content = json.dumps({"certificate": {"kind": kind}, "loss": 1, "value": 1})
+    with pytest.raises(LedgerError, match="kind of release"):
+        parse_release_file(content.encode())
+
+
+@pytest.mark.parametrize("kind", ["query", "suggestion", "mechanism"])
+def test_a_file_holds_what_its_certificate_is_of(kind: str, released: dict[str, Any]) -> None:
+    for name, release in released.items():
+        content = json.loads(release.to_json())
+        if content["certificate"]["kind"] != kind:
+            content["certificate"]["kind"] = kind
+            with pytest.raises(LedgerError, match=rf"does not hold .*{kind}"):
+                parse_release_file(json.dumps(content).encode())
+        else:
+            assert not parse_release_file(json.dumps(content).encode()).bare, name
 
 
 def test_random_damage_is_refused_or_found(released: dict[str, Any]) -> None:
@@ -167,7 +192,7 @@ def test_random_damage_is_refused_or_found(released: dict[str, Any]) -> None:
             for _ in range(chance.choice((1, 1, 8))):
                 damaged[chance.randrange(len(damaged))] = chance.randrange(256)
             try:
-                filed = read_filed(bytes(damaged))
+                filed = parse_release_file(bytes(damaged))
                 check_signature(filed.certificate)
             except LedgerError:
                 continue
@@ -177,7 +202,7 @@ def test_random_damage_is_refused_or_found(released: dict[str, Any]) -> None:
 
 def _means_the_same(filed: Any, release: Any) -> bool:
     """Damage that changed nothing that is read: padding between columns, or one spelling of a text for another."""
-    whole = read_filed(release.to_bytes())
+    whole = parse_release_file(release.to_bytes())
     return (filed.certificate, filed.digests, filed.loss) == (whole.certificate, whole.digests, whole.loss)
 
 
@@ -211,12 +236,12 @@ def test_wild_certificates_are_refused_in_words(released: dict[str, Any]) -> Non
                     at = at[name]
                 at[path[-1]] = value
                 try:
-                    loss_follows(other)
+                    verify_loss(other)
                 except LedgerError:
                     continue
     for value in WILD:
         with pytest.raises(LedgerError):
-            loss_follows({"loss": value} if not isinstance(value, dict) else value)
+            verify_loss({"loss": value} if not isinstance(value, dict) else value)
     assert time.process_time() - started < 60
 
 

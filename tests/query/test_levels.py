@@ -23,7 +23,7 @@ from discreet.ledger import open_ledger
 from discreet.policy import load_policy
 from discreet.privacy import Loss, Mu, Rho
 from discreet.query import Plan, make_plan
-from discreet.query._plan import FORMAT
+from discreet.query._checked_query import FORMAT
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -359,7 +359,7 @@ def test_the_number_of_the_format_alone_makes_a_hash_another(
     plan = make_plan(query, policy, spend)
     assert FORMAT == 2
     assert plan.hash(policy) != digest
-    monkeypatch.setattr("discreet.query._plan.FORMAT", 1)
+    monkeypatch.setattr("discreet.query._checked_query.FORMAT", 1)
     assert plan.hash(policy) == digest
 
 

@@ -22,7 +22,7 @@ from discreet.engines.duckdb import DuckDB
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, Mu, Relation, Rho, as_mu, to_json
 from discreet.query import Count, Group, Measure, People, Plan, Sum, draw, make_plan
-from discreet.query._plan import FORMAT
+from discreet.query._checked_query import FORMAT
 from discreet.query.measures._sensitivity import chosen_norms, measure_norms
 from discreet.sensitivity import Norms
 from discreet.session import Session

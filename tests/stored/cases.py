@@ -12,8 +12,8 @@ import pyarrow as pa
 import discreet as dp
 from discreet import local
 from discreet import mechanisms as of
-from discreet.mechanisms import MechanismQuestion
 from discreet.policy import load_policy
+from discreet.release import MechanismQuestion, Terms
 from discreet.sensitivity import Mode, Norms
 
 KEY = bytes(range(32))
@@ -135,9 +135,9 @@ def asked(mechanism: Any, sensitivity: Any, currency: str) -> dict[str, Any]:
     """What a certificate says of a mechanism, and the hash by which it is found again."""
     crowd = isinstance(mechanism, of.RandomizedResponse | of.Shuffled)
     policy = load_policy({**POLICY, "relation": "substitute" if crowd else "add_remove"})
-    question = MechanismQuestion(mechanism, sensitivity, None, "golden")
-    loss = question.loss(policy.relation, currency)
-    return json.loads(json.dumps(question.certificate(policy, loss, 1)))
+    terms = Terms(policy, currency, lambda _: None)
+    prepared = MechanismQuestion(mechanism, None, sensitivity, name="golden").prepare(terms)
+    return json.loads(json.dumps(prepared.statement(1)))
 
 
 def schemes() -> dict[str, tuple[Any, Any]]:

@@ -13,9 +13,9 @@ import pytest
 
 import discreet as dp
 from discreet import local
-from discreet.cli._verify import checks
 from discreet.ledger import open_ledger
-from discreet.query import read_filed
+from discreet.ledger import verify_release as checks
+from discreet.release import parse_release_file
 from discreet.server import read_store
 
 FILES = Path(__file__).with_name("files")
@@ -30,6 +30,12 @@ def key_of(currency: str) -> bytes | None:
 @pytest.fixture(params=CURRENCIES)
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     return request.param, Path(shutil.copy(FILES / f"{request.param}.ledger", tmp_path / "ledger"))
+
+
+def without_comments(seen: dict[str, Any]) -> dict[str, Any]:
+    """TOML has words for people in comments, which may change."""
+    lines = [line for line in seen.get("toml", "").splitlines() if not line.startswith("#")]
+    return {**seen, "toml": lines} if "toml" in seen else seen
 
 
 def test_a_ledger_is_whole_and_goes_on(stored) -> None:
@@ -50,7 +56,7 @@ def test_what_was_answered_is_answered_for_free_and_is_the_same_to_the_last_digi
         for name, ask in cases.questions(currency).items():
             for again in ({}, {"idempotency_key": f"{currency}-{name}"}):
                 release = ask(session, **again)
-                assert cases.seen(release) == EXPECTED["ledgers"][currency][name], name
+                assert without_comments(cases.seen(release)) == without_comments(EXPECTED["ledgers"][currency][name])
         assert session.spent == before
 
 
@@ -67,7 +73,7 @@ def test_releases_and_certificates_verify(currency, tmp_path) -> None:
     assert len(payloads) == len(cases.questions(currency)) + len(cases.QUERIES) + 1
     with open_ledger(path, key=key_of(currency)) as owner:
         for name, payload in payloads.items():
-            results = list(checks(read_filed(payload), expected["public_key"], owner))
+            results = list(checks(parse_release_file(payload), expected["public_key"], owner))
             assert {each.name for each in results if each.result == "good"} >= {"signature", "loss", "charge"}, name
             assert not [each for each in results if each.result == "bad"], name
 
@@ -85,10 +91,10 @@ def test_mechanisms_have_the_certificates_and_hashes_that_they_had() -> None:
 
 
 def test_a_stranger_follows_the_losses_of_old_mechanisms() -> None:
-    from discreet.query import loss_follows
+    from discreet.release import verify_loss
 
     for certificate in EXPECTED["mechanisms"]:
-        assert loss_follows(certificate) is None, certificate["mechanism"]
+        assert verify_loss(certificate) is None, certificate["mechanism"]
 
 
 @pytest.mark.parametrize("name", EXPECTED["reports"])

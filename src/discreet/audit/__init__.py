@@ -1,7 +1,7 @@
 """Attacks on privacy claims: what a mechanism is shown to leak, beside what it says it does."""
 
 from discreet.audit.black_box._check import check
-from discreet.audit.black_box._subject import Batched, Draws, batched
+from discreet.audit.black_box._subject import Batched, Draws, batched, subject
 from discreet.audit.black_box._verdict import Trial, Verdict, Witness
 from discreet.audit.catalog._entries import Audited, entries, entries_table, find_entry, run_entries
 from discreet.audit.catalog._entry import Entry
@@ -60,6 +60,7 @@ __all__ = [
     "record_patterns",
     "run_entries",
     "sql_entries",
+    "subject",
     "without_person",
     "without_row",
 ]

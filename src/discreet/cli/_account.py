@@ -77,8 +77,7 @@ def account(
 
 def _told(loss: Loss, delta: str, epsilon: str | None) -> dict[str, Any]:
     """What is printed, as JSON has it; `null` for infinity."""
-    from discreet.privacy import to_json
-    from discreet.privacy.accounting._comparison import compare
+    from discreet.privacy import compare, to_json
     from discreet.rational import rational
 
     at = rational(delta, "--delta")

@@ -9,7 +9,7 @@ import typer
 from discreet.cli.ledger._options import AccountOption, KeyFileOption, Shape, ShapeOption, TokenFileOption
 
 if TYPE_CHECKING:
-    from discreet.ledger.state._account import Account
+    from discreet.ledger import Account
 
 __all__ = ["EXAMPLES", "budget"]
 

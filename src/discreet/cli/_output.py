@@ -23,8 +23,12 @@ __all__ = ["print_json", "print_release", "print_table"]
 
 def print_release(release: Release, remaining: Loss, form: Format, level: float) -> None:
     """Print a release. NaN and infinities become nulls; dates and timestamps become ISO 8601 text."""
+    from discreet.privacy import to_json
+
     if form is Format.json:
-        print_json(_as_json(release, remaining, level))
+        content = release.to_dict(level)
+        certificate = content.pop("certificate")
+        print_json({**content, "remaining": to_json(remaining), "certificate": certificate})
     elif form is Format.csv:
         _print_csv(release, level)
     else:
@@ -49,57 +53,6 @@ def print_table(table: Table) -> None:
     typer.echo(text.get(), nl=False)
 
 
-def _rows(release: Release) -> list[list[object]]:
-    from discreet.query import plain_value
-
-    columns = [[plain_value(v) for v in column.to_pylist()] for column in release.to_arrow().columns]
-    return [list(row) for row in zip(*columns, strict=True)]
-
-
-def _errors(release: Release, level: float) -> dict[str, list[object]]:
-    from discreet.query import plain_value
-
-    return {name: [plain_value(float(half)) for half in release.error(name, level)] for name in release.noisy}
-
-
-def _as_json(release: Release, remaining: Loss, level: float) -> dict[str, Any]:
-    from discreet.privacy import to_json
-
-    bought = _biases(release)
-    return {
-        "columns": release.to_arrow().column_names,
-        "rows": _rows(release),
-        "errors": _errors(release, level),
-        **({"bias": [_bias_as_json(bias, columns) for bias, columns in bought]} if bought else {}),
-        "loss": to_json(release.loss),
-        "remaining": to_json(remaining),
-        "certificate": dict(release.certificate),
-    }
-
-
-def _biases(release: Release) -> list[tuple[Bias, list[str]]]:
-    """The estimates of bias that were bought with a release, each with the columns that it is of; none if none were."""
-    if not release.certificate.get("bias"):
-        return []
-    columns: dict[Bias, list[str]] = {}
-    for name in release.noisy:
-        for bias in release.bias(name):
-            columns.setdefault(bias, []).append(name)
-    return list(columns.items())
-
-
-def _bias_as_json(bias: Bias, columns: list[str]) -> dict[str, object]:
-    from discreet.query import plain_value
-
-    return {
-        "columns": columns,
-        "what": bias.what,
-        "estimate": plain_value(bias.estimate),
-        "error": plain_value(bias.error),
-        "at_least": bias.at_least,
-    }
-
-
 def _bias_in_words(bias: Bias, columns: list[str]) -> str:
     limit = ", a lower limit" if bias.at_least else ""
     return printable(
@@ -109,7 +62,8 @@ def _bias_in_words(bias: Bias, columns: list[str]) -> str:
 
 def _print_csv(release: Release, level: float) -> None:
     names = list(release.to_arrow().column_names)
-    errors = _errors(release, level)
+    content = release.to_dict(level)
+    errors: dict[str, list[object]] = content["errors"]
     header = list(names)
     for name in errors:
         label = f"{name}_error"
@@ -119,15 +73,14 @@ def _print_csv(release: Release, level: float) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(header)
     halves = list(errors.values())
-    writer.writerows([*row, *(half[i] for half in halves)] for i, row in enumerate(_rows(release)))
+    writer.writerows([*row, *(half[i] for half in halves)] for i, row in enumerate(content["rows"]))
 
 
 def _print_for_people(release: Release, remaining: Loss, level: float) -> None:
     from discreet.privacy import in_words
-    from discreet.query import release_note, release_table
 
-    print_table(release_table(release, level))
-    typer.echo(release_note(release, level))
-    for bias, columns in _biases(release):
+    print_table(release.rich_table(level))
+    typer.echo(release.note(level))
+    for bias, columns in release.biases():
         typer.echo(_bias_in_words(bias, columns))
     typer.echo(f"cost {in_words(release.loss)}; left {in_words(remaining)}")

@@ -129,14 +129,14 @@ def outlook(  # noqa: PLR0913, PLR0917
     checked: Plan, policy: Policy, ledger: str, account: str | None, token_file: Path | None, key_file: Path | None
 ) -> str:
     """One line: what is left, and whether the plan is stored, or fits. Makes no ledger."""
-    from discreet.ledger import check_suits
+    from discreet.ledger import check_policy_match
     from discreet.privacy import in_words
 
     token_from(account, token_file)
     if not exists(ledger):
         return f"Ledger: there is none at {ledger} yet; the first query makes it with the policy's budget."
     with spending(ledger, key_file, account, token_file) as book:
-        check_suits(book, policy)
+        check_policy_match(book, policy)
         state = book.state()
         left = f"Ledger: {in_words(state.remaining)} is left"
         if checked.loss is None:

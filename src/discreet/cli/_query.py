@@ -69,7 +69,8 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli._output import print_release
         from discreet.cli.ledger._open import access
         from discreet.policy import load_policy
-        from discreet.query import check_new_file, make_plan, plan_with_bias
+        from discreet.query import make_plan, plan_with_bias
+        from discreet.release import check_new_file
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)

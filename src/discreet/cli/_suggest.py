@@ -70,7 +70,8 @@ def suggest(  # noqa: PLR0913 — an option each
         from discreet.cli._options import source_of, spend_of
         from discreet.cli.ledger._open import access
         from discreet.policy import load_policy
-        from discreet.query import check_new_file, plan_suggestion, write_file
+        from discreet.query import plan_suggestion
+        from discreet.release import check_new_file
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
@@ -81,30 +82,32 @@ def suggest(  # noqa: PLR0913 — an option each
         facts = load_policy(policy)
         plan_suggestion(facts, table, column, spend, keys=keys)  # what is refused is refused before a ledger is made
         with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
-            found = session.suggest(table, column, spend, keys=keys, idempotency_key=idempotency_key)
+            suggestion = session.suggest(table, column, spend, keys=keys, idempotency_key=idempotency_key)
             remaining = session.remaining
         if save is not None:
-            write_file(found.to_bytes(), save)
-    _print(found, remaining, form)
+            suggestion.save(save)
+    _print(suggestion, remaining, form)
 
 
-def _print(found: Suggestion, remaining: Loss, form: Form) -> None:
+def _print(suggestion: Suggestion, remaining: Loss, form: Form) -> None:
     from discreet.cli._output import print_json
     from discreet.privacy import in_words, to_json
     from discreet.query import plain_value
 
     if form is Form.toml:
-        typer.echo(found.to_toml())
-        typer.echo(f"# cost {in_words(found.loss)}; left {in_words(remaining)}")
+        typer.echo(suggestion.to_toml())
+        typer.echo(f"# cost {in_words(suggestion.loss)}; left {in_words(remaining)}")
         return
+    bounds = suggestion.bounds
     content: dict[str, Any] = {
-        "table": found.table,
-        "column": found.column,
-        "bounds": None if found.bounds is None else [int(b) if b.denominator == 1 else float(b) for b in found.bounds],
-        "keys": None if found.keys is None else [plain_value(key) for key in found.keys],
-        "max_rows": found.max_rows,
-        "max_groups": found.max_groups,
-        "loss": to_json(found.loss),
+        "table": suggestion.table,
+        "column": suggestion.column,
+        "bounds": None if bounds is None else [int(b) if b.denominator == 1 else float(b) for b in bounds],
+        "keys": None if suggestion.keys is None else [plain_value(key) for key in suggestion.keys],
+        "max_rows": suggestion.max_rows,
+        "max_groups": suggestion.max_groups,
+        "loss": to_json(suggestion.loss),
         "remaining": to_json(remaining),
+        "certificate": dict(suggestion.certificate),
     }
     print_json(content)

@@ -1,7 +1,6 @@
 """Engines: where the private tables are, bounded and summed in place."""
 
-from discreet.engines._cancelling import Questions, check_cancelled
 from discreet.engines._open import open_engine
 from discreet.engines._protocol import Engine
 
-__all__ = ["Engine", "Questions", "check_cancelled", "open_engine"]
+__all__ = ["Engine", "open_engine"]

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines._cancelling import check_cancelled
 from discreet.query import BoundedAggregate, Cells, Distinct, Group
+from discreet.release import check_cancelled
 
 __all__ = ["ALL", "Shard", "in_shards"]
 

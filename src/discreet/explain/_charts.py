@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.advice import Recommendation
 from discreet.errors import MissingExtra, ParameterError
-from discreet.ledger.state._account import Account
+from discreet.ledger import Account
 from discreet.privacy import Loss, Relation, parts, tradeoff_curve
 from discreet.rational import Number, rational
 from discreet.sensitivity import Statistic, adds_or_removes

@@ -1,22 +1,45 @@
-"""Durable budgets: every release is charged here, on disk, before its noise is drawn."""
+"""Durable budgets: every release is charged here, on disk, before its noise is drawn.
 
-from discreet.ledger._auditor import check_opening
+`open_ledger` opens or makes one as its owner; accounts spend from it, auditors read it, and `verify_release` checks a
+release against it.
+"""
+
+from discreet.ledger._accounts import AccountLedger
+from discreet.ledger._auditor import LedgerAudit, check_opening
 from discreet.ledger._open import open_ledger
-from discreet.ledger._policy_match import check_suits, open_for
+from discreet.ledger._owner import OwnedLedger, checked_period
+from discreet.ledger._policy_match import check_policy_match, open_for
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
-from discreet.ledger._spend_first import Certify, Request, spend_first
+from discreet.ledger._spend_first import Request, spend_first
+from discreet.ledger._verify_release import Check, verify_release
+from discreet.ledger.crypto._signing import check_signature, fingerprint
+from discreet.ledger.postgres._url import SCHEMES, address_of
+from discreet.ledger.state._account import Account, next_start
+from discreet.ledger.state._events import Facts
 
 __all__ = [
-    "Certify",
+    "SCHEMES",
+    "Account",
+    "AccountLedger",
+    "Check",
     "Entry",
+    "Facts",
     "Head",
     "Ledger",
+    "LedgerAudit",
+    "OwnedLedger",
     "Request",
     "Reservation",
     "Stored",
+    "address_of",
     "check_opening",
-    "check_suits",
+    "check_policy_match",
+    "check_signature",
+    "checked_period",
+    "fingerprint",
+    "next_start",
     "open_for",
     "open_ledger",
     "spend_first",
+    "verify_release",
 ]

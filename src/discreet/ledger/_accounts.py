@@ -7,7 +7,6 @@ import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ import sqlalchemy as sa
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._protocol import MOST_REPEATS, Entry, Reservation, Stored
-from discreet.ledger.crypto._signing import certified
+from discreet.ledger.crypto._signing import certified, code_version
 from discreet.ledger.log import _rows
 from discreet.ledger.log._chain import Untrusted
 from discreet.ledger.log._commitments import Row, sha256
@@ -27,13 +26,13 @@ from discreet.ledger.state._events import Facts, Scene
 from discreet.ledger.state._relations import relation_after
 from discreet.privacy import Loss, Relation, left
 
-__all__ = ["SqlLedger"]
+__all__ = ["AccountLedger"]
 
 _NAME = re.compile(r"[!-~]{1,256}")
 _LARGEST_PAYLOAD = 900_000_000
 
 
-class SqlLedger:
+class AccountLedger:
     """The `Ledger` of one account, or of the whole; see the protocol for what each method promises."""
 
     def __init__(self, book: Book, account: str = WHOLE, token_sha256: str | None = None) -> None:
@@ -109,6 +108,7 @@ class SqlLedger:
         _checked("a plan hash", plan_hash)
         if idempotency_key is not None:
             _checked("an idempotency key", idempotency_key)
+        code_version()  # what a certificate needs and may be missing is missed before the charge
         charged, history = charge_and_history(loss, self.currency)
         event: dict[str, Any] = {"history": history}
         if part is not None:
@@ -146,7 +146,7 @@ class SqlLedger:
         return certified(
             statement,
             private=self._book.private_key(),
-            code=version("discreet"),
+            code=code_version(),
             ledger=reservation.ledger,
             account=reservation.account or None,
             position=reservation.id,

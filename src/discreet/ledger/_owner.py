@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger._accounts import SqlLedger
+from discreet.ledger._accounts import AccountLedger
 from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger.log import _rows
 from discreet.ledger.log._store import Book
@@ -24,16 +24,16 @@ __all__ = ["OwnedLedger", "checked_period", "checked_until"]
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@+-]{0,63}")
 
 
-class OwnedLedger(LedgerAudit, SqlLedger):
+class OwnedLedger(LedgerAudit, AccountLedger):
     """A whole ledger in the hands of its owner: whoever may open its file, or its tables on a server.
 
     It spends from the whole budget itself. Others get accounts, by `grant`, and use them through `open_account`.
     """
 
     def __init__(self, book: Book) -> None:
-        SqlLedger.__init__(self, book)
+        AccountLedger.__init__(self, book)
 
-    def open_account(self, name: str, token: str | None = None) -> SqlLedger:
+    def open_account(self, name: str, token: str | None = None) -> AccountLedger:
         """The ledger as an analyst sees it: their account alone. Closing it closes this one too.
 
         Raises `LedgerError` if there is no such account, or the token is not its own.
@@ -50,7 +50,7 @@ class OwnedLedger(LedgerAudit, SqlLedger):
         found = self._known(name, token)
         if found.role != "analyst":
             raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
-        return SqlLedger(self._book, name, found.token_sha256)
+        return AccountLedger(self._book, name, found.token_sha256)
 
     def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
         """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""

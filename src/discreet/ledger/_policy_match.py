@@ -10,7 +10,7 @@ from discreet.ledger._protocol import Ledger
 from discreet.ledger.state._relations import relation_after
 from discreet.policy import Policy
 
-__all__ = ["check_suits", "open_for"]
+__all__ = ["check_policy_match", "open_for"]
 
 
 def open_for(
@@ -50,7 +50,7 @@ def open_for(
     return ledger
 
 
-def check_suits(ledger: Ledger, policy: Policy) -> None:
+def check_policy_match(ledger: Ledger, policy: Policy) -> None:
     """Raise `LedgerError` if the ledger is about other people or neighbours than the policy, or lacks its part."""
     facts = ledger.facts
     relation_after(facts.relation, policy.relation, charged=False)  # the charge itself is checked by the ledger

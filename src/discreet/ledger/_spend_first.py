@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from discreet.ledger._protocol import Ledger, Stored
 from discreet.privacy import Loss, Relation
+from discreet.release import Certify
 
-__all__ = ["Certify", "Request", "spend_first"]
-
-Certify = Callable[[Mapping[str, Any]], dict[str, Any]]
-"""From what a release says of itself to its signed certificate."""
+__all__ = ["Request", "spend_first"]
 
 
 class _Storable(Protocol):

@@ -3,9 +3,7 @@
 A mechanism used by itself is the raw toolbox: it states its loss and charges it to nobody.
 """
 
-from discreet.mechanisms._from_certificate import mechanism_earned
-from discreet.mechanisms._question import MechanismQuestion
-from discreet.mechanisms._release import MechanismRelease
+from discreet.mechanisms._stated_loss import stated_loss, wrong_relation
 from discreet.mechanisms.additive._base import Mechanism
 from discreet.mechanisms.additive._bounded_laplace import BoundedLaplace
 from discreet.mechanisms.additive._discrete_gaussian import DiscreteGaussian
@@ -46,8 +44,6 @@ __all__ = [
     "GlobalSensitivity",
     "Laplace",
     "Mechanism",
-    "MechanismQuestion",
-    "MechanismRelease",
     "MostFrequent",
     "OnGrid",
     "PartitionSelection",
@@ -69,5 +65,6 @@ __all__ = [
     "TopK",
     "TreeCounter",
     "TruncatedLaplace",
-    "mechanism_earned",
+    "stated_loss",
+    "wrong_relation",
 ]

@@ -3,6 +3,7 @@
 from discreet.privacy import filters, game, theorems
 from discreet.privacy.accounting._budget import budget_of, currency, left
 from discreet.privacy.accounting._certify import fits
+from discreet.privacy.accounting._comparison import compare
 from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho, in_currency, parts
 from discreet.privacy.accounting._meanings import tradeoff_curve
 from discreet.privacy.accounting._solve import solve
@@ -73,6 +74,7 @@ __all__ = [
     "as_rho",
     "bounded_range",
     "budget_of",
+    "compare",
     "currency",
     "discrete_gaussian",
     "discrete_laplace",

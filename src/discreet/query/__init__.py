@@ -3,17 +3,12 @@
 Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact integers.
 """
 
-from discreet.query._assume import assuming
 from discreet.query._bias import plan_with_bias
-from discreet.query._bias_parts import Bias
-from discreet.query._draw_release import draw_release, draw_suggestion
-from discreet.query._earned import earned, loss_follows
-from discreet.query._filed import Filed, read_filed
-from discreet.query._files import check_new_file, read_file, write_file
-from discreet.query._plan import Plan, assume_rows
+from discreet.query._checked_query import Bias, assume_rows
+from discreet.query._plan import Plan, assuming
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
-from discreet.query._render import release_note, release_table
+from discreet.query._sql import SQL, PreparedSQL
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._intervals import divides_safely
@@ -48,7 +43,7 @@ from discreet.query.relations._nodes import (
     walked,
 )
 from discreet.query.results._serialize import plain_value
-from discreet.query.suggest._plan import SuggestionPlan, plan_suggestion
+from discreet.query.suggest._plan import Suggest, SuggestionPlan, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
@@ -59,6 +54,7 @@ __all__ = [
     "LONGEST_TEXT",
     "PAIRS",
     "REFUSED",
+    "SQL",
     "STATISTICS",
     "Bias",
     "BoundedAggregate",
@@ -69,7 +65,6 @@ __all__ = [
     "Distinct",
     "Expression",
     "Field",
-    "Filed",
     "Filtered",
     "Function",
     "Group",
@@ -85,6 +80,7 @@ __all__ = [
     "Own",
     "People",
     "Plan",
+    "PreparedSQL",
     "Product",
     "Query",
     "Relation",
@@ -92,6 +88,7 @@ __all__ = [
     "Row",
     "Scan",
     "Stacked",
+    "Suggest",
     "Suggestion",
     "SuggestionPlan",
     "Sum",
@@ -99,32 +96,22 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
-    "check_new_file",
     "constant",
     "divides_safely",
     "domain",
     "draw",
-    "draw_release",
-    "draw_suggestion",
-    "earned",
     "interval_length",
     "is_moment",
     "key_type",
-    "loss_follows",
     "make_plan",
     "nullable",
     "plain_value",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
-    "read_file",
-    "read_filed",
-    "release_note",
-    "release_table",
     "scans",
     "text_of",
     "unbound_table",
     "walked",
     "whole_literal",
-    "write_file",
 ]

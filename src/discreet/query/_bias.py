@@ -15,10 +15,10 @@ from sqlglot import exp, parse_one
 from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
-from discreet.query._bias_parts import BiasPart, BiasPlan
+from discreet.query._checked_query import BiasPart, BiasPlan
 from discreet.query._plan import Plan
 from discreet.query._planner import make_plan
-from discreet.query._pricing import with_spend
+from discreet.query._spend import with_spend
 from discreet.query.measures._measures import Product, Sum
 from discreet.query.parse._ibis import Query
 from discreet.query.relations._nodes import Joined, Limited, Relation, Scan, unlimited

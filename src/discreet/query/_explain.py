@@ -2,29 +2,148 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from sqlglot import exp
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import Approx, in_words
-from discreet.query._bias_parts import bias_lines
-from discreet.query._explain_columns import column_lines
-from discreet.query._quantile_words import quantile_lines
-from discreet.query._top_words import top_lines
-from discreet.query.budget._noise import Noise, NoiseMechanism
+from discreet.query._checked_query import CheckedQuery, bias_lines
+from discreet.query.budget._noise import Level, Noise, NoiseMechanism
+from discreet.query.measures._bounded import public_groups
+from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.relations._nodes import Limited, scans, walked
+from discreet.query.results._answer import QUANTILE
 from discreet.query.results._intervals import check_level
 from discreet.rational import decimal_text
 from discreet.sensitivity import Norms
 
-if TYPE_CHECKING:
-    from discreet.query._plan import Plan
-    from discreet.query.budget._noise import Level
-
-__all__ = ["explain"]
+__all__ = ["column_lines", "explain", "quantile_lines", "rank_error", "rank_line", "top_lines"]
 
 
-def explain(plan: Plan, level: float = 0.95) -> str:
+def quantile_lines(plan: CheckedQuery, level: Level) -> list[str]:
+    """A line for each histogram of a level, and one for each MIN and MAX, which are not what their names say."""
+    lines = [_histogram(level, i, histogram) for i, histogram in enumerate(level.bounded.histograms)]
+    for aggregate in plan.aggregates:
+        if aggregate.quantile is not None and aggregate.sql.startswith(("MIN(", "MAX(")):
+            histogram, place = aggregate.quantile
+            share = decimal_text(100 * level.bounded.histograms[histogram].probabilities[place])
+            lines.append(f"{aggregate.sql} is the {share} % quantile: the outermost value is one person's own")
+    return lines
+
+
+def rank_line(plan: CheckedQuery, column: str, level: float) -> str | None:
+    """How far the rank of an output column may be off, in words, or None for a column that hangs on no quantile."""
+    if not _histograms(plan, column):
+        return None
+    rows = rank_error(plan, column, level)
+    if rows is None:
+        return 'rank within some rows, how many depends on their number; plan with assume={"rows": n}'
+    return f"rank within ± {rows:,.4g} rows of a group; in its own unit that depends on the data"
+
+
+def rank_error(plan: CheckedQuery, column: str, level: float) -> float | None:
+    """By how many rows the rank of an output column may be off; None where it is no quantile or that is not known."""
+    errors = [
+        each.noise.quantiles[i].rank_error(plan.rows_per_group(each), level)
+        for each in plan.levels
+        if each.noise is not None
+        for i in sorted(_histograms(plan, column))
+    ]
+    known = [error for error in errors if error is not None]
+    return max(known) if known and len(known) == len(errors) else None
+
+
+def _histograms(plan: CheckedQuery, column: str) -> set[int]:
+    """The histograms whose quantiles an output column hangs on."""
+    items = [item for item in plan.select.expressions if item.alias == column]
+    placed = [int(leaf.name[1:]) for item in items for leaf in item.find_all(exp.Placeholder)]
+    return {aggregate.quantile[0] for aggregate in (plan.aggregates[i] for i in placed) if aggregate.quantile}
+
+
+def _histogram(level: Level, position: int, histogram: Histogram) -> str:
+    low, high = (decimal_text(bound) for bound in histogram.bounds)
+    shares = ", ".join(f"{decimal_text(100 * p)} %" for p in histogram.probabilities)
+    rows = "" if histogram.when is None else f" where {histogram.when.sql()}"
+    what = f"quantiles {shares} of {histogram.argument.sql()}{rows}, to the nearest {decimal_text(histogram.step)} "
+    what += f"in [{low}, {high}]"
+    if level.noise is None:
+        return what
+    mechanism = level.noise.quantiles[position].mechanism
+    method = "drawn jointly" if mechanism.method == "joint" else "drawn one after the other"
+    many = f", {method}" if len(histogram.probabilities) > 1 else ""
+    return f"{what}; exponential mechanism, epsilon {decimal_text(mechanism.epsilon)} for each row{many}"
+
+
+_DEPENDS = {True: 'depends on the data; plan with assume={"rows": n}', False: "depends on the data"}
+
+
+def column_lines(plan: CheckedQuery, level: float) -> list[str]:
+    """A line for each column with noise: its half-width, the measures that it is read off, what may bias it."""
+    cells = [
+        (f"{name}: {_half_width(plan, name, level)}", _read_off(plan, name), _bias(plan, name)) for name in plan.noisy
+    ]
+    widths = [max((len(row[i]) for row in cells), default=0) for i in range(2)]
+    return [f"{first:<{widths[0]}}  {second:<{widths[1]}}  {third}" for first, second, third in cells]
+
+
+def _half_width(plan: CheckedQuery, column: str, level: float) -> str:
+    half = plan.error(column, level)
+    if half is not None:
+        return f"± {'~' if plan.approximate(column) else ''}{half:.4g}"
+    return rank_line(plan, column, level) or _DEPENDS[plan.rows is None and plan.before is None]
+
+
+def _read_off(plan: CheckedQuery, column: str) -> str:
+    numbers = ["quantiles" if i == QUANTILE else f"[{i + 1}]" for i in plan.measures_of(column)]
+    return f"from {' '.join(numbers)}"
+
+
+def _bias(plan: CheckedQuery, column: str) -> str:
+    """What of the bounds and caps may move the answer, beside noise."""
+    found = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in plan.measures_of(column)))))
+    if plan.unit.name is not None:
+        found.append("caps on a person's rows" + (" and groups" if plan.levels[0].bounded.max_groups else ""))
+    return f"bias: {', '.join(found) or 'none'}"
+
+
+def _clamped(plan: CheckedQuery, position: int) -> str:
+    bounded = plan.levels[0].bounded
+    if position == QUANTILE:
+        return "clamping of values to their bounds"
+    match bounded.measures[position]:
+        case Sum() as measure:
+            return _clamping(measure)
+        case Product() as measure:
+            return ", ".join(dict.fromkeys(_clamping(side) for side in (measure.left, measure.right)))
+        case _:
+            return ""
+
+
+def _clamping(measure: Sum) -> str:
+    low, high = ((bound + measure.center) * measure.step for bound in (measure.lower, measure.upper))
+    if low == high:
+        return ""
+    return f"clamping of {measure.argument.sql()} to [{decimal_text(low)}, {decimal_text(high)}]"
+
+
+def top_lines(plan: CheckedQuery, level: Level) -> list[str]:
+    """How a query for the first keys is bought, in a line or none."""
+    if level.noise is None:
+        return []
+    if level.noise.ranked is not None:
+        return [f"choice of keys: none, noisy counts of all keys are ranked; {level.noise.ranked}"]
+    if level.noise.top_keys is None:
+        return []
+    top, keys = level.noise.top_keys, public_groups(level.bounded.keys)
+    by = next(a.sql for a in plan.aggregates if a.kind == "COUNT" and a.count == top.count)
+    scale = top.mechanism.sensitivity * (1 if top.mechanism.monotone else 2) / top.mechanism.epsilon
+    many = "1 key is" if top.mechanism.k == 1 else f"{top.mechanism.k:,} keys are"
+    how = f"top-k with Gumbel noise of scale {decimal_text(scale)}, for half the share of that count"
+    why = f"cheaper than noise on all keys, with L1 sensitivity {level.norms[top.count].l1:,}"
+    return [f"choice of keys: {many} chosen out of {keys:,} by {by}, {how}; {why}"]
+
+
+def explain(plan: CheckedQuery, level: float = 0.95) -> str:
     """What the plan does and how far off its answers may be, for people; see `Plan.explain`."""
     level = check_level(level)
     lines = [plan.sql, ""]
@@ -56,7 +175,7 @@ def _title(level: Level) -> str:
     return f"By {keys}:" if level.noise is None else f"By {keys}, for {in_words(level.noise.loss)}:"
 
 
-def _level(plan: Plan, level: Level) -> list[str]:
+def _level(plan: CheckedQuery, level: Level) -> list[str]:
     """The caps, keys and measures of a level, with their noise if there is a spend."""
     bounded, lines = level.bounded, list[str]()
     if plan.unit.name is not None:
@@ -127,7 +246,7 @@ def _gaussians(noise: Noise, level: Level) -> list[tuple[Gaussian, Norms]]:
     return [(mechanism, limits) for mechanism, limits in pairs if isinstance(mechanism, Gaussian)]
 
 
-def _measure(plan: Plan, level: Level, position: int) -> str:
+def _measure(plan: CheckedQuery, level: Level, position: int) -> str:
     measure = level.bounded.measures[position]
     top = None if level.noise is None else level.noise.top_keys
     limits = level.norms[position] if top is None else top.norms[position]

@@ -10,7 +10,7 @@ from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
 from discreet.query._plan import Plan
-from discreet.query._pricing import with_spend
+from discreet.query._spend import with_spend
 from discreet.query.budget._noise import Level, keys_of
 from discreet.query.expressions._domains import key_type
 from discreet.query.expressions._types import check_predicate

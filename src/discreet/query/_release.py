@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isinf, isnan
@@ -11,24 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import LedgerError, MissingExtra, ParameterError
 from discreet.privacy import Loss, from_json, to_json
-from discreet.query._bias_parts import Bias
-from discreet.query._files import read_file, write_file
+from discreet.query._checked_query import Bias
 from discreet.query.results._answer import Answer
 from discreet.query.results._dual import Floats
-from discreet.query.results._serialize import answer_from_stored, answer_to_stored
+from discreet.query.results._serialize import answer_from_stored, answer_to_stored, plain_value
+from discreet.release import BaseRelease
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    from rich.console import Group
 
 __all__ = ["Release"]
 
 
-@dataclass(frozen=True)
-class Release:
+@dataclass(frozen=True, repr=False)
+class Release(BaseRelease):
     """A private answer. It may be shown to anyone: everything done with it from here on is free.
 
     `loss` is what it cost; `certificate` says in plain JSON what ran: the query, the unit and relation, the mechanism
@@ -45,15 +43,11 @@ class Release:
 
     def to_pandas(self) -> pd.DataFrame:
         """The values as a pandas frame; raises `MissingExtra` without pandas."""
-        from discreet.query._frames import to_pandas
-
-        return to_pandas(self.answer.table)
+        return _pandas(self.answer.table)
 
     def to_polars(self) -> pl.DataFrame:
         """The values as a polars frame; raises `MissingExtra` without polars."""
-        from discreet.query._frames import to_polars
-
-        return to_polars(self.answer.table)
+        return _polars(self.answer.table)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The values by the Arrow PyCapsule interface, so that whatever reads Arrow reads a release: `pyarrow.table`,
@@ -147,20 +141,32 @@ class Release:
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole release to a new file, which `load` reads and `discreet verify` checks.
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """Columns, rows and half-widths at `level`; NaN and infinities are None, dates and timestamps ISO 8601 text."""
+        columns = [[plain_value(value) for value in column.to_pylist()] for column in self.answer.table.columns]
+        biases = [_bias_to_dict(bias, names) for bias, names in self.biases()]
+        return {
+            "columns": self.answer.table.column_names,
+            "rows": [list(row) for row in zip(*columns, strict=True)],
+            "errors": {name: [plain_value(float(half)) for half in self.error(name, level)] for name in self.noisy},
+            **({"bias": biases} if biases else {}),
+            "loss": to_json(self.loss),
+            "certificate": dict(self.certificate),
+        }
 
-        Costs nothing. Raises `ParameterError` if there is such a file already, `DataError` if it cannot be written.
-        """
-        write_file(self.to_bytes(), path)
+    def biases(self) -> list[tuple[Bias, list[str]]]:
+        """Every estimate of bias that was bought, with the columns it may have moved; none if none were."""
+        if not self.certificate.get("bias"):
+            return []
+        columns: dict[Bias, list[str]] = {}
+        for name in self.noisy:
+            for bias in self.bias(name):
+                columns.setdefault(bias, []).append(name)
+        return list(columns.items())
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Release:
-        """The release in a file by `save`. That it is genuine is not checked: ask `discreet verify`.
-
-        Raises `DataError` if the file cannot be read, `LedgerError` if it is no release of a query.
-        """
-        return cls.from_bytes(read_file(path))
+    def header(self) -> list[tuple[str, bool]]:
+        """The columns of the answer; those with noise are numbers."""
+        return [(name, name in self.noisy) for name in self.answer.table.column_names]
 
     def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
         """The (first) rows as text for people: noisy numbers with ± half-width, and a ~ where that is approximate."""
@@ -175,20 +181,26 @@ class Release:
                 columns.append(["NULL" if v is None else str(v) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
 
-    def __rich__(self) -> Group:
-        from discreet.query._render import shown
+    def note(self, level: float = 0.95) -> str:
+        """How many rows there are, and what ± and ~ mean."""
+        number = "1 row" if self.shown_rows == 1 else f"{self.shown_rows:,} rows"
+        approximate = "; ~ approximate" if any(self.approximate(name) for name in self.noisy) else ""
+        return f"{number}; ± is {100 * level:.10g} % of the noise{approximate}"
 
-        return shown(self)
+    @property
+    def shown_rows(self) -> int:
+        """How many rows the answer has."""
+        return self.answer.table.num_rows
 
-    def __repr__(self) -> str:
-        from discreet.query._render import plain
 
-        return plain(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        from discreet.query._render import html_table
-
-        return html_table(self)
+def _bias_to_dict(bias: Bias, columns: list[str]) -> dict[str, object]:
+    return {
+        "columns": columns,
+        "what": bias.what,
+        "estimate": plain_value(bias.estimate),
+        "error": plain_value(bias.error),
+        "at_least": bias.at_least,
+    }
 
 
 def _with_error(value: float | None, half: float, tilde: str) -> str:
@@ -202,3 +214,20 @@ def _with_error(value: float | None, half: float, tilde: str) -> str:
         return f"{value:,} ± {tilde}{half:,.0f}"
     digits = 0 if half >= 100 else 2 if half >= 0.1 else 4
     return f"{value:,.{digits}f} ± {tilde}{half:,.{digits}f}"
+
+
+def _pandas(table: pa.Table) -> pd.DataFrame:
+    try:
+        return table.to_pandas()
+    except ImportError:
+        raise MissingExtra("to_pandas() needs pandas: pip install pandas") from None
+
+
+def _polars(table: pa.Table) -> pl.DataFrame:
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtra("to_polars() needs polars: pip install polars") from None
+    frame = polars.from_arrow(table)
+    assert isinstance(frame, polars.DataFrame)
+    return frame

@@ -14,8 +14,9 @@ from discreet.ledger import Reservation
 from discreet.ledger import _accounts as sql
 from discreet.ledger.log import _rows as rows
 from discreet.ledger.state import _account as accounts
-from discreet.mechanisms import MechanismQuestion
 from discreet.privacy import Loss, Pure, approx, parts, pure
+from discreet.query import SQL
+from discreet.release import MechanismQuestion, Terms
 from discreet.session import Session
 from mutants import _scripts as scripts
 from mutants._analyst import Analyst, Desk, Seen
@@ -24,10 +25,10 @@ from mutants._mutant import Mutant, patched
 
 __all__ = ["MUTANTS"]
 
-_Ledger = sql.SqlLedger
+_Ledger = sql.AccountLedger
 _charged, _tip = accounts.Account.charged, rows.tip
 _find, _reserve, _commit, _claim = _Ledger.find, _Ledger.reserve, _Ledger.commit, _Ledger._claim
-_plan, _release, _loss = Session.plan, Session.release, MechanismQuestion.loss
+_prepare, _release, _loss = SQL.prepare, Session.release, MechanismQuestion._loss
 
 
 def _taken_up(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
@@ -85,10 +86,11 @@ def _own_charges(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     return found
 
 
-def _with_content(self: Session, *asked: Any, **options: Any) -> Any:
-    """What enters the hash of a plan tells the data too."""
-    found = _plan(self, *asked, **options)
-    return replace(found, sql=f"{found.sql} of {self._engine.rows}")
+def _with_content(self: SQL, terms: Terms) -> Any:
+    """The data enter the hash of a plan."""
+    prepared = _prepare(self, terms)
+    plan = replace(prepared.plan, sql=f"{prepared.plan.sql} of {terms.accept.__self__.rows}")  # type: ignore[attr-defined]
+    return replace(prepared, plan=plan, hash=plan.hash(terms.policy))
 
 
 def _with_value(self: Session, mechanism: Any, value: Any, *, name: str | None = None, **stated: Any) -> Any:
@@ -163,7 +165,7 @@ MUTANTS = (
     _mutant(
         "repeats keyed on content",
         "A question is answered from the ledger as long as the data are the same: an equal answer says that they are.",
-        (Session, "plan", _with_content),
+        (SQL, "prepare", _with_content),
         script=scripts.before_and_after,
         pair=((5, 6), (5, 5)),
         true_epsilon=math.inf,
@@ -234,7 +236,7 @@ MUTANTS = (
     _mutant(
         "the sensitivity of a release is not charged",
         "A value that a person moves by 3 is charged as if it were 1.",
-        (MechanismQuestion, "loss", _at_sensitivity_1),
+        (MechanismQuestion, "_loss", _at_sensitivity_1),
         script=scripts.wide_releases,
         pair=((8,), (5,)),
         true_epsilon=3 * (3 / 3),

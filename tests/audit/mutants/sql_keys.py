@@ -8,12 +8,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import discreet.session as front
 from discreet.engines.duckdb import _engine as engine
 from discreet.engines.sql import _bounding as bounding
 from discreet.mechanisms import PartitionSelection
 from discreet.privacy import approx
 from discreet.query import BoundedAggregate, Group, TopKeys
+from discreet.query import _sql as front
 from discreet.query.budget import _calibrate as calibrating
 from discreet.query.budget import _noise as drawing
 from mutants._databases import hidden, kept, of_bits, sql_mutant

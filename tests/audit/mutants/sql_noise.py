@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import discreet.session as front
 from discreet.mechanisms import DiscreteLaplace
 from discreet.query import BoundedAggregate, Group, Noise
 from discreet.query import _planner as planner
-from discreet.query import _pricing as pricing
+from discreet.query import _spend as pricing
+from discreet.query import _sql as front
 from discreet.query.budget import _noise as drawing
 from discreet.sensitivity import Norms, bounded_sum
 from mutants._databases import sql_mutant

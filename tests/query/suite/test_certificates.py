@@ -20,8 +20,9 @@ from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.ledger.crypto._signing import check_signature
 from discreet.policy import Policy, load_policy
 from discreet.privacy import to_json
-from discreet.query import Plan, earned, loss_follows, make_plan, plan_with_bias, read_filed
-from discreet.query._level_parts import level_to_json
+from discreet.query import Plan, make_plan, plan_with_bias
+from discreet.query._certificate_levels import level_to_json
+from discreet.release import parse_release_file, recompute_loss, verify_loss
 from suite.cases import CASES
 from suite.databases import shop_policy, sources
 from suite.features import landed
@@ -109,7 +110,7 @@ def alive(told: dict[str, Any]) -> list[Mutant]:
     found: list[Mutant] = []
     for path, value in mutants(told):
         try:
-            loss_follows(changed(told, path, value))
+            verify_loss(changed(told, path, value))
         except LedgerError:
             continue
         found.append((path, value))
@@ -128,8 +129,8 @@ def check(policy: Policy, spend: dp.Loss, queries: list[str], *, bias: bool, eve
     asked = 0
     for asked, plan in enumerate(plans(policy, spend, queries, bias=bias), 1):
         told = statement(plan)
-        assert loss_follows(told) is None, plan.sql
-        assert plan.loss is not None and earned(told).fits(plan.loss), plan.sql
+        assert verify_loss(told) is None, plan.sql
+        assert plan.loss is not None and recompute_loss(told).fits(plan.loss), plan.sql
         if asked % every == 0:
             assert alive(told) == [], plan.sql
     return asked
@@ -160,8 +161,10 @@ def test_releases_are_known_again_from_their_bytes(tables: dict[str, pa.Table]) 
     with dp.connect(sources(tables, policy), policy) as session:
         for query in ANSWERED[::30]:
             release = session.sql(query, dp.approx(10, "1e-6"))
-            filed = read_filed(release.to_bytes())
+            filed = parse_release_file(release.to_bytes())
             assert filed.digests == {name: release.certificate[name] for name in ("answer", "error_bars")}, query
-            assert read_filed(dp.Release.from_bytes(release.to_bytes()).to_bytes()).digests == filed.digests, query
+            assert parse_release_file(dp.Release.from_bytes(release.to_bytes()).to_bytes()).digests == filed.digests, (
+                query
+            )
             assert check_signature(filed.certificate)
-            assert loss_follows(filed.certificate) is None
+            assert verify_loss(filed.certificate) is None

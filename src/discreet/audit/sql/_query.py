@@ -17,6 +17,7 @@ from discreet.ledger import open_ledger
 from discreet.policy import Budget, Policy, load_policy
 from discreet.privacy import Loss, budget_of
 from discreet.query import Expression, Group, GroupKey, Level, Plan, Release, make_plan, text_of
+from discreet.query import _sql as noised
 
 __all__ = ["Output", "Query", "Tables", "outputs_of", "query", "refusal"]
 
@@ -298,12 +299,12 @@ def _noisy(plan: Plan, groups: Sequence[Sequence[Group]], copies: int) -> list[l
 def _drawn(level: Level, groups: Sequence[Group], copies: int) -> list[list[Group]]:
     assert level.noise is not None
     if copies == 1 or level.noise.top_keys is not None:  # keys are chosen among those of one output
-        return [front.draw(groups, level.bounded, level.noise)]
+        return [noised.draw(groups, level.bounded, level.noise)]
     copy = GroupKey("copy", tuple(range(copies)), exp.column("copy"), "int")
     bounded = replace(level.bounded, keys=(copy, *level.bounded.keys))
     many = [replace(group, key=(i, *group.key)) for i in range(copies) for group in groups]
     apart: list[list[Group]] = [[] for _ in range(copies)]
-    for group in front.draw(many, bounded, level.noise):
+    for group in noised.draw(many, bounded, level.noise):
         which, *key = group.key
         assert isinstance(which, int)
         apart[which].append(replace(group, key=tuple(key)))

@@ -15,8 +15,7 @@ from discreet.elapsed import elapsed
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.audit import Verdict
-    from discreet.audit.probes._finding import Findings
+    from discreet.audit import Findings, Verdict
     from discreet.cli.audit._subjects import Asked
 
 __all__ = ["EXAMPLES", "audit"]
@@ -166,7 +165,7 @@ def _held(
 
 def _probed(each: Asked, verdict: Verdict) -> Findings:
     """On the pair that shows most, if any shows something."""
-    from discreet.audit.probes._probe import probe
+    from discreet.audit import probe
 
     pair = each.pairs[0] if verdict.witness is None else verdict.witness.inputs
     return probe(each.name if each.importable else each.mechanism, pair, claim=each.claim, delta=verdict.delta)

@@ -11,9 +11,7 @@ import typer
 from discreet.errors import printable
 
 if TYPE_CHECKING:
-    from discreet.audit import Verdict
-    from discreet.audit.catalog._entry import Entry
-    from discreet.audit.probes._finding import Findings
+    from discreet.audit import Entry, Findings, Verdict
     from discreet.cli.audit._subjects import Asked
 
 __all__ = ["print_audits", "print_entries"]

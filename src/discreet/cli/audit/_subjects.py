@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.audit import Batched
-    from discreet.audit.catalog._entry import Entry
+    from discreet.audit import Batched, Entry
     from discreet.privacy import Loss
 
 __all__ = ["Asked", "asked_for", "own_entries", "pairs_from", "user_code"]
@@ -44,8 +43,7 @@ class Asked:
     @property
     def drawn(self) -> Batched:
         """The mechanism to draw from, with plain words where that fails."""
-        from discreet.audit import batched
-        from discreet.audit.black_box._subject import subject
+        from discreet.audit import batched, subject
 
         draws = subject(self.mechanism)
 
@@ -77,7 +75,7 @@ def user_code() -> Generator[None]:
 
 def own_entries() -> dict[str, Entry]:
     """The audits of our own mechanisms, by name."""
-    from discreet.audit.catalog._entries import entries
+    from discreet.audit import entries
 
     return {entry.name: entry for entry in entries()}
 

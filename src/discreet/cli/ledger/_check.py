@@ -74,8 +74,7 @@ def check(  # noqa: PLR0913 — an option each
     """
     from discreet.cli.ledger._json import head_json
     from discreet.cli.ledger._open import named, reading
-    from discreet.ledger._auditor import LedgerAudit
-    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger import LedgerAudit, OwnedLedger
 
     files = [*(anchor or []), *([write_head] if write_head is not None and write_head.exists() else [])]
     anchors = [noted_in(file) for file in dict.fromkeys(files)]
@@ -121,9 +120,9 @@ def _as_json(content: bytes) -> object:
     except (ValueError, RecursionError):
         pass
     try:
-        from discreet.query import read_filed
+        from discreet.release import parse_release_file
 
-        return read_filed(content).certificate
+        return parse_release_file(content).certificate
     except LedgerError:
         return None
 

@@ -21,7 +21,7 @@ from discreet.cli.ledger._options import (
 from discreet.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger import OwnedLedger
 
 __all__ = ["EXAMPLES", "create"]
 
@@ -83,8 +83,7 @@ def create(  # noqa: PLR0913 — an option each
     """Make a ledger with a budget. An existing one is left as it is."""
     from discreet.cli._options import spend_of
     from discreet.cli.ledger._open import key_from, named
-    from discreet.ledger import open_ledger
-    from discreet.ledger._owner import checked_period
+    from discreet.ledger import checked_period, open_ledger
     from discreet.privacy import in_words
 
     budget = spend_of(epsilon, rho, mu, delta)
@@ -133,7 +132,7 @@ def _made_key(path: Path) -> bool:
 
 def _say(name: str, book: OwnedLedger, budget: str) -> None:
     from discreet.errors import printable
-    from discreet.ledger.crypto._signing import fingerprint
+    from discreet.ledger import fingerprint
 
     whole = book.whole
     window = "" if whole.every is None else f" for each {whole.every}"

@@ -58,8 +58,7 @@ def export(  # noqa: PLR0913 — an option each
 ) -> None:
     """Write all entries, without the releases: who was charged what for which plan, and when. For auditors too."""
     from discreet.cli.ledger._open import reading
-    from discreet.ledger._auditor import LedgerAudit
-    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger import LedgerAudit, OwnedLedger
 
     with ExitStack() as held:
         book = held.enter_context(reading(ledger, key_file, account, token_file))

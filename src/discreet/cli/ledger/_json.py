@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.cli.ledger._meaning import Meaning
-    from discreet.ledger import Entry, Head
-    from discreet.ledger.state._account import Account
-    from discreet.ledger.state._events import Facts
+    from discreet.ledger import Account, Entry, Facts, Head
     from discreet.privacy import Loss
 
 __all__ = ["account_json", "as_json", "entry_json", "head_json"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.ledger.state._account import Account
+    from discreet.ledger import Account
     from discreet.privacy import Loss
 
 __all__ = ["Meaning", "meanings", "odometer"]
@@ -86,7 +86,7 @@ def odometer(loss: Loss, delta: Fraction) -> tuple[float, Fraction] | None:
 
 def _ahead(account: Account, now: dt.datetime) -> tuple[int, str]:
     """How many windows to look ahead, and in what words."""
-    from discreet.ledger.state._account import next_start
+    from discreet.ledger import next_start
 
     if account.every is None or (account.until is not None and account.until <= now):
         return 0, ""

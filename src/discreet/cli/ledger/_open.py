@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 from discreet.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
-    from discreet.ledger._accounts import SqlLedger
-    from discreet.ledger._auditor import LedgerAudit
-    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger import AccountLedger, LedgerAudit, OwnedLedger
 
 __all__ = [
     "Access",
@@ -108,7 +106,7 @@ def exists(ledger: str) -> bool:
 
 def at_server(ledger: str) -> bool:
     """Whether a ledger is named by the URL of a server."""
-    from discreet.ledger.postgres._url import SCHEMES
+    from discreet.ledger import SCHEMES
 
     return ledger.startswith(SCHEMES)
 
@@ -121,7 +119,7 @@ def named(ledger: str) -> str:
     """
     if not at_server(ledger):
         return ledger
-    from discreet.ledger.postgres._url import address_of
+    from discreet.ledger import address_of
 
     return address_of(ledger).where
 
@@ -156,7 +154,7 @@ def opened(ledger: str, key_file: Path | None) -> Generator[OwnedLedger]:
 @contextmanager
 def reading(
     ledger: str, key_file: Path | None, account: str | None, token_file: Path | None
-) -> Generator[OwnedLedger | LedgerAudit | SqlLedger]:
+) -> Generator[OwnedLedger | LedgerAudit | AccountLedger]:
     """The ledger as whoever asks may read it: the owner and auditors everything, an analyst their own account."""
     token = token_from(account, token_file)
     with opened(ledger, key_file) as book:
@@ -171,7 +169,7 @@ def reading(
 @contextmanager
 def spending(
     ledger: str, key_file: Path | None, account: str | None, token_file: Path | None
-) -> Generator[OwnedLedger | SqlLedger]:
+) -> Generator[OwnedLedger | AccountLedger]:
     """The ledger as whoever asks may spend from it: the owner from the whole, an analyst from their account."""
     token = token_from(account, token_file)
     with opened(ledger, key_file) as book:

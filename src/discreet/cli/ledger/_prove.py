@@ -38,8 +38,7 @@ def prove(
     from discreet.cli._output import print_json
     from discreet.cli.ledger._check import noted_in, own_anchors
     from discreet.cli.ledger._open import named, reading
-    from discreet.ledger._auditor import LedgerAudit
-    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger import LedgerAudit, OwnedLedger
 
     noted = noted_in(file)
     with elapsed(), reading(ledger, key_file, account, token_file) as book:

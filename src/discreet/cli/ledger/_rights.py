@@ -21,8 +21,7 @@ from discreet.cli.ledger._options import (
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.ledger._owner import OwnedLedger
-    from discreet.ledger.state._account import Account
+    from discreet.ledger import Account, OwnedLedger
 
 __all__ = ["FREEZE", "GRANT", "RENEW", "THAW", "TRANSFER", "freeze", "grant", "renew", "thaw", "transfer"]
 

@@ -20,11 +20,7 @@ from discreet.cli.ledger._options import (
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.ledger import Entry
-    from discreet.ledger._accounts import SqlLedger
-    from discreet.ledger._auditor import LedgerAudit
-    from discreet.ledger._owner import OwnedLedger
-    from discreet.ledger.state._account import Account
+    from discreet.ledger import Account, AccountLedger, Entry, LedgerAudit, OwnedLedger
 
 __all__ = ["EXAMPLES", "draw", "show"]
 
@@ -92,11 +88,10 @@ def show(  # noqa: PLR0913 — an option each
 
 
 def _show(
-    name: str, book: OwnedLedger | LedgerAudit | SqlLedger, delta: Fraction, last: int | None, form: Shape
+    name: str, book: OwnedLedger | LedgerAudit | AccountLedger, delta: Fraction, last: int | None, form: Shape
 ) -> None:
     from discreet.cli.ledger._meaning import meanings
-    from discreet.ledger._auditor import LedgerAudit
-    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger import LedgerAudit, OwnedLedger
 
     now = book.moments(1)[-1][0]
     audited = isinstance(book, OwnedLedger | LedgerAudit)
@@ -128,7 +123,7 @@ def _show(
 
 def _print(  # noqa: PLR0913, PLR0917
     name: str,
-    book: OwnedLedger | LedgerAudit | SqlLedger,
+    book: OwnedLedger | LedgerAudit | AccountLedger,
     budgets: list[Account],
     newest: list[Entry],
     now: dt.datetime,
@@ -146,11 +141,10 @@ def _print(  # noqa: PLR0913, PLR0917
 _MOMENTS, _PER_ACCOUNT, _ACCOUNTS = 300, 100, 20
 
 
-def draw(book: OwnedLedger | LedgerAudit | SqlLedger, plot: Path) -> None:
+def draw(book: OwnedLedger | LedgerAudit | AccountLedger, plot: Path) -> None:
     """Draw the whole and the accounts that have spent most; or, for an analyst, their own."""
     from discreet.explain import burndown_chart, burndown_points, save
-    from discreet.ledger._auditor import LedgerAudit
-    from discreet.ledger._owner import OwnedLedger
+    from discreet.ledger import LedgerAudit, OwnedLedger
     from discreet.privacy import parts
 
     if not isinstance(book, OwnedLedger | LedgerAudit):

@@ -12,9 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from discreet.ledger import Entry
-    from discreet.ledger.state._account import Account
-    from discreet.ledger.state._events import Facts
+    from discreet.ledger import Account, Entry, Facts
     from discreet.privacy import Loss
 
 __all__ = ["CURRENCIES", "budgets_table", "entries_table", "facts_table", "history_table", "standing"]
@@ -33,7 +31,7 @@ def facts_table(name: str, facts: Facts, entries: int | None) -> Table:
     from rich import box
     from rich.table import Table
 
-    from discreet.ledger.crypto._signing import fingerprint
+    from discreet.ledger import fingerprint
 
     table = Table(box=box.SIMPLE, show_header=False)
     told = {

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-from discreet.engines._cancelling import Worker
 from discreet.engines._shards import ALL, Shard, in_shards
+from discreet.engines._worker import Worker
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._sources import is_database, relation_sql

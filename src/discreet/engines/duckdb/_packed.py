@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.engines._cancelling import check_cancelled
 from discreet.engines.duckdb._caps import Caps, Words, capped, firsts
 from discreet.engines.duckdb._cells import CellCounts, fits_counts
 from discreet.engines.duckdb._dialect import DIALECT
@@ -26,6 +25,7 @@ from discreet.engines.duckdb._numbering import NumberedKeys, NumberedPeople, Sto
 from discreet.engines.duckdb._ranges import parts, slices
 from discreet.engines.sql import Uncapped, cell_names, salts, uncapped, when_name
 from discreet.query import BoundedAggregate, Cells, Distinct, Group, People
+from discreet.release import check_cancelled
 
 __all__ = ["packed_groups"]
 

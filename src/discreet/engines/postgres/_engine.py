@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.engines._cancelling import Worker
 from discreet.engines._shards import Shard, in_shards
+from discreet.engines._worker import Worker
 from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._tables import describe, groups_of
 from discreet.engines.postgres._types import link_family

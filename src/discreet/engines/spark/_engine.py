@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.engines._cancelling import Worker
 from discreet.engines._shards import Shard, in_shards
+from discreet.engines._worker import Worker
 from discreet.engines.spark._bounding import bounded_sql, values_sql
 from discreet.engines.spark._dialect import DIALECT, link_family
 from discreet.engines.spark._private import PrivateSession

@@ -13,17 +13,34 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
 from discreet.errors import LedgerError
 
-__all__ = ["certified", "check_signature", "fingerprint", "new_key", "public_key", "sign"]
+__all__ = ["certified", "check_signature", "code_version", "fingerprint", "new_key", "public_key", "sign"]
 
 _PREFIX = b"discreet certificate 1\n"
 _ALGORITHM = "Ed25519"
 _KEY = re.compile(r"[0-9a-f]{64}")
 _VALUE = re.compile(r"[0-9a-f]{128}")
 _ADDED = ("code", "ledger", "account", "position", "at", "signature")
+
+
+@cache
+def code_version() -> str:
+    """The version of discreet that certificates name.
+
+    Raises `LedgerError` where the package's metadata are missing, as in a folder of sources that was not installed.
+    """
+    try:
+        return version("discreet")
+    except PackageNotFoundError:
+        raise LedgerError(
+            "the version of discreet is not known, which every certificate names: install the package, for example "
+            "with pip install -e ."
+        ) from None
 
 
 def new_key() -> bytes:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._question import stated_loss
+from discreet.mechanisms._stated_loss import stated_loss
 from discreet.mechanisms.numeric._chunks import frame, numbered
 from discreet.noise import bernoulli
 from discreet.privacy import Approx, Loss, Pure, budget_of

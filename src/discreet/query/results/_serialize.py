@@ -21,6 +21,7 @@ from discreet.query.measures._aggregates import Aggregate, Axis, Second
 from discreet.query.results._answer import Answer, ErrorShape
 from discreet.query.results._dual import Floats
 from discreet.query.results._error_propagation import Basis
+from discreet.release import Content
 
 if TYPE_CHECKING:
     from discreet.query.results._conditions import Values
@@ -33,6 +34,7 @@ __all__ = [
     "basis_from_json",
     "basis_to_json",
     "plain_value",
+    "release_digests",
     "rows_digest",
     "values_digest",
 ]
@@ -157,6 +159,19 @@ def rows_digest(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """
     columns = [[row[i] for row in rows] for i in range(len(names))]
     return _columns_digest(names, columns)
+
+
+def release_digests(content: Content) -> tuple[dict[str, str], str | None]:
+    """The digests of what a file of a release holds, and what it shows that no digest covers."""
+    if content.columns is None:
+        names, rows = content.fields["columns"], content.fields["rows"]
+        if any(len(row) != len(names) for row in rows):
+            raise ValueError
+        shown = "the error bars and biases printed beside the answer; a file by --save has what they rest on"
+        return {"answer": rows_digest(names, rows)}, shown
+    names = content.fields["columns"]
+    values = pa.table(list(content.columns[: len(names)]), names=list(names))
+    return {"answer": values_digest(values), "error_bars": bars_digest(content.fields, content.columns)}, None
 
 
 def bars_digest(about: Mapping[str, Any], columns: Sequence[Any]) -> str:

@@ -19,7 +19,9 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Column, Key, Policy, Table
 from discreet.privacy import Loss, Unit, to_json
-from discreet.query._level_parts import level_to_json
+from discreet.query._certificate_levels import level_to_json
+from discreet.query._sql import noisy_groups
+from discreet.query._verify import recompute_query_loss, verify_query_loss
 from discreet.query.budget._calibrate import calibrate, level_spends
 from discreet.query.budget._noise import Level, level_loss
 from discreet.query.expressions._types import Field
@@ -31,9 +33,10 @@ from discreet.query.relations._columns import Columns
 from discreet.query.relations._nodes import Computed, Filtered, Grouped, Relation, Scan, Total
 from discreet.query.suggest._choose import choose_bounds, choose_cap
 from discreet.query.suggest._ladder import Ladder, cap_ladder, value_ladder
-from discreet.query.suggest._suggestion import Suggestion
+from discreet.query.suggest._suggestion import Suggestion, suggestion_digests
+from discreet.release import ReleaseContext, ReleaseKind, Terms, register
 
-__all__ = ["SuggestionPlan", "plan_suggestion"]
+__all__ = ["PreparedSuggestion", "Suggest", "SuggestionPlan", "plan_suggestion"]
 
 _FORMAT = 1
 _NUMBERS = ("int", "float", "decimal")
@@ -115,6 +118,42 @@ class SuggestionPlan:
             "loss": to_json(self.loss),
             "levels": [_told(part) for part in self.parts],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Suggest:
+    """Bounds, keys or caps for one column, as a question; see `discreet.Session.suggest`."""
+
+    table: str
+    column: str
+    spend: Loss
+    keys: bool = False
+
+    def prepare(self, terms: Terms) -> PreparedSuggestion:
+        """The plan of the suggestion. Raises `QueryError` where there is nothing to suggest, `ParameterError`."""
+        plan = plan_suggestion(terms.policy, self.table, self.column, self.spend, keys=self.keys)
+        for level in plan.levels:
+            terms.accept(level.bounded)
+        return PreparedSuggestion(plan, plan.loss, plan.hash(terms.policy))
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSuggestion:
+    """A suggestion that was planned."""
+
+    plan: SuggestionPlan
+    loss: Loss
+    hash: str
+    fresh: bool = False
+
+    def answer(self, context: ReleaseContext) -> Suggestion:
+        """The suggestion from noisy groups of each part; see `discreet.release.Prepared`."""
+        suggestion = self.plan.finish(noisy_groups(self.plan.levels, context), context.policy)
+        return replace(suggestion, certificate=context.certify(suggestion.certificate))
+
+    def read(self, payload: bytes) -> Suggestion:
+        """Restore a stored suggestion. Raises `LedgerError` if the bytes are none."""
+        return Suggestion.from_bytes(payload)
 
 
 def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, keys: bool = False) -> SuggestionPlan:
@@ -275,3 +314,8 @@ def _told(part: Part) -> dict[str, Any]:
         "cells": None if part.ladder is None else part.ladder.cells,
         **level_to_json(part.level),
     }
+
+
+SUGGESTION = register(
+    ReleaseKind("suggestion", Suggestion.from_bytes, suggestion_digests, recompute_query_loss, verify_query_loss)
+)

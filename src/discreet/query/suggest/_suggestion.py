@@ -4,32 +4,30 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import html
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from discreet.errors import LedgerError, printable
 from discreet.policy import Column, ColumnType, Key
-from discreet.privacy import Loss, from_json, in_words, to_json
+from discreet.privacy import Loss, from_json, to_json
+from discreet.release import BaseRelease, Content
 
-if TYPE_CHECKING:
-    from rich.console import Group
-
-__all__ = ["Suggestion"]
+__all__ = ["Suggestion", "suggestion_digests"]
 
 _FORMAT = 1
 _FIRST = 20
+_FIELDS = frozenset({"format", "table", "column", "type", "bounds", "keys", "max_rows", "max_groups"})
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+@dataclass(frozen=True, slots=True, repr=False)
+class Suggestion(BaseRelease):
     """Bounds, keys and caps for a policy, found under differential privacy. It may be shown to anyone.
 
     Attributes
@@ -87,14 +85,17 @@ class Suggestion:
 
     def to_bytes(self) -> bytes:
         """The suggestion as JSON; `from_bytes` restores it."""
-        content = {**self._found(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
-        return json.dumps(content).encode()
+        return json.dumps(self.to_dict()).encode()
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:  # noqa: ARG002 - it has no error bars
+        """The suggestion as JSON can hold it exactly: numbers of `bounds` as text."""
+        return {**self._suggested(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
 
     def digest(self) -> str:
-        """SHA-256 of what was found, by which its certificate knows it again."""
-        return hashlib.sha256(json.dumps(self._found(), sort_keys=True).encode()).hexdigest()
+        """SHA-256 of what was suggested, which its certificate states."""
+        return _digest(self._suggested())
 
-    def _found(self) -> dict[str, Any]:
+    def _suggested(self) -> dict[str, Any]:
         return {
             "format": _FORMAT,
             "table": self.table,
@@ -121,39 +122,25 @@ class Suggestion:
         except (KeyError, ValueError, TypeError, AttributeError, ValidationError):
             raise LedgerError("a stored suggestion in the ledger cannot be read; it is damaged") from None
 
-    def rows(self) -> list[tuple[str, str]]:
-        """What was suggested, for people: names and values as text."""
-        found = list(map(printable, map(_shown, (self.keys or ())[:_FIRST])))
+    def header(self) -> list[tuple[str, bool]]:
+        """What is suggested, and for which column."""
+        return [("suggested", False), (f"{self.table}.{self.column}", False)]
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:  # noqa: ARG002 - no error bars
+        """Names and values as text."""
+        keys = list(map(printable, map(_shown, (self.keys or ())[:_FIRST])))
         more = f", and {len(self.keys) - _FIRST:,} more" if self.keys and len(self.keys) > _FIRST else ""
         if self.keys:
-            rows = [("keys", ", ".join(found) + more)]
+            row = ["keys", ", ".join(keys) + more]
         elif self.bounds is not None:
-            rows = [("bounds", " to ".join(map(_number, self.bounds)))]
+            row = ["bounds", " to ".join(map(_number, self.bounds))]
         else:
-            rows = [("keys" if self.keys is not None else "bounds", self._nothing())]
-        return [*rows, *((name, f"{value:,}") for name, value in self._caps())]
+            row = ["keys" if self.keys is not None else "bounds", self._nothing()]
+        return [row, *([name, f"{value:,}"] for name, value in self._caps())][:first]
 
-    def __rich__(self) -> Group:
-        from rich import box
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table("suggested", printable(f"{self.table}.{self.column}"), box=box.SIMPLE_HEAD)
-        for row in self.rows():
-            table.add_row(*map(Text, row))
-        return Group(table, Text(self._foot()))
-
-    def __repr__(self) -> str:
-        from discreet.query._render import plain
-
-        return plain(self.__rich__())
-
-    def _repr_html_(self) -> str:
-        body = "".join(f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in self.rows())
-        head = html.escape(printable(f"{self.table}.{self.column}"))
-        about = f"<thead><tr><th>suggested</th><th>{head}</th></tr></thead>"
-        return f"<table>{about}<tbody>{body}</tbody></table><p>{html.escape(self._foot())}</p>"
+    def note(self, level: float = 0.95) -> str:  # noqa: ARG002 - it has no error bars
+        """Who is to use it."""
+        return "for the owner of the policy to write into it"
 
     def _caps(self) -> list[tuple[str, int]]:
         caps = (("max_rows", self.max_rows), ("max_groups", self.max_groups))
@@ -162,10 +149,18 @@ class Suggestion:
     def _nothing(self) -> str:
         if self.keys is not None:
             return "no key has enough people to be shown at this spend; spend more, or a larger delta"
-        return "too few rows have values for bounds at this spend; spend more, or know better"
+        return "too few rows have values for bounds at this spend; spend more, or declare bounds in the policy"
 
-    def _foot(self) -> str:
-        return f"for the owner of the policy to write into it; cost {in_words(self.loss)}"
+
+def suggestion_digests(content: Content) -> tuple[dict[str, str], None]:
+    """The digest of what a file suggests, under its name in the certificate."""
+    if set(content.fields) != _FIELDS:
+        raise KeyError("a file of a suggestion has other fields")
+    return {"answer": _digest(content.fields)}, None
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _number(value: Fraction) -> str:

@@ -6,20 +6,48 @@ What is and is not guaranteed: ``proofs/budgets.md``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from discreet.errors import ParameterError
 from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
-from discreet.query._pricing import with_spend
-from discreet.query._quantile_words import rank_line
+from discreet.query._checked_query import CheckedQuery
+from discreet.query._explain import rank_line
+from discreet.query.budget._calibrate import calibrate, level_spends
+from discreet.query.budget._gradients import column_slopes
+from discreet.query.budget._top_k import top_rows
 from discreet.query.results._intervals import check_level
 from discreet.rational import Number, rational
 
-if TYPE_CHECKING:
-    from discreet.query._plan import Plan
+__all__ = ["spend_for", "with_spend"]
 
-__all__ = ["spend_for"]
+Q = TypeVar("Q", bound=CheckedQuery)
+
+
+def with_spend(plan: Q, spend: Loss) -> Q:
+    """The same plan for another spend, each of its levels with the noise that its share buys.
+
+    Costs nothing and touches no data. Raises `ParameterError` for a spend that cannot buy the query.
+    """
+    spends = level_spends(spend, [level.bounded.count_units for level in plan.levels])
+    slopes = column_slopes(plan.select, plan.levels, plan.aggregates)
+    levels = [
+        replace(
+            level,
+            noise=calibrate(
+                share,
+                level.bounded,
+                level.norms,
+                plan.unit,
+                here,
+                top_rows(plan.select, level.bounded, plan.aggregates) if len(plan.levels) == 1 else None,
+            ),
+        )
+        for level, share, here in zip(plan.levels, spends, slopes, strict=True)
+    ]
+    return replace(plan, levels=tuple(levels), spend=spend)
+
 
 _NAMES = ("pure", "approx", "rho", "mu")
 _A_DECADE = 9_000
@@ -28,7 +56,7 @@ _LEAST, _ONE, _MOST = (_A_DECADE * exponent for exponent in (-13, -3, 6))
 
 
 def spend_for(
-    plan: Plan,
+    plan: CheckedQuery,
     error: Mapping[str, Number],
     level: float = 0.95,
     currency: str | None = None,
@@ -39,7 +67,7 @@ def spend_for(
     check_level(level)
     name, at_delta = _currency(plan, currency, delta)
 
-    def bought(place: int) -> Plan:
+    def bought(place: int) -> CheckedQuery:
         return with_spend(plan, _spend(name, _number(place), at_delta))
 
     for column in targets:
@@ -89,7 +117,7 @@ def _spend(name: str, main: Fraction, delta: Fraction) -> Loss:
             return Approx(main, delta) if delta else Pure(main)
 
 
-def _currency(plan: Plan, currency: str | None, delta: Number | None) -> tuple[str, Fraction]:
+def _currency(plan: CheckedQuery, currency: str | None, delta: Number | None) -> tuple[str, Fraction]:
     """The currency that is asked for, or that of the plan's spend or of the policy, and the δ beside it."""
     own = None if plan.spend is None else budget_of(plan.spend)
     name = currency or (own[0] if own else plan.currency)
@@ -123,7 +151,7 @@ def _targets(error: Mapping[str, Number]) -> dict[str, Fraction]:
     return targets
 
 
-def _check_column(plan: Plan, column: str, level: float) -> None:
+def _check_column(plan: CheckedQuery, column: str, level: float) -> None:
     """Raise `ParameterError` unless the column has an error that is known before the data are."""
     if plan.error(column, level) is not None:
         return

@@ -1,4 +1,4 @@
-"""A mechanism's public parameters as plain JSON, and back for those that ship with discreet."""
+"""A mechanism's public parameters as plain JSON, under names that never change."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import Any
 from discreet.errors import ParameterError
 from discreet.privacy import Loss, to_json
 
-__all__ = ["home", "told"]
+__all__ = ["certified_name", "parameters_to_json"]
 
 _CERTIFIED_IN = {"CountDistinct": "_categories", "Mode": "_categories", "Norms": "_aggregates", "Sum": "_mean"}
-"""The modules that certificates name, where they are not called as the class is."""
+"""The modules that certificates name, where that is not the class's name in snake case."""
 
 
-def told(value: Any, *, named: bool) -> Any:
-    """A public parameter as plain JSON, with nothing lost that tells two mechanisms apart.
+def parameters_to_json(value: Any, *, named: bool) -> Any:
+    """A public parameter as plain JSON, from which any two different mechanisms can be distinguished.
 
-    Raises `ParameterError` for what does not tell what it is, if it is `named`; without a name only its class is told.
+    Under a name (`named`), raises `ParameterError` for an object whose JSON would not identify it; without a name such
+    an object is given by its class alone.
     """
     match value:
         case None | bool() | int() | str():
@@ -30,25 +31,25 @@ def told(value: Any, *, named: bool) -> Any:
         case Fraction():
             return {"number": str(value)}
         case tuple() | list():
-            return [told(item, named=named) for item in value]  # pyright: ignore[reportUnknownVariableType]
+            return [parameters_to_json(item, named=named) for item in value]  # pyright: ignore[reportUnknownVariableType]
         case Loss():
             return to_json(value)
         case _ if _is_found_by_name(value):
-            return home(value)
+            return certified_name(value)
         case _ if is_dataclass(value):
-            parts = {each.name: told(getattr(value, each.name), named=named) for each in fields(value)}
-            return {"is": home(type(value)), **parts}
+            parts = {each.name: parameters_to_json(getattr(value, each.name), named=named) for each in fields(value)}
+            return {"is": certified_name(type(value)), **parts}
         case _ if not named:
-            return {"is": home(type(value))}
+            return {"is": certified_name(type(value))}
         case _:
             raise ParameterError(
-                f"under a name this could be taken for another mechanism, because a {type(value).__name__} does "
-                "not tell what it is; leave the name out, or take functions that are defined at the top of a "
-                "module, and mechanisms and statistics that are dataclasses"
+                f"a named release must identify its mechanism, and a {type(value).__name__} cannot be written as "
+                "parameters; leave the name out, or use functions defined at the top of a module, and mechanisms and "
+                "statistics that are dataclasses"
             )
 
 
-def home(named: Any) -> str:
+def certified_name(named: Any) -> str:
     """The name of a class or a function in a certificate: the module that defines it, and its name there.
 
     A class of discreet keeps the module that the first certificates named, wherever it is defined today: certificates

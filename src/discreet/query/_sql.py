@@ -1,0 +1,114 @@
+"""SQL as a question: planned under public terms, answered level by level, with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet import noise
+from discreet.errors import ParameterError
+from discreet.policy import Policy
+from discreet.privacy import Loss, to_json
+from discreet.query._bias import plan_with_bias
+from discreet.query._certificate_levels import level_to_json
+from discreet.query._checked_query import bias_to_json
+from discreet.query._plan import Plan
+from discreet.query._planner import make_plan
+from discreet.query._release import Release
+from discreet.query._verify import recompute_query_loss, verify_query_loss
+from discreet.query.budget._noise import Level, draw
+from discreet.query.measures._bounded import Group
+from discreet.query.parse._ibis import Query
+from discreet.query.results._answer import QUANTILE, Answer
+from discreet.query.results._serialize import answer_to_stored, bars_digest, release_digests, values_digest
+from discreet.release import ReleaseContext, ReleaseKind, Terms, register
+
+__all__ = ["SQL", "PreparedSQL", "noisy_groups"]
+
+
+@dataclass(frozen=True, slots=True)
+class SQL:
+    """A query with its spend; see `discreet.Session.sql`. With `bias`, a tenth of the spend estimates its bias."""
+
+    query: Query
+    spend: Loss
+    bias: bool = False
+
+    def prepare(self, terms: Terms) -> PreparedSQL:
+        """The plan of the query. Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend."""
+        plan = (plan_with_bias if self.bias else make_plan)(self.query, terms.policy, self.spend)
+        if plan.loss is None:
+            raise ParameterError("say what the answer may cost, for example spend=dp.pure(0.5)")
+        for level in plan.all_levels:
+            terms.accept(level.bounded)
+        return PreparedSQL(plan, plan.loss, plan.hash(terms.policy))
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedSQL:
+    """A plan with a spend."""
+
+    plan: Plan
+    loss: Loss
+    hash: str
+    fresh: bool = False
+
+    def answer(self, context: ReleaseContext) -> Release:
+        """The answer from noisy groups of each level and each estimate of bias; see `discreet.release.Prepared`."""
+        plan, groups = self.plan, noisy_groups(self.plan.all_levels, context)
+        answer, biases = plan.finish(groups[: len(plan.levels)]), groups[len(plan.levels) :]
+        statement = certificate_of(plan, self.hash, context.policy, answer, biases)
+        return Release(answer, self.loss, context.certify(statement))
+
+    def read(self, payload: bytes) -> Release:
+        """Restore a stored release. Raises `LedgerError` if the bytes are none."""
+        return Release.from_bytes(payload)
+
+
+def noisy_groups(levels: Sequence[Level], context: ReleaseContext) -> list[list[Group]]:
+    """The groups of each level after its noise, a step of progress each."""
+    salt, noisy = noise.secret(16), list[list[Group]]()
+    for level in levels:
+        context.step(len(noisy), len(levels))
+        assert level.noise is not None
+        noisy.append(draw(context.aggregate(level.bounded, salt), level.bounded, level.noise))
+    return noisy
+
+
+def certificate_of(
+    plan: Plan, plan_hash: str, policy: Policy, answer: Answer, biases: Sequence[Sequence[Group]] = ()
+) -> dict[str, Any]:
+    """What a plan with a spend runs, in plain JSON without floats: all that its loss follows from, and its answer.
+
+    `answer` and `biases`, the noisy groups of the plans of its bias, are what was released; all else is known before.
+    Costs nothing beside them: `answer` and `error_bars` are SHA-256 of what anybody sees who has the release.
+    """
+    assert plan.loss is not None
+    return {
+        "kind": "query",
+        "query": plan.sql,
+        "plan": plan_hash,
+        "shape": plan.shape,
+        "policy": policy.digest(),
+        "version": policy.version,
+        "unit": plan.unit.name or "rows",
+        "relation": plan.unit.relation,
+        "loss": to_json(plan.loss),
+        "levels": [level_to_json(level) for level in plan.levels],
+        "columns": {name: _read_off(plan, name) for name in plan.noisy},
+        "rank_errors": {name: repr(rows) for name in plan.noisy if (rows := plan.rank_error(name)) is not None},
+        "bias": bias_to_json(plan.bias, biases) if plan.bias else None,
+        "bias_levels": [level_to_json(level) for each in plan.bias for level in each.plan.levels],
+        "answer": values_digest(answer.table),
+        "error_bars": bars_digest(*answer_to_stored(answer)),
+    }
+
+
+def _read_off(plan: Plan, column: str) -> dict[str, Any]:
+    """The measures of each level that a column of the result is computed from, and whether a quantile is among it."""
+    positions = plan.measures_of(column)
+    return {"measures": [i for i in positions if i != QUANTILE], "quantile": QUANTILE in positions}
+
+
+QUERY = register(ReleaseKind("query", Release.from_bytes, release_digests, recompute_query_loss, verify_query_loss))

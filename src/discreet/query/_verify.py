@@ -1,0 +1,57 @@
+"""Verify the loss of a query or a suggestion from its certificate alone.
+
+The noise, the caps and the limits of rows are taken as stated; the norms, what each mechanism loses and how that adds
+up are recomputed by the algebra that made the plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any, cast
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.privacy import Loss, Pure, Relation, Sum, currency, from_json, in_currency
+from discreet.query._certificate_levels import LEVEL, level_earned, section
+from discreet.release import check_within, stated_in
+
+__all__ = ["recompute_query_loss", "verify_query_loss"]
+
+_SUGGESTED = LEVEL | {"of", "cells"}
+
+
+def recompute_query_loss(certificate: Mapping[str, Any]) -> Loss:
+    """The loss that follows from the mechanisms of a certificate, in the stated currency. Raises `LedgerError`."""
+    name = currency(stated_in(certificate))
+    return in_currency(Sum((Pure(Fraction(0)), *(loss for _, loss, _ in _levels(certificate)))), name)
+
+
+def verify_query_loss(certificate: Mapping[str, Any]) -> None:
+    """Raise `LedgerError`, which names the part, where the mechanisms lose more than is stated."""
+    stated = stated_in(certificate)
+    losses: list[Loss] = []
+    for part, lost, of_part in _levels(certificate):
+        check_within(part, lost, of_part)
+        losses.append(of_part)
+    check_within("all parts together", Sum((Pure(Fraction(0)), *losses)), stated)
+
+
+def _levels(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Loss, Loss]]:
+    """Each part, what it loses, and what it states that it loses."""
+    relation: Relation = "substitute" if certificate.get("relation") == "substitute" else "add_remove"
+    if certificate.get("relation") != relation:
+        raise LedgerError("the certificate names no relation of neighbours, so no loss follows")
+    kind, levels, extra = certificate.get("kind"), certificate.get("levels"), certificate.get("bias_levels", [])
+    if kind not in ("query", "suggestion") or not isinstance(levels, list) or not isinstance(extra, list):
+        raise LedgerError("this is not the certificate of a release that this version of discreet knows")
+    names = LEVEL if kind == "query" else _SUGGESTED
+    main, more = cast("list[object]", levels), cast("list[object]", extra)
+    for i, each in enumerate([*main, *more]):
+        part = f"part {i + 1} of {len(main)}" if i < len(main) else f"estimate of bias {i - len(main) + 1}"
+        try:
+            level = section(each, names if i < len(main) else LEVEL)
+            yield part, level_earned(level, relation), from_json(level["loss"])
+        except (LedgerError, ParameterError) as error:
+            raise LedgerError(f"{part} of the certificate cannot be followed: {error}") from None
+        except (TypeError, ValueError, ArithmeticError, RecursionError):
+            raise LedgerError(f"{part} of the certificate cannot be followed: it is malformed") from None

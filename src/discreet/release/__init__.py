@@ -1,0 +1,47 @@
+"""What every kind of release has in common: the protocol of a question, the registry of kinds, files and verification.
+
+A *question* is prepared under public terms, charged, answered, stored and read again; `discreet.Session.answer`
+conducts it. `discreet verify` recomputes the loss of what comes out, by its registered kind.
+"""
+
+from discreet.release._base import BaseRelease
+from discreet.release._cancelling import Cancellation, Questions, check_cancelled, current_question
+from discreet.release._content import Content
+from discreet.release._files import check_new_file, read_file
+from discreet.release._kinds import ReleaseKind, kind_of, register
+from discreet.release._mechanism import MechanismQuestion, PreparedMechanism
+from discreet.release._mechanism_loss import mechanism_loss
+from discreet.release._mechanism_release import MechanismRelease
+from discreet.release._question import Certify, Prepared, Question, ReleaseContext, Terms
+from discreet.release._release_file import ReleaseFile, load, parse_release_file, recompute_loss, verify_loss
+from discreet.release._stated import check_within, stated_in
+
+__all__ = [
+    "BaseRelease",
+    "Cancellation",
+    "Certify",
+    "Content",
+    "MechanismQuestion",
+    "MechanismRelease",
+    "Prepared",
+    "PreparedMechanism",
+    "Question",
+    "Questions",
+    "ReleaseContext",
+    "ReleaseFile",
+    "ReleaseKind",
+    "Terms",
+    "check_cancelled",
+    "check_new_file",
+    "check_within",
+    "current_question",
+    "kind_of",
+    "load",
+    "mechanism_loss",
+    "parse_release_file",
+    "read_file",
+    "recompute_loss",
+    "register",
+    "stated_in",
+    "verify_loss",
+]
