@@ -1,0 +1,283 @@
+"""A checked query: what it computes, how far one unit can move it, and, given a spend, with what noise."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sqlglot import exp
+
+from discreet.errors import ParameterError, QueryError
+from discreet.policy import Policy
+from discreet.privacy import Loss, Unit, to_json
+from discreet.query.budget._gradients import typical
+from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
+from discreet.query.measures._aggregates import Aggregate
+from discreet.query.measures._bounded import Group, check_slopes, public_groups
+from discreet.query.results._answer import QUANTILE, Answer, answer
+
+__all__ = ["FORMAT", "Bias", "BiasPart", "BiasPlan", "CheckedQuery", "assume_rows", "bias_lines", "bias_to_json"]
+
+
+FORMAT = 2
+"""Number of the plan format; it enters every plan's hash, so a change of meaning never reuses a stored answer."""
+
+_MOST_GROUPS = 10_000
+_MOST_ROWS = 10**15
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """Something that the bounds or caps of a query did to its rows, all groups together.
+
+    `what` says what was counted or summed, `estimate` how many or how much, within ± `error` with probability 0.95.
+    `at_least` says that the true amount may be more, since its tail is cut off at a public limit.
+    """
+
+    what: str
+    estimate: float
+    error: float
+    at_least: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BiasPart:
+    """One estimate: what it is of, and which columns of the result it may have moved."""
+
+    columns: tuple[str, ...]
+    what: str
+    at_least: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BiasPlan:
+    """A plan without keys whose columns ``b0``, ``b1``, … are the estimates."""
+
+    plan: CheckedQuery
+    parts: tuple[BiasPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedQuery:
+    """A checked query. Making one costs nothing and touches no data.
+
+    It has one level for each of its grouping sets, which are paid for one by one; most queries have one level.
+    """
+
+    sql: str
+    select: exp.Select
+    levels: tuple[Level, ...]
+    aggregates: tuple[Aggregate, ...]
+    unit: Unit
+    spend: Loss | None
+    rows: int | None = None
+    currency: str | None = None
+    before: Answer | None = field(default=None, compare=False)
+    bias: tuple[BiasPlan, ...] = ()
+    _one_row: list[Answer] = field(default_factory=list[Answer], init=False, compare=False, repr=False)
+
+    def hash(self, policy: Policy) -> str:
+        """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
+
+        Where keys are chosen before noise, of the choice as well, and of what estimates the bias if anything does.
+        """
+        content: dict[str, object] = {
+            "format": FORMAT,
+            "query": self.sql,
+            "policy": policy.digest(),
+            "version": policy.version,
+            "spend": None if self.loss is None else to_json(self.loss),
+        }
+        chosen = [each.noise.top_keys for each in self.levels if each.noise and each.noise.top_keys is not None]
+        if chosen:
+            content["top_keys"] = top_keys_to_json(*chosen)
+        if self.bias:
+            losses = [each.plan.loss for each in self.bias]
+            content["bias"] = [
+                [each.plan.sql for each in self.bias],
+                [None if loss is None else to_json(loss) for loss in losses],
+            ]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def all_levels(self) -> tuple[Level, ...]:
+        """The levels of the query, and after them those that estimate its bias."""
+        return (*self.levels, *(level for each in self.bias for level in each.plan.levels))
+
+    @property
+    def loss(self) -> Loss | None:
+        """What running the plan will charge; None without a spend."""
+        return level_loss(self.all_levels)
+
+    @property
+    def noisy(self) -> tuple[str, ...]:
+        """The output columns that will carry noise, in order; the others are keys."""
+        return tuple(self._row.shapes)
+
+    def measures_of(self, column: str) -> tuple[int, ...]:
+        """The positions of the measures that an output column is read off; `QUANTILE` in front for a quantile."""
+        each = len(self.levels[0].bounded.measures)
+        slopes = self._row.shape(column).slopes
+        return tuple(sorted({i if i == QUANTILE else i % each for i in slopes}))
+
+    def check_result(self) -> None:
+        """Raise `QueryError` if the result, HAVING, ORDER BY or LIMIT asks for something that cannot be evaluated,
+        or for more than an answer holds.
+
+        The result is computed once from made-up numbers, so that nothing is left to fail after the budget is spent.
+        """
+        try:
+            shapes = self._answer(self._imagined_rows(10)).shapes
+        except QueryError as error:
+            raise QueryError(self._in_sql(str(error))) from None
+        rows = sum(public_groups(level.bounded.keys) or 0 for level in self.levels)
+        check_slopes(rows, sum(len(shape.slopes) for shape in shapes.values()))
+
+    def error(self, column: str, level: float = 0.95) -> float | None:
+        """The half-width of an output column where it does not depend on data; None where it does.
+
+        Under ``assume={"rows": n}`` an average is taken to rest on n rows, spread evenly over the public groups, and
+        to lie at the edge of its bounds; its half-width is approximate. What has no error there, as a standard
+        deviation, is taken at values spread over their bounds instead. Where a public key is a factor of the answer,
+        the half-width is that of the widest key, and of several grouping sets that of the widest. None for what hangs
+        on a quantile: `explain` has its error in rank. Under ``assume=release`` the half-width is that of the widest
+        row that was released then, with its values and the noise of this plan. What is not linear in the noise is taken
+        to first order, which is too little where the noise is as large as a count. Raises `ParameterError` without a
+        spend.
+        """
+        if self.loss is None:
+            raise ParameterError("errors need a spend: plan(query, spend=…)")
+        if self.before is not None:
+            return _widest(replace(self.before, noises=self._noises(), basis=None), column, level)
+        named = [item for item in self.select.expressions if item.alias == column] or self.select.expressions
+        alone = exp.Select(expressions=[item.copy() for item in named])  # no HAVING: an imagined row need not pass it
+        result = self._supposed(alone, at_edge=True)
+        shape = result.shape(column)
+        if not all(np.isfinite(slope).all() for slope in shape.slopes.values()):
+            result = self._supposed(alone, at_edge=False)
+        private = {key.name for key in keys_of(self.levels) if key.values is None}
+        if (not shape.linear and self.rows is None) or any(c.name in private for c in alone.find_all(exp.Column)):
+            return None
+        return _widest(result, column, level)
+
+    @property
+    def shape(self) -> str:
+        """SHA-256 of the query and of how its columns are read off its measures: what makes two releases alike."""
+        parts = [self.sql, *map(repr, self.aggregates)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def approximate(self, column: str) -> bool:
+        """Whether the half-width of an output column will be approximate; see `Release.approximate`."""
+        return self._row.picked is not None or not self._row.shape(column).linear
+
+    def finish(self, noisy: Sequence[Sequence[Group]]) -> Answer:
+        """The answer to the query from the groups of each level that have had their noise: post-processing."""
+        assert self.loss is not None
+        return self._answer(noisy)
+
+    def _noises(self) -> tuple[NoiseMechanism, ...]:
+        return tuple(noise for level in self.levels if level.noise is not None for noise in level.noise.mechanisms)
+
+    def _answer(self, groups: Sequence[Sequence[Group]]) -> Answer:
+        return answer(self.select, self.levels, self.aggregates, groups)
+
+    def _in_sql(self, message: str) -> str:
+        """The message with aggregates in place of the placeholders that stand for them."""
+        for i in reversed(range(len(self.aggregates))):
+            message = message.replace(f":a{i}", self.aggregates[i].sql)
+        return message
+
+    def rows_per_group(self, level: Level) -> int | None:
+        """The public number of rows that was assumed, spread evenly over a level's public groups; None if none was."""
+        return None if self.rows is None else self._rows_per_group(level)
+
+    def _rows_per_group(self, level: Level) -> int:
+        size = 1
+        for key in level.bounded.keys:
+            size *= len(key.values or (None,))
+        return max((self.rows or 0) // size, 1)
+
+    def _supposed(self, select: exp.Select, *, at_edge: bool) -> Answer:
+        named = {column.name for item in select.expressions for column in item.find_all(exp.Column)}
+        groups = [self._imagined_groups(level, named, at_edge=at_edge) for level in self.levels]
+        return replace(answer(select, self.levels, self.aggregates, groups), basis=None)
+
+    def _imagined_groups(self, level: Level, named: AbstractSet[str], *, at_edge: bool) -> list[Group]:
+        """A group for each combination of the `named` public keys of a level, which a column is computed with."""
+        group = _imagined(level, self._rows_per_group(level), at_edge=at_edge)
+        choices = [key.values if key.values and key.name in named else (None,) for key in level.bounded.keys]
+        keys = itertools.islice(itertools.product(*choices), _MOST_GROUPS)
+        return [replace(group, key=key) for key in keys]
+
+    @property
+    def _row(self) -> Answer:
+        """The answer of one made-up row for each level, worked out once."""
+        if not self._one_row:
+            self._one_row.append(self._answer(self._imagined_rows(1)))
+        return self._one_row[0]
+
+    def _imagined_rows(self, rows: int) -> list[list[Group]]:
+        """One made-up group of so many rows in each level."""
+        return [[_imagined(level, rows)] for level in self.levels]
+
+
+def _imagined(level: Level, rows: int, *, at_edge: bool = True) -> Group:
+    key = tuple(None if key.values is None else key.values[0] for key in level.bounded.keys)
+    sums = tuple(rows * measure.upper if at_edge else typical(measure, rows) for measure in level.bounded.measures)
+    tops = tuple((float(h.bounds[1]),) * len(h.probabilities) for h in level.bounded.histograms)
+    return Group(key, 0, sums, quantiles=tops)
+
+
+def _widest(result: Answer, column: str, level: float) -> float | None:
+    halves = result.error(column, level)
+    return None if np.isnan(halves).all() else float(np.nanmax(halves))
+
+
+def assume_rows(assume: Mapping[str, int] | None) -> int | None:
+    """The public number of rows in `assume`; raises `ParameterError` on anything else in it."""
+    given = {"rows": None} if not isinstance(assume, Mapping | None) else dict(assume or {})  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not given:
+        return None
+    rows = given.get("rows") if set(given) == {"rows"} else None
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or not 1 <= rows <= _MOST_ROWS:
+        raise ParameterError(
+            'assume takes {"rows": n} with a whole number n from 1 to 10**15, or an earlier release of the query'
+        )
+    return int(rows)
+
+
+def bias_lines(asked: Sequence[BiasPlan], level: float) -> list[str]:
+    """What a plan says of its estimates, a line each."""
+    lines: list[str] = []
+    for each in asked:
+        for i, part in enumerate(each.parts):
+            half = None if each.plan.loss is None else each.plan.error(f"b{i}", level)
+            known = "" if half is None else f" ± {half:.4g}"
+            limit = ", a lower limit" if part.at_least else ""
+            lines.append(f"{part.what}{known}{limit}; for {', '.join(part.columns)}")
+    return lines
+
+
+def bias_to_json(asked: Sequence[BiasPlan], noisy: Sequence[Sequence[Group]]) -> list[dict[str, Any]]:
+    """The estimates from the noisy groups of each plan, as plain JSON: floats as text that says them exactly."""
+    estimates: list[dict[str, Any]] = []
+    for each, groups in zip(asked, noisy, strict=True):
+        answer = each.plan.finish([groups])
+        for i, part in enumerate(each.parts):
+            estimates.append(
+                {
+                    "columns": list(part.columns),
+                    "what": part.what,
+                    "estimate": repr(float(answer.table.column(f"b{i}")[0].as_py())),
+                    "error": repr(float(answer.error(f"b{i}")[0])),
+                    "at_least": part.at_least,
+                    "query": each.plan.sql,
+                }
+            )
+    return estimates

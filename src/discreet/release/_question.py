@@ -1,0 +1,107 @@
+"""The protocol of a question: what it asks in public, what it costs, how it is answered, stored and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from discreet.elapsed import report_step
+from discreet.policy import Policy
+from discreet.privacy import Loss
+from discreet.release._base import BaseRelease
+from discreet.release._cancelling import check_cancelled
+
+__all__ = ["Certify", "Prepared", "Question", "ReleaseContext", "Terms"]
+
+R_co = TypeVar("R_co", bound=BaseRelease, covariant=True)
+
+Certify = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""From what a release states of itself to its certificate, which is signed and names the charge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a question is asked under. All of it is public, and nothing is charged yet.
+
+    Attributes
+    ----------
+    policy
+        The public facts of the source.
+    currency
+        What the ledger counts in: ``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``.
+    accept
+        Raises `QueryError` for a `discreet.query.BoundedAggregate` that the engine would refuse by the query alone.
+    """
+
+    policy: Policy
+    currency: str
+    accept: Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseContext:
+    """What a question may use while it is answered. Its loss has been charged, and stays charged whatever happens.
+
+    Attributes
+    ----------
+    policy
+        The public facts of the source.
+    aggregate
+        Runs a `discreet.query.BoundedAggregate` with 16 secret bytes and returns its exact groups. These are private:
+        the question must add the noise that its loss is for. It may ask as often as it likes, each time on the grounds
+        of earlier noisy answers.
+    certify
+        Signs what the release states of itself.
+    """
+
+    policy: Policy
+    aggregate: Callable[[Any, bytes], Any]
+    certify: Certify
+
+    def step(self, done: int, total: int) -> None:
+        """Report progress in public numbers of steps. Raises `Cancelled` if the caller no longer waits."""
+        check_cancelled()
+        report_step(done, total)
+
+
+class Prepared(Protocol[R_co]):
+    """A question that was checked: nothing in it is left to fail by the question or the policy alone."""
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged, in the ledger's currency or as a budget that the ledger can read in it."""
+        ...
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of everything public on which the distribution of the answer depends, with the policy's digest."""
+        ...
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the question is answered anew, and charged, each time it is asked without an idempotency key."""
+        ...
+
+    def answer(self, context: ReleaseContext) -> R_co:
+        """Draw the noise and make the release, with a certificate from ``context.certify``. Its loss is charged."""
+        ...
+
+    def read(self, payload: bytes) -> R_co:
+        """Restore the release from what its `to_bytes` gave. Raises `LedgerError` if the bytes are none."""
+        ...
+
+
+class Question(Protocol[R_co]):
+    """Anything that can be asked of private data: `Session.answer` takes it. A question is trusted code.
+
+    A class is a question if it can be prepared and if what it answers with is a `BaseRelease`. To let `discreet verify`
+    recompute its loss, register a `ReleaseKind`.
+    """
+
+    def prepare(self, terms: Terms) -> Prepared[R_co]:
+        """Check the question under public terms; costs nothing and touches no data.
+
+        Whatever can fail without the data fails here, before the charge: raise `QueryError` or `ParameterError`.
+        """
+        ...
