@@ -22,7 +22,7 @@ from discreet.query.functions._spec import Function, Kind
 from discreet.query.functions._text import LONGEST_STORED_TEXT, LONGEST_TEXT
 from discreet.query.measures._aggregates import KINDS as STATISTICS
 from discreet.query.measures._aggregates import PAIRS
-from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, GroupKey, public_groups
+from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, GroupKey, complete, public_groups
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
@@ -96,6 +96,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "complete",
     "constant",
     "divides_safely",
     "domain",
