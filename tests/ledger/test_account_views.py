@@ -145,7 +145,7 @@ def rows_of(ledger: OwnedLedger) -> list[Any]:
     from discreet.ledger.log import _rows
     from discreet.ledger.log._chain import check
 
-    return [check(values, "") for values, _ in _rows.pages(ledger._book.database, 99, payloads=False)]
+    return [check(values, "") for values, _ in _rows.pages(ledger._store.database, 99, payloads=False)]
 
 
 def test_an_account_of_an_older_ledger_is_given_no_hash_without_a_salt(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_an_entry_that_was_tampered_with_is_not_counted_for_an_account(tmp_path:
             busy(ledger, others)
             ada = ledger.open_account("ada")
             ada.commit(ada.reserve("plan", pure(1)), b"release")
-            with ledger._book.database.transaction(write=True) as connection:
+            with ledger._store.database.transaction(write=True) as connection:
                 connection.exec_driver_sql("DROP TRIGGER entries_no_update")
                 connection.exec_driver_sql("UPDATE entries SET kind = 'freeze' WHERE kind = 'release'")
             for read, given in (
@@ -321,7 +321,7 @@ def test_an_owner_opens_what_a_certificate_holds_and_tells_nothing_of_others(pla
 def test_a_ledger_that_lost_the_secret_of_its_salts_writes_nothing(tmp_path: Path) -> None:
     with (
         open_ledger(tmp_path / "ledger", pure(3)) as ledger,
-        ledger._book.database.transaction(write=True) as connection,
+        ledger._store.database.transaction(write=True) as connection,
     ):
         connection.exec_driver_sql("DELETE FROM secrets WHERE name = 'salt key'")
     with open_ledger(tmp_path / "ledger") as ledger:

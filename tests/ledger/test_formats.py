@@ -326,7 +326,7 @@ def test_no_entry_without_a_salt_follows_one_that_has_one(second: Path) -> None:
     """As somebody would write who wants hashes that can be guessed again."""
     with open_ledger(second) as ledger:
         ledger.freeze("ben")
-        rows_of = [(values, payload) for values, payload in _rows.pages(ledger._book.database, 99, payloads=True)]
+        rows_of = [(values, payload) for values, payload in _rows.pages(ledger._store.database, 99, payloads=True)]
     last = check(rows_of[-1][0], "")
     body = canonical({"event": {}, **json.loads(last.totals), "account": json.loads(last.body)["account"]})
     forged = last._replace(seq=21, body=body, totals=None, salt=None, previous=last.hash)

@@ -74,7 +74,7 @@ def test_what_was_changed_is_not_shown() -> None:
     with open_ledger(None, pure(100)) as opened:
         opened.freeze()
         opened.thaw()
-        with opened._book.database.transaction(write=True) as connection:
+        with opened._store.database.transaction(write=True) as connection:
             connection.exec_driver_sql("DROP TRIGGER entries_no_update")
             connection.exec_driver_sql("UPDATE entries SET at = at || 'Z' WHERE seq = 1")
         for read in (lambda: opened.latest(3), lambda: opened.moments(3)):

@@ -138,7 +138,7 @@ def test_accounts_cannot_race_past_their_caps_nor_the_whole(place: str) -> None:
 def test_with_a_key_the_file_tells_no_payload_and_no_signing_key(tmp_path: Path) -> None:
     path = tmp_path / "ledger"
     with open_ledger(path, pure(3), key=KEY) as ledger:
-        private = ledger._book.private_key()
+        private = ledger._store.private_key()
         mallory, ada = both(ledger)
         ada.commit(ada.reserve("plan", pure(1)), SECRET)
         mallory.commit(mallory.reserve("plan", pure(1)), SECRET)
@@ -156,7 +156,7 @@ def test_with_a_key_the_file_tells_no_payload_and_no_signing_key(tmp_path: Path)
         with pytest.raises(LedgerError, match=r"encrypted: open it with its key .*--key-file"):
             ledger.reserve("plan", pure("1/8"))
         with pytest.raises(LedgerError, match=r"encrypted: open it with its key .*--key-file"):
-            ledger._book.private_key()
+            ledger._store.private_key()
     for wrong in (bytes(32), KEY[::-1]):
         with pytest.raises(LedgerError, match="another key, or none"):
             open_ledger(path, key=wrong)
@@ -174,7 +174,7 @@ def test_sealed_releases_do_not_open_elsewhere(other: str) -> None:
         ada.commit(reserved, SECRET)
         account = {"mallory": mallory, "ada": ada}[other]
         elsewhere = account.reserve("another-plan", pure("1/4"))
-        seal = ledger._book.seal
+        seal = ledger._store.seal
         sealed = seal.closed("ada", reserved.id, SECRET)
         assert seal.opened("ada", reserved.id, sealed) == SECRET
         with pytest.raises(LedgerError, match="does not open"):

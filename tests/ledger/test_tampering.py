@@ -14,10 +14,10 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
-from discreet.ledger.log._chain import Walker, check, facts_in, row_after, scene_in, walk
+from discreet.ledger.log._chain import Walker, check, facts_in, row_after, state_in, walk
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.state._arithmetic import numbers, of_loss
-from discreet.ledger.state._events import Event, told
+from discreet.ledger.state._events import Event, apply
 from discreet.privacy import Pure, pure
 
 COLUMNS = [*Row._fields, "payload"]
@@ -187,7 +187,7 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
     told_rows = [(values[:-1], values[-1]) for values in rows(path)]
     last = Row(*told_rows[-1][0])
     facts = facts_in(check(told_rows[0][0], "the ledger"), "the ledger")
-    scene = scene_in(facts, last, "the ledger")
+    scene = state_in(facts, last, "the ledger")
     dead, done = last.hash, told_rows[1][0][COLUMNS.index("hash")]
     assert len(list(walk(told_rows, "the ledger"))) == 7
 
@@ -196,7 +196,7 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
 
     history = {"history": {name: numbers(each) for name, each in of_loss(pure("0.01")).items()}}
     at = datetime.fromisoformat(last.at)
-    spent = told(facts, scene, Event("reserve", "", history, at))
+    spent = apply(facts, scene, Event("reserve", "", history, at))
     true = ("release", {"loss": ["1/4"]}, scene, {"reservation": dead, "plan_hash": "c", "payload": b"x"})
     also = ("reserve", history, spent, {"plan_hash": "c", "idempotency_key": "k"})
     answer = next(row.hash for row in walk(told_rows, "the ledger") if (row.kind, row.account) == ("release", ""))

@@ -97,7 +97,7 @@ def test_every_kind_is_shown_saved_loaded_and_verified_from_the_command_line(
 def test_a_changed_value_is_found(name: str) -> None:
     with dp.connect({"t": TABLE}, POLICY) as session:
         content = json.loads(session.answer(ASKED[name]).to_json())
-    for field, value in (("rows", [[1]] * 3), ("value", 6), ("counts", {"a": 1}), ("max_rows", 77)):
+    for field, value in (("rows", [[1]] * 3), ("value", 10**9), ("counts", {"a": 1}), ("max_rows", 77)):
         if field in content:
             content[field] = value if field != "rows" else [[value] * len(row) for row in content["rows"]]
     file = parse_release_file(json.dumps(content).encode())

@@ -4,18 +4,25 @@
 release against it.
 """
 
-from discreet.ledger._accounts import AccountLedger
-from discreet.ledger._auditor import LedgerAudit, check_opening
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from discreet.ledger._open import open_ledger
-from discreet.ledger._owner import OwnedLedger, checked_period
 from discreet.ledger._policy_match import check_policy_match, open_for
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
 from discreet.ledger._spend_first import Request, spend_first
-from discreet.ledger._verify_release import Check, verify_release
 from discreet.ledger.crypto._signing import check_signature, fingerprint
 from discreet.ledger.postgres._url import SCHEMES, address_of
 from discreet.ledger.state._account import Account, next_start
 from discreet.ledger.state._events import Facts
+
+if TYPE_CHECKING:
+    from discreet.ledger._accounts import AccountLedger
+    from discreet.ledger._auditor import LedgerAudit, check_opening
+    from discreet.ledger._owner import OwnedLedger, checked_period
+    from discreet.ledger._verify_release import Check, verify_release
 
 __all__ = [
     "SCHEMES",
@@ -43,3 +50,22 @@ __all__ = [
     "spend_first",
     "verify_release",
 ]
+
+_NEED_SQLALCHEMY = {
+    "AccountLedger": "_accounts",
+    "Check": "_verify_release",
+    "LedgerAudit": "_auditor",
+    "OwnedLedger": "_owner",
+    "check_opening": "_auditor",
+    "checked_period": "_owner",
+    "verify_release": "_verify_release",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs SQLAlchemy when it is first asked for (PEP 562)."""
+    if name not in _NEED_SQLALCHEMY:
+        raise AttributeError(f"module 'discreet.ledger' has no attribute {name!r}")
+    value = getattr(import_module(f"discreet.ledger.{_NEED_SQLALCHEMY[name]}"), name)
+    globals()[name] = value
+    return value

@@ -18,11 +18,11 @@ from discreet.ledger.crypto._signing import certified, code_version
 from discreet.ledger.log import _rows
 from discreet.ledger.log._chain import Untrusted
 from discreet.ledger.log._commitments import Row, sha256
-from discreet.ledger.log._store import Book
+from discreet.ledger.log._store import LedgerStore
 from discreet.ledger.log._summary import kinds, latest, moments
 from discreet.ledger.state._account import WHOLE, Account
 from discreet.ledger.state._arithmetic import charge_and_history
-from discreet.ledger.state._events import Facts, Scene
+from discreet.ledger.state._events import Facts, LedgerState
 from discreet.ledger.state._relations import relation_after
 from discreet.privacy import Loss, Relation, left
 
@@ -35,10 +35,10 @@ _LARGEST_PAYLOAD = 900_000_000
 class AccountLedger:
     """The `Ledger` of one account, or of the whole; see the protocol for what each method promises."""
 
-    def __init__(self, book: Book, account: str = WHOLE, token_sha256: str | None = None) -> None:
-        self._book = book
+    def __init__(self, store: LedgerStore, account: str = WHOLE, token_sha256: str | None = None) -> None:
+        self._store = store
         self._token = token_sha256
-        self._where = book.where
+        self._where = store.where
         self._account = account
         self._pending: dict[str, tuple[int, str | None, bytes]] = {}
 
@@ -51,17 +51,17 @@ class AccountLedger:
     def facts(self) -> Facts:
         """What was fixed when the ledger was made, and since for one of an older format."""
         with self._confined():
-            return self._book.public_facts(self._account)
+            return self._store.public_facts(self._account)
 
     @property
     def path(self) -> str | None:
         """The file; None for a ledger in memory or on a server."""
-        return self._book.database.path
+        return self._store.database.path
 
     @property
     def currency(self) -> str:
         """``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``."""
-        return self._book.facts.currency
+        return self._store.facts.currency
 
     @property
     def budget(self) -> Loss:
@@ -82,16 +82,16 @@ class AccountLedger:
     def state(self) -> Account:
         """The account, or the whole, as it is now."""
         with self._confined():
-            return self._admitted(self._book.scene(self._account))
+            return self._admitted(self._store.state(self._account))
 
     def find(self, plan_hash: str) -> Stored | None:
         """The newest release of this account for this plan, or None."""
         _checked("a plan hash", plan_hash)
-        with self._confined(), self._book.reading(self._account, plan_hash) as page:
-            self._admitted(page.scene)
+        with self._confined(), self._store.reading(self._account, plan_hash) as page:
+            self._admitted(page.state)
             found = None if page.release is None else self._stored(page.connection, page.release)
         if found is not None:
-            self._book.database.sync()
+            self._store.database.sync()
         return found
 
     def reserve(  # noqa: PLR0913
@@ -113,11 +113,11 @@ class AccountLedger:
         event: dict[str, Any] = {"history": history}
         if part is not None:
             event["part"] = part
-        book = self._book
-        with self._confined(), book.database.transaction(write=True) as connection:
-            page = book.page(connection, self._account, plan_hash)
-            self._admitted(page.scene)
-            fixed = book.facts.relation or page.scene.whole.relation
+        store = self._store
+        with self._confined(), store.database.transaction(write=True) as connection:
+            page = store.page(connection, self._account, plan_hash)
+            self._admitted(page.state)
+            fixed = store.facts.relation or page.state.whole.relation
             relation_after(fixed, relation, charged=False)
             if idempotency_key is not None:
                 asked = _rows.of_key(connection, self._account, idempotency_key, self._where)
@@ -125,7 +125,7 @@ class AccountLedger:
                     return self._again(connection, asked, plan_hash, event)
             stored = None if fresh or page.release is None else self._stored(connection, page.release)
             if stored is None:
-                book.unlock()
+                store.unlock()
                 fixing = {"relation": relation} if fixed is None and relation is not None else {}
                 row = page.write("reserve", event | fixing, plan_hash=plan_hash, idempotency_key=idempotency_key)
             elif idempotency_key is None or page.release is None:
@@ -134,18 +134,18 @@ class AccountLedger:
                 _check_room(_rows.repeats_of(connection, self._account, plan_hash))
                 repeated = {**event, "answer": page.release.hash}
                 row = page.write("repeat", repeated, plan_hash=plan_hash, idempotency_key=idempotency_key)
-        book.seen = row
+        store.seen = row
         if stored is not None:
             return stored
         self._pending[row.hash] = (os.getpid(), None, b"")
         at = page.now if self._account == WHOLE else page.account_now
-        return Reservation(book.first.hash, row.hash, self._account, plan_hash, charged, at)
+        return Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
 
     def certify(self, statement: Mapping[str, Any], reservation: Reservation) -> dict[str, Any]:
         """The statement with the ledger's name for the reservation, signed."""
         return certified(
             statement,
-            private=self._book.private_key(),
+            private=self._store.private_key(),
             code=code_version(),
             ledger=reservation.ledger,
             account=reservation.account or None,
@@ -157,18 +157,18 @@ class AccountLedger:
         """Store the whole release, durably."""
         if not isinstance(payload, bytes) or len(payload) > _LARGEST_PAYLOAD:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"a release is stored as bytes, at most {_LARGEST_PAYLOAD} of them")
-        ident, book = reservation.id, self._book
+        ident, store = reservation.id, self._store
         sealed = self._claim(reservation, payload)
-        with self._confined(), book.database.transaction(write=True) as connection:
-            page = book.page(connection, self._account)
+        with self._confined(), store.database.transaction(write=True) as connection:
+            page = store.page(connection, self._account)
             rows = _rows.of_reservation(connection, ident, self._where)
             if [(row.kind, row.plan_hash, row.account) for row in rows] != [
                 ("reserve", reservation.plan_hash, self._account)
             ]:
                 raise LedgerError(f"{self._where} has a release for reservation {ident} already, or never reserved it")
-            event = {"loss": book.event_of(rows[0])["history"][self.currency]}
+            event = {"loss": store.event_of(rows[0])["history"][self.currency]}
             row = page.write("release", event, reservation=ident, plan_hash=reservation.plan_hash, payload=sealed)
-        book.seen = row
+        store.seen = row
         self._pending.pop(ident, None)
         return Stored(row.hash, payload)
 
@@ -181,23 +181,23 @@ class AccountLedger:
         """The newest entries about this account, newest first, each checked against its own hash."""
         self.state()
         with self._confined():
-            return latest(self._book, count, self._account)
+            return latest(self._store, count, self._account)
 
     def kinds(self) -> dict[str, int]:
         """How many entries about this account there are of each kind, as the table says."""
         self.state()
         with self._confined():
-            return kinds(self._book, self._account)
+            return kinds(self._store, self._account)
 
     def moments(self, count: int) -> list[tuple[datetime, Account]]:
         """What the account was at no more than `count` moments spread over its own entries, and now."""
         self.state()
         with self._confined():
-            return moments(self._book, count, self._account)
+            return moments(self._store, count, self._account)
 
     def close(self) -> None:
         """Give up the ledger; a ledger in memory is gone."""
-        self._book.database.close()
+        self._store.database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -209,7 +209,7 @@ class AccountLedger:
 
     def _own_entries(self) -> Iterator[Entry]:
         with self._confined():
-            yield from self._book.entries(self._account)
+            yield from self._store.entries(self._account)
 
     @contextmanager
     def _confined(self) -> Generator[None]:
@@ -224,21 +224,21 @@ class AccountLedger:
                 "and tell its owner, who can check it"
             ) from None
 
-    def _admitted(self, scene: Scene) -> Account:
+    def _admitted(self, state: LedgerState) -> Account:
         """Whose this is, the whole or the account. Raises `LedgerError` if its token is another one by now."""
         if self._account == WHOLE:
-            return scene.whole
-        if scene.account is None:
+            return state.whole
+        if state.account is None:
             raise LedgerError(f"{self._where} has no account {self._account!r}")
-        if scene.account.token_sha256 not in (None, self._token):
+        if state.account.token_sha256 not in (None, self._token):
             raise LedgerError(
                 f"the account {self._account!r} has had another token since it was opened; open it again with that one"
             )
-        return scene.account
+        return state.account
 
     def _again(self, connection: sa.Connection, asked: list[Row], plan_hash: str, event: Mapping[str, Any]) -> Stored:
         """What answered the request that has used an idempotency key, if this is the same one."""
-        key, said = asked[0].idempotency_key, dict(self._book.event_of(asked[0]))
+        key, said = asked[0].idempotency_key, dict(self._store.event_of(asked[0]))
         answer = said.pop("answer", None)
         said.pop("relation", None)
         if (asked[0].plan_hash, said) != (plan_hash, event):
@@ -256,19 +256,19 @@ class AccountLedger:
 
     def _stored(self, connection: sa.Connection, row: Row) -> Stored:
         head = None if row.salt is None and self._account != WHOLE else row.hash
-        return Stored(head, self._book.release(connection, row))
+        return Stored(head, self._store.release(connection, row))
 
     def _claim(self, reservation: Reservation, payload: bytes) -> bytes:
         """Tie the reservation to the one payload that may be stored for it, before anything is written; it, sealed."""
         here, digest = os.getpid(), sha256(payload)
         process, tried, sealed = self._pending.get(reservation.id, (None, None, b""))
-        if process != here or reservation.ledger != self._book.first.hash or tried not in (None, digest):
+        if process != here or reservation.ledger != self._store.first.hash or tried not in (None, digest):
             raise LedgerError(
                 f"reservation {reservation.id} is not open here: it has its release already, or another release was "
                 "tried for it, or another ledger or process made it; make a new reservation before you draw noise again"
             )
         if tried is None:
-            sealed = self._book.seal.closed(self._account, reservation.id, payload)
+            sealed = self._store.seal.closed(self._account, reservation.id, payload)
             self._pending[reservation.id] = (here, digest, sealed)
         return sealed
 

@@ -10,7 +10,7 @@ from discreet.errors import LedgerError
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger.log import _rows
 from discreet.ledger.log._commitments import Row, digests, own_columns, salted, sha256
-from discreet.ledger.log._store import Book
+from discreet.ledger.log._store import LedgerStore
 from discreet.ledger.log._summary import kinds, latest, moments
 from discreet.ledger.state._account import WHOLE, Account
 from discreet.ledger.state._arithmetic import History
@@ -73,23 +73,23 @@ def _hash(columns: Mapping[str, Any], salt: str, place: str) -> str | None:
 class LedgerAudit:
     """All entries, accounts and totals of a ledger, and whether it is whole. It spends nothing and opens no release."""
 
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, store: LedgerStore) -> None:
+        self._store = store
 
     @property
     def facts(self) -> Facts:
         """What was fixed when the ledger was made."""
-        return self._book.public_facts()
+        return self._store.public_facts()
 
     @property
     def whole(self) -> Account:
         """The budget that all accounts share, as it is now."""
-        return self._book.scene(WHOLE).whole
+        return self._store.state(WHOLE).whole
 
     @property
     def accounts(self) -> dict[str, Account]:
         """Every account under the whole, as it is now, by its name."""
-        return {s.account.name: s.account for s in self._book.scenes()[1] if s.account is not None}
+        return {s.account.name: s.account for s in self._store.states()[1] if s.account is not None}
 
     @property
     def history(self) -> History:
@@ -97,28 +97,28 @@ class LedgerAudit:
 
         All are true at once, and `discreet.privacy.filters.Odometer` reads an ε off any of them.
         """
-        return self._book.scene(WHOLE).lifetime
+        return self._store.state(WHOLE).lifetime
 
     @property
     def head(self) -> Head:
         """Where the ledger ends now. Note it where the ledger's keeper cannot reach: see `verify`."""
-        return self._book.head()
+        return self._store.head()
 
     def entries(self) -> Iterator[Entry]:
         """Every entry up to now, in order, each checked against its own hash."""
-        return self._book.entries()
+        return self._store.entries()
 
     def latest(self, count: int) -> list[Entry]:
         """The newest entries, newest first, each checked against its own hash."""
-        return latest(self._book, count)
+        return latest(self._store, count)
 
     def kinds(self) -> dict[str, int]:
         """How many entries there are of each kind, as the table says."""
-        return kinds(self._book)
+        return kinds(self._store)
 
     def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
         """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
-        return moments(self._book, count, account)
+        return moments(self._store, count, account)
 
     def opening(self, position: str) -> dict[str, Any]:
         """What proves to whoever has the hash of an entry what that entry says of whom it is about, as plain JSON.
@@ -126,13 +126,13 @@ class LedgerAudit:
         `position` is as a certificate has it. Nothing in an opening tells of others: see `check_opening`. Raises
         `LedgerError` if the ledger holds no such entry, or one of an older format.
         """
-        with self._book.database.transaction(write=False) as connection:
-            row = _rows.of_hash(connection, position, self._book.where)
+        with self._store.database.transaction(write=False) as connection:
+            row = _rows.of_hash(connection, position, self._store.where)
         if row is None:
             raise LedgerError(
-                f"{self._book.where} has no entry of this hash: it is of another ledger, or was taken back"
+                f"{self._store.where} has no entry of this hash: it is of another ledger, or was taken back"
             )
-        return opening_of(row, self._book.where)
+        return opening_of(row, self._store.where)
 
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:
         """Walk the whole chain, payloads included; the number of entries. `LedgerError` names the first bad one.
@@ -141,4 +141,4 @@ class LedgerAudit:
         hash of a `head`, or the position in a certificate. A chain that lacks one was cut off or put back. Without any,
         that cannot be known.
         """
-        return self._book.verify(anchors or {})
+        return self._store.verify(anchors or {})

@@ -79,7 +79,7 @@ def open_ledger(  # noqa: PLR0913
     from discreet.ledger._owner import OwnedLedger, checked_period, checked_until
     from discreet.ledger.crypto._encryption import Seal
     from discreet.ledger.log._genesis import begin, facts
-    from discreet.ledger.log._store import Book
+    from discreet.ledger.log._store import LedgerStore
 
     accepted, seal = None if budget is None else limit(budget), Seal(key)
     start = None
@@ -90,9 +90,9 @@ def open_ledger(  # noqa: PLR0913
         start = begin(accepted, fixed, seal, checked_period(every), checked_until(until))
     database = _database(path, start)
     try:
-        book = Book(database, seal)
-        ledger = OwnedLedger(book)
-        if accepted is not None and accepted not in (book.began_with, ledger.budget):
+        store = LedgerStore(database, seal)
+        ledger = OwnedLedger(store)
+        if accepted is not None and accepted not in (store.began_with, ledger.budget):
             raise LedgerError(
                 f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it "
                 "with its own budget or with None, renew it with another, or start a new ledger in another place"

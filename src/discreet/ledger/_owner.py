@@ -13,7 +13,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._accounts import AccountLedger
 from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger.log import _rows
-from discreet.ledger.log._store import Book
+from discreet.ledger.log._store import LedgerStore
 from discreet.ledger.state._account import PERIODS, WHOLE, Account, Period
 from discreet.ledger.state._arithmetic import charge, limit, numbers
 from discreet.ledger.state._events import Kind
@@ -30,8 +30,8 @@ class OwnedLedger(LedgerAudit, AccountLedger):
     It spends from the whole budget itself. Others get accounts, by `grant`, and use them through `open_account`.
     """
 
-    def __init__(self, book: Book) -> None:
-        AccountLedger.__init__(self, book)
+    def __init__(self, store: LedgerStore) -> None:
+        AccountLedger.__init__(self, store)
 
     def open_account(self, name: str, token: str | None = None) -> AccountLedger:
         """The ledger as an analyst sees it: their account alone. Closing it closes this one too.
@@ -50,13 +50,13 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         found = self._known(name, token)
         if found.role != "analyst":
             raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
-        return AccountLedger(self._book, name, found.token_sha256)
+        return AccountLedger(self._store, name, found.token_sha256)
 
     def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
         """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""
         if self._known(name, token).role != "auditor":
             raise LedgerError(f"the account {name!r} is not an auditor's")
-        return LedgerAudit(self._book)
+        return LedgerAudit(self._store)
 
     def grant(  # noqa: PLR0913
         self,
@@ -117,7 +117,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
     def renew(self, name: str = WHOLE, cap: Loss | None = None) -> None:
         """Begin a new window of an account, or of the whole, now; with another cap if one is given.
 
-        What was spent before is not forgotten: a person may lose the sum of all windows, which `Account.lifetime` says.
+        What was spent before is not forgotten: a person may lose the sum of all windows, which `Account.lifetime` data.
         """
         self._act("renew", name, {} if cap is None else {"cap": self._own(limit(cap))})
 
@@ -131,10 +131,10 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             raise ParameterError("an account cannot give to itself")
         for name in (giver, taker):
             self._check_name(name)
-        with self._book.database.transaction(write=True) as connection:
-            self._book.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
-            row = self._book.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
-        self._book.seen = row
+        with self._store.database.transaction(write=True) as connection:
+            self._store.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
+            row = self._store.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
+        self._store.seen = row
 
     def settle(self, relation: Relation, *, mixed: bool = False) -> None:
         """Say, once, for which neighbours the charges of a ledger are that was made without a relation.
@@ -147,12 +147,12 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         Raises `LedgerError` if the ledger has a relation, or no number for two people.
         """
         event = {"relation": relation} | ({"mixed": True} if mixed else {})
-        with self._book.database.transaction(write=True) as connection:
+        with self._store.database.transaction(write=True) as connection:
             accounts = [row.account for row in _rows.newest_of_each(connection, self._where)] if mixed else []
-            row = self._book.page(connection, WHOLE).write("settle", event)
+            row = self._store.page(connection, WHOLE).write("settle", event)
             for name in accounts:
-                row = self._book.page(connection, name).write("settle", event)
-        self._book.seen = row
+                row = self._store.page(connection, name).write("settle", event)
+        self._store.seen = row
 
     def _own(self, cap: Loss) -> list[str]:
         """A cap, or a part of one, in the ledger's currency: what another converts to is no limit in that other."""
@@ -169,12 +169,12 @@ class OwnedLedger(LedgerAudit, AccountLedger):
 
     def _act(self, kind: Kind, name: str, event: Mapping[str, Any]) -> None:
         self._check_name(name)
-        with self._book.database.transaction(write=True) as connection:
-            row = self._book.page(connection, name).write(kind, event)
-        self._book.seen = row
+        with self._store.database.transaction(write=True) as connection:
+            row = self._store.page(connection, name).write(kind, event)
+        self._store.seen = row
 
     def _known(self, name: str, token: str | None) -> Account:
-        account = self._book.scene(name).account if _is_name(name) else None
+        account = self._store.state(name).account if _is_name(name) else None
         wanted = None if account is None else account.token_sha256
         given = _hashed(token if isinstance(token, str) else "")
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):

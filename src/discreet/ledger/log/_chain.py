@@ -1,4 +1,4 @@
-"""The hash chain: what makes a sequence of rows a ledger, and what each of them says. `_commitments` has the hash."""
+"""The hash chain: what makes a sequence of rows a ledger, and how each row is read. `_commitments` has the hash."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from discreet.ledger.state._events import (
     Event,
     Facts,
     Kind,
-    Scene,
-    began,
-    facts_of,
-    read_scene,
-    told,
-    write_scene,
-    write_totals,
+    LedgerState,
+    apply,
+    facts_from_json,
+    initial_state,
+    state_from_json,
+    state_to_json,
+    totals_to_json,
 )
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "facts_in",
     "parsed",
     "row_after",
-    "scene_in",
+    "state_in",
     "subject_time",
     "walk",
 ]
@@ -60,7 +60,7 @@ def parsed(text: str) -> Mapping[str, Any]:
 def row_after(  # noqa: PLR0913
     last: Row | None,
     event: Event,
-    scene: Scene,
+    state: LedgerState,
     *,
     salt_key: bytes,
     idempotency_key: str | None = None,
@@ -73,10 +73,10 @@ def row_after(  # noqa: PLR0913
     The salt is a pseudorandom function of the ledger's secret `salt_key` and the place in the chain.
     """
     previous = ROOT if last is None else last.hash
-    body: dict[str, Any] = {"event": event.says}
-    if scene.account is not None:
+    body: dict[str, Any] = {"event": event.data}
+    if state.account is not None:
         at = event.subject_at.isoformat(timespec="microseconds")
-        body |= {"account": account_to_json(scene.account), "at": at}
+        body |= {"account": account_to_json(state.account), "at": at}
     row = Row(
         seq=0 if last is None else last.seq + 1,
         kind=event.kind,
@@ -85,7 +85,7 @@ def row_after(  # noqa: PLR0913
         reservation=reservation,
         plan_hash=plan_hash,
         body=canonical(body),
-        totals=canonical(write_totals(scene)),
+        totals=canonical(totals_to_json(state)),
         payload_sha256=None if payload is None else sha256(payload),
         at=event.at.isoformat(timespec="microseconds"),
         salt=salt_after(previous, salt_key),
@@ -108,15 +108,15 @@ def check(values: Sequence[object], where: str) -> Row:
 def facts_in(row: Row, where: str) -> Facts:
     """What the first row fixes."""
     try:
-        return facts_of(parsed(row.body)["event"])
+        return facts_from_json(parsed(row.body)["event"])
     except _BAD:
         raise _strange(where, row.seq) from None
 
 
-def scene_in(facts: Facts, row: Row, where: str) -> Scene:
+def state_in(facts: Facts, row: Row, where: str) -> LedgerState:
     """The states after a checked row."""
     try:
-        return read_scene(facts, row.account, _states(row))
+        return state_from_json(facts, row.account, _states(row))
     except _BAD:
         raise _strange(where, row.seq) from None
 
@@ -142,12 +142,12 @@ def subject_time(row: Row, where: str) -> datetime:
 def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
     """A checked row as people see it; `own` as its account may, which is told nothing of others."""
     hidden = own and row.salt is None  # without a salt, the hash tells of others
-    scene = scene_in(facts, row, where)
+    state = state_in(facts, row, where)
     try:
         event: Mapping[str, Any] = parsed(row.body)["event"]
         match row.kind:
             case "create":
-                loss = scene.whole.cap
+                loss = state.whole.cap
             case "reserve":
                 loss = from_numbers(facts.currency, event["history"][facts.currency])
             case _:
@@ -162,7 +162,7 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
             plan_hash=row.plan_hash,
             part=event.get("part"),
             loss=loss,
-            spent=(scene.account or scene.whole).spent if own else scene.whole.spent,
+            spent=(state.account or state.whole).spent if own else state.whole.spent,
             at=subject_time(row, where) if own else datetime.fromisoformat(row.at),
             payload_sha256=row.payload_sha256,
             previous=None if own else row.previous,
@@ -175,7 +175,7 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
 def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterator[Row]:
     """Yield each row of a whole ledger with its payload checked, and raise `LedgerError` at the first bad one.
 
-    Checked are the chain, the payloads, the story (each event is told again from the states before it, and must lead
+    Checked are the chain, the payloads, the events (each is applied to the state before it, and must lead
     to the states that its row holds), and that each release belongs to one reservation of the same plan.
     """
     walker = Walker(where)
@@ -190,7 +190,7 @@ class Walker:
         self._where = where
         self._last: Row | None = None
         self._facts = Facts("pure")
-        self._scene: Scene | None = None
+        self._state: LedgerState | None = None
         self._accounts: dict[str, Account] = {}
         self._times: dict[str, datetime] = {}
         self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
@@ -208,47 +208,47 @@ class Walker:
             raise self._bad(row, "it has no salt, and the entry before it has one")
         if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
             raise self._bad(row, "its payload is not the one that was stored")
-        if self._last is None or self._scene is None:
-            self._scene = self._begins(row)
+        if self._last is None or self._state is None:
+            self._state = self._begins(row)
         else:
-            self._scene = self._continues(row, self._scene, self._last)
+            self._state = self._continues(row, self._state, self._last)
         self._last = row
         return row
 
-    def _begins(self, row: Row) -> Scene:
+    def _begins(self, row: Row) -> LedgerState:
         self._facts = facts_in(row, self._where)
-        scene = scene_in(self._facts, row, self._where)
-        terms = {"every": scene.whole.every, "until": scene.whole.until}
-        expected = began(self._facts, scene.whole.cap, _moment(row), **terms)
-        if row.kind != "create" or row.account != WHOLE or write_scene(expected) != write_scene(scene):
+        state = state_in(self._facts, row, self._where)
+        terms = {"every": state.whole.every, "until": state.whole.until}
+        expected = initial_state(self._facts, state.whole.cap, _moment(row), **terms)
+        if row.kind != "create" or row.account != WHOLE or state_to_json(expected) != state_to_json(state):
             raise self._bad(row, f"a {row.kind!r} entry does not belong there")
-        return scene
+        return state
 
-    def _continues(self, row: Row, scene: Scene, last: Row) -> Scene:
+    def _continues(self, row: Row, state: LedgerState, last: Row) -> LedgerState:
         body, totals = _read(row, self._where)
-        says: Mapping[str, Any] = body["event"]
-        before = Scene(scene.whole, self._accounts.get(row.account), scene.history)
+        data: Mapping[str, Any] = body["event"]
+        before = LedgerState(state.whole, self._accounts.get(row.account), state.history)
         try:
             own_at = subject_time(row, self._where)
-            event = Event(_kind(row.kind), row.account, says, _moment(row), own_at.astimezone(UTC))
+            event = Event(_kind(row.kind), row.account, data, _moment(row), own_at.astimezone(UTC))
             if event.at < _moment(last) or own_at < self._times.get(row.account, own_at):
                 raise LedgerError("it is older than the entry before it")
             if own_at > event.at:
                 raise LedgerError("it has a time that had not come")
-            self._belongs(row, says, last)
-            after = told(self._facts, before, event)
+            self._belongs(row, data, last)
+            after = apply(self._facts, before, event)
         except DiscreetError as error:
             raise self._bad(row, str(error)) from None
         except _BAD:
             raise _strange(self._where, row.seq) from None
-        if _told_body(row, says, after) != (body, totals):
+        if _body_after(row, data, after) != (body, totals):
             raise self._bad(row, "its total is wrong")
         if after.account is not None:
             self._accounts[row.account] = after.account
             self._times[row.account] = own_at
         return after
 
-    def _belongs(self, row: Row, says: Mapping[str, Any], last: Row) -> None:
+    def _belongs(self, row: Row, data: Mapping[str, Any], last: Row) -> None:
         """Whether the columns beside the event tell the same story."""
         reserves, releases, repeats = (row.kind == kind for kind in ("reserve", "release", "repeat"))
         present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
@@ -259,19 +259,19 @@ class Walker:
         ):
             raise LedgerError(f"a {row.kind!r} entry does not look like that")
         if reserves:
-            self._open[row.hash] = (row.plan_hash, row.account, says["history"][self._facts.currency])
+            self._open[row.hash] = (row.plan_hash, row.account, data["history"][self._facts.currency])
         elif releases:
             reserved = self._open.pop(row.reservation, None)
             if reserved is None:
                 raise LedgerError(f"a {row.kind!r} entry does not belong there")
-            if reserved != (row.plan_hash, row.account, says["loss"]):
+            if reserved != (row.plan_hash, row.account, data["loss"]):
                 raise LedgerError("it is a release of something other than what was reserved")
             self._released.add(hash((row.hash, row.account, row.plan_hash)))
-        elif repeats and hash((says["answer"], row.account, row.plan_hash)) not in self._released:
+        elif repeats and hash((data["answer"], row.account, row.plan_hash)) not in self._released:
             raise LedgerError("it repeats a release that its account does not have for this plan")
-        elif row.kind == "transfer" and "from" in says:
+        elif row.kind == "transfer" and "from" in data:
             given = parsed(last.body)["event"]
-            taken = (says["from"], row.account, says["loss"])
+            taken = (data["from"], row.account, data["loss"])
             if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
                 raise LedgerError("it is taken from nobody")
 
@@ -289,18 +289,18 @@ def _read(row: Row, where: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     return body, totals
 
 
-def _told_body(row: Row, says: Mapping[str, Any], after: Scene) -> tuple[dict[str, Any], dict[str, Any]]:
+def _body_after(row: Row, data: Mapping[str, Any], after: LedgerState) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a row with this event and these states holds."""
     if row.salt is None:
-        return {"event": says, **write_scene(after)}, {}
-    totals, own = write_totals(after), dict[str, Any]({"event": says})
+        return {"event": data, **state_to_json(after)}, {}
+    totals, own = totals_to_json(after), dict[str, Any]({"event": data})
     if after.account is not None:
         own |= {"account": account_to_json(after.account), "at": parsed(row.body)["at"]}
     return own, totals
 
 
 def _states(row: Row) -> dict[str, Any]:
-    """The states after a row, as `read_scene` takes them."""
+    """The states after a row, as `state_from_json` takes them."""
     body = parsed(row.body)
     if row.salt is None:
         return dict(body)

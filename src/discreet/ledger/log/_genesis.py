@@ -16,7 +16,7 @@ from discreet.ledger.log._chain import row_after
 from discreet.ledger.log._database import Fill
 from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, kind_of, make, secrets
 from discreet.ledger.state._account import WHOLE, Period
-from discreet.ledger.state._events import Event, Facts, began, beginning
+from discreet.ledger.state._events import Event, Facts, facts_to_json, initial_state
 from discreet.ledger.state._relations import DEFAULT
 from discreet.privacy import Loss, Relation, currency
 
@@ -62,9 +62,9 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
         signed = replace(fixed, public_key=public_key(private), key_check=seal.check())
         sealed = seal.closed(WHOLE, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
-        event = Event("create", WHOLE, beginning(signed), now)
-        scene = began(signed, budget, event.at, every=every, until=until)
-        row = row_after(None, event, scene, salt_key=new_salt_key(connection))
+        event = Event("create", WHOLE, facts_to_json(signed), now)
+        state = initial_state(signed, budget, event.at, every=every, until=until)
+        row = row_after(None, event, state, salt_key=new_salt_key(connection))
         _rows.append(connection, row)
 
     return run

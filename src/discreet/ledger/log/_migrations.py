@@ -25,14 +25,14 @@ from discreet.ledger.log._schema import FORMAT, format_of, kind_of, meta, repeat
 from discreet.ledger.state._events import Continued, Facts
 from discreet.privacy import Loss, currency, from_json
 
-__all__ = ["bring_forward", "check_continued"]
+__all__ = ["check_continued", "migrate"]
 
 _BAD = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, ParameterError, NoResultFound)
 """What reading a row raises that discreet did not write."""
 _COLUMNS_1 = "seq, kind, reservation, plan_hash, loss, spent, payload_sha256, at, previous, hash"
 
 
-def bring_forward(database: Database, seal: Seal) -> None:
+def migrate(database: Database, seal: Seal) -> None:
     """Bring an older format up to this one, in one transaction; raises `LedgerError` for one that nobody wrote."""
     with database.transaction(write=False) as connection:
         if format_of(connection, database.where) == FORMAT:

@@ -1,4 +1,4 @@
-"""The story of one ledger in SQL tables: read where it ends, tell one event more, write it down."""
+"""Append-only event store of one ledger in SQL tables."""
 
 from __future__ import annotations
 
@@ -23,80 +23,82 @@ from discreet.ledger.log._chain import (
     facts_in,
     parsed,
     row_after,
-    scene_in,
+    state_in,
     subject_time,
     walk,
 )
 from discreet.ledger.log._commitments import Row, sha256
 from discreet.ledger.log._database import Database
-from discreet.ledger.log._migrations import bring_forward, check_continued
+from discreet.ledger.log._migrations import check_continued, migrate
 from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, secrets
 from discreet.ledger.state._account import WHOLE
-from discreet.ledger.state._events import Event, Facts, Kind, Scene, told
+from discreet.ledger.state._events import Event, Facts, Kind, LedgerState, apply
 
-__all__ = ["Book", "Page"]
+__all__ = ["LedgerStore", "LedgerTransaction"]
 
 
-class Page:
+class LedgerTransaction:
     """Where a ledger ended when a transaction looked, for one account.
 
     `now` is the time of the next entry: the clock's, but never before the newest entry. `account_now` is that of the
     account: never before its own newest entry, whatever the entries of others.
     """
 
-    def __init__(self, book: Book, connection: sa.Connection, seen: Row, account: str, plan_hash: str | None) -> None:
-        self._book = book
+    def __init__(
+        self, store: LedgerStore, connection: sa.Connection, seen: Row, account: str, plan_hash: str | None
+    ) -> None:
+        self._store = store
         self.connection = connection
         self.account = account
-        self.last, newest, self.release, clock = _rows.tip(connection, seen, book.where, account, plan_hash)
-        facts, where = book.facts, book.where
+        self.last, newest, self.release, clock = _rows.tip(connection, seen, store.where, account, plan_hash)
+        facts, where = store.facts, store.where
         self.clock = clock
         self.now = max(clock, datetime.fromisoformat(self.last.at))
         self.account_now = self.now
         if account != WHOLE:
             self.account_now = clock if newest is None else max(clock, subject_time(newest, where))
-        at_last = scene_in(facts, self.last, where)
+        at_last = state_in(facts, self.last, where)
         about = None
         if newest is not None and account != WHOLE:
             about = at_last.account if newest is self.last else account_in(facts, newest, where)
-        self.scene = Scene(at_last.whole, about, at_last.history)
+        self.state = LedgerState(at_last.whole, about, at_last.history)
 
     def write(  # noqa: PLR0913
         self,
         kind: Kind,
-        says: Mapping[str, Any],
+        data: Mapping[str, Any],
         *,
         idempotency_key: str | None = None,
         reservation: str | None = None,
         plan_hash: str | None = None,
         payload: bytes | None = None,
     ) -> Row:
-        """Add an event about the account, or raise what `told` raises."""
-        event = Event(kind, self.account, says, self.now, self.account_now)
-        self.scene = told(self._book.facts, self.scene, event)
+        """Add an event about the account, or raise what `apply` raises."""
+        event = Event(kind, self.account, data, self.now, self.account_now)
+        self.state = apply(self._store.facts, self.state, event)
         self.last = row_after(
-            self.last, event, self.scene, salt_key=self._book.salt_key(),
+            self.last, event, self.state, salt_key=self._store.salt_key(),
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
         _rows.append(self.connection, self.last, payload)
         return self.last
 
 
-class Book:
+class LedgerStore:
     """One open ledger, for whoever uses it."""
 
     def __init__(self, database: Database, seal: Seal) -> None:
         self.database = database
         self.where = database.where
         self.seal = seal
-        bring_forward(database, seal)
+        migrate(database, seal)
         with database.transaction(write=False) as connection:
             self.first = _rows.first(connection, self.where)
             self.facts: Facts = facts_in(self.first, self.where)
             last = _rows.tip(connection, self.first, self.where).last
             rows = connection.execute(sa.select(secrets.c.name, secrets.c.value))
             self._secrets: dict[str, object] = {row.name: row.value for row in rows}
-        self.began_with = scene_in(self.facts, self.first, self.where).whole.cap
+        self.began_with = state_in(self.facts, self.first, self.where).whole.cap
         database.sync()
         self.seen = last
         """An entry that is durable: a ledger without it has gone back in time."""
@@ -109,40 +111,40 @@ class Book:
         self.locked = self.sealed and given is None
 
     @contextmanager
-    def reading(self, account: str = WHOLE, plan_hash: str | None = None) -> Generator[Page]:
+    def reading(self, account: str = WHOLE, plan_hash: str | None = None) -> Generator[LedgerTransaction]:
         """Where the ledger ends now, in one snapshot, which holds what had been seen before it was taken."""
         seen = self.seen
         with self.database.transaction(write=False) as connection:
-            yield Page(self, connection, seen, account, plan_hash)
+            yield LedgerTransaction(self, connection, seen, account, plan_hash)
 
-    def page(self, connection: sa.Connection, account: str = WHOLE, plan_hash: str | None = None) -> Page:
+    def page(self, connection: sa.Connection, account: str = WHOLE, plan_hash: str | None = None) -> LedgerTransaction:
         """Where the ledger ends now, in a transaction that writes."""
-        return Page(self, connection, self.seen, account, plan_hash)
+        return LedgerTransaction(self, connection, self.seen, account, plan_hash)
 
-    def scene(self, account: str) -> Scene:
+    def state(self, account: str) -> LedgerState:
         """The states now, in windows that have begun by the clock."""
         with self.reading(account) as page:
-            found = page.scene
+            found = page.state
         known = None if found.account is None else found.account.at(page.account_now)
-        return Scene(found.whole.at(page.now), known, found.history)
+        return LedgerState(found.whole.at(page.now), known, found.history)
 
-    def scenes(self) -> tuple[Scene, list[Scene]]:
+    def states(self) -> tuple[LedgerState, list[LedgerState]]:
         """The whole now, and each account under it."""
         with self.reading() as page:
             at = page.now
             rows = _rows.newest_of_each(page.connection, self.where)
-        accounts: list[Scene] = []
+        accounts: list[LedgerState] = []
         for row in rows:
-            scene = scene_in(self.facts, row, self.where)
-            if scene.account is not None:
+            state = state_in(self.facts, row, self.where)
+            if state.account is not None:
                 own_at = max(page.clock, subject_time(row, self.where))
-                accounts.append(Scene(scene.whole, scene.account.at(own_at), scene.history))
-        return Scene(page.scene.whole.at(at), None, page.scene.history), accounts
+                accounts.append(LedgerState(state.whole, state.account.at(own_at), state.history))
+        return LedgerState(page.state.whole.at(at), None, page.state.history), accounts
 
     def public_facts(self, account: str = WHOLE) -> Facts:
         """The facts, with the relation that an older ledger was settled for; an account's without what others spent."""
         facts = self.facts if account == WHOLE else replace(self.facts, continued=None)
-        return facts if facts.relation is not None else replace(facts, relation=self.scene(account).whole.relation)
+        return facts if facts.relation is not None else replace(facts, relation=self.state(account).whole.relation)
 
     def unlock(self) -> None:
         """Raise `LedgerError` if releases cannot be sealed and signed."""

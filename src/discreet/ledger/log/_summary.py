@@ -10,11 +10,11 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from discreet.ledger._protocol import Entry
-from discreet.ledger.log._chain import check, entry, scene_in, subject_time
+from discreet.ledger.log._chain import check, entry, state_in, subject_time
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._rows import is_release
 from discreet.ledger.log._schema import entries, rare, row_columns
-from discreet.ledger.log._store import Book
+from discreet.ledger.log._store import LedgerStore
 from discreet.ledger.state._account import WHOLE, Account
 
 __all__ = ["kinds", "latest", "moments"]
@@ -26,24 +26,24 @@ _of_account = sa.select(
 ).where(entries.c.account == sa.bindparam("account")).subquery()  # fmt: skip
 
 
-def latest(book: Book, count: int, account: str | None = None) -> list[Entry]:
+def latest(store: LedgerStore, count: int, account: str | None = None) -> list[Entry]:
     """The newest entries, of one account if one is named, newest first, each checked against its own hash."""
     wanted = sa.select(*row_columns).order_by(entries.c.seq.desc()).limit(count)
     if account is not None:
         wanted = wanted.where(entries.c.account == account)
-    with book.database.transaction(write=False) as connection:
-        found = [check(values, book.where) for values in connection.execute(wanted)]
-    return [entry(book.facts, row, book.where, own=account is not None) for row in found]
+    with store.database.transaction(write=False) as connection:
+        found = [check(values, store.where) for values in connection.execute(wanted)]
+    return [entry(store.facts, row, store.where, own=account is not None) for row in found]
 
 
-def kinds(book: Book, account: str | None = None) -> dict[str, int]:
+def kinds(store: LedgerStore, account: str | None = None) -> dict[str, int]:
     """How many entries there are of each kind, as the table says: nothing is checked.
 
     Counted by indexes: all, those that are neither charges nor releases, and releases; what is left are charges.
     """
     mine = [] if account is None else [entries.c.account == account]
     number = sa.select(sa.func.count()).select_from(entries).where(*mine)
-    with book.database.transaction(write=False) as connection:
+    with store.database.transaction(write=False) as connection:
         rest = connection.execute(
             sa.select(entries.c.kind, sa.func.count()).where(rare, *mine).group_by(entries.c.kind)
         )
@@ -53,26 +53,26 @@ def kinds(book: Book, account: str | None = None) -> dict[str, int]:
     return {kind: count for kind, count in found.items() if count}
 
 
-def moments(book: Book, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+def moments(store: LedgerStore, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
     """The states of the whole, or of an account, after at most `count` entries spread evenly over the ledger, and now.
 
     Those of an account are spread over its own entries, and tell nothing of how many there are of others. Each entry is
     found by its number and checked against its own hash. Empty for an account that there is not.
     """
     known: list[tuple[datetime, Account]] = []
-    with book.reading(account) as page:
+    with store.reading(account) as page:
         connection = page.connection
         everything = account == WHOLE
         wanted = _spread(count, page.last.seq) if everything else _spread_own(connection, account, count)
-        rows = _of_numbers(connection, sorted(wanted), book.where)
+        rows = _of_numbers(connection, sorted(wanted), store.where)
         now = page.account_now
     for row in rows:
-        scene = scene_in(book.facts, row, book.where)
-        state = scene.whole if account == WHOLE else scene.account
+        state = state_in(store.facts, row, store.where)
+        state = state.whole if account == WHOLE else state.account
         if state is not None:
-            at = datetime.fromisoformat(row.at) if account == WHOLE else subject_time(row, book.where)
+            at = datetime.fromisoformat(row.at) if account == WHOLE else subject_time(row, store.where)
             known.append((at, state))
-    latest_state = page.scene.whole if account == WHOLE else page.scene.account
+    latest_state = page.state.whole if account == WHOLE else page.state.account
     return known if latest_state is None else [*known, (now, latest_state.at(now))]
 
 

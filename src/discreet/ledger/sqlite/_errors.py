@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from discreet.errors import LedgerError
 
-__all__ = ["in_plain_words", "is_busy", "is_of_the_disk", "is_unsynced", "told"]
+__all__ = ["apply", "in_plain_words", "is_busy", "is_of_the_disk", "is_unsynced"]
 
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 
@@ -57,10 +57,10 @@ def in_plain_words(where: str) -> Generator[None]:
         what = _WORDS.get(code) or _WORDS.get(code & 0xFF, other)
         raise LedgerError(f"{where}: {what} (SQLite error {code}); nothing was answered") from None
     except OSError as error:
-        raise told(where, error) from None
+        raise apply(where, error) from None
 
 
-def told(where: str, error: OSError) -> LedgerError:
+def apply(where: str, error: OSError) -> LedgerError:
     """A `LedgerError` for an error of the file system."""
     reason = error.strerror or type(error).__name__
     return LedgerError(f"{where}: {reason[0].lower()}{reason[1:]}; give a path that this user may read and write")

@@ -200,7 +200,7 @@ class Account:
 
 
 def account_to_json(account: Account) -> dict[str, Any]:
-    """The account as plain JSON, for `account_from_json`; what says nothing is left out."""
+    """The account as plain JSON, for `account_from_json`; what is empty is left out."""
     found: dict[str, Any] = {
         "role": account.role,
         "cap": numbers(account.cap),

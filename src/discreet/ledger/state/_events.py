@@ -1,7 +1,7 @@
-"""What may happen to a ledger, and what each event makes of its budgets.
+"""The events of a ledger, and the state of its budgets after each.
 
-`told` is the one function that writers and checkers share: a row is right if its event, told after the rows before it,
-gives the states that the row holds.
+Writers and checkers share one function, `apply`: a row is valid if applying its event to the state before it yields the
+state that the row holds.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ __all__ = [
     "Event",
     "Facts",
     "Kind",
-    "Scene",
-    "began",
-    "beginning",
-    "facts_of",
-    "read_scene",
-    "told",
-    "write_scene",
-    "write_totals",
+    "LedgerState",
+    "apply",
+    "facts_from_json",
+    "facts_to_json",
+    "initial_state",
+    "state_from_json",
+    "state_to_json",
+    "totals_to_json",
 ]
 
 Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "thaw", "renew", "transfer", "settle"]
@@ -50,7 +50,7 @@ Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "tha
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to an account, or to the whole, at a moment; `says` is the rest in plain JSON.
+    """Something that happened to an account, or to the whole, at a moment; `data` is the rest in plain JSON.
 
     `at` is the ledger's time, never before that of the newest entry. `account_at` is the account's own, never before
     that of its own newest entry: where a clock was set back, it does not tell when others were active. None: the same.
@@ -58,7 +58,7 @@ class Event:
 
     kind: Kind
     account: str
-    says: Mapping[str, Any]
+    data: Mapping[str, Any]
     at: datetime
     account_at: datetime | None = None
 
@@ -96,7 +96,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class LedgerState:
     """The whole budget, the account that an event is about (None if it is about the whole), and the history.
 
     `history` holds what was charged in every currency since the ledger was made: for all people under ``""``, and under
@@ -117,16 +117,16 @@ class Scene:
         return together(self.history[WHOLE], [each for name, each in self.history.items() if name])
 
 
-def began(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> Scene:
-    """The first scene of a ledger with this budget, as `limit` returns it."""
+def initial_state(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> LedgerState:
+    """The first state of a ledger with this budget, as `limit` returns it."""
     none = nothing(facts.currency)
     spent = none if facts.continued is None else facts.continued.spent
     whole = Account(WHOLE, "owner", budget, spent, none, at, **terms)
-    return Scene(whole, None, {WHOLE: _NONE if facts.continued is None else of_loss(spent)})
+    return LedgerState(whole, None, {WHOLE: _NONE if facts.continued is None else of_loss(spent)})
 
 
-def beginning(facts: Facts) -> dict[str, Any]:
-    """The facts as plain JSON, what the first event says, for `facts_of`."""
+def facts_to_json(facts: Facts) -> dict[str, Any]:
+    """The facts as plain JSON, what the first event says, for `facts_from_json`."""
     found: dict[str, Any] = {name: getattr(facts, name) for name in ("currency", *_TEXTS)}
     found["parts"] = list(facts.parts)
     if facts.continued is not None:
@@ -135,15 +135,15 @@ def beginning(facts: Facts) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def facts_of(says: Mapping[str, Any]) -> Facts:
+def facts_from_json(data: Mapping[str, Any]) -> Facts:
     """The inverse of `beginning`; raises `ValueError` and its kin on anything else."""
-    unit, named = says["currency"], says.get("parts", [])
-    texts = {name: says.get(name) for name in _TEXTS}
+    unit, named = data["currency"], data.get("parts", [])
+    texts = {name: data.get(name) for name in _TEXTS}
     if not all(isinstance(text, str) for text in [unit, *named, *(text for text in texts.values() if text)]):
         raise ValueError("facts")
     continued = None
-    if "continued" in says:
-        number, count, head, spent = says["continued"]
+    if "continued" in data:
+        number, count, head, spent = data["continued"]
         continued = Continued(number, count, head, from_numbers(unit, spent))
     return Facts(currency=unit, parts=tuple(named), continued=continued, **texts)
 
@@ -152,14 +152,14 @@ _NONE = of_loss(nothing("pure"))
 _TEXTS = ("people", "relation", "public_key", "key_check")
 
 
-def told(facts: Facts, scene: Scene, event: Event) -> Scene:
-    """The scene after an event.
+def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
+    """The state after an event.
 
-    `scene.account` is that account before, None if there is none yet. Raises `BudgetExceeded` if a charge does not fit,
+    `state.account` is that account before, None if there is none yet. Raises `BudgetExceeded` if a charge does not fit,
     and `LedgerError` for what may not happen. Neither says more of other accounts than that the whole is used up.
     """
-    at, says, name = event.subject_at, event.says, event.account
-    now = Scene(scene.whole.at(event.at), None if scene.account is None else scene.account.at(at), scene.history)
+    at, data, name = event.subject_at, event.data, event.account
+    now = LedgerState(state.whole.at(event.at), None if state.account is None else state.account.at(at), state.history)
     subject = now.whole if name == WHOLE else now.account
     if event.kind == "grant":
         return replace(now, account=_granted(facts, now, event))
@@ -173,20 +173,20 @@ def told(facts: Facts, scene: Scene, event: Event) -> Scene:
         case "freeze" | "thaw":
             after = replace(subject, frozen=event.kind == "freeze")
         case "renew":
-            cap = from_numbers(facts.currency, says["cap"]) if "cap" in says else None
+            cap = from_numbers(facts.currency, data["cap"]) if "cap" in data else None
             if cap is not None and subject.role == "auditor":
                 raise LedgerError(f"the account {subject.name!r} is an auditor's, who has no budget to renew")
             after = subject.renewed(at, None if cap is None else limit(cap))
         case "transfer":
-            after = _moved(facts, subject, says)
+            after = _moved(facts, subject, data)
         case "settle":
-            return _settled(facts, now, says)
+            return _settled(facts, now, data)
         case "create":
             raise LedgerError("a ledger is made once")
     return replace(now, whole=after) if name == WHOLE else replace(now, account=after)
 
 
-def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene:
+def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) -> LedgerState:
     moments = {subject.name: (subject, event.subject_at)}
     for each, at in ({WHOLE: (now.whole, event.at)} | moments).values():
         why = each.stopped(at)
@@ -194,24 +194,24 @@ def _reserved(facts: Facts, now: Scene, subject: Account, event: Event) -> Scene
             raise LedgerError(f"{_called(each)} {why}; nothing was spent")
     if subject.role == "auditor":
         raise LedgerError(f"the account {subject.name!r} is an auditor's, who may read and not spend")
-    part = event.says.get("part")
+    part = event.data.get("part")
     if part is not None and part not in facts.parts:
         raise LedgerError(f"the ledger knows no part {part!r} of its people")
     if subject.part != part and subject.part is not None:
         raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
-    grown = {each: from_numbers(each, texts) for each, texts in event.says["history"].items() if each in CURRENCIES}
+    grown = {each: from_numbers(each, texts) for each, texts in event.data["history"].items() if each in CURRENCIES}
     loss = grown[facts.currency]
     if subject.name != WHOLE:
         subject = _within(subject, subject.charged(loss, part), loss)
     whole = now.whole
-    if "relation" in event.says:
+    if "relation" in event.data:
         fixed = facts.relation or whole.relation
-        relation = relation_after(fixed, event.says["relation"], charged=now.is_charged(facts))
+        relation = relation_after(fixed, event.data["relation"], charged=now.is_charged(facts))
         whole = whole if facts.relation else replace(whole, relation=relation)
     whole = _within(now.whole, whole.charged(loss, part), loss, shared=subject.name != WHOLE)
     key = part or WHOLE
     history = {**now.history, key: added(now.history.get(key, _NONE), grown)}
-    return Scene(whole, None if subject.name == WHOLE else subject, history)
+    return LedgerState(whole, None if subject.name == WHOLE else subject, history)
 
 
 def _within(before: Account, after: Account, loss: Loss, *, shared: bool = False) -> Account:
@@ -242,29 +242,29 @@ def _later(account: Account) -> str:
     return f"wait for {next_one:%Y-%m-%d} (UTC), when the next window begins"
 
 
-def _settled(facts: Facts, now: Scene, says: Mapping[str, Any]) -> Scene:
-    mixed, relation = bool(says.get("mixed")), says["relation"]
+def _settled(facts: Facts, now: LedgerState, data: Mapping[str, Any]) -> LedgerState:
+    mixed, relation = bool(data.get("mixed")), data["relation"]
     if now.account is None:
         known = relation_settled(facts.relation or now.whole.relation, relation, mixed=mixed)
         whole = for_groups_of_two(now.whole) if mixed else now.whole
         history = {part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()}
-        return Scene(replace(whole, relation=known), None, history)
+        return LedgerState(replace(whole, relation=known), None, history)
     if facts.relation is not None or not mixed or relation != now.whole.relation:
         raise LedgerError(f"the account {now.account.name!r} is settled with the whole alone")
     relation_settled(now.account.relation, relation, mixed=mixed)
     return replace(now, account=replace(for_groups_of_two(now.account), relation=str(relation)))
 
 
-def _granted(facts: Facts, now: Scene, event: Event) -> Account:
-    says, name = event.says, event.account
-    role, part, every = says["role"], says.get("part"), says.get("every")
+def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
+    data, name = event.data, event.account
+    role, part, every = data["role"], data.get("part"), data.get("every")
     if name == WHOLE or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
         raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
     none = nothing(facts.currency)
     terms: dict[str, Any] = {
-        "cap": none if role == "auditor" else limit(from_numbers(facts.currency, says["cap"])),
-        "until": datetime.fromisoformat(says["until"]) if "until" in says else None,
-        "token_sha256": says.get("token_sha256"),
+        "cap": none if role == "auditor" else limit(from_numbers(facts.currency, data["cap"])),
+        "until": datetime.fromisoformat(data["until"]) if "until" in data else None,
+        "token_sha256": data.get("token_sha256"),
     }
     if now.account is None:
         return Account(name, role, common=none, before=none, since=event.subject_at, part=part, every=every, **terms)
@@ -273,11 +273,11 @@ def _granted(facts: Facts, now: Scene, event: Event) -> Account:
     return replace(now.account.with_windows(every, event.subject_at), **terms)
 
 
-def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
-    moved = from_numbers(facts.currency, says["loss"])
+def _moved(facts: Facts, subject: Account, data: Mapping[str, Any]) -> Account:
+    moved = from_numbers(facts.currency, data["loss"])
     if subject.role != "analyst" or not any(parts(moved)):
         raise LedgerError("only analysts' accounts can give to one another, and something")
-    if "from" in says:
+    if "from" in data:
         return replace(subject, cap=limit(more(subject.cap, moved)))
     if not within(moved, subject.remaining):
         raise BudgetExceeded(
@@ -286,28 +286,28 @@ def _moved(facts: Facts, subject: Account, says: Mapping[str, Any]) -> Account:
     return replace(subject, cap=less(subject.cap, moved))
 
 
-def write_totals(scene: Scene) -> dict[str, Any]:
+def totals_to_json(state: LedgerState) -> dict[str, Any]:
     """What all accounts share as plain JSON: the whole, and the history."""
     return {
-        "whole": account_to_json(scene.whole),
+        "whole": account_to_json(state.whole),
         "history": {
-            part: {name: numbers(loss) for name, loss in history.items()} for part, history in scene.history.items()
+            part: {name: numbers(loss) for name, loss in history.items()} for part, history in state.history.items()
         },
     }
 
 
-def write_scene(scene: Scene) -> dict[str, Any]:
-    """The scene as plain JSON, for `read_scene`."""
-    account = {} if scene.account is None else {"account": account_to_json(scene.account)}
-    return write_totals(scene) | account
+def state_to_json(state: LedgerState) -> dict[str, Any]:
+    """The state as plain JSON, for `state_from_json`."""
+    account = {} if state.account is None else {"account": account_to_json(state.account)}
+    return totals_to_json(state) | account
 
 
-def read_scene(facts: Facts, name: str, body: Mapping[str, Any]) -> Scene:
-    """The inverse of `write_scene` for a row about `name`; raises `ValueError` and its kin on anything else."""
+def state_from_json(facts: Facts, name: str, body: Mapping[str, Any]) -> LedgerState:
+    """The inverse of `state_to_json` for a row about `name`; raises `ValueError` and its kin on anything else."""
     account = body.get("account")
     if (account is None) != (name == WHOLE):
         raise ValueError(name)
-    return Scene(
+    return LedgerState(
         account_from_json(WHOLE, facts.currency, body["whole"]),
         None if account is None else account_from_json(name, facts.currency, account),
         {
