@@ -69,3 +69,7 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"discreet.ledger.{_NEED_SQLALCHEMY[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__
