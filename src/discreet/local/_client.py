@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Encoder
 from discreet.local._reports import Reports
 from discreet.noise import fresh_draws, remembered_draws
-
-if TYPE_CHECKING:
-    from discreet.local._scheme import Scheme
 
 __all__ = ["Client"]
 
@@ -22,7 +20,7 @@ class Client:
     Raises `ParameterError` unless a secret of 16 bytes or more is given just when the scheme memoizes.
     """
 
-    scheme: Scheme[Any]
+    scheme: Encoder
     secret: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

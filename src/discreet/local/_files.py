@@ -10,13 +10,12 @@ import numpy as np
 
 from discreet.elapsed import elapsed
 from discreet.errors import DataError, ParameterError, printable
+from discreet.local._codec import Decoder
 from discreet.local._reports import Bytes, Reports
 from discreet.local._server import Server
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from discreet.local._scheme import Scheme
 
 __all__ = ["add_batch", "add_files", "to_arrow"]
 
@@ -81,11 +80,11 @@ def _named(path: str) -> list[str]:
     return sorted(map(str, start.glob(str(whole.relative_to(start))))) or [path]
 
 
-def _read(scheme: Scheme[E], parquet: list[str | Path], arrow: str) -> Server[E]:
+def _read(scheme: Decoder[E], parquet: list[str | Path], arrow: str) -> Server[E]:
     import duckdb
     import pyarrow as pa
 
-    found = scheme.server()
+    found = Server(scheme)
     if not parquet and not arrow:
         return found
     settings: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}

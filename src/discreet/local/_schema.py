@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import ParameterError
-from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._codec import Longitudinal
+from discreet.local._scheme import Scheme
 from discreet.local.frequencies._count_mean import CountMeanSketch
 from discreet.local.frequencies._hadamard import HadamardResponse
 from discreet.local.frequencies._hadamard_count_mean import HadamardCountMeanSketch

@@ -7,13 +7,13 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
 from discreet.local._client import Client
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import whole
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import FINGERPRINT, Bytes, Fields, Integers, Layout, Reports
@@ -21,12 +21,10 @@ from discreet.local._server import Server
 from discreet.noise import Draws, fresh_draws
 from discreet.privacy import Loss
 
-__all__ = ["E", "Longitudinal", "Scheme", "check_lifetime", "longitudinal_of"]
+__all__ = ["E", "Scheme", "check_lifetime"]
 
 E = TypeVar("E")
 """What a server of a scheme estimates."""
-
-Longitudinal = Literal["once", "memoize"]
 
 
 class Scheme(ABC, Generic[E]):
@@ -194,10 +192,3 @@ def _label_of(scheme: Scheme[Any]) -> bytes:
 def check_lifetime(reports: int, values: int) -> None:
     """Refuse numbers of reports and of different values that no history has."""
     whole(values, "values", 1, whole(reports, "reports", 1, 2**63))
-
-
-def longitudinal_of(policy: str) -> Longitudinal:
-    """The policy, or a `ParameterError`."""
-    if policy in ("once", "memoize"):
-        return policy
-    raise ParameterError(f"longitudinal must be 'once' or 'memoize', got {policy!r}")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from discreet.errors import DataError
+from discreet.local._codec import Decoder
 from discreet.local._reports import FINGERPRINT, Integers, Reports
-
-if TYPE_CHECKING:
-    from discreet.local._scheme import Scheme
 
 __all__ = ["Server"]
 
@@ -41,12 +39,12 @@ class Server(Generic[E]):
 
     __slots__ = ("_scheme", "_vector")
 
-    def __init__(self, scheme: Scheme[E]) -> None:
+    def __init__(self, scheme: Decoder[E]) -> None:
         self._scheme = scheme
         self._vector = np.zeros(2 + scheme.cells, dtype=np.int64)  # reports, rejected, and the counts
 
     @classmethod
-    def of_state(cls, scheme: Scheme[E], state: bytes) -> Server[E]:
+    def of_state(cls, scheme: Decoder[E], state: bytes) -> Server[E]:
         """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
         found = cls(scheme)
         if state[:3] != _MAGIC or len(state) != _HEAD + found._vector.nbytes + 4:
@@ -58,7 +56,7 @@ class Server(Generic[E]):
         return cls.of_vector(scheme, np.frombuffer(state[_HEAD:-4], dtype="<i8"))
 
     @classmethod
-    def of_vector(cls, scheme: Scheme[E], vector: Integers) -> Server[E]:
+    def of_vector(cls, scheme: Decoder[E], vector: Integers) -> Server[E]:
         """The server of which this is `vector`. Raises `DataError` for anything else."""
         found = cls(scheme)
         if vector.shape != found._vector.shape:
@@ -69,7 +67,7 @@ class Server(Generic[E]):
         return found
 
     @property
-    def scheme(self) -> Scheme[E]:
+    def scheme(self) -> Decoder[E]:
         """What the reports mean."""
         return self._scheme
 

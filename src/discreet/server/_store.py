@@ -117,7 +117,7 @@ def _with(server: Server[Any], batch: Reports) -> Server[Any]:
     try:
         return server.add(batch)
     except Exception:  # noqa: BLE001
-        server = server.scheme.server(before)
+        server = Server.of_state(server.scheme, before)
     if len(batch) == 1:
         return server.reject(1)
     half = len(batch) // 2

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import DomainLike
 from discreet.local._exp_epsilon import odds
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal
 from discreet.local.frequencies._hadamard import walsh
 from discreet.local.frequencies._sketch import SketchScheme
 from discreet.local.frequencies._supports import add_cells

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain, DomainLike, domain_of, whole
 from discreet.local._estimate import Estimate, Floats, SupportEstimate
 from discreet.local._exp_epsilon import epsilon_of, odds
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._hash_families import LINEAR, QUADRATIC, LinearHashes, QuadraticHashes, prime_from
 from discreet.local.frequencies._supports import FrequencyScheme, HashedSupports, add_cells, no_candidates
 from discreet.noise import Draws

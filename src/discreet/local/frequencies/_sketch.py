@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain, DomainLike, domain_of, texts_of, whole
 from discreet.local._estimate import Estimate, Floats
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.local.frequencies._hash_families import HASH, buckets_of
 from discreet.local.frequencies._supports import HashedSupports, no_candidates
 from discreet.privacy import Loss, pure

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._estimate import Estimate, Floats, SupportEstimate
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.privacy import Loss, pure
 from discreet.rational import Number
 

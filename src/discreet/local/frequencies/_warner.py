@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain
 from discreet.local._estimate import SupportEstimate
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._supports import SupportScheme, add_cells
 from discreet.mechanisms import RandomizedResponse
 from discreet.noise import Draws

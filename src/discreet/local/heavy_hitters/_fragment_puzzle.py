@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import whole
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal
 from discreet.local.frequencies._unary import OptimizedUnary
 from discreet.local.heavy_hitters._text_sketch import WORD_HASH, TextSketch, piece_of
 from discreet.local.heavy_hitters._words import WordScheme, WordsEstimate

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import whole
 from discreet.local._exp_epsilon import epsilon_of, odds
-from discreet.local._scheme import Longitudinal
 from discreet.local.frequencies._kary import KaryRandomizedResponse
 from discreet.local.heavy_hitters._prefixes import PrefixScheme
 from discreet.local.heavy_hitters._text_sketch import TextSketch

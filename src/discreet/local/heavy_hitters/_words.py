@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import whole
 from discreet.local._estimate import Floats, wilson
 from discreet.local._exp_epsilon import epsilon_of
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.local.heavy_hitters._letters import Letters, letters_of
 from discreet.local.heavy_hitters._text_sketch import TextTable
 from discreet.privacy import Loss, pure

@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import Domain
 from discreet.local._estimate import Floats
 from discreet.local._exp_epsilon import odds
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal
 from discreet.local.frequencies._hadamard import HadamardResponse, walsh_of_floats
 from discreet.local.frequencies._kary import KaryRandomizedResponse
 from discreet.local.frequencies._projective import ProjectiveGeometry

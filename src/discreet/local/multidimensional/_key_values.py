@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain, DomainLike, domain_of, whole
 from discreet.local._estimate import Floats, projected
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.local.frequencies._supports import no_candidates
 from discreet.local.multidimensional._cell_oracle import CellOracle, best_oracle, cell_oracle, checked_oracle
 from discreet.local.multidimensional._key_value_estimate import KeyValueEstimate, Moments

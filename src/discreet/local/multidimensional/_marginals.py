@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain, DomainLike, domain_of, whole
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._supports import no_candidates
 from discreet.local.multidimensional._cell_oracle import CellOracle, best_oracle, cell_oracle, checked_oracle
 from discreet.local.multidimensional._marginal_tables import CountedTable, MarginalsEstimate

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, ParameterError, printable
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, Scheme, check_lifetime, longitudinal_of
+from discreet.local._scheme import Scheme, check_lifetime
 from discreet.local._server import Server
 from discreet.local.multidimensional._sampling import (
     MOST_SCHEMES,

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, ParameterError, printable
+from discreet.local._codec import Longitudinal
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import E, Longitudinal, Scheme
+from discreet.local._scheme import E, Scheme
 from discreet.local._server import Server
 from discreet.noise import Draws, derived_secret, remembered_draws
 from discreet.privacy import Loss, as_pure, pure

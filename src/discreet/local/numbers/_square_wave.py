@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import whole
 from discreet.local._exp_epsilon import epsilon_of, odds
 from discreet.local._reports import Bytes, Integers
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._supports import no_candidates
 from discreet.local.numbers._bounded import NumberScheme, bounds_of
 from discreet.local.numbers._distribution import Distribution, most_likely

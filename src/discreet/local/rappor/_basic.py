@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import Bytes, Fields, Integers
-from discreet.local._scheme import Longitudinal, check_lifetime
+from discreet.local._scheme import check_lifetime
 from discreet.local.frequencies._unary import BitScheme, bit_counts
 from discreet.local.rappor._two_stage import TwoStage, lifetime_of, policy_of, stages_for, two_stage
 from discreet.noise import Draws, fresh_draws

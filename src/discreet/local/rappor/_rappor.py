@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import Domain, texts_of, whole
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, Scheme, check_lifetime
+from discreet.local._scheme import Scheme, check_lifetime
 from discreet.local.frequencies._hash_families import HASH
 from discreet.local.frequencies._unary import bit_counts
 from discreet.local.rappor._decode import bloom_rows, decoded

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._domain import Domain, DomainLike, array_of, domain_of, whole
-from discreet.local.two_servers._base import TwoServers, check_arguments
-from discreet.local.two_servers.prio3.__init__ import Circuit, Count, Histogram, MultihotCountVec, Sum, SumVec
+from discreet.local.two_servers._base import TwoServers, check_arguments, readable
+from discreet.local.two_servers.prio3 import Circuit, Count, Histogram, MultihotCountVec, Sum, SumVec
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
@@ -32,6 +32,7 @@ MOST_SUM = 2**32 - 1
 MOST_PLACES = 2**16
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class TwoServerCount(TwoServers):
     """How many say yes. One client moves the count by 1.
@@ -79,6 +80,7 @@ class TwoServerCount(TwoServers):
         return Domain(2).places(values)
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class TwoServerSum(TwoServers):
     """The sum of whole numbers from 0 to `bound`, by which one client can move it; a larger one counts as `bound`.
@@ -127,6 +129,7 @@ class TwoServerSum(TwoServers):
         return up_to(self.bound, numbers)
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False)
 class TwoServerHistogram(TwoServers):
     """How many people have each value of a domain of 2 to 2**16. One client moves two of the counts by 1.
@@ -187,6 +190,7 @@ def chunk_of(size: int) -> int:
     return min(lengths, key=lambda each: each[0] + each[1])[0]
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class TwoServerSums(TwoServers):
     """The sums of `size` whole numbers, each from 0 to `bound`; a larger one counts as `bound`.
@@ -238,6 +242,7 @@ class TwoServerSums(TwoServers):
         return up_to(self.bound, numbers)
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False)
 class TwoServerSets(TwoServers):
     """How many people have each value of a domain among theirs, of which everybody has `most` at the most.

@@ -6,18 +6,15 @@ import hashlib
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DataError
 from discreet.local._reports import FINGERPRINT, Bytes, Reports
+from discreet.local.two_servers._codec import ShareCodec
 from discreet.local.two_servers._total import BATCH, PublishedShare
-from discreet.local.two_servers.prio3.__init__ import NONCE, Verified
-
-if TYPE_CHECKING:
-    from discreet.local.two_servers._base import TwoServers
+from discreet.local.two_servers.prio3 import NONCE, Verified
 
 __all__ = ["ShareServer"]
 
@@ -50,7 +47,7 @@ class ShareServer:
 
     __slots__ = ("_accepted", "_batch", "_index", "_key", "_pending", "_prio3", "_rejected", "_scheme", "_sum", "_used")
 
-    def __init__(self, scheme: TwoServers, index: int, key: bytes) -> None:
+    def __init__(self, scheme: ShareCodec, index: int, key: bytes) -> None:
         self._scheme, self._index, self._key, self._prio3 = scheme, index, key, scheme.prio3
         self._pending: dict[bytes, _Place] = {}  # checked here, not yet judged
         self._accepted: dict[bytes, _Place] = {}  # accepted here, not yet by the other
@@ -60,7 +57,7 @@ class ShareServer:
         self._sum = np.zeros((scheme.circuit.shape.outputs, scheme.circuit.field.limbs), dtype=np.uint64)
 
     @classmethod
-    def of_state(cls, scheme: TwoServers, index: int, key: bytes, state: bytes) -> ShareServer:
+    def of_state(cls, scheme: ShareCodec, index: int, key: bytes, state: bytes) -> ShareServer:
         """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
         found = cls(scheme, index, key)
         body, width = state[:-4], found._sum.nbytes
@@ -83,7 +80,7 @@ class ShareServer:
         return found
 
     @property
-    def scheme(self) -> TwoServers:
+    def scheme(self) -> ShareCodec:
         """What the reports mean."""
         return self._scheme
 

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import whole
 from discreet.local._estimate import Floats, level_of
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.local.vectors._caps import MOST_CANDIDATES, best_candidates, best_likely, slope, telling
 from discreet.local.vectors._directions import (
     DIRECTIONS,
