@@ -83,7 +83,7 @@ class Decoder(Codec, Protocol[E_co]):
         """The least and the most that one report adds to a count."""
         ...
 
-    def sound(self, rows: Bytes) -> tuple[Fields, NDArray[np.bool_]]:
+    def parse_valid(self, rows: Bytes) -> tuple[Fields, NDArray[np.bool_]]:
         """The fields of the rows that a client could have sent, and which rows these are."""
         ...
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.local._client import Client
 from discreet.local._codec import Longitudinal
-from discreet.local._domain import whole
+from discreet.local._domain import integer
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import FINGERPRINT, Bytes, Fields, Integers, Layout, Reports
 from discreet.local._server import Server
@@ -88,13 +88,13 @@ class Scheme(ABC, Generic[E]):
         """Which reports a client could have sent, among those that fit the layout."""
         return np.ones(len(fields), dtype=np.bool_)
 
-    def sound(self, rows: Bytes) -> tuple[Fields, NDArray[np.bool_]]:
-        """The reports among rows of bytes that a client could have sent, taken apart, and which rows they are."""
+    def parse_valid(self, rows: Bytes) -> tuple[Fields, NDArray[np.bool_]]:
+        """The fields of the rows of bytes that a client could have sent, and which rows these are."""
         fields, which = self.layout.unpack(rows)
-        fields = fields.kept(which)
+        fields = fields.select(which)
         genuine = self.genuine(fields)
         which[which] = genuine
-        return fields.kept(genuine), which
+        return fields.select(genuine), which
 
     @abstractmethod
     def tally(self, fields: Fields, counts: Integers) -> None:
@@ -108,8 +108,8 @@ class Scheme(ABC, Generic[E]):
         """The scheme as a JSON document, which `discreet.local.from_json` reads. Everything in it is public."""
         return json.dumps(self._document(self.parameters()), ensure_ascii=False)
 
-    def telling(self) -> dict[str, Any]:
-        """The document, without what servers alone need: schemes with the same one make the same reports."""
+    def client_document(self) -> dict[str, Any]:
+        """The document without what only servers read: schemes that share it make the same reports."""
         return self._document({key: each for key, each in self.parameters().items() if key not in self.reading})
 
     def _document(self, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -122,11 +122,11 @@ class Scheme(ABC, Generic[E]):
 
     @property
     def label(self) -> bytes:
-        """SHA-256 of `telling` in JSON, by which a client's memory keeps schemes apart.
+        """SHA-256 of `client_document` in JSON, by which a client's memory keeps schemes apart.
 
-        All of it: two documents of one fingerprint can be made in 2**32 tries, and if they shared draws, their reports
-        together could reveal more than their losses add up to. A collector who reads otherwise, by `reading`, asks
-        nothing new of anybody.
+        The whole hash is used, not the fingerprint: two documents of one fingerprint can be made in 2**32 tries, and if
+        they shared draws, their reports together could reveal more than their losses add up to. Parameters in `reading`
+        are left out, because no report depends on them.
         """
         return _label_of(self)
 
@@ -175,8 +175,8 @@ class Scheme(ABC, Generic[E]):
         no privacy: it is arithmetic. Raises `ParameterError` unless 1 ≤ values ≤ reports ≤ 2**63.
 
         >>> from discreet.local import KaryRandomizedResponse
-        >>> kept = KaryRandomizedResponse(domain=5, epsilon=1, longitudinal="memoize")
-        >>> kept.lifetime_loss(reports=365, values=2).epsilon()
+        >>> scheme = KaryRandomizedResponse(domain=5, epsilon=1, longitudinal="memoize")
+        >>> scheme.lifetime_loss(reports=365, values=2).epsilon()
         2.0
         """
         check_lifetime(reports, values)
@@ -185,10 +185,10 @@ class Scheme(ABC, Generic[E]):
 
 @lru_cache(maxsize=64)
 def _label_of(scheme: Scheme[Any]) -> bytes:
-    """Kept, as a long list of names takes longer to write down than to count with."""
-    return hashlib.sha256(json.dumps(scheme.telling(), ensure_ascii=False).encode()).digest()
+    """Cached, because a long list of names takes longer to write as JSON than to count with."""
+    return hashlib.sha256(json.dumps(scheme.client_document(), ensure_ascii=False).encode()).digest()
 
 
 def check_lifetime(reports: int, values: int) -> None:
     """Refuse numbers of reports and of different values that no history has."""
-    whole(values, "values", 1, whole(reports, "reports", 1, 2**63))
+    integer(values, "values", 1, integer(reports, "reports", 1, 2**63))

@@ -46,8 +46,8 @@ class Server(Generic[E]):
     @classmethod
     def of_state(cls, scheme: Decoder[E], state: bytes) -> Server[E]:
         """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
-        found = cls(scheme)
-        if state[:3] != _MAGIC or len(state) != _HEAD + found._vector.nbytes + 4:
+        server = cls(scheme)
+        if state[:3] != _MAGIC or len(state) != _HEAD + server._vector.nbytes + 4:
             raise DataError("this is not the state of a server of this scheme: its length or its first bytes differ")
         if state[3:_HEAD] != scheme.fingerprint:
             raise DataError("this is the state of another scheme's server; load it with the scheme that made it")
@@ -58,13 +58,13 @@ class Server(Generic[E]):
     @classmethod
     def of_vector(cls, scheme: Decoder[E], vector: Integers) -> Server[E]:
         """The server of which this is `vector`. Raises `DataError` for anything else."""
-        found = cls(scheme)
-        if vector.shape != found._vector.shape:
+        server = cls(scheme)
+        if vector.shape != server._vector.shape:
             raise DataError("this is not the vector of a server of this scheme: its length differs")
-        found._vector[:] = vector
-        if _impossible(found._vector, *scheme.reach):
+        server._vector[:] = vector
+        if _impossible(server._vector, *scheme.reach):
             raise DataError("this state of a server has counts that no reports add up to")
-        return found
+        return server
 
     @property
     def scheme(self) -> Decoder[E]:
@@ -133,7 +133,7 @@ class Server(Generic[E]):
         return self
 
     def _count(self, rows: Any) -> None:
-        fields, _ = self._scheme.sound(rows)
+        fields, _ = self._scheme.parse_valid(rows)
         self._scheme.tally(fields, self._vector[2:])
         self._vector[0] += len(fields)
         self._vector[1] += len(rows) - len(fields)

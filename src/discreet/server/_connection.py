@@ -101,9 +101,9 @@ class Connections:
         async def body() -> bytes:
             nonlocal unread
             assert request is not None
-            found = await self._body(line, request)
+            content = await self._body(line, request)
             unread = False
-            return found
+            return content
 
         try:
             if len(block) > HEAD:

@@ -34,7 +34,7 @@ __all__ = [
     "locked",
     "read_store",
     "scheme_of",
-    "trouble",
+    "store_error",
 ]
 
 
@@ -134,16 +134,16 @@ def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Sch
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         raise DataError(f"this is no store of version {_VERSION}; a newer discreet may read it, or it is another file")
-    found = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
-    if wanted is not None and wanted.label != found.label:
+    stored = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
+    if wanted is not None and wanted.label != stored.label:
         raise DataError(
-            f"the store is of scheme {found.fingerprint.hex()} ({found.protocol}), and the document is of scheme "
+            f"the store is of scheme {stored.fingerprint.hex()} ({stored.protocol}), and the document is of scheme "
             f"{wanted.fingerprint.hex()} ({wanted.protocol}); use the store's own document, or another directory"
         )
-    return found if wanted is None else wanted
+    return stored if wanted is None else wanted
 
 
-def trouble(home: Path, error: Exception) -> DataError:
+def store_error(home: Path, error: Exception) -> DataError:
     """What keeps a store from being used, and what to do."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return DataError(
@@ -207,9 +207,9 @@ class Store:
         self._due = max(_LEAST_PENDING, 8 * scheme.cells)
         with ExitStack() as stack:
             try:
-                made = [each for each in (home.absolute(), *home.absolute().parents) if not each.exists()]
+                missing = [each for each in (home.absolute(), *home.absolute().parents) if not each.exists()]
                 home.mkdir(mode=0o700, parents=True, exist_ok=True)
-                for folder in made:
+                for folder in missing:
                     _sync(folder.parent)
                 if not stack.enter_context(locked(home, _PATIENCE)):
                     raise DataError(
@@ -222,16 +222,16 @@ class Store:
                     "SELECT coalesce(sum(length(reports)), 0) FROM pending"
                 ).fetchone()[0]
             except (OSError, sqlite3.Error) as error:
-                raise trouble(home, error) from None
+                raise store_error(home, error) from None
             self._closing = stack.pop_all()
 
     def _opened(self) -> sqlite3.Connection:
-        path, made = database(self._home), False
+        path, created = database(self._home), False
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-            made = True
+            created = True
         except FileExistsError:
-            made = path.stat().st_size == 0
+            created = path.stat().st_size == 0
         connection = connected(self._home, "rw")
         try:
             if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
@@ -241,7 +241,7 @@ class Store:
             connection.execute("PRAGMA journal_size_limit = 67108864")
             connection.execute("PRAGMA secure_delete = ON")
             empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
-            if made or empty:
+            if created or empty:
                 self._make(connection)
             scheme_of(connection, self._scheme)
         except BaseException:
@@ -305,7 +305,7 @@ class Store:
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as error:
-            raise trouble(self._home, error) from None
+            raise store_error(self._home, error) from None
         finally:
             self._connection.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS}")
 
@@ -326,7 +326,7 @@ class Store:
             yield connection
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise trouble(self._home, error) from None
+            raise store_error(self._home, error) from None
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -376,7 +376,7 @@ def read_store(home: Path, scheme: Scheme[Any] | None = None) -> Server[Any]:
             connection.execute("BEGIN")
             return added_up(connection, scheme_of(connection, scheme))
         except (OSError, sqlite3.Error) as error:
-            raise trouble(home, error) from None
+            raise store_error(home, error) from None
 
 
 def _mode(home: Path, stack: ExitStack) -> str:

@@ -20,11 +20,11 @@ _Waiting = tuple[Batch, "asyncio.Future[Outcome | None]"]
 class Writer:
     """A thread that owns a store and writes what is put before it, as many batches at once as there are.
 
-    `told` hears, on that thread, a line when the store can no longer be written, and when it can again.
+    `on_status` is called on that thread with a line when the store can no longer be written, and when it can again.
     """
 
-    def __init__(self, store: Store, told: Callable[[str], object]) -> None:
-        self._store, self._told = store, told
+    def __init__(self, store: Store, on_status: Callable[[str], object]) -> None:
+        self._store, self._on_status = store, on_status
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -49,7 +49,7 @@ class Writer:
         try:
             self._store.close()
         except DiscreetError as error:
-            self._told(f"{error}; what was acknowledged is there, and is added up another time")
+            self._on_status(f"{error}; what was acknowledged is there, and is added up another time")
 
     def _run(self) -> None:
         while (group := self._next()) is not None:
@@ -100,7 +100,9 @@ class Writer:
     def _now(self, error: Exception | None) -> None:
         if (error is None) != self.healthy:
             reason = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            self._told("the store is written again" if error is None else f"{reason}; senders are told to come again")
+            self._on_status(
+                "the store is written again" if error is None else f"{reason}; senders are told to come again"
+            )
         self.healthy = error is None
 
 

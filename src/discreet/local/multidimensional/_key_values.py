@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._codec import Longitudinal, longitudinal_of
-from discreet.local._domain import Domain, DomainLike, domain_of, whole
+from discreet.local._domain import Domain, DomainLike, domain_of, integer
 from discreet.local._estimate import Floats, projected
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Bytes, Fields, Integers, Layout
@@ -124,9 +124,9 @@ class KeyValues(Scheme[KeyValueEstimate]):
 
     >>> scheme = KeyValues(["bus", "car", "train"], bounds=(0, 90), epsilon=4, padding=2)
     >>> reports = scheme.client().encode([{"bus": 30, "car": 60}, {"car": 20}] * 10_000)
-    >>> found = scheme.server().add(reports).estimate()
-    >>> low, high = found.mean_interval(level=0.999999)
-    >>> bool(low[1] < 40 < high[1]), bool(found.frequencies[1] > 0.8)
+    >>> estimate = scheme.server().add(reports).estimate()
+    >>> low, high = estimate.mean_interval(level=0.999999)
+    >>> bool(low[1] < 40 < high[1]), bool(estimate.frequencies[1] > 0.8)
     (True, True)
     """
 
@@ -160,7 +160,7 @@ class KeyValues(Scheme[KeyValueEstimate]):
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "padding", whole(padding, "padding", 1, keys.size))
+        object.__setattr__(self, "padding", integer(padding, "padding", 1, keys.size))
         object.__setattr__(self, "oracle", checked_oracle(oracle) or best_oracle(2 * keys.size + 1, exact))
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
@@ -220,8 +220,8 @@ class KeyValues(Scheme[KeyValueEstimate]):
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> KeyValueEstimate:
         """Frequencies from the sum of a key's two words, means from their difference over their sum."""
         no_candidates(candidates)
-        found = self._oracle.scheme.read(counts, reports, None).frequencies
-        moments = self._moments(found, projected(found))
+        shares = self._oracle.scheme.read(counts, reports, None).frequencies
+        moments = self._moments(shares, projected(shares))
         return KeyValueEstimate(self.domain, float(self.low), float(self.high), self.padding, reports, moments)
 
     def variance(self, frequencies: ArrayLike, means: ArrayLike) -> Floats:
@@ -237,18 +237,20 @@ class KeyValues(Scheme[KeyValueEstimate]):
         shares = [np.asarray(each, dtype=np.float64) for each in (frequencies, means)]
         if any(each.shape != (self.domain.size,) for each in shares):
             raise ParameterError(f"frequencies and means must be {self.domain.size} numbers, one for each key")
-        told, up = shares[0] / self.padding, (shares[1] - float(self.low)) / float(self.high - self.low)
-        words = np.append(np.column_stack((told * (1 - up), told * up)).ravel(), 1 - told.sum())
+        sampled, up = shares[0] / self.padding, (shares[1] - float(self.low)) / float(self.high - self.low)
+        words = np.append(np.column_stack((sampled * (1 - up), sampled * up)).ravel(), 1 - sampled.sum())
         moments = self._moments(words, words)
-        return self.padding**2 * (moments.totals - moments.told**2)
+        return self.padding**2 * (moments.totals - moments.near_total**2)
 
     def _moments(self, words: Floats, near: Floats) -> Moments:
         low = 2 * np.arange(self.domain.size)
-        high, cells = low + 1, self._oracle.law(near)
+        high, cells = low + 1, self._oracle.cell_probabilities(near)
         lows, highs, both = (self._oracle.products(cells, *pair) for pair in ((low, low), (high, high), (low, high)))
         total, change = words[high] + words[low], words[high] - words[low]
-        told, turned = near[high] + near[low], near[high] - near[low]
-        return Moments(total, change, told, turned, highs + lows + 2 * both, highs + lows - 2 * both, highs - lows)
+        near_total, near_change = near[high] + near[low], near[high] - near[low]
+        return Moments(
+            total, change, near_total, near_change, highs + lows + 2 * both, highs + lows - 2 * both, highs - lows
+        )
 
     @property
     def _oracle(self) -> CellOracle:

@@ -30,7 +30,7 @@ __all__ = ["AttributesEstimate", "SampledAttributes"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttributesEstimate:
-    """The estimates of several attributes, by name: ``found["os"]`` is that of its scheme, with its own reports.
+    """The estimates of several attributes, by name: ``estimate["os"]`` is that of its scheme, with its own reports.
 
     It is made when it is asked for. The people who report an attribute are drawn from all, so each estimate is one of
     all people, and its `interval` for the population that they were drawn from holds as it stands. It follows from
@@ -95,8 +95,8 @@ class SampledAttributes(SamplingScheme[AttributesEstimate]):
     >>> from discreet.local import HadamardResponse, Hybrid
     >>> scheme = SampledAttributes({"os": HadamardResponse(["linux", "mac"], 2), "hours": Hybrid((0, 24), 2)})
     >>> reports = scheme.client().encode([{"os": "linux", "hours": 3.5}, {"os": "mac", "hours": 8}] * 5000)
-    >>> found = scheme.server().add(reports).estimate()
-    >>> found["os"].frequencies.shape, 0 < found["hours"].mean < 12
+    >>> estimate = scheme.server().add(reports).estimate()
+    >>> estimate["os"].frequencies.shape, 0 < estimate["hours"].mean < 12
     ((2,), True)
     """
 
@@ -141,9 +141,9 @@ class SampledAttributes(SamplingScheme[AttributesEstimate]):
         """Name, weight and document of each attribute's scheme."""
         return self._parts([json.loads(scheme.to_json()) for scheme in self.schemes])
 
-    def telling(self) -> dict[str, Any]:
+    def client_document(self) -> dict[str, Any]:
         """The document, without what the servers of its parts alone need."""
-        return self._document(self._parts([scheme.telling() for scheme in self.schemes]))
+        return self._document(self._parts([scheme.client_document() for scheme in self.schemes]))
 
     def _parts(self, documents: list[dict[str, Any]]) -> dict[str, Any]:
         every = zip(self.names, self.weights, documents, strict=True)

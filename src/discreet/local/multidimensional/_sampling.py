@@ -82,7 +82,7 @@ class Sampling:
             rows, width = fields.bits[at], layout.width
             inner, valid = layout.unpack(rows[:, :width])
             valid &= ~rows[:, width:].any(axis=1)
-            mask[at[valid]] = scheme.genuine(inner.kept(valid))
+            mask[at[valid]] = scheme.genuine(inner.select(valid))
         return mask
 
     def tally(self, fields: Fields, counts: Integers) -> None:
@@ -104,8 +104,8 @@ class Sampling:
 
     def worst(self, loss: Callable[[Scheme[Any]], Loss]) -> Loss:
         """The largest of the schemes' losses, all of them pure."""
-        found = [as_pure(loss(scheme)) for scheme in self.schemes]
-        return pure(max(epsilon for epsilon in found if epsilon is not None))
+        epsilons = [as_pure(loss(scheme)) for scheme in self.schemes]
+        return pure(max(epsilon for epsilon in epsilons if epsilon is not None))
 
     def check(self, longitudinal: Longitudinal, names: tuple[str, ...]) -> None:
         """Refuse schemes that do not go together, by name."""
@@ -206,16 +206,16 @@ def prepared_columns(values: Any, prepare: Mapping[str, Prepare]) -> NDArray[Any
     pyarrow. Raises `ParameterError` for what is none, or has other attributes, and as the schemes do.
     """
     columns = _columns(values, tuple(prepare))
-    found: list[NDArray[Any]] = []
+    prepared: list[NDArray[Any]] = []
     for name, column in columns.items():
         try:
-            found.append(prepare[name](column))
+            prepared.append(prepare[name](column))
         except ParameterError as refusal:
             raise ParameterError(f"{printable(name)!r}: {refusal}") from None
-    if len({each.size for each in found}) != 1:
+    if len({each.size for each in prepared}) != 1:
         raise ParameterError("each person has one value of each attribute, and these columns differ in length")
-    rows = np.empty(found[0].size, dtype=[(str(place), each.dtype) for place, each in enumerate(found)])
-    for place, each in enumerate(found):
+    rows = np.empty(prepared[0].size, dtype=[(str(place), each.dtype) for place, each in enumerate(prepared)])
+    for place, each in enumerate(prepared):
         rows[str(place)] = each
     return rows
 

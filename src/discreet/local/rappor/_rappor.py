@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.local._codec import Longitudinal
-from discreet.local._domain import Domain, texts_of, whole
+from discreet.local._domain import Domain, integer, texts_of
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import Bytes, Fields, Integers, Layout
 from discreet.local._scheme import Scheme, check_lifetime
@@ -49,8 +49,8 @@ class Rappor(Scheme[RapporEstimate]):
     >>> scheme = Rappor(p="0.39", q="0.61", f="0.45", bits=8, hashes=2, cohorts=128)
     >>> round(scheme.loss.epsilon(), 3), round(scheme.permanent_loss.epsilon(), 3)
     (0.973, 4.947)
-    >>> found = scheme.server().add(scheme.simulate(["a"] * 30_000)).estimate(candidates=["a", "b"])
-    >>> found.found(level="0.999999999")
+    >>> estimate = scheme.server().add(scheme.simulate(["a"] * 30_000)).estimate(candidates=["a", "b"])
+    >>> estimate.significant(level="0.999999999")
     ('a',)
     """
 
@@ -176,8 +176,8 @@ class Rappor(Scheme[RapporEstimate]):
             return self._permanent(value, cohort, draws)
 
         width = -(-self.bits // 8)
-        kept = remembered_rows(prepared, width, permanent, secret, self.label + b"value\0")
-        return self._reports(np.repeat(cohort, len(prepared)), kept, fresh_draws())
+        responses = remembered_rows(prepared, width, permanent, secret, self.label + b"value\0")
+        return self._reports(np.repeat(cohort, len(prepared)), responses, fresh_draws())
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count, in each cohort, the reports and the ones of each bit."""
@@ -204,8 +204,8 @@ class Rappor(Scheme[RapporEstimate]):
     def _permanent(self, texts: NDArray[Any], cohort: Integers, draws: Draws) -> Bytes:
         return self._stages.permanent(bloom_rows(texts, cohort, self.bits, self.hashes), self.bits, draws)
 
-    def _reports(self, cohort: Integers, kept: Bytes, draws: Draws) -> Bytes:
-        return self.layout.pack(cohort, bits=self._stages.report(kept, self.bits, draws))
+    def _reports(self, cohort: Integers, responses: Bytes, draws: Draws) -> Bytes:
+        return self.layout.pack(cohort, bits=self._stages.report(responses, self.bits, draws))
 
 
 def _check_sizes(bits: int, hashes: int, cohorts: int) -> None:
@@ -214,7 +214,7 @@ def _check_sizes(bits: int, hashes: int, cohorts: int) -> None:
         ("hashes", hashes, 1, _MOST_HASHES),
         ("cohorts", cohorts, 1, _MOST_COHORTS),
     ):
-        whole(number, name, least, most)
+        integer(number, name, least, most)
     if 2 * hashes > bits:
         raise ParameterError(f"hashes must be at most half of bits = {bits}, got {hashes}: two values need bits each")
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, ParameterError
-from discreet.local._domain import whole
+from discreet.local._domain import integer
 from discreet.local._reports import FINGERPRINT
 from discreet.local.two_servers._client import ShareClient
 from discreet.local.two_servers._server import ShareServer
@@ -202,7 +202,7 @@ def _calibrated(spend: Loss, sensitivity: int | Norms) -> DiscreteLaplace | Disc
 
 def check_arguments(scheme: TwoServers) -> None:
     """Refuse what no scheme has, whatever its kind."""
-    object.__setattr__(scheme, "minimum", whole(scheme.minimum, "minimum", 1, _MOST_REPORTS))
+    object.__setattr__(scheme, "minimum", integer(scheme.minimum, "minimum", 1, _MOST_REPORTS))
     committed = cast("object", scheme.commitment)
     if not isinstance(committed, str) or re.fullmatch("[0-9a-f]{64}", committed) is None:
         raise ParameterError("commitment must be 64 hexadecimal digits; discreet.local.commitment(key) makes them")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, DomainLike, array_of, domain_of, whole
+from discreet.local._domain import Domain, DomainLike, array_of, domain_of, integer
 from discreet.local.two_servers._base import TwoServers, check_arguments, readable
 from discreet.local.two_servers.prio3 import Circuit, Count, Histogram, MultihotCountVec, Sum, SumVec
 from discreet.privacy import Loss
@@ -102,7 +102,7 @@ class TwoServerSum(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", whole(self.bound, "bound", 1, MOST_SUM))
+        object.__setattr__(self, "bound", integer(self.bound, "bound", 1, MOST_SUM))
         check_arguments(self)
 
     @property
@@ -214,8 +214,8 @@ class TwoServerSums(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", whole(self.bound, "bound", 1, MOST_SUM))
-        object.__setattr__(self, "size", whole(self.size, "size", 1, MOST_PLACES // self.bound.bit_length()))
+        object.__setattr__(self, "bound", integer(self.bound, "bound", 1, MOST_SUM))
+        object.__setattr__(self, "size", integer(self.size, "size", 1, MOST_PLACES // self.bound.bit_length()))
         check_arguments(self)
 
     @property
@@ -274,7 +274,7 @@ class TwoServerSets(TwoServers):
         object.__setattr__(self, "commitment", commitment)
         if self.domain.size > MOST_PLACES:
             raise ParameterError(f"sets of two servers are from 2 to 2**16 values, got {self.domain.size}")
-        object.__setattr__(self, "most", whole(most, "most", 1, self.domain.size))
+        object.__setattr__(self, "most", integer(most, "most", 1, self.domain.size))
         check_arguments(self)
 
     @property

@@ -59,15 +59,15 @@ class ShareServer:
     @classmethod
     def of_state(cls, scheme: ShareCodec, index: int, key: bytes, state: bytes) -> ShareServer:
         """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
-        found = cls(scheme, index, key)
-        body, width = state[:-4], found._sum.nbytes
+        server = cls(scheme, index, key)
+        body, width = state[:-4], server._sum.nbytes
         if body[: len(_MAGIC)] != _MAGIC or len(body) < _HEAD + 24 + width:
             raise DataError("this is not the state of a server of this scheme: its length or its first bytes differ")
         if body[len(_MAGIC) : _HEAD] != scheme.fingerprint(f"state {index}"):
             raise DataError("this is the state of another server; load it as the one that made it")
         if zlib.crc32(body) != int.from_bytes(state[-4:], "little"):
             raise DataError("this state of a server was damaged: its checksum does not match")
-        found._rejected, batch, used = (
+        server._rejected, batch, used = (
             int.from_bytes(body[i : i + 8], "little") for i in (_HEAD, _HEAD + 8, _HEAD + 16)
         )
         at = _HEAD + 24 + width
@@ -76,8 +76,8 @@ class ShareServer:
         total, good = scheme.circuit.field.decode(raw)
         if len(nonces) != used or batch > used or not good.all():
             raise DataError("this state of a server says things that do not fit together")
-        found._sum, found._batch, found._used = total[0], set(nonces[:batch]), set(nonces)
-        return found
+        server._sum, server._batch, server._used = total[0], set(nonces[:batch]), set(nonces)
+        return server
 
     @property
     def scheme(self) -> ShareCodec:
@@ -132,14 +132,14 @@ class ShareServer:
         width = NONCE + self._prio3.verifier_size
         if len(theirs) and theirs.width != width:
             raise DataError(f"a message of the other server has {width} bytes a report; this has {theirs.width}")
-        said: dict[bytes, int] = {}
+        their_rows: dict[bytes, int] = {}
         verdicts: dict[bytes, bool] = {}
         for row, nonce in enumerate(_nonces(theirs.rows)):
             if nonce in self._pending:
-                said.setdefault(nonce, row)
+                their_rows.setdefault(nonce, row)
             elif nonce in self._used:
                 verdicts[nonce] = nonce in self._accepted or nonce in self._batch
-        verdicts |= self._judged(said, theirs.rows[:, NONCE:])
+        verdicts |= self._judged(their_rows, theirs.rows[:, NONCE:])
         rows = [nonce + bytes([accepted]) for nonce, accepted in verdicts.items()]
         return self._message("verdict", [_rows(rows, NONCE + 1)], NONCE + 1)
 
@@ -213,16 +213,16 @@ class ShareServer:
         self._rejected += len(rows) - len(fresh)
         return rows[fresh]
 
-    def _judged(self, said: dict[bytes, int], shares: Bytes) -> dict[bytes, bool]:
+    def _judged(self, their_rows: dict[bytes, int], shares: Bytes) -> dict[bytes, bool]:
         """Which of the reports, of which the other has said so in its rows, are accepted here."""
         verdicts: dict[bytes, bool] = {}
         groups: dict[int, list[bytes]] = {}
-        for nonce in said:
+        for nonce in their_rows:
             groups.setdefault(id(self._pending[nonce].verified), []).append(nonce)
         for nonces in groups.values():
             places = [self._pending.pop(nonce) for nonce in nonces]
             own, rows = places[0].verified, [place.row for place in places]
-            mine, other = own.share[rows], shares[[said[nonce] for nonce in nonces]]
+            mine, other = own.share[rows], shares[[their_rows[nonce] for nonce in nonces]]
             shares_of_both = (other, mine) if self._index else (mine, other)
             message, valid = self._prio3.verifier_shares_to_message(*shares_of_both)
             agreed = (valid & self._prio3.verify_next(own.rows(rows), message)).tolist()
