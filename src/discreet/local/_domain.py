@@ -28,7 +28,7 @@ def integer(value: int, name: str, least: int, most: int) -> int:
 
 
 def array_of(values: Any) -> NDArray[Any]:
-    """Values as an array, which is of no numbers where a mask hides one, or where lists have different lengths.
+    """Values as an array. It has no numeric type where a mask hides a value, or where lists have different lengths.
 
     >>> array_of([[1, 2], [3]]).dtype.kind, array_of([3, 4]).dtype.kind
     ('O', 'i')
@@ -138,7 +138,7 @@ def domain_of(domain: DomainLike | Domain, least: int = 2) -> Domain:
 def texts_of(values: Any) -> list[str]:
     """One text or many, each a `str` and of no class derived from it; raises `ParameterError` for what is no text.
 
-    What a derived class would print, or equal, does not decide which draws a client remembers: its characters do.
+    A client's remembered draws depend on the characters alone, and not on how a derived class prints or compares.
 
     >>> texts_of("ant"), texts_of(["ant", "bee"])
     (['ant'], ['ant', 'bee'])

@@ -1,4 +1,4 @@
-"""exp(ε) as a fraction that keeps the promise: never above it, and below it by less than 2**−96 of it."""
+"""exp(ε) as a fraction that is rounded down: never above it, and below it by less than 2**−96 of it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def add_files(server: Server[E], files: str | Path | Sequence[str | Path]) -> Se
     """Add the reports in Parquet files (``.parquet``) and Arrow files (``.arrow``, ``.feather``) to a server.
 
     Files have the columns of `to_arrow`; a path may have wildcards, as ``"day=*/*.parquet"``. Rows of other schemes are
-    passed over; rows of this scheme that are no reports are counted in `server.rejected`. Files are read a batch at a
+    skipped; invalid rows of this scheme are counted in `server.rejected`. Files are read a batch at a
     time, in no particular order, so they may be larger than memory. Either all of a call's reports are counted or, with
     an error, none. Raises `DataError` for files that are missing, damaged or without these columns.
 

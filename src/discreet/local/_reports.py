@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fields:
-    """Reports taken apart: one array of whole numbers for each field, and the bits as packed bytes, a row a report."""
+    """Parsed reports: an array of integers for each field, and the bits as packed bytes, a row a report."""
 
     numbers: tuple[Integers, ...]
     bits: Bytes
@@ -116,7 +116,7 @@ class Reports:
     In binary: ``dr``, the version 1, eight bytes of fingerprint of the scheme, the number of reports (4 bytes, least
     first), the reports, all of the same width, and their CRC-32. In JSON: the version, the fingerprint in hex, and each
     report in base64. What a report's bytes mean is for the scheme to say. Neither form is trusted: `from_bytes` and
-    `from_json` raise `DataError` for what is not a batch, and a server drops and counts the reports that are none.
+    `from_json` raise `DataError` for what is not a batch, and a server drops and counts invalid reports.
 
     >>> from discreet.local import KaryRandomizedResponse
     >>> reports = KaryRandomizedResponse(domain=5, epsilon=1).client().encode([0, 1, 2])
@@ -170,7 +170,7 @@ class Reports:
         count = int.from_bytes(view[_HEAD - 4 : _HEAD], "little")
         body = np.frombuffer(view[_HEAD:-_CHECK], dtype=np.uint8)
         if body.size % max(count, 1) or (count == 0) != (body.size == 0):
-            raise DataError(f"this batch says that it has {count} reports, and its {body.size} bytes do not divide so")
+            raise DataError(f"this batch states {count} reports, and its {body.size} bytes are no multiple of that")
         return cls(bytes(view[3 : 3 + FINGERPRINT]), body.reshape(count, -1) if count else body.reshape(0, 0))
 
     def to_json(self) -> str:

@@ -48,7 +48,7 @@ class Scheme(ABC, Generic[E]):
     @property
     @abstractmethod
     def loss(self) -> Loss:
-        """What one report reveals about its sender, to whoever sees it. Neighbours differ in the sender's value."""
+        """The privacy loss of one report to whoever sees it. Neighbours differ in the sender's value."""
 
     @property
     @abstractmethod
@@ -75,12 +75,12 @@ class Scheme(ABC, Generic[E]):
 
     @abstractmethod
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A row of bytes for each value. This is where privacy is made: each row alone has `loss`."""
+        """A row of bytes for each value, randomized: each row alone has `loss`."""
 
     def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
         """A row for each value of one client under ``"memoize"``: the secret and the value determine it.
 
-        A protocol with a second, fresh stage says here which part it remembers.
+        A protocol with a second, fresh stage overrides this: it remembers its first stage alone.
         """
         return remembered_rows(prepared, self.layout.width, self.perturb, secret, self.label)
 
@@ -102,7 +102,7 @@ class Scheme(ABC, Generic[E]):
 
     @abstractmethod
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> E:
-        """The estimate that counts of `reports` reports hold."""
+        """The estimate from the counts of `reports` reports."""
 
     def to_json(self) -> str:
         """The scheme as a JSON document, which `discreet.local.from_json` reads. Everything in it is public."""
@@ -190,5 +190,5 @@ def _label_of(scheme: Scheme[Any]) -> bytes:
 
 
 def check_lifetime(reports: int, values: int) -> None:
-    """Refuse numbers of reports and of different values that no history has."""
+    """Raise `ParameterError` unless 1 ≤ values ≤ reports ≤ 2**63."""
     integer(values, "values", 1, integer(reports, "reports", 1, 2**63))

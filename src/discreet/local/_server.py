@@ -25,8 +25,8 @@ _BYTES_AT_ONCE = 1 << 23
 class Server(Generic[E]):
     """Counts of reports: in any order, in any number of batches, on any number of servers that are added afterwards.
 
-    Made by `scheme.server()`. It keeps no report. Nothing in a batch can make it fail: what is not a report of its
-    scheme is dropped and counted in `rejected`. It is not for several threads at once; give each a server and add them.
+    Made by `scheme.server()`. It keeps no report. Nothing in a batch can make it fail: an invalid row is
+    dropped and counted in `rejected`. It is not for several threads at once; give each a server and add them.
 
     >>> from discreet.local import KaryRandomizedResponse
     >>> scheme = KaryRandomizedResponse(domain=["a", "b"], epsilon=20)
@@ -78,7 +78,7 @@ class Server(Generic[E]):
 
     @property
     def rejected(self) -> int:
-        """How many rows of batches were no reports, and were dropped."""
+        """How many rows of batches were invalid, and were dropped."""
         return int(self._vector[1])
 
     @property
@@ -113,7 +113,7 @@ class Server(Generic[E]):
         return self
 
     def reject(self, rows: int) -> Server[E]:
-        """Count rows that a reader found to be no reports; returns this server."""
+        """Count rows that a reader has dropped as invalid; returns this server."""
         self._vector[1] += rows
         return self
 
@@ -139,7 +139,7 @@ class Server(Generic[E]):
         self._vector[1] += len(rows) - len(fields)
 
     def estimate(self, candidates: Sequence[str] | None = None) -> E:
-        """What the reports say. `candidates` are for schemes without a domain: the values to look for.
+        """The estimate from the reports. `candidates` are for schemes without a domain: the values to look for.
 
         Costs no privacy: it works on what clients have randomized. Raises `DataError` before the first report, and
         `ParameterError` for candidates where none are needed, or where they are missing.

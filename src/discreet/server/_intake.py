@@ -1,4 +1,4 @@
-"""From a request to a checked batch. Nothing of a request is kept but this."""
+"""From a request to a checked batch, which is all that is stored of a request."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _genuine(scheme: Scheme[Any], reports: Reports) -> Reports:
 def _valid_rows(scheme: Scheme[Any], rows: Any) -> Any:
     try:
         _, which = scheme.parse_valid(rows)
-    except Exception:  # noqa: BLE001 (a report that a protocol stumbles over is none)
+    except Exception:  # noqa: BLE001 (a report on which the protocol raises is invalid)
         if len(rows) == 1:
             return rows[:0]
         half = len(rows) // 2

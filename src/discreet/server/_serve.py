@@ -121,11 +121,11 @@ class _Collector:
         return await asyncio.get_running_loop().run_in_executor(self._beside, batch_of, request, body, self._scheme)
 
     def _report(self, error: object) -> None:
-        """One line for each kind of trouble, without its text, which may name a sender."""
+        """Report each kind of error once, without its text, which may name a sender."""
         kind = type(error).__name__
         if kind not in self._troubles:
             self._troubles.add(kind)
-            self._on_status(f"trouble: {kind}; the collector goes on, and says so once")
+            self._on_status(f"internal error: {kind}; the collector goes on, and reports this kind once")
 
 
 def _answer_to(batch: Batch, outcome: Outcome | None) -> Answer:

@@ -112,7 +112,7 @@ def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]
 
 
 def _with(server: Server[Any], batch: Reports) -> Server[Any]:
-    """The server with a batch. What a protocol stumbles over is searched for, and rejected: it may stop nothing."""
+    """The server with a batch added. Rows on which the protocol raises are found by bisection, and rejected."""
     before = bytes(server)
     try:
         return server.add(batch)
@@ -144,7 +144,7 @@ def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Sch
 
 
 def store_error(home: Path, error: Exception) -> DataError:
-    """What keeps a store from being used, and what to do."""
+    """The error for a store that cannot be used, with what to do next."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return DataError(
         f"the store {home} cannot be used: {reason}; see that the directory is there, on a local disk "
@@ -160,7 +160,7 @@ _PATIENCE = 5.0
 
 
 class Outcome(Enum):
-    """What became of a batch."""
+    """The outcome of a batch."""
 
     COUNTED = "counted"
     REPEATED = "repeated"
@@ -170,7 +170,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that was checked: its reports, how many rows beside them were none, and by what it is known again.
+    """A batch that was checked: its valid reports, the number of invalid rows, and its key and digest.
 
     Attributes
     ----------
@@ -310,7 +310,7 @@ class Store:
             self._connection.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS}")
 
     def probe(self) -> None:
-        """Write something that says nothing. Raises `DataError` if the store cannot be written."""
+        """Write without changing any data. Raises `DataError` if the store cannot be written."""
         with self._transaction() as connection:
             connection.execute(SCHEMA[-1])
 
@@ -345,7 +345,7 @@ class Store:
 
 
 def _sync(folder: Path) -> None:
-    """See that what was made in a directory is found there after a power cut."""
+    """Sync a directory, so that new entries in it survive a power cut."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)

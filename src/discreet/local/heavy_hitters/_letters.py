@@ -24,7 +24,7 @@ _MOST_TAILS = 2**20
 class Letters:
     """A text as a spelling: a `str` of letters, of at most `length`. Without an alphabet each letter is a byte.
 
-    A spelling of fewer letters than were asked for has ended: that is how the end of a word is told.
+    A spelling of fewer letters than were asked for is a complete word.
     """
 
     alphabet: str | None
@@ -48,7 +48,7 @@ class Letters:
         return spellings[which]
 
     def text(self, spelling: str) -> str:
-        """The text of a whole spelling that `alive` lets live."""
+        """The text of a complete spelling for which `alive` is true."""
         return spelling if self.alphabet is not None else spelling.encode("latin-1").decode()
 
     def alive(self, spelling: str, *, ended: bool) -> bool:
@@ -66,7 +66,7 @@ class Letters:
         return _tails(self.every, most)
 
     def extended(self, prefixes: Iterable[str], start: int, stop: int) -> list[str]:
-        """What texts that begin so in their first `start` letters can be in their first `stop`."""
+        """Every valid extension of prefixes of `start` letters to at most `stop`; complete words stay as they are."""
         spellings: list[str] = []
         for prefix in prefixes:
             if len(prefix) < start:

@@ -57,7 +57,7 @@ def pairs_as_texts(domain: Domain, low: Fraction, high: Fraction, values: Any) -
 
 
 def texts_as_pairs(texts: NDArray[Any]) -> Pairs:
-    """What the texts say."""
+    """The pairs that the texts encode."""
     every: list[str] = texts.tolist()
     sizes = np.fromiter(map(len, every), dtype=np.int64, count=len(every)) // _DIGITS
     codes = np.frombuffer(bytes.fromhex("".join(every)), dtype=">u8").astype(np.uint64)
@@ -97,7 +97,7 @@ class KeyValues(Scheme[KeyValueEstimate]):
     """Reports one of a person's pairs of key and number, or that a slot is empty, at the full ε.
 
     Each person has `padding` slots, of which their pairs fill some. One is drawn; its number is rounded to one of the
-    two bounds at random, and (key, bound), or nothing, is told by a frequency oracle for these 2d + 1 words. So a
+    two bounds at random, and (key, bound), or nothing, is reported by a frequency oracle for these 2d + 1 words. So a
     report is as wide as the oracle's. The estimate has the share of people who have each key, and the mean of the
     number among them. Pure ε-local privacy for all pairs of a person together. Values are one person's mapping of keys
     to numbers, as ``{"bus": 12.5}``, or a list of people, each a mapping or a list of pairs; what lies beyond the
@@ -116,7 +116,7 @@ class KeyValues(Scheme[KeyValueEstimate]):
     bounds
         The lowest and the highest number.
     padding
-        ℓ: how many pairs are told in full. Errors grow with it. People with more pairs tell one of them at random, and
+        ℓ: how many pairs count in full. Errors grow with it. People with more pairs report one of them at random, and
         so count for less than one of each: take what most people have.
     oracle
         ``"kary_randomized_response"``, ``"hadamard_response"`` or ``"projective_geometry"``; by default the first for

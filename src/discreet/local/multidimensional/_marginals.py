@@ -41,13 +41,13 @@ class Marginals(SamplingScheme[MarginalsEstimate]):
     """Reports the person's cell in the table of `ways` attributes, drawn from all such tables, at the full ε.
 
     Values are records, as for `SampledAttributes`. A table has as many cells as the product of its domains, and its
-    cell is told by a frequency oracle: 1 or 2 bytes for the table, and its number of a cell. The estimate has every
+    cell is reported by a frequency oracle: 1 or 2 bytes for the table, and its number of a cell. The estimate has every
     table of `ways` attributes or fewer; the fewer, the more people tell about it. Pure ε-local privacy for the whole
     record. Under ``"memoize"`` the table is drawn once for life, and another value costs again only if the table has
     that attribute. Raises `ParameterError` unless 1e-6 ≤ ε ≤ 100, for more than 4,096 tables, a table of more than
     2**24 cells, or more than 2**26 counts together.
     Source: Cormode, Kulkarni and Srivastava 2018, "Marginal Release under Local Differential Privacy", whose MargPS
-    samples a table, and its cell is told by k-ary randomized response; ``proofs/several.md``, section 2.
+    samples a table, and its cell is reported by k-ary randomized response; ``proofs/several.md``, section 2.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Several questions to as many people: each person answers one of them."""
+"""Attribute sampling: each person reports one of several attributes."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class SampledAttributes(SamplingScheme[AttributesEstimate]):
         return self._parts([json.loads(scheme.to_json()) for scheme in self.schemes])
 
     def client_document(self) -> dict[str, Any]:
-        """The document, without what the servers of its parts alone need."""
+        """The document without what only the servers of its parts read."""
         return self._document(self._parts([scheme.client_document() for scheme in self.schemes]))
 
     def _parts(self, documents: list[dict[str, Any]]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class SampledAttributes(SamplingScheme[AttributesEstimate]):
     def lifetime_loss(self, *, reports: int, values: int) -> Loss:
         """As `Scheme.lifetime_loss`; under ``"memoize"`` the largest of the schemes'.
 
-        One attribute is told for life there, and `values` are different values of one attribute.
+        A client reports one attribute for life there, and `values` are different values of one attribute.
         """
         check_lifetime(reports, values)
         if self.longitudinal == "once":

@@ -26,7 +26,7 @@ MOST_SCHEMES = 2**12
 _MOST_CELLS = 2**26
 
 Held = Callable[[int, Integers], NDArray[Any]]
-"""What the people at some places hold for the scheme of a number, prepared."""
+"""A function of a scheme's number and of places of people: their prepared values for that scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ def _columns(values: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _check_keys(keys: Any, names: tuple[str, ...]) -> None:
-    """What else is there is not told: it is somebody's."""
+    """Refuse records with other attributes. The message does not name those: records are private."""
     if missing := [name for name in names if name not in keys]:
         raise ParameterError(f"a record has a value of each attribute, and {printable(missing[0])!r} is missing")
     if len(keys) != len(names):

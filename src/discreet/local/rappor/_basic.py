@@ -25,7 +25,7 @@ __all__ = ["BasicRappor"]
 
 @dataclass(frozen=True, slots=True, init=False)
 class BasicRappor(BitScheme):
-    """One bit for each value of the domain, told twice: once for life, and from that in each report.
+    """One bit for each value of the domain, randomized twice: once for life, and from that in each report.
 
     The sender's bit is 1. Each bit is kept as its opposite with probability f/2: the permanent response, a function of
     the client's secret and the value. In each report a bit is 1 with probability q where the kept bit is 1, and p where

@@ -33,14 +33,14 @@ _MOST_CANDIDATES = 2**16
 
 @dataclass(frozen=True, slots=True, init=False)
 class Rappor(Scheme[RapporEstimate]):
-    """Texts of no known domain: each sets `hashes` of `bits` bits, which are told as `BasicRappor` tells its bits.
+    """Texts of no known domain: each sets `hashes` of `bits` bits, which are reported as by `BasicRappor`.
 
     A client is in one of `cohorts` cohorts, as its secret has it, and each cohort hashes in its own way; so texts that
     share bits in one differ in others. Values are texts; write numbers as you want to find them again. A report is the
     cohort and the bits. `server.estimate(candidates)` says which of the candidates are there, and how often.
 
     `loss` is ε₁, of one report; `permanent_loss` is ε∞, of all the reports of a value together. They are attained by
-    values that share no bit; others are told apart less. With p = 0 and q = 1 reports are the permanent response
+    values that share no bit; others lose less. With p = 0 and q = 1 reports are the permanent response
     itself; only then can `longitudinal` be ``"once"``. The cohort is public. Raises `ParameterError` for p or q outside
     of 0 … 1, where p = q, f = 0 or f = 1, or nearly so, and unless there are 2 to 4096 bits, 1 to 16 hashes, at most
     half as many as bits, and 1 to 4096 cohorts.

@@ -111,7 +111,7 @@ class TwoStage:
 
 
 def two_stage(p: Number, q: Number, f: Number) -> TwoStage:
-    """The stages of these numbers. Raises `ParameterError` where a loss would be infinite, or nothing be told."""
+    """The stages of these numbers. Raises `ParameterError` for an infinite loss or reports without information."""
     exact = TwoStage(rational(p, "p"), rational(q, "q"), rational(f, "f"))
     if not (0 <= exact.p <= 1 and 0 <= exact.q <= 1):
         raise ParameterError("p and q are probabilities, from 0 to 1: that a report has a 1 where 0 or 1 is kept")

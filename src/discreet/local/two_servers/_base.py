@@ -33,7 +33,7 @@ _MOST_REPORTS = 2**30
 
 
 def commitment(key: bytes) -> str:
-    """What a scheme says of the key that its two servers share, so that it cannot be changed afterwards.
+    """A commitment to the key that the two servers of a scheme share, so that it cannot be changed afterwards.
 
     SHA-256 in hexadecimal digits: public, and no help to find the key. Raises `ParameterError` unless the key has 32
     bytes (``discreet.noise.secret(32)``).
@@ -86,7 +86,7 @@ class TwoServers(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> int | Norms:
-        """How far the totals move if one client has another value."""
+        """How much the totals change if one client has another value."""
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _calibrated(spend: Loss, sensitivity: int | Norms) -> DiscreteLaplace | Disc
 
 
 def check_arguments(scheme: TwoServers) -> None:
-    """Refuse what no scheme has, whatever its kind."""
+    """Check the arguments that all schemes for two servers have. Raises `ParameterError` for invalid ones."""
     object.__setattr__(scheme, "minimum", integer(scheme.minimum, "minimum", 1, _MOST_REPORTS))
     committed = cast("object", scheme.commitment)
     if not isinstance(committed, str) or re.fullmatch("[0-9a-f]{64}", committed) is None:

@@ -1,4 +1,4 @@
-"""The client of two servers: it splits a value into shares on the device of the person whom the value is about."""
+"""The client of two servers: it splits a value into shares on the device of the person whose value it is."""
 
 from __future__ import annotations
 

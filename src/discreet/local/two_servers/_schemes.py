@@ -1,4 +1,4 @@
-"""What two servers can add up: one number or one choice of each client."""
+"""Schemes for two servers: counts, sums, histograms and sets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_PLACES = 2**16
 @readable
 @dataclass(frozen=True, slots=True)
 class TwoServerCount(TwoServers):
-    """How many say yes. One client moves the count by 1.
+    """The number of clients whose value is true. One client changes it by 1.
 
     >>> import discreet as dp
     >>> from discreet.local import commitment

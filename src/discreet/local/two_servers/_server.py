@@ -25,7 +25,7 @@ _MOST_REPORTS = 2**30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where what is known of a report is."""
+    """A report's place in a batch of verified reports."""
 
     verified: Verified
     row: int
@@ -75,7 +75,7 @@ class ShareServer:
         raw = np.frombuffer(body[at - width : at], dtype=np.uint8)[None]
         total, good = scheme.circuit.field.decode(raw)
         if len(nonces) != used or batch > used or not good.all():
-            raise DataError("this state of a server says things that do not fit together")
+            raise DataError("this state of a server is inconsistent: its numbers of reports or its sum are wrong")
         server._sum, server._batch, server._used = total[0], set(nonces[:batch]), set(nonces)
         return server
 
@@ -123,7 +123,7 @@ class ShareServer:
         return self._message("share", messages, NONCE + prio3.verifier_size)
 
     def judge(self, theirs: Reports) -> Reports:
-        """Look at the other's message beside one's own; returns the verdicts, a nonce and 0 or 1 each.
+        """Verify reports with the other server's message; returns the verdicts, a nonce and 0 or 1 each.
 
         A report that has not come in here waits at the other server. Raises `DataError` for anything but a message of
         the other server of this scheme.
@@ -186,7 +186,7 @@ class ShareServer:
         return PublishedShare(self._scheme.fingerprint(f"published {self._index}"), batch, len(nonces), values)
 
     def __bytes__(self) -> bytes:
-        """All but what waits, whose reports are lost with it. Secret: keep it from the other server."""
+        """The state without waiting reports, which are lost. Secret: keep it from the other server."""
         counts = (self._rejected, len(self._batch), len(self._used))
         nonces = [*sorted(self._batch), *sorted(self._used - self._batch)]
         head = (_MAGIC, self._scheme.fingerprint(f"state {self._index}"), *(n.to_bytes(8, "little") for n in counts))
@@ -204,7 +204,7 @@ class ShareServer:
             raise DataError(f"{refusal}, or they are of another scheme; send each batch where its fingerprint says")
 
     def _fresh(self, rows: Bytes) -> Bytes:
-        """Those whose nonces were never seen, and are from now on."""
+        """The rows with new nonces, which are marked as used. The others are rejected."""
         fresh: list[int] = []
         for row, nonce in enumerate(_nonces(rows)):
             if nonce not in self._used:
@@ -214,7 +214,7 @@ class ShareServer:
         return rows[fresh]
 
     def _judged(self, their_rows: dict[bytes, int], shares: Bytes) -> dict[bytes, bool]:
-        """Which of the reports, of which the other has said so in its rows, are accepted here."""
+        """Verify pending reports with the other server's shares, at `their_rows`: whether each is accepted."""
         verdicts: dict[bytes, bool] = {}
         groups: dict[int, list[bytes]] = {}
         for nonce in their_rows:

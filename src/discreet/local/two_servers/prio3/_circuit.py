@@ -286,7 +286,7 @@ class MultihotCountVec(_Bits):
         return _widened(np.concatenate((values.astype(np.uint64), numbers), axis=1))
 
     def checked(self, encoded: Vector, gadgets: Vector, share: int) -> Vector:  # noqa: ARG002
-        """The random sum, and by how many there are more bits than are said."""
+        """The random sum, and the number of bits that are 1 less the number that is claimed."""
         field, claimed = self.field, _weighted(self.field, encoded[:, self.size :], self.weight)
         return np.stack((field.sum(gadgets, 1), field.sub(field.sum(encoded[:, : self.size], 1), claimed)), axis=1)
 
