@@ -95,15 +95,15 @@ def in_this_process(_sent: bytes, chunks: Any, _seconds: int) -> list[float]:
 
 
 SAMPLE_AND_AGGREGATE = (
-    patched("_sample_and_aggregate._STEPS", 4)
-    | patched("_sample_and_aggregate.check_function", lambda _: b"")
-    | patched("_sample_and_aggregate.answers", in_this_process)
-    | patched("_sample_and_aggregate.draws", door.Stand(chunks_and_places))
-    | patched("_smooth_sensitivity._FINENESS", 4)
+    patched("statistics._sample_and_aggregate._STEPS", 4)
+    | patched("statistics._sample_and_aggregate.check_function", lambda _: b"")
+    | patched("statistics._sample_and_aggregate.answers", in_this_process)
+    | patched("statistics._sample_and_aggregate.draws", door.Stand(chunks_and_places))
+    | patched("statistics._smooth._FINENESS", 4)
 )
-SHORT_WORDS = patched("_quantile_cuts._WORD", 3) | patched("_quantile_chain._WORD", 3)
-FEW_PLACES = patched("_quantiles._POSITION_BITS", 2) | patched(
-    "_quantiles.uniform64",
+SHORT_WORDS = patched("quantiles._cuts._WORD", 3) | patched("quantiles._joint._WORD", 3)
+FEW_PLACES = patched("quantiles._quantiles._POSITION_BITS", 2) | patched(
+    "quantiles._quantiles.uniform64",
     door.Stand(lambda samplers: lambda size: samplers.uniform_below(2, size).astype(np.uint64) << np.uint64(63)),
 )
 
@@ -120,8 +120,8 @@ def picks(samplers: Any) -> Callable[[Any], tuple[int, Fraction]]:
     return pick
 
 
-JOINT = patched("_joint_quantiles.Places", partial(Places, bits=1)) | patched(
-    "_quantile_chain._pick", door.Stand(picks)
+JOINT = patched("quantiles._joint.Places", partial(Places, bits=1)) | patched(
+    "quantiles._joint._pick", door.Stand(picks)
 )
 
 
@@ -133,7 +133,7 @@ def smooth(noise: str, spend: Loss, **how: Any) -> Own:
     return Own(
         lambda: m.SmoothSensitivity("median", bounds=(0, 1), spend=spend, noise=noise),
         [([0, 0, 1], [0, 1]), ([0, 0, 1], [0, 0])],
-        constants=patched("_smooth_sensitivity._FINENESS", 4),
+        constants=patched("statistics._smooth._FINENESS", 4),
         **how,
     )
 
@@ -168,7 +168,10 @@ OWN: dict[str, Own] = {
         lambda: m.TreeCounter(3, "1/2", arity=2), [([0, 0, 0], [1, 0, 0])], for_one, tight=0.999, miss=F(1, 10**6)
     ),
     "ToeplitzCounter": Own(
-        lambda: m.ToeplitzCounter(2, 1), [([0, 0], [1, 0])], for_one, constants=patched("_toeplitz_counter._FINEST", 2)
+        lambda: m.ToeplitzCounter(2, 1),
+        [([0, 0], [1, 0])],
+        for_one,
+        constants=patched("streams._toeplitz_counter._FINEST", 2),
     ),
     "Exponential": Own(
         lambda: m.Exponential(2, 1), [([1, 0], [0, 1]), ([0, 2], [0, 1])], tight=0.999, at=NEAR_ZERO, miss=F(1, 10**4)
@@ -209,7 +212,7 @@ OWN: dict[str, Own] = {
     "ProposeTestRelease": Own(
         lambda: m.ProposeTestRelease("mean", bound="0.3", bounds=(0, 1), spend=dp.approx(8, "0.1")),
         [([0, 0, 1], [0, 1]), ([0, 0, 0], [0, 0])],
-        constants=patched("_propose_test_release._FINENESS", 4),
+        constants=patched("statistics._propose_test_release._FINENESS", 4),
         miss=F(1, 10**12),
     ),
     "ProposeTestRelease far apart": Own(
@@ -217,7 +220,7 @@ OWN: dict[str, Own] = {
         [([0, 100], [0])],
         tight=0.999,
         at="8",
-        constants=patched("_propose_test_release._FINENESS", 4),
+        constants=patched("statistics._propose_test_release._FINENESS", 4),
         miss=F(1, 10**12),
     ),
     "SmoothSensitivity laplace": smooth("laplace", dp.approx(4, "0.1")),
@@ -228,12 +231,12 @@ OWN: dict[str, Own] = {
     "GlobalSensitivity sum": Own(
         lambda: m.GlobalSensitivity("sum", bounds=(0, 1), spend=dp.pure(4)),
         [([0, 1], [0]), ([0, 0.3], [0, 0.3, 1])],
-        constants=patched("_global_sensitivity._FINENESS", 4),
+        constants=patched("statistics._global._FINENESS", 4),
     ),
     "GlobalSensitivity mean": Own(
         lambda: m.GlobalSensitivity("mean", bounds=(0, 1), spend=dp.pure(4)),
         [([0, 1], [0]), ([0, 0.3], [0, 0.3, 1])],
-        constants=patched("_global_sensitivity._FINENESS", 2),
+        constants=patched("statistics._global._FINENESS", 2),
         miss=F(1, 10**12),
     ),
     "Quantiles one": Own(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import types
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -13,20 +10,10 @@ import numpy as np
 import pytest
 from hashed_laws import assert_supports_are_those_of_the_law
 from local_laws import assert_exact, law, odds_of
+from mutated_modules import mutated
 
 from discreet.errors import DiscreetError
 from discreet.local import Reports
-
-
-def mutated(module: str, old: str, new: str) -> types.ModuleType:
-    """The module with one place of its text changed."""
-    real = importlib.import_module(f"discreet.local.{module}")
-    text = inspect.getsource(real)
-    assert text.count(old) == 1, f"{module} has {text.count(old)} of {old!r}"
-    mutant = types.ModuleType(f"mutant_of_{module}")
-    importlib.import_module("sys").modules[mutant.__name__] = mutant  # dataclasses look it up
-    exec(compile(text.replace(old, new), f"<{module}: {new}>", "exec"), mutant.__dict__)
-    return mutant
 
 
 def exact(scheme: Any) -> None:

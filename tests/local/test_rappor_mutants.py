@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from local_laws import assert_exact, odds_of
-from test_mutants import mutated
+from mutated_modules import mutated
 
 from discreet.local import BasicRappor
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from local_laws import assert_exact, assert_numbers_by_key_are_unbiased, estimate_of, law, odds_of
-from test_mutants import mutated
+from mutated_modules import mutated
 
 from discreet.errors import DiscreetError
 from discreet.local import KaryRandomizedResponse, OptimizedUnary, SampledAttributes, SubsetSelection

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 from local_laws import assert_exact
+from mutated_modules import mutated
 from scipy import stats
-from test_mutants import mutated
 from vector_laws import BOOKS, assert_law, odds_of_vectors
 
 from discreet.errors import DiscreetError
