@@ -1,4 +1,4 @@
-"""Attacks on privacy claims: what a mechanism is shown to leak, beside what it says it does."""
+"""Audits of privacy claims: certified lower bounds of what a mechanism leaks, held against its claim."""
 
 from discreet.audit.black_box._check import check
 from discreet.audit.black_box._subject import Batched, Draws, batched

@@ -80,7 +80,7 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     confidence
         1 − the probability of a false alarm.
     delta
-        Where ε is told. Left out, it is the δ that the claim states, or 1e-6 for losses that have no ε at 0.
+        The δ at which ε is stated. Left out, it is the δ of the claim, or 1e-6 for losses that have no ε at 0.
     sequential
         Whether to stop as soon as the claim is refuted. The doubt is then shared among the rounds, of growing size.
     progress
@@ -113,10 +113,10 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
 
 
 def _pickled(pools: Sequence[_Pool]) -> bytes | None:
-    """The inputs as bytes, if they can be had as such: to see whether they stay what they were."""
+    """The pickled inputs, to see whether the mechanism changes them; `None` if they cannot be pickled."""
     try:
         return pickle.dumps([pool.pair for pool in pools])
-    except Exception:  # noqa: BLE001 (whatever an object says when it cannot be pickled)
+    except Exception:  # noqa: BLE001 (an object may raise anything when it cannot be pickled)
         return None
 
 
@@ -292,7 +292,7 @@ def checked(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _aims(claim: Claim) -> list[Aim]:
-    """What to look for: a great ε at δ, and what else the claim limits."""
+    """What events are ranked by: the ε that they show at δ, and what else the claim limits."""
 
     def epsilon(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
         return epsilon_shown(p, q, claim.delta)
@@ -331,7 +331,7 @@ def _alarms(doubt: float, events: Sequence[Event], *, cells: bool) -> _Alarms:
 
 
 def _rho_of_cells(event: Event, hits: NDArray[np.int64], sizes: tuple[int, int], alarm: float) -> float:
-    """What the outputs between one cut and the next show together."""
+    """The ρ that is shown by the outputs between each cut and the next, all together."""
     order = np.argsort((event.cut, *event.others))
     cells = np.diff(np.column_stack([np.zeros(2, dtype=np.int64), hits[:, order], sizes]), axis=1)
     likelier, rarer = (1, 0) if event.on_second else (0, 1)

@@ -74,13 +74,13 @@ def _of_object(output: object, within: str, name: str) -> Iterator[Leaf]:
 
 
 def _plain(scalar: Any) -> object:
-    """What NumPy calls it in plain Python; a text where it has no other name for it."""
+    """A NumPy scalar as a plain Python value, or as text where there is none."""
     plain = scalar.item()
     return str(scalar) if isinstance(plain, np.generic) else plain
 
 
 def _inside(output: object, path: str) -> Iterator[Leaf]:
-    """What a plain value holds that is not seen of it as a category or as a float."""
+    """Parts of a plain value that neither its category nor its float shows: lengths, numbers in texts, last digits."""
     if isinstance(output, str) and len(output) >= _LONG:
         yield path, " length", len(output)
         for place, number in enumerate(islice(_NUMBER.finditer(output), _MOST_NUMBERS)):
@@ -159,7 +159,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How outputs are taken apart. What it makes of one output never depends on the others, so that events do not.
+    """How outputs become columns. The columns of one output never depend on other outputs, so events do not either.
 
     plain: the type of the outputs, if they are numbers of one type or lists of numbers of one type: these are read
     quickly, and any other output as holding nothing. width: how long such lists are. names: the columns that are kept.
@@ -220,7 +220,7 @@ class Reader:
 
 
 def reader_for(outputs: Sequence[Any]) -> Reader:
-    """How to take outputs apart that are like these.
+    """A reader for outputs like these.
 
     >>> columns = reader_for([[1, 2], [3, 4]]).read([[5, 6], None])
     >>> columns.families, columns.number("output[1]").tolist()
@@ -288,7 +288,7 @@ def _general(outputs: Sequence[Any], wanted: frozenset[str] | None) -> Columns:
 def _leaves_of(output: Any) -> list[Leaf]:
     try:
         return list(leaves(output))
-    except Exception as error:  # noqa: BLE001 (an object may say anything when it is looked at)
+    except Exception as error:  # noqa: BLE001 (an object may raise anything when it is read)
         return [("output", " cannot be read", type(error).__name__)]
 
 

@@ -1,4 +1,4 @@
-"""Events that tell two inputs apart, learned from outputs of both."""
+"""Events that distinguish two inputs, learned from outputs on both."""
 
 from __future__ import annotations
 

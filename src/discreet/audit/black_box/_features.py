@@ -1,4 +1,4 @@
-"""What an adversary looks at: the values themselves, and what is easily worked out from them."""
+"""Features of outputs: the values themselves, and what is easily computed from them."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class Bins:
         return np.where(np.isnan(values), self.count - 1, places)
 
     def text(self, chosen: NDArray[np.bool_], texts: tuple[str, ...] | None = None) -> str:
-        """In words, which values the chosen places hold."""
+        """A description in words of the values in the chosen places."""
         if texts is not None:
             return "is " + _listed([texts[int(value)] for value in self.atoms[chosen[: len(self.atoms)]]])
         order, starts = self.by_value[:-1], self._starts

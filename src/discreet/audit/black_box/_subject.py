@@ -1,4 +1,4 @@
-"""What is audited: anything that makes an output from data."""
+"""The subject of an audit: anything that makes an output from data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""The verdict of an audit."""
 
 from __future__ import annotations
 

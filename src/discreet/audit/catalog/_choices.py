@@ -1,4 +1,4 @@
-"""Entries for choices, for keys of groups, and for what people say of themselves."""
+"""Entries for choices, for keys of groups, and for randomized response."""
 
 from __future__ import annotations
 

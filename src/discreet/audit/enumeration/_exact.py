@@ -147,7 +147,7 @@ def exact(  # noqa: PLR0913 (all but three by keyword)
     claim
         The loss that is claimed.
     delta
-        Where to tell ε, as for `check`.
+        The δ at which ε is stated, as for `check`.
     mass, limit
         How much of a program's distribution to enumerate, and in how many runs at most: see `enumerate_distribution`.
     spare

@@ -1,4 +1,4 @@
-"""How many secret coins a private procedure lets anybody guess: exact tails, and what they say of ε and μ.
+"""How many secret coins can be guessed from a private procedure: exact tails, and the ε and μ that they show.
 
 W of r guesses about m fair coins are correct. Statements and proofs: ``proofs/auditing_one_run.md``.
 """

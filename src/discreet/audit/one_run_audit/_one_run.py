@@ -1,4 +1,4 @@
-"""Auditing from one run: who guesses which secret coins went in, and how many guesses can be right under the claim."""
+"""Auditing from one run: guess which canaries went in, and bound how many guesses can be right under the claim."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def one_run(  # noqa: PLR0913 (all but three by keyword)
         The loss of the whole run that is claimed for adding or removing one canary (or for replacing it). Of a loss
         that is more than one (ε, δ), the whole privacy curve is held against the run.
     delta
-        Where ε is told. Left out, it is the δ that the claim states, or 1e-6 for losses that have no ε at 0.
+        The δ at which ε is stated. Left out, it is the δ of the claim, or 1e-6 for losses that have no ε at 0.
     confidence
         1 − the probability of a false alarm.
     guesses

@@ -1,4 +1,4 @@
-"""What an audit from one run found."""
+"""The verdict of an audit from one run."""
 
 from __future__ import annotations
 

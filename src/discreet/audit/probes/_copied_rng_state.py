@@ -1,7 +1,7 @@
 """Random state that is copied: forked children, threads, deep copies, pickles and fresh interpreters that agree.
 
 Two places draw the same number of outputs on one input. How many agree, place by place, is held against how often two
-fresh outputs agree: were they fresh everywhere, more of them than that would be seen with a probability that is told.
+fresh outputs agree: were they fresh everywhere, more of them than that would be seen with the stated probability.
 """
 
 from __future__ import annotations

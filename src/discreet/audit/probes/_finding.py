@@ -1,4 +1,4 @@
-"""What a probe saw: one finding for each thing that was looked for."""
+"""Findings of probes: one for each leak that was looked for."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Findings:
 
     @property
     def violations(self) -> tuple[Finding, ...]:
-        """Those that are."""
+        """The findings that are violations."""
         return tuple(each for each in self.findings if each.violated)
 
     @property

@@ -102,10 +102,10 @@ def probe(  # noqa: PLR0913 (all but the first two by keyword)
     pair
         Two neighbouring data sets.
     claim
-        The loss that one call is said to have on such neighbours. Without it, bounds on ε are told as warnings, and
+        The loss that one call is said to have on such neighbours. Without it, bounds on ε are reported as warnings, and
         what needs no claim is flagged: noise that is used twice, times, errors.
     delta
-        Where to tell ε, if the claim leaves it open.
+        The δ at which ε is stated, if the claim leaves it open.
     samples
         Outputs over both inputs for digits and repeats, from 400. Other probes take some thousand calls of their own at
         most: of repeats by input 4,000, of the clock 3,000.
@@ -131,7 +131,7 @@ def probe(  # noqa: PLR0913 (all but the first two by keyword)
     claimed = None if claim is None else claim_of(claim, delta)
     findings: list[Finding] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of odd data are kept apart, and told
+        warnings.simplefilter("ignore")  # those of odd data are recorded and reported apart
         outputs = drawn(asked, pair, samples // 2)
         if "digits" in probes:
             findings += digits(outputs.columns, claimed) + low_digits(outputs.columns, claimed)
