@@ -28,8 +28,8 @@ from unittest.mock import patch
 import numpy as np
 
 import discreet.noise as noise
-from discreet.audit.enumeration._distribution import Law
-from discreet.audit.enumeration._enumeration import Draw, law_of
+from discreet.audit.enumeration._distribution import Distribution
+from discreet.audit.enumeration._enumeration import Draw, enumerate_distribution
 from discreet.audit.enumeration._exact import ExactVerdict, exact
 from discreet.audit.enumeration._loss import Side
 from discreet.privacy import Loss
@@ -68,7 +68,7 @@ class _Through(BaseException):
         self.error = error
 
 
-def real_law(release: Callable[[], Any], mass: Any = MASS, **options: Any) -> Law:
+def real_law(release: Callable[[], Any], mass: Any = MASS, **options: Any) -> Distribution:
     """The law of what `release()` returns, with every draw from `discreet.noise` enumerated.
 
     `release` is called once for each branch and must keep nothing between calls. What it raises comes through; with
@@ -89,7 +89,7 @@ def real_law(release: Callable[[], Any], mass: Any = MASS, **options: Any) -> La
                 raise _Through(error) from error
 
         try:
-            return law_of(program, None, mass, limit=limit)
+            return enumerate_distribution(program, None, mass, limit=limit)
         except _Through as through:
             raise through.error from None
 

@@ -16,7 +16,7 @@ import discreet as dp
 from discreet.audit.black_box._claim import claim_of
 from discreet.audit.black_box._subject import draws, subject
 from discreet.audit.probes import _bad_numbers as b
-from discreet.audit.probes._bad_numbers import BAD, spoilt
+from discreet.audit.probes._bad_numbers import BAD, with_bad_input
 from discreet.mechanisms import DiscreteLaplace
 
 NOISE = DiscreteLaplace(1)
@@ -151,7 +151,7 @@ def test_data_are_copied_and_never_changed(data: Any) -> None:
     changed = []
     for name in BAD:
         try:
-            changed.append(repr(spoilt(data, name)))
+            changed.append(repr(with_bad_input(data, name)))
         except (TypeError, ValueError):
             assert isinstance(data, np.ndarray)
     assert repr(data) == before

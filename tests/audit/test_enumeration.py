@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.audit.enumeration._distribution import ONE, Law, Raised, key_of, shown
-from discreet.audit.enumeration._enumeration import law_of
+from discreet.audit.enumeration._distribution import ONE, Distribution, Raised, key_of, shown
+from discreet.audit.enumeration._enumeration import enumerate_distribution
 from discreet.errors import ParameterError
 
 COIN = {True: Fraction(1, 2), False: Fraction(1, 2)}
@@ -45,7 +45,7 @@ def test_every_branch_is_counted_once(drawn, adaptive) -> None:
                 told.append(outcome)
         if p:
             expected[sum(told) + 7] = expected.get(sum(told) + 7, Fraction(0)) + p
-    found = law_of(program, 7)
+    found = enumerate_distribution(program, 7)
     assert found.weights.keys() == expected.keys()
     assert found.missing == 0
     for outcome, p in expected.items():
@@ -58,7 +58,7 @@ def test_a_part_of_the_mass_leaves_out_no_more_than_it_says(one, other, mass) ->
     def program(_, draw):
         return draw(one), draw(other)
 
-    whole, part = law_of(program, None), law_of(program, None, mass)
+    whole, part = enumerate_distribution(program, None), enumerate_distribution(program, None, mass)
     assert part.runs <= whole.runs
     assert part.missing <= 1 - mass + Fraction(1, 10**15)
     for key, (low, high) in part.weights.items():
@@ -69,7 +69,7 @@ def test_a_part_of_the_mass_leaves_out_no_more_than_it_says(one, other, mass) ->
 def test_what_a_law_lacks_is_missing_from_the_whole() -> None:
     cut = {x: Fraction(1, 2 ** (abs(x) + 2)) * 3 / 3 for x in range(-8, 9)}
     lacks = 1 - sum(cut.values())
-    found = law_of(lambda _, draw: draw(COIN) and draw(cut), None)
+    found = enumerate_distribution(lambda _, draw: draw(COIN) and draw(cut), None)
     assert found.missing == pytest.approx(float(lacks / 2), rel=1e-12)
     assert found.probability(False)[0] == 0.5
     assert found.probability(10**6) == (0, found.missing)
@@ -82,11 +82,11 @@ def test_a_loop_without_end_is_enumerated_to_any_mass_below_one() -> None:
             tries += 1
         return tries
 
-    found = law_of(rejecting, None, "0.999999")
+    found = enumerate_distribution(rejecting, None, "0.999999")
     assert found.missing <= 1e-6
     assert found.probability(3)[0] == pytest.approx(0.081, rel=1e-12)
     with pytest.raises(ParameterError, match=r"after 50 runs.*ask for less mass"):
-        law_of(rejecting, None, limit=50)
+        enumerate_distribution(rejecting, None, limit=50)
 
 
 def test_a_run_that_gets_unlikely_waits_its_turn() -> None:
@@ -98,14 +98,14 @@ def test_a_run_that_gets_unlikely_waits_its_turn() -> None:
                 pass
         return "out"
 
-    assert law_of(trap, None, "0.4").probability("out")[0] == pytest.approx(0.4)
+    assert enumerate_distribution(trap, None, "0.4").probability("out")[0] == pytest.approx(0.4)
 
 
 def test_what_is_raised_is_an_output() -> None:
     def fails(_, draw):
         return 1 // (draw(DIE) - 1)
 
-    found = law_of(fails, None)
+    found = enumerate_distribution(fails, None)
     assert found.probability(Raised("ZeroDivisionError"))[0] == pytest.approx(1 / 6)
 
 
@@ -116,16 +116,16 @@ def test_a_program_that_catches_everything_does_not_catch_the_search() -> None:
         except Exception:  # noqa: BLE001 (that is the point)
             return "caught"
 
-    with pytest.raises(ParameterError, match="a law must give each outcome"):
-        law_of(greedy, None)
+    with pytest.raises(ParameterError, match="a distribution must give each outcome"):
+        enumerate_distribution(greedy, None)
 
 
 @pytest.mark.parametrize("law", [{}, {1: Fraction(0)}, {1: -0.5, 2: 0.5}, {1: 0.7, 2: 0.7}, {1: math.nan}, {1: "1/2"}])
 def test_a_law_that_is_none_is_refused(law) -> None:
     with pytest.raises(ParameterError, match="probability"):
-        law_of(lambda _, draw: draw(law), None)
+        enumerate_distribution(lambda _, draw: draw(law), None)
     with pytest.raises(ParameterError, match="probability"):
-        Law.of(law)
+        Distribution.from_probabilities(law)
 
 
 def test_hidden_randomness_and_state_are_found_out() -> None:
@@ -140,31 +140,31 @@ def test_hidden_randomness_and_state_are_found_out() -> None:
 
     for program in (hidden, counting):
         with pytest.raises(ParameterError, match="did not repeat itself"):
-            law_of(program, None)
+            enumerate_distribution(program, None)
 
 
 @pytest.mark.parametrize("mass", [0, -1, "1.01", math.nan])
 def test_mass_is_checked(mass) -> None:
     with pytest.raises(ParameterError, match="mass must be"):
-        law_of(lambda _, draw: 0, None, mass)
+        enumerate_distribution(lambda _, draw: 0, None, mass)
 
 
 def test_no_draw_at_all() -> None:
-    found = law_of(lambda data, _: data, 5)
+    found = enumerate_distribution(lambda data, _: data, 5)
     assert (found.probability(5), found.missing, found.runs) == ((1, 1), 0, 1)
 
 
 def test_floats_are_taken_with_their_rounding() -> None:
-    found = Law.of(dict.fromkeys(range(49), 1 / 49))
+    found = Distribution.from_probabilities(dict.fromkeys(range(49), 1 / 49))
     assert found.missing == 0
     low, high = found.probability(3)
     assert low < Fraction(1, 49) < high <= low * (1 + 1e-14)
-    assert Law.of({0: 0.5, 1: 0.25}).missing == pytest.approx(0.25, abs=1e-14)
+    assert Distribution.from_probabilities({0: 0.5, 1: 0.25}).missing == pytest.approx(0.25, abs=1e-14)
 
 
 def test_a_pair_holds_the_probability() -> None:
     third = Fraction(333, 1000), Fraction(334, 1000)
-    found = Law.of({"a": third, "b": third, "c": third})
+    found = Distribution.from_probabilities({"a": third, "b": third, "c": third})
     assert found.missing == 0 and found.probability("a")[0] <= 0.333 <= 0.334 <= found.probability("a")[1]
 
 
@@ -184,4 +184,4 @@ def test_outputs_that_differ_have_different_keys() -> None:
 
 def test_a_hundred_thousand_branches_take_seconds() -> None:
     """No clock: the number of runs is one for each branch, which is what the time is made of."""
-    assert law_of(lambda _, draw: sum(draw(DIE) for _ in range(5)), None).runs == 6**5
+    assert enumerate_distribution(lambda _, draw: sum(draw(DIE) for _ in range(5)), None).runs == 6**5

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.audit.enumeration._distribution import Law
+from discreet.audit.enumeration._distribution import Distribution
 from discreet.audit.enumeration._exact import exact
 from discreet.audit.enumeration._loss import Side, grown
 from discreet.errors import ParameterError
@@ -45,7 +45,7 @@ def events(p: dict[int, Fraction], q: dict[int, Fraction]) -> list[tuple[Fractio
 @given(pairs_of_laws, st.fractions(0, F(9, 10)), st.fractions(0, 5))
 def test_the_brackets_hold_the_largest_over_all_events(weights, delta, epsilon) -> None:
     p, q = map(as_law, weights)
-    side = Side(Law.of(p), Law.of(q))
+    side = Side(Distribution.from_probabilities(p), Distribution.from_probabilities(q))
     low, high = side.epsilon_low(delta)[0], side.epsilon_high(delta)
     with mpmath.workdps(50):
         both = [(a - delta, b) for a, b in events(p, q) if a > delta]
@@ -70,7 +70,7 @@ def test_brackets_of_cut_laws_hold_those_of_the_whole(weights, lost, delta, epsi
     cut = [{i: p for i, p in law.items() if (side == 0, i) not in lost} for side, law in enumerate(whole)]
     if not all(any(law.values()) for law in cut):
         return
-    exactly, part = Side(*map(Law.of, whole)), Side(*map(Law.of, cut))
+    exactly, part = Side(*map(Distribution.from_probabilities, whole)), Side(*map(Distribution.from_probabilities, cut))
     assert part.epsilon_low(delta)[0] <= exactly.epsilon_high(delta)
     assert part.epsilon_high(delta) >= exactly.epsilon_low(delta)[0]
     assert part.delta_low(epsilon) <= exactly.delta_high(epsilon)
@@ -83,7 +83,7 @@ def test_brackets_of_cut_laws_hold_those_of_the_whole(weights, lost, delta, epsi
 def test_renyi_divergence_is_reached(weights, order) -> None:
     p, q = map(as_law, weights)
     true = renyi_divergence(list(map(float, p.values())), list(map(float, q.values())), order)
-    found = Side(Law.of(p), Law.of(q)).renyi_low(order)
+    found = Side(Distribution.from_probabilities(p), Distribution.from_probabilities(q)).renyi_low(order)
     assert found <= true + 1e-12
     assert found == pytest.approx(true, abs=1e-8)
 
@@ -200,11 +200,11 @@ def test_the_door_is_shut_again() -> None:
 @pytest.mark.parametrize(
     ("mechanism", "match"),
     [
-        (lambda: 0, "a function of the data that returns its law"),
-        (lambda data, draw, more: 0, "a function of the data that returns its law"),
-        (3, "a function of the data that returns its law"),
-        (lambda data: 0.5, "must return its law"),
-        (lambda data: {}, "a law must give"),
+        (lambda: 0, "a function of the data that returns its distribution"),
+        (lambda data, draw, more: 0, "a function of the data that returns its distribution"),
+        (3, "a function of the data that returns its distribution"),
+        (lambda data: 0.5, "must return its distribution"),
+        (lambda data: {}, "a distribution must give"),
     ],
 )
 def test_what_cannot_be_enumerated_is_refused(mechanism, match) -> None:

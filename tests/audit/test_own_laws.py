@@ -23,7 +23,7 @@ import pytest
 
 import discreet as dp
 from discreet import mechanisms as m
-from discreet.audit.enumeration._distribution import Law
+from discreet.audit.enumeration._distribution import Distribution
 from discreet.audit.enumeration._exact import ExactVerdict, exact
 from discreet.mechanisms.quantiles import _joint as _quantile_chain
 from discreet.mechanisms.quantiles._joint import Places
@@ -341,7 +341,7 @@ def answers(sql: str, spend: Loss, miss: Fraction) -> ExactVerdict:
         rows = [row for row in ROWS if row[0] != without]
         return pa.Table.from_pylist([dict(zip(("person", "ward", "town", "days"), row, strict=True)) for row in rows])
 
-    def law(without: int) -> Law:
+    def law(without: int) -> Distribution:
         with dp.connect({"visits": table(without)}, POLICY) as session:
             plan = session.plan(sql, spend)
             groups = session._engine.run(plan.levels[0].bounded, bytes(16))

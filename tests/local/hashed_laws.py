@@ -26,7 +26,8 @@ def buckets_of_all(scheme: Any) -> np.ndarray:
 def assert_supports_are_those_of_the_law(scheme: Any) -> None:
     """A report's mean estimate, by enumeration: it supports truly in rows where values collide, and else as another."""
     hashed = buckets_of_all(scheme)
-    truth, other, lie = (float(each) for each in (scheme.truth, scheme._supports.other, scheme.lie))
+    p, q = (float(each) for each in scheme.support_probabilities)
+    other = float(scheme._supports.other)
     assert ((hashed[:, None] == hashed[None]).mean(axis=2)[~np.eye(len(hashed), dtype=bool)] > 0).any()
     for value in range(len(hashed)):
         mean = np.zeros(len(hashed))
@@ -34,8 +35,8 @@ def assert_supports_are_those_of_the_law(scheme: Any) -> None:
             batch = Reports(scheme.fingerprint, np.frombuffer(report, dtype=np.uint8).reshape(1, -1))
             mean += float(weight) * scheme.server().add(batch).estimate().frequencies
         colliding = (hashed == hashed[value]).mean(axis=1)
-        supported = other + (truth - other) * colliding
-        assert mean == pytest.approx((supported - lie) / (truth - lie), abs=1e-9)
+        supported = other + (p - other) * colliding
+        assert mean == pytest.approx((supported - q) / (p - q), abs=1e-9)
 
 
 def assert_mean_square_over_functions(

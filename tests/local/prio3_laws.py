@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.two_servers.prio3.__init__ import (
+from discreet.local.two_servers.prio3 import (
     NONCE,
     Circuit,
     Count,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.two_servers.prio3.__init__ import Circuit, Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
+from discreet.local.two_servers.prio3 import Circuit, Count, Histogram, MultihotCountVec, Prio3, Sum, SumVec
 
 VECTORS: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "vdaf_draft_20.json").read_text("utf-8"))
 

@@ -24,9 +24,9 @@ WORDS = ["the", "of", "", "ü", "日本", "nul\0", "nul", "\ud800"]
 @pytest.mark.parametrize("people", [(0,), (0, 0, 1), (1, 1, 2, 2, 2)])
 def test_the_model_is_exact(hashes, weights, people) -> None:
     """Every choice of functions from three values to two buckets, and every law of the clients under it."""
-    p, q = Fraction(3, 4), Fraction(1, 5)
+    p, other = Fraction(3, 4), Fraction(1, 5)
     two, three = (sum(weight**power for weight in weights) for power in (2, 3))
-    law = HashedSupports(hashes, 2, two, three, p, q)
+    law = HashedSupports(hashes, 2, two, three, p, other)
     shares = [Fraction(people.count(value), len(people)) for value in range(3)]
     means, errors = [Fraction(0)] * 3, [Fraction(0)] * 3
     functions = list(itertools.product(range(2), repeat=3))
@@ -37,9 +37,9 @@ def test_the_model_is_exact(hashes, weights, people) -> None:
                 weight *= weights[bucket]
         for value in range(3):
             colliding = [Fraction(sum(f[value] == f[own] for f in drawn), hashes) for own in people]
-            supported = [q + (p - q) * share for share in colliding]
-            found = (sum(supported) / len(people) - law.lie) / (p - law.lie)
-            spread = sum(each * (1 - each) for each in supported) / (len(people) * (p - law.lie)) ** 2
+            supported = [other + (p - other) * share for share in colliding]
+            found = (sum(supported) / len(people) - law.q) / (p - law.q)
+            spread = sum(each * (1 - each) for each in supported) / (len(people) * (p - law.q)) ** 2
             means[value] += weight * found
             errors[value] += weight * (spread + (found - shares[value]) ** 2)
     assert means == shares

@@ -225,7 +225,7 @@ def test_an_oracle_has_the_moments_of_its_law(kind, size, epsilon) -> None:
             server = oracle.scheme.server().add(Reports(oracle.scheme.fingerprint, rows))
             cells += shares[value] * float(weight) * server.counts
             added[report] = server.counts, server.estimate().frequencies
-    assert oracle.law(shares) == pytest.approx(cells)
+    assert oracle.cell_probabilities(shares) == pytest.approx(cells)
     every = np.array([cells @ counts for counts, _ in added.values()])
     found = np.array([frequencies for _, frequencies in added.values()])
     wanted = (every[:, None, None] * found[:, :, None] * found[:, None, :]).sum(axis=0)

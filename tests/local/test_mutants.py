@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import types
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -13,20 +10,10 @@ import numpy as np
 import pytest
 from hashed_laws import assert_supports_are_those_of_the_law
 from local_laws import assert_exact, law, odds_of
+from mutated_modules import mutated
 
 from discreet.errors import DiscreetError
 from discreet.local import Reports
-
-
-def mutated(module: str, old: str, new: str) -> types.ModuleType:
-    """The module with one place of its text changed."""
-    real = importlib.import_module(f"discreet.local.{module}")
-    text = inspect.getsource(real)
-    assert text.count(old) == 1, f"{module} has {text.count(old)} of {old!r}"
-    mutant = types.ModuleType(f"mutant_of_{module}")
-    importlib.import_module("sys").modules[mutant.__name__] = mutant  # dataclasses look it up
-    exec(compile(text.replace(old, new), f"<{module}: {new}>", "exec"), mutant.__dict__)
-    return mutant
 
 
 def exact(scheme: Any) -> None:
@@ -53,78 +40,88 @@ def unbiased_and_as_wide_as_it_says(scheme: Any) -> None:
 CHECKS: tuple[Callable[[Any], None], ...] = (exact, unbiased_and_as_wide_as_it_says)
 
 MUTANTS = [
-    ("_frequencies._kary", "KaryRandomizedResponse", "(other >= told[lied])", "0"),
-    ("_frequencies._kary", "KaryRandomizedResponse", "(other >= told[lied])", "(other > told[lied])"),
+    ("frequencies._kary", "KaryRandomizedResponse", "(other >= reported[changed])", "0"),
+    ("frequencies._kary", "KaryRandomizedResponse", "(other >= reported[changed])", "(other > reported[changed])"),
     (
-        "_frequencies._kary",
+        "frequencies._kary",
         "KaryRandomizedResponse",
-        "draws.below(self.domain.size - 1, lied.size)",
-        "draws.below(2, lied.size)",
+        "draws.below(self.domain.size - 1, changed.size)",
+        "draws.below(2, changed.size)",
     ),
     (
-        "_frequencies._kary",
+        "frequencies._kary",
         "KaryRandomizedResponse",
-        "return weight / (weight + self.domain.size - 1)",
-        "return weight / (weight + 1)",
+        "total = weight + self.domain.size - 1",
+        "total = weight + 1",
     ),
-    ("_frequencies._kary", "KaryRandomizedResponse", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
-    ("_frequencies._unary", "OptimizedUnary", "(bits[rows, byte] & ~place) |", "bits[rows, byte] |"),
-    ("_frequencies._unary", "OptimizedUnary", "np.where(own, place, 0)", "np.where(own, place, place)"),
+    ("frequencies._kary", "KaryRandomizedResponse", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
+    ("frequencies._unary", "OptimizedUnary", "(bits[rows, byte] & ~place) |", "bits[rows, byte] |"),
+    ("frequencies._unary", "OptimizedUnary", "np.where(own, place, 0)", "np.where(own, place, place)"),
     (
-        "_frequencies._unary",
+        "frequencies._unary",
         "OptimizedUnary",
-        "return 1 / (odds(self.epsilon) + 1)",
-        "return 1 / (odds(self.epsilon / 2) + 1)",
+        "1 / (exp_epsilon(self.epsilon) + 1)",
+        "1 / (exp_epsilon(self.epsilon / 2) + 1)",
     ),
-    ("_frequencies._unary", "SymmetricUnary", "weight = odds(self.epsilon / 2)", "weight = odds(self.epsilon)"),
-    ("_frequencies._unary", "SymmetricUnary", "place = (1 << (prepared & 7))", "place = (1 << (prepared & 3))"),
-    ("_frequencies._hadamard", "HadamardResponse", "parity != odd", "parity == odd"),
-    ("_frequencies._hadamard", "HadamardResponse", "row += 1", "row += 0"),
-    ("_frequencies._hadamard", "HadamardResponse", "((number ^ low) << 1) | low", "(number << 1) | low"),
-    ("_frequencies._hadamard", "HadamardResponse", "np.where(elsewhere >= block * columns, columns, 0)", "0"),
     (
-        "_frequencies._hadamard",
+        "frequencies._unary",
+        "SymmetricUnary",
+        "weight = exp_epsilon(self.epsilon / 2)",
+        "weight = exp_epsilon(self.epsilon)",
+    ),
+    ("frequencies._unary", "SymmetricUnary", "place = (1 << (prepared & 7))", "place = (1 << (prepared & 3))"),
+    ("frequencies._hadamard", "HadamardResponse", "parity != odd", "parity == odd"),
+    ("frequencies._hadamard", "HadamardResponse", "row += 1", "row += 0"),
+    ("frequencies._hadamard", "HadamardResponse", "((number ^ low) << 1) | low", "(number << 1) | low"),
+    ("frequencies._hadamard", "HadamardResponse", "np.where(elsewhere >= block * columns, columns, 0)", "0"),
+    (
+        "frequencies._hadamard",
         "HadamardResponse",
         "away[~likely] = unlikely >= half",
         "away[~likely] = unlikely > half",
     ),
-    ("_frequencies._hadamard", "HadamardResponse", "[block, row + 1]", "[block, row]"),
-    ("_frequencies._hadamard", "HadamardResponse", "return in_block * scale**2 - shares", "return in_block * scale**2"),
-    ("_frequencies._local_hashing", "LocalHashing", "(other >= told[lied])", "0"),
-    ("_frequencies._local_hashing", "LocalHashing", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
-    ("_frequencies._local_hashing", "LocalHashing", "draws.below(self.buckets - 1,", "draws.below(self.buckets,"),
+    ("frequencies._hadamard", "HadamardResponse", "[block, row + 1]", "[block, row]"),
+    ("frequencies._hadamard", "HadamardResponse", "return in_block * scale**2 - shares", "return in_block * scale**2"),
+    ("frequencies._local_hashing", "LocalHashing", "(other >= bucket[changed])", "0"),
+    ("frequencies._local_hashing", "LocalHashing", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
+    ("frequencies._local_hashing", "LocalHashing", "draws.below(self.buckets - 1,", "draws.below(self.buckets,"),
     (
-        "_frequencies._local_hashing",
+        "frequencies._local_hashing",
         "LocalHashing",
-        "truth, other = weight / (weight + self.buckets - 1)",
-        "truth, other = weight / (weight + 1)",
+        "p, other = weight / (weight + self.buckets - 1)",
+        "p, other = weight / (weight + 1)",
     ),
-    ("_frequencies._supports", None, "(shares * of_yes + (1 - shares) * of_no)", "of_no"),
+    (
+        "frequencies._supports",
+        None,
+        "(shares * of_yes + (1 - shares) * of_no) / span**2\n\n\ndef",
+        "of_no / span**2\n\n\ndef",
+    ),
 ]
 
 HASHED_MUTANTS = [
-    ("_frequencies._local_hashing", "LocalHashing", "function * self.buckets + told", "function * self.buckets"),
-    ("_frequencies._local_hashing", "LocalHashing", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
-    ("_frequencies._count_mean", "CountMeanSketch", "^= (1 <<", "|= (1 <<"),
-    ("_frequencies._count_mean", "CountMeanSketch", "odds(self.epsilon / 2)", "odds(self.epsilon)"),
-    ("_frequencies._count_mean", "CountMeanSketch", "(bucket & 7)", "(bucket & 1)"),
-    ("_frequencies._count_mean", "CountMeanSketch", "found[:, 1:]", "found[:, :-1]"),
-    ("_frequencies._count_mean", "CountMeanSketch", "return 1 - self.other", "return 1 - self.other / 2"),
-    ("_frequencies._hadamard_count_mean", "HadamardCountMeanSketch", "^= ~draws", "^= draws"),
-    ("_frequencies._hadamard_count_mean", "HadamardCountMeanSketch", "weight / (weight + 1)", "weight / (weight + 2)"),
+    ("frequencies._local_hashing", "LocalHashing", "function * self.buckets + bucket", "function * self.buckets"),
+    ("frequencies._local_hashing", "LocalHashing", "np.flatnonzero(~draws", "np.flatnonzero(draws"),
+    ("frequencies._count_mean", "CountMeanSketch", "^= (1 <<", "|= (1 <<"),
+    ("frequencies._count_mean", "CountMeanSketch", "exp_epsilon(self.epsilon / 2)", "exp_epsilon(self.epsilon)"),
+    ("frequencies._count_mean", "CountMeanSketch", "(bucket & 7)", "(bucket & 1)"),
+    ("frequencies._count_mean", "CountMeanSketch", "cells[:, 1:]", "cells[:, :-1]"),
+    ("frequencies._count_mean", "CountMeanSketch", "return 1 - other, other", "return 1 - other / 2, other"),
+    ("frequencies._hadamard_count_mean", "HadamardCountMeanSketch", "^= ~draws", "^= draws"),
+    ("frequencies._hadamard_count_mean", "HadamardCountMeanSketch", "weight / (weight + 1)", "weight / (weight + 2)"),
     (
-        "_frequencies._hadamard_count_mean",
+        "frequencies._hadamard_count_mean",
         "HadamardCountMeanSketch",
-        "found[some, :, 0] - found[some, :, 1]",
-        "found[some, :, 0]",
+        "cells[some, :, 0] - cells[some, :, 1]",
+        "cells[some, :, 0]",
     ),
     (
-        "_frequencies._hadamard_count_mean",
+        "frequencies._hadamard_count_mean",
         "HadamardCountMeanSketch",
         "line = draws.below(self.width,",
         "line = draws.below(2,",
     ),
-    ("_frequencies._hadamard_count_mean", "HadamardCountMeanSketch", "return Fraction(1, 2)", "return 1 - self.truth"),
+    ("frequencies._hadamard_count_mean", "HadamardCountMeanSketch", "Fraction(1, 2)", "1 / (weight + 1)"),
 ]
 
 SIZES = {

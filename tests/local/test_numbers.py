@@ -14,7 +14,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.local import Duchi, Hybrid, Piecewise, Reports, SquareWave, from_json
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local.numbers._window import Window
 
 MEANS = pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid])
@@ -38,7 +38,7 @@ class OnGrid(Piecewise):
 
     @property
     def window(self) -> Window:
-        return Window(6, 3, odds(self.epsilon))
+        return Window(6, 3, exp_epsilon(self.epsilon))
 
 
 @pytest.mark.parametrize("epsilon", ["1e-6", *EPSILONS, "20"])
@@ -54,7 +54,7 @@ def test_the_exact_epsilon_is_the_claim(epsilon) -> None:
 def test_the_exact_epsilon_of_a_mixture_is_the_claim(epsilon, monkeypatch) -> None:
     scheme = Hybrid((-1, 1), epsilon)
     duchi, whole = scheme.windows
-    monkeypatch.setattr(Hybrid, "windows", (duchi, Window(5, 2, whole.odds)))
+    monkeypatch.setattr(Hybrid, "windows", (duchi, Window(5, 2, whole.exp_epsilon)))
     assert_exact(odds_of(scheme, [-1, 0.25, 1]), Fraction(epsilon))
 
 
@@ -135,7 +135,7 @@ def test_the_half_width_is_that_of_the_paper() -> None:
 def dense(window: Window) -> np.ndarray:
     matrix = np.ones((window.cells, window.positions))
     for s in range(window.positions):
-        matrix[s : s + window.width, s] = float(window.odds)
+        matrix[s : s + window.width, s] = float(window.exp_epsilon)
     return matrix / float(window.total)
 
 

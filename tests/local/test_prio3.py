@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from prio3_laws import FORGERIES, accepted, drawn, forged
 from prio3_vectors import NAMES, VECTORS, prio3_of, rows
 
-from discreet.local.two_servers.prio3.__init__ import (
+from discreet.local.two_servers.prio3 import (
     NONCE,
     Circuit,
     Count,

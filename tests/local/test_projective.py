@@ -14,7 +14,7 @@ from scipy import stats
 
 from discreet import local
 from discreet.errors import ParameterError
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local.frequencies._projective_points import Space, hyperplane_sums
 
 SPACES = [(2, 2), (2, 3), (2, 4), (2, 6), (3, 2), (3, 3), (3, 4), (5, 2), (5, 3), (5, 4), (7, 3), (11, 2), (13, 3)]
@@ -116,11 +116,10 @@ def test_the_exact_epsilon_of_small_domains(size, epsilon, points) -> None:
 def test_the_exact_epsilon_of_any_domain(size, epsilon) -> None:
     """A point of the hyperplane against any other, each being drawn in one way."""
     scheme = local.ProjectiveGeometry(domain=size, epsilon=epsilon)
-    space = scheme.space
-    assert_exact((scheme.truth / space.inside) / ((1 - scheme.truth) / space.outside), Fraction(epsilon))
-    assert scheme.truth * space.shared / space.inside + (1 - scheme.truth) * (
-        space.inside - space.shared
-    ) / space.outside == pytest.approx(scheme.lie)
+    space, (p, q) = scheme.space, scheme.support_probabilities
+    assert_exact((p / space.inside) / ((1 - p) / space.outside), Fraction(epsilon))
+    others = p * space.shared / space.inside + (1 - p) * (space.inside - space.shared) / space.outside
+    assert others == pytest.approx(q)
     assert size <= scheme.cells <= 2**26
     assert scheme.layout.width <= 4
 
@@ -130,7 +129,7 @@ def test_the_exact_epsilon_of_any_domain(size, epsilon) -> None:
 def test_no_prime_has_a_lower_variance(size, epsilon) -> None:
     """Over all primes to 400 and all t; the one chosen is within 0.1 % of the best, and no smaller one is."""
     scheme = local.ProjectiveGeometry(domain=size, epsilon=epsilon)
-    weight = float(odds(Fraction(epsilon)))
+    weight = float(exp_epsilon(Fraction(epsilon)))
     found = []
     for q in (q for q in range(2, 400) if all(q % i for i in range(2, math.isqrt(q) + 1))):
         for t in range(2, 27):
@@ -184,8 +183,8 @@ def test_reports_support_their_value_with_the_stated_probability(epsilon) -> Non
     people = 40_000
     for value in (0, 1, 12_345, 21_999):
         supports = scheme.supports(scheme.server().add(scheme.simulate(np.full(people, value))).counts)
-        for other, p in ((value, scheme.truth), ((value + 1) % 22_000, scheme.lie)):
-            assert stats.binomtest(int(supports[other]), people, float(p)).pvalue > 1e-12
+        for other, each in zip((value, (value + 1) % 22_000), scheme.support_probabilities, strict=True):
+            assert stats.binomtest(int(supports[other]), people, float(each)).pvalue > 1e-12
 
 
 def test_the_published_error() -> None:

@@ -49,7 +49,7 @@ def test_heavy_strings_are_found_and_false_ones_are_not() -> None:
     reports = PAPER.simulate(values)
     found = PAPER.server().add(reports).estimate(TRUE + falses(1000))
     assert 0.003 < found.stderr.min() < found.stderr.max() < 0.005
-    names = found.found(level="0.99999999999")
+    names = found.significant(level="0.99999999999")
     assert set(TRUE[:3]) <= set(names) <= set(TRUE)
     assert names[0] == TRUE[0]
     assert (abs(found.frequencies[:100] - WEIGHTS) < 8 * found.stderr[:100]).all()
@@ -74,7 +74,7 @@ def measured(name: str, turns: int, start: int) -> tuple[list[int], np.ndarray, 
         candidates = TRUE[first:] + falses(false, turn)
         found = population.report(people, candidates)
         for place, level in enumerate(("0.95", "0.5")):
-            alarms[place] += any(each.startswith("false") for each in found.found(level))
+            alarms[place] += any(each.startswith("false") for each in found.significant(level))
         off = (found.frequencies - np.concatenate((WEIGHTS[first:], np.zeros(false)))) / found.stderr
         of_true.append(off[: 100 - first])
         of_false.append(off[100 - first :])
@@ -112,7 +112,7 @@ def test_without_noise_shares_come_out() -> None:
     """At ε = 100 a bit lies once in 1e21, so shares are exact but for who fell into which cohort."""
     scheme = Rappor.from_epsilon(100, bits=64, hashes=2, cohorts=16, longitudinal="once")
     found = scheme.server().add(scheme.simulate(["a"] * 3000 + ["b"] * 1000)).estimate(["a", "b", "c"])
-    assert found.found(level="0.999999999") == ("a", "b")
+    assert found.significant(level="0.999999999") == ("a", "b")
     assert found.frequencies == pytest.approx([0.75, 0.25, 0], abs=7 * 0.0069)
     low, high = found.interval("0.9999999999")
     assert ((low <= [0.75, 0.25, 0]) & (high >= [0.75, 0.25, 0])).all()
@@ -138,7 +138,7 @@ def test_strings_that_cannot_be_told_apart_are_said_to_be() -> None:
     candidates = ["a", "b", "c", "d", "e"]
     found = scheme.server().add(scheme.simulate(["a"] * 5000)).estimate(candidates)
     assert np.isinf(found.stderr).all()
-    assert found.found() == ()
+    assert found.significant() == ()
     assert np.isfinite(found.frequencies).all()
     low, high = found.interval()
     assert (low.max(), high.min()) == (0, 1)
@@ -155,13 +155,13 @@ def test_twins_among_others() -> None:
     found = server.estimate(["0", twin, other])
     assert np.isinf(found.stderr).tolist() == [True, True, False]
     assert found.frequencies == pytest.approx([0.25, 0.25, 0.5], abs=0.06)
-    assert found.found() == (other,)
+    assert found.significant() == (other,)
 
 
 def test_few_reports_claim_nothing() -> None:
     for people in (1, 2, 5):
         found = PAPER.server().add(PAPER.simulate(["a"] * people)).estimate(["a", *falses(200)])
-        assert found.found(level="0.999999999") == ()
+        assert found.significant(level="0.999999999") == ()
         assert np.isfinite(found.frequencies).all()
 
 
@@ -185,7 +185,7 @@ def test_candidates_that_are_none_are_refused(candidates, match) -> None:
         server.estimate(candidates)
     for level in (0, 1, "x"):
         with pytest.raises(ParameterError, match="level"):
-            server.estimate("a").found(level)
+            server.estimate("a").significant(level)
 
 
 def test_counts_that_nobody_could_have_sent_do_no_harm() -> None:
@@ -206,7 +206,7 @@ def test_holm_is_stepwise() -> None:
         names = [*"abcdefgh"[: len(p_values)]]
         shares = np.linspace(0.1, 0.2, len(p_values))
         estimate = RapporEstimate(domain_of(names, least=1), 9, shares, np.ones(len(p_values)), np.array(p_values))
-        return estimate.found(0.95)
+        return estimate.significant(0.95)
 
     assert found(0.04) == ("a",)
     assert found(0.06) == ()

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from local_laws import assert_exact, odds_of
-from test_mutants import mutated
+from mutated_modules import mutated
 
 from discreet.local import BasicRappor
 
@@ -14,15 +14,15 @@ SCHEMES = [BasicRappor(3, *stages) for stages in (("0.39", "0.61", "0.45"), ("0.
 
 MUTANTS = [
     (
-        "_rappor._two_stage",
+        "rappor._two_stage",
         "draws.packed_coins(self.f / 2, len(bits), size)",
         "draws.packed_coins(self.f, len(bits), size)",
     ),
-    ("_rappor._two_stage", "return kept ^ draws.packed_coins(self.p, len(kept), size)", "return kept"),
-    ("_rappor._two_stage", "(kept & ones) | (~kept & zeros)", "(kept & ones) | (kept & zeros)"),
-    ("_rappor._two_stage", "(kept & ones) | (~kept & zeros)", "kept"),
-    ("_rappor._two_stage", "ones = _power_up(high, low, reports)", "ones = Fraction(1)"),
-    ("_rappor._two_stage", "(half * ratio + 1 - half)", "(half * ratio + 1)"),
+    ("rappor._two_stage", "return responses ^ draws.packed_coins(self.p, len(responses), size)", "return responses"),
+    ("rappor._two_stage", "(responses & ones) | (~responses & zeros)", "(responses & ones) | (responses & zeros)"),
+    ("rappor._two_stage", "(responses & ones) | (~responses & zeros)", "responses"),
+    ("rappor._two_stage", "ones = _power_up(high, low, reports)", "ones = Fraction(1)"),
+    ("rappor._two_stage", "(half * ratio + 1 - half)", "(half * ratio + 1)"),
 ]
 
 
@@ -43,4 +43,4 @@ def test_mutants_are_found(module, old, new) -> None:
 
 
 def test_what_is_not_mutated_passes() -> None:
-    exact(mutated("_rappor._two_stage", "from __future__", "from __future__").TwoStage)
+    exact(mutated("rappor._two_stage", "from __future__", "from __future__").TwoStage)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from local_laws import assert_exact, assert_numbers_by_key_are_unbiased, estimate_of, law, odds_of
-from test_mutants import mutated
+from mutated_modules import mutated
 
 from discreet.errors import DiscreetError
 from discreet.local import KaryRandomizedResponse, OptimizedUnary, SampledAttributes, SubsetSelection
@@ -49,19 +49,19 @@ def check_sampling(kind: Any) -> None:
     assert valid.all()
     assert sampling.genuine(fields).tolist() == [True, False, False, True]
     counts = np.zeros(sampling.cells, dtype=np.int64)
-    sampling.tally(fields.kept(sampling.genuine(fields)), counts)
+    sampling.tally(fields.select(sampling.genuine(fields)), counts)
     assert counts.tolist() == [1, 0, 1, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1]
     subset = SubsetSelection(8, 1).layout.unpack(np.array([[255], [0]], dtype=np.uint8))[0]
     rows = Fields((np.zeros(2, dtype=np.int64),), subset.bits)
     assert not kind((SubsetSelection(8, 1),), (1,)).genuine(rows).any()
     part = OptimizedUnary(64, 1, longitudinal="memoize")
 
-    def told(places: int, label: bytes) -> bytes:
+    def remembered(places: int, label: bytes) -> bytes:
         sampling = kind((part,) * places, (1,) * places)
         return sampling.remember(1, lambda _, at: part.prepare([5] * at.size), bytes(32), label).tobytes()
 
-    assert told(1, b"one")[1:] != told(1, b"two")[1:]  # of another document
-    same = {told(places, b"one") for places in range(1, 9)}
+    assert remembered(1, b"one")[1:] != remembered(1, b"two")[1:]  # of another document
+    same = {remembered(places, b"one") for places in range(1, 9)}
     assert len({row[1:] for row in same}) == len(same) > 1  # of another place
 
 
@@ -77,7 +77,7 @@ def check_sampling(kind: Any) -> None:
     ],
 )
 def test_mistakes_in_numbers_by_key_are_found(old, new) -> None:
-    mutant = mutated("_several._key_values", old, new).KeyValues
+    mutant = mutated("multidimensional._key_values", old, new).KeyValues
     with pytest.raises((AssertionError, DiscreetError, IndexError)):
         check_key_values(mutant)
 
@@ -85,13 +85,13 @@ def test_mistakes_in_numbers_by_key_are_found(old, new) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("found * self.domains[place].size + prepared", "found * 2 + prepared"),
+        ("cells * self.domains[place].size + prepared", "cells * 2 + prepared"),
         ("best_oracle(size, epsilon), size, epsilon,", "best_oracle(size, epsilon), size, 2 * epsilon,"),
     ],
 )
 def test_mistakes_in_tables_are_found(old, new) -> None:
     with pytest.raises((AssertionError, DiscreetError, IndexError, ValueError)):
-        check_marginals(mutated("_several._marginals", old, new).Marginals)
+        check_marginals(mutated("multidimensional._marginals", old, new).Marginals)
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_mistakes_in_tables_are_found(old, new) -> None:
     [
         ('side="right"', 'side="left"'),
         ("valid &= ~rows[:, width:].any(axis=1)", "pass"),
-        ("scheme.genuine(inner.kept(valid))", "True"),
+        ("scheme.genuine(inner.select(valid))", "True"),
         ("counts[start + 1 : start + 1 + scheme.cells])\n\n", "counts[start : start + scheme.cells])\n\n"),
         ('label + b"part" + number', 'b"part" + number'),
         ('label + b"part" + number.to_bytes(2, "little")', 'label + b"part"'),
     ],
 )
 def test_mistakes_in_sampling_are_found(old, new, monkeypatch) -> None:
-    mutant = mutated("_several._sampling", old, new).Sampling
+    mutant = mutated("multidimensional._sampling", old, new).Sampling
     monkeypatch.setattr("discreet.local.multidimensional._sampled_attributes.Sampling", mutant)
     with pytest.raises((AssertionError, DiscreetError)):
         check_sampling(mutant)

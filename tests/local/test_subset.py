@@ -12,7 +12,7 @@ from local_laws import assert_exact, assert_mean_square, law, odds_of
 
 from discreet import local
 from discreet.errors import ParameterError
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 
 
 def zipf(people: int, size: int) -> np.ndarray:
@@ -30,14 +30,12 @@ def packed(size: int, *sets: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.parametrize("epsilon", ["1e-6", "1", "3"])
 @pytest.mark.parametrize("size", [2, 3, 7, 8, 9])
 def test_every_set_of_w_has_its_probability(size, epsilon) -> None:
-    """Those with the sender's value share `truth` evenly, the others the rest; nothing else is reported."""
+    """Those with the sender's value share p evenly, the others the rest; nothing else is reported."""
     scheme = local.SubsetSelection(domain=size, epsilon=epsilon)
-    w = scheme.members
+    w, (p, _) = scheme.members, scheme.support_probabilities
     for value in range(size):
         expected = {
-            packed(size, held).tobytes(): (
-                scheme.truth / comb(size - 1, w - 1) if value in held else (1 - scheme.truth) / comb(size - 1, w)
-            )
+            packed(size, held).tobytes(): (p / comb(size - 1, w - 1) if value in held else (1 - p) / comb(size - 1, w))
             for held in combinations(range(size), w)
         }
         assert law(scheme, value) == expected
@@ -49,22 +47,22 @@ def test_every_set_of_w_has_its_probability(size, epsilon) -> None:
 def test_the_exact_epsilon_of_any_domain(size, epsilon) -> None:
     """A set with the sender's value against one without: C(d − 1, w) / C(d − 1, w − 1) = (d − w) / w."""
     scheme = local.SubsetSelection(domain=size, epsilon=epsilon)
-    w = scheme.members
-    assert_exact(scheme.truth / (1 - scheme.truth) * Fraction(size - w, w), Fraction(epsilon))
-    others = scheme.truth * (w - 1) + (1 - scheme.truth) * w
-    assert scheme.lie == others / (size - 1)
+    w, (p, q) = scheme.members, scheme.support_probabilities
+    assert_exact(p / (1 - p) * Fraction(size - w, w), Fraction(epsilon))
+    others = p * (w - 1) + (1 - p) * w
+    assert q == others / (size - 1)
 
 
 @pytest.mark.parametrize("epsilon", ["1e-6", "0.3", "1", "2.5", "4", "20"])
 def test_no_other_w_has_a_lower_variance(epsilon) -> None:
-    weight = odds(Fraction(epsilon))
+    weight = exp_epsilon(Fraction(epsilon))
     for size in [*range(2, 40), 200]:
         scheme = local.SubsetSelection(domain=size, epsilon=epsilon)
 
         def variance(w: int, size: int = size) -> Fraction:
-            truth = w * weight / (w * weight + size - w)
-            lie = (truth * (w - 1) + (1 - truth) * w) / (size - 1)
-            return lie * (1 - lie) / (truth - lie) ** 2
+            p = w * weight / (w * weight + size - w)
+            q = (p * (w - 1) + (1 - p) * w) / (size - 1)
+            return q * (1 - q) / (p - q) ** 2
 
         assert variance(scheme.members) == min(map(variance, range(1, size)))
 
@@ -72,7 +70,7 @@ def test_no_other_w_has_a_lower_variance(epsilon) -> None:
 def test_with_one_member_it_is_k_ary_randomized_response() -> None:
     one = local.SubsetSelection(domain=10, epsilon=4)
     other = local.KaryRandomizedResponse(domain=10, epsilon=4)
-    assert (one.members, one.truth, one.lie) == (1, other.truth, other.lie)
+    assert (one.members, one.support_probabilities) == (1, other.support_probabilities)
 
 
 @pytest.mark.parametrize("size", [2, 8, 9, 1000, 10_000])

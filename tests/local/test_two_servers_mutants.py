@@ -11,7 +11,7 @@ from prio3_laws import FORGERIES, accepted, forged
 from two_server_laws import COUNT, HISTOGRAM, KEY, SCHEMES, both, exchange, turned
 
 from discreet.local import ShareServer
-from discreet.local.two_servers.prio3.__init__ import NONCE, Histogram, Prio3, Sum
+from discreet.local.two_servers.prio3 import NONCE, Histogram, Prio3, Sum
 from discreet.local.two_servers.prio3._circuit import Circuit
 from discreet.local.two_servers.prio3._field import Field
 from discreet.local.two_servers.prio3._field64 import Field64

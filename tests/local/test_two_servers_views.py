@@ -9,7 +9,7 @@ from scipy.special import chdtri
 from two_server_laws import COMMON, COUNT, HISTOGRAM, KEY, SCHEMES, SUM, both, exchange, turned
 
 from discreet.local import Reports, TwoServerHistogram, TwoServers
-from discreet.local.two_servers.prio3.__init__ import NONCE
+from discreet.local.two_servers.prio3 import NONCE
 
 IDS = [scheme.protocol for scheme, _ in SCHEMES]
 

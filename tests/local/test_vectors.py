@@ -18,7 +18,7 @@ from vector_laws import FewBooks, assert_law, odds_of_vectors
 
 from discreet.errors import DataError, ParameterError
 from discreet.local import PrivUnit, Reports, VectorEstimate, from_json
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local.vectors import _directions
 from discreet.local.vectors._caps import best_candidates, best_likely, largest_slope, slope
 from discreet.local.vectors._directions import UNIT, directions, normals
@@ -471,7 +471,7 @@ def test_twice_the_law_is_the_law() -> None:
     ahead, back, short = (law(scheme, value) for value in ([1, 0], [-1, 0], [0.5, 0]))
     for report, weight in short.items():
         assert weight == Fraction(3, 4) * ahead[report] + Fraction(1, 4) * back[report]
-    assert max(ahead[report] / back[report] for report in ahead) == odds(Fraction(1))
+    assert max(ahead[report] / back[report] for report in ahead) == exp_epsilon(Fraction(1))
 
 
 def test_more_candidates_err_less() -> None:

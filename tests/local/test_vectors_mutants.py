@@ -8,17 +8,17 @@ import sys
 import numpy as np
 import pytest
 from local_laws import assert_exact
+from mutated_modules import mutated
 from scipy import stats
-from test_mutants import mutated
 from vector_laws import BOOKS, assert_law, odds_of_vectors
 
 from discreet.errors import DiscreetError
 
-PRIV_UNIT, CAPS, BALL, DIRECTIONS = (f"_vectors.{name}" for name in ("_priv_unit", "_caps", "_ball", "_directions"))
+PRIV_UNIT, CAPS, DIRECTIONS = (f"vectors.{name}" for name in ("_priv_unit", "_caps", "_directions"))
 
 MUTANTS = [
-    (PRIV_UNIT, "np.where(told, near, number)", "near"),
-    (PRIV_UNIT, "np.where(told, near, number)", "np.where(told, number, near)"),
+    (PRIV_UNIT, "np.where(chosen, near, number)", "near"),
+    (PRIV_UNIT, "np.where(chosen, near, number)", "np.where(chosen, number, near)"),
     (PRIV_UNIT, "draws.below(self.likely, people)", "draws.below(self.candidates // 2, people)"),
     (PRIV_UNIT, "draws.below(self.candidates, people)", "draws.below(self.candidates // 2, people)"),
     (PRIV_UNIT, "place) ^ turned", "place)"),
@@ -32,19 +32,19 @@ MUTANTS = [
     (PRIV_UNIT, "1 - 2 * (number[rows] & 1)", "1 - 0 * (number[rows] & 1)"),
     (PRIV_UNIT, "number[rows] >> 1", "number[rows]"),
     (PRIV_UNIT, "per_unit = self.slope * UNIT", "per_unit = self.slope**2 * UNIT"),
-    (PRIV_UNIT, "found**2 / _SQUARE", "found**2 / UNIT"),
+    (PRIV_UNIT, "vectors**2 / _SQUARE", "vectors**2 / UNIT"),
     (PRIV_UNIT, "VectorEstimate(radius * mean, radius * stderr", "VectorEstimate(mean, radius * stderr"),
     (PRIV_UNIT, "VectorEstimate(radius * mean, radius * stderr", "VectorEstimate(radius * mean, stderr"),
     (PRIV_UNIT, "square - mean**2, 0", "square, 0"),
     (CAPS, "return more / (more + candidates)", "return more / (more + candidates - likely)"),
-    (CAPS, "likely * (odds(epsilon) - 1)", "likely * odds(epsilon)"),
+    (CAPS, "likely * (exp_epsilon(epsilon) - 1)", "likely * exp_epsilon(epsilon)"),
     (CAPS, "likely) / likely", "likely)"),
     (CAPS, "candidates // 2, likely) / likely", "candidates, likely) / likely"),
     (CAPS, "power = (dimension - 1) / 2", "power = dimension / 2"),
-    (BALL, "steps[long] = np.rint(", "steps[long] = 0 * np.rint("),
-    (BALL, "/ fraction, scale", "/ 1.0, scale"),
-    (BALL, "power - own, 1)", "power - own, 0)"),
-    (DIRECTIONS, "found * UNIT / length[:, None]", "found * UNIT / 10_000"),
+    (DIRECTIONS, "steps[long] = np.rint(", "steps[long] = 0 * np.rint("),
+    (DIRECTIONS, "/ fraction, scale", "/ 1.0, scale"),
+    (DIRECTIONS, "power - own, 1)", "power - own, 0)"),
+    (DIRECTIONS, "vectors * UNIT / length[:, None]", "vectors * UNIT / 10_000"),
     (DIRECTIONS, "entries[:, 2 * half : 2 * half + dimension]", "entries[:, :dimension]"),
     (DIRECTIONS, "np.concatenate([-upper[::-1], upper])", "np.concatenate([upper[::-1], upper])"),
     (DIRECTIONS, "lines.astype(np.uint64) + np.uint64(1)", "np.uint64(0) * lines.astype(np.uint64) + np.uint64(1)"),
@@ -53,7 +53,7 @@ MUTANTS = [
 
 def assembled(module: str, old: str, new: str):
     """`PrivUnit` with one place of one of its modules changed, and the others as they are."""
-    names = {each: f"discreet.local.{each}" for each in (BALL, CAPS, DIRECTIONS)}
+    names = {each: f"discreet.local.{each}" for each in (CAPS, DIRECTIONS)}
     real = {path: sys.modules[path] for path in names.values()}
     try:
         if module != PRIV_UNIT:

@@ -11,7 +11,7 @@ import numpy as np
 from local_laws import law
 
 from discreet.local import PrivUnit
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local.vectors._directions import directions
 
 BOOKS = 2
@@ -41,7 +41,7 @@ def odds_of_vectors(scheme: Any) -> Fraction:
 
 def assert_law(scheme: Any, length: float) -> None:
     """A book uniformly; of its candidates, the likely ones e^ε times as often; and the other way round if short."""
-    weight = odds(scheme.epsilon)
+    weight = exp_epsilon(scheme.epsilon)
     total = BOOKS * (scheme.likely * weight + scheme.candidates - scheme.likely)
     vector = np.arange(1.0, scheme.dimension + 1)
     vector *= length / np.linalg.norm(vector)

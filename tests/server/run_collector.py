@@ -13,7 +13,9 @@ from discreet.server import Limits, _store, serve
 def main(home: str, limits: str, fold: str) -> None:
     _store._LEAST_PENDING = int(fold)
     scheme = from_json(sys.stdin.read())
-    serve(scheme, Path(home), port=0, limits=Limits(**json.loads(limits)), told=lambda line: print(line, flush=True))
+    serve(
+        scheme, Path(home), port=0, limits=Limits(**json.loads(limits)), on_status=lambda line: print(line, flush=True)
+    )
 
 
 if __name__ == "__main__":

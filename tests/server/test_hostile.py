@@ -263,7 +263,7 @@ def test_a_full_disk_loses_nothing(start: Callable[..., Collector]) -> None:
     wait_until(lambda: collector.get("/healthz")[0] == 200)  # it tries by itself
     assert collector.post(big, again)[1]["reports"] == 5_000
     said = collector.stop()
-    assert "senders are told to come again" in said
+    assert "senders are asked to retry" in said
     assert "is written again" in said
     assert collector.reports == 5 + told + 5_000
 

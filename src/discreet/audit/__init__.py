@@ -1,4 +1,4 @@
-"""Attacks on privacy claims: what a mechanism is shown to leak, beside what it says it does."""
+"""Audits of privacy claims: certified lower bounds of what a mechanism leaks, held against its claim."""
 
 from discreet.audit.black_box._check import check
 from discreet.audit.black_box._subject import Batched, Draws, batched, subject
@@ -6,8 +6,8 @@ from discreet.audit.black_box._verdict import Trial, Verdict, Witness
 from discreet.audit.catalog._entries import Audited, entries, entries_table, find_entry, run_entries
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._queries import sql_entries
-from discreet.audit.enumeration._distribution import Law, Probability
-from discreet.audit.enumeration._enumeration import Draw, Program, law_of
+from discreet.audit.enumeration._distribution import Distribution, Probability
+from discreet.audit.enumeration._enumeration import Draw, Program, enumerate_distribution
 from discreet.audit.enumeration._exact import ExactVerdict, exact
 from discreet.audit.neighbours._databases import neighbouring_databases, without_person, without_row
 from discreet.audit.neighbours._hostile import hostile_databases
@@ -26,6 +26,7 @@ __all__ = [
     "Audited",
     "Batched",
     "Canaries",
+    "Distribution",
     "Draw",
     "Draws",
     "Entry",
@@ -33,7 +34,6 @@ __all__ = [
     "Finding",
     "Findings",
     "Guesses",
-    "Law",
     "OneRunVerdict",
     "Probability",
     "Program",
@@ -48,10 +48,10 @@ __all__ = [
     "check",
     "entries",
     "entries_table",
+    "enumerate_distribution",
     "exact",
     "find_entry",
     "hostile_databases",
-    "law_of",
     "loss_between",
     "neighbouring_databases",
     "one_run",

@@ -1,16 +1,14 @@
-"""The client: it perturbs a value on the device of the person whom the value is about."""
+"""The client: it perturbs a value on the device of the person whose value it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Encoder
 from discreet.local._reports import Reports
 from discreet.noise import fresh_draws, remembered_draws
-
-if TYPE_CHECKING:
-    from discreet.local._scheme import Scheme
 
 __all__ = ["Client"]
 
@@ -19,10 +17,10 @@ __all__ = ["Client"]
 class Client:
     """One person's device, which knows a scheme and perhaps a secret. Made by `scheme.client()`.
 
-    Raises `ParameterError` unless a secret of 16 bytes or more is given just when the scheme memoizes.
+    Raises `ParameterError` unless a scheme that memoizes has a secret of 16 bytes or more, and any other scheme none.
     """
 
-    scheme: Scheme[Any]
+    scheme: Encoder
     secret: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -32,7 +30,7 @@ class Client:
                     "this scheme memoizes: give client(secret=...), 16 bytes or more that the device keeps for life "
                     "(discreet.noise.secret(32)); for a study, scheme.simulate(values) stands for many clients"
                 )
-            remembered_draws(self.secret, b"")  # refuses a secret that is none
+            remembered_draws(self.secret, b"")  # refuses an invalid secret
         elif self.secret is not None:
             raise ParameterError(
                 "this scheme draws every report afresh and has no use for a secret; make it with longitudinal='memoize'"

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, printable
 from discreet.sensitivity import unmasked
 
-__all__ = ["Domain", "DomainLike", "array_of", "domain_of", "texts_of", "whole"]
+__all__ = ["Domain", "DomainLike", "array_of", "domain_of", "integer", "texts_of"]
 
 
-def whole(value: int, name: str, least: int, most: int) -> int:
+def integer(value: int, name: str, least: int, most: int) -> int:
     """The value as an int; raises `ParameterError` unless it is a whole number from `least` to `most`.
 
-    >>> whole(3, "buckets", 2, 10)
+    >>> integer(3, "buckets", 2, 10)
     3
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or not least <= value <= most:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -28,7 +28,7 @@ def whole(value: int, name: str, least: int, most: int) -> int:
 
 
 def array_of(values: Any) -> NDArray[Any]:
-    """Values as an array, which is of no numbers where a mask hides one, or where lists have different lengths.
+    """Values as an array. It has no numeric type where a mask hides a value, or where lists have different lengths.
 
     >>> array_of([[1, 2], [3]]).dtype.kind, array_of([3, 4]).dtype.kind
     ('O', 'i')
@@ -113,7 +113,7 @@ def domain_of(domain: DomainLike | Domain, least: int = 2) -> Domain:
     if isinstance(domain, Domain):
         domain = domain.to_json()
     if isinstance(domain, Integral) and domain is not True and domain is not False:
-        found = Domain(int(domain))
+        result = Domain(int(domain))
     elif isinstance(domain, Sequence) and not isinstance(domain, str | bytes):
         names = tuple(domain)
         for name in names:
@@ -123,22 +123,22 @@ def domain_of(domain: DomainLike | Domain, least: int = 2) -> Domain:
                 name.encode()
             except UnicodeEncodeError:
                 raise ParameterError(f"a name of a domain must be text that UTF-8 can write, got {name!a}") from None
-        found = Domain(len(names), names)
+        result = Domain(len(names), names)
         if len(set(names)) != len(names):
             seen: set[str] = set()
             twice = next(name for name in names if name in seen or seen.add(name))
             raise ParameterError(f"a domain lists each name once, but {printable(twice)!r} is there again")
     else:
         raise ParameterError(f"a domain is a whole number d, for 0 … d - 1, or a list of texts, got {domain!r}")
-    if not least <= found.size <= _MOST:
-        raise ParameterError(f"a domain has {least} to 2**24 values here, got {found.size}")
-    return found
+    if not least <= result.size <= _MOST:
+        raise ParameterError(f"a domain has {least} to 2**24 values here, got {result.size}")
+    return result
 
 
 def texts_of(values: Any) -> list[str]:
     """One text or many, each a `str` and of no class derived from it; raises `ParameterError` for what is no text.
 
-    What a derived class would print, or equal, does not decide which draws a client remembers: its characters do.
+    A client's remembered draws depend on the characters alone, and not on how a derived class prints or compares.
 
     >>> texts_of("ant"), texts_of(["ant", "bee"])
     (['ant'], ['ant', 'bee'])

@@ -76,8 +76,8 @@ class Estimate:
             case "norm":
                 return raw + (1 - raw.sum()) / raw.size
             case "norm_mul":
-                kept = np.maximum(raw, 0.0)
-                return kept / kept.sum() if kept.sum() > 0 else np.full(raw.size, 1 / raw.size)
+                positive = np.maximum(raw, 0.0)
+                return positive / positive.sum() if positive.sum() > 0 else np.full(raw.size, 1 / raw.size)
         raise ParameterError(
             f"method must be 'norm_sub', 'simplex', 'non_negative', 'norm' or 'norm_mul', got {method!r}"
         )
@@ -101,13 +101,13 @@ class SupportEstimate(Estimate):
     ----------
     supports
         How many reports support each value.
-    truth, lie
-        The probability that a report supports its sender's value, and each other value.
+    p, q
+        The probabilities that a report supports its sender's value, and each other value.
     """
 
     supports: NDArray[np.int64]
-    truth: float
-    lie: float
+    p: float
+    q: float
 
     def interval(self, level: Number = 0.95) -> tuple[Floats, Floats]:
         """As `Estimate.interval`, at any number of reports: it holds with probability `level` or more.
@@ -120,7 +120,7 @@ class SupportEstimate(Estimate):
         yes, no = self.supports, self.reports - self.supports
         low = np.where(yes == 0, 0.0, betaincinv(np.maximum(yes, 1), no + 1, miss))
         high = np.where(no == 0, 1.0, betaincinv(yes + 1, np.maximum(no, 1), 1 - miss))
-        ends = [np.clip((end - self.lie) / (self.truth - self.lie), 0.0, 1.0) for end in (low, high)]
+        ends = [np.clip((end - self.q) / (self.p - self.q), 0.0, 1.0) for end in (low, high)]
         return np.minimum(*ends), np.maximum(*ends)
 
 

@@ -1,4 +1,4 @@
-"""exp(ε) as a fraction that keeps the promise: never above it, and below it by less than 2**−96 of it."""
+"""exp(ε) as a fraction that is rounded down: never above it, and below it by less than 2**−96 of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.noise import exp_bounds
 from discreet.rational import Number, decimal_text, rational
 
-__all__ = ["epsilon_of", "odds"]
+__all__ = ["epsilon_of", "exp_epsilon"]
 
 _LEAST, _MOST = Fraction(1, 10**6), 100
 _BITS = 128
@@ -24,14 +24,14 @@ def epsilon_of(epsilon: Number) -> Fraction:
 
 
 @lru_cache(maxsize=256)
-def odds(epsilon: Fraction) -> Fraction:
-    """How much likelier a report may be made by one value than by another: at most exp(ε), and nearly that.
+def exp_epsilon(epsilon: Fraction) -> Fraction:
+    """The largest likelihood ratio of a report: at most exp(ε), and below it by less than 2**−96 of it.
 
     A mechanism whose likelihood ratios are at most this has an exact ε of at most `epsilon`, and, where they attain
     it, of at least ε − 2**−96. Raises nothing for what `epsilon_of` returns.
 
     >>> from math import exp
-    >>> float(odds(Fraction(1))) == exp(1)
+    >>> float(exp_epsilon(Fraction(1))) == exp(1)
     True
     """
     bits = _BITS + 2 * -(-epsilon.numerator // epsilon.denominator)

@@ -10,13 +10,12 @@ import numpy as np
 
 from discreet.elapsed import elapsed
 from discreet.errors import DataError, ParameterError, printable
+from discreet.local._codec import Decoder
 from discreet.local._reports import Bytes, Reports
 from discreet.local._server import Server
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from discreet.local._scheme import Scheme
 
 __all__ = ["add_batch", "add_files", "to_arrow"]
 
@@ -48,7 +47,7 @@ def add_files(server: Server[E], files: str | Path | Sequence[str | Path]) -> Se
     """Add the reports in Parquet files (``.parquet``) and Arrow files (``.arrow``, ``.feather``) to a server.
 
     Files have the columns of `to_arrow`; a path may have wildcards, as ``"day=*/*.parquet"``. Rows of other schemes are
-    passed over; rows of this scheme that are no reports are counted in `server.rejected`. Files are read a batch at a
+    skipped; invalid rows of this scheme are counted in `server.rejected`. Files are read a batch at a
     time, in no particular order, so they may be larger than memory. Either all of a call's reports are counted or, with
     an error, none. Raises `DataError` for files that are missing, damaged or without these columns.
 
@@ -64,30 +63,30 @@ def add_files(server: Server[E], files: str | Path | Sequence[str | Path]) -> Se
     if not paths:
         raise ParameterError("files must be a path or a list of paths")
     with elapsed():
-        found = _read(server.scheme, [path for path in paths if Path(path).suffix not in _ARROW], "")
+        counted = _read(server.scheme, [path for path in paths if Path(path).suffix not in _ARROW], "")
         for path in paths:
             if Path(path).suffix in _ARROW:
                 for each in _named(str(path)):
-                    found.merge(_read(server.scheme, [], each))
-    return server.merge(found)
+                    counted.merge(_read(server.scheme, [], each))
+    return server.merge(counted)
 
 
 def _named(path: str) -> list[str]:
     """The files that a path with wildcards names, or the path."""
-    whole = Path(path)
-    if whole.exists() or not set("*?[") & set(path):
+    pattern = Path(path)
+    if pattern.exists() or not set("*?[") & set(path):
         return [path]
-    start = Path(whole.anchor)
-    return sorted(map(str, start.glob(str(whole.relative_to(start))))) or [path]
+    start = Path(pattern.anchor)
+    return sorted(map(str, start.glob(str(pattern.relative_to(start))))) or [path]
 
 
-def _read(scheme: Scheme[E], parquet: list[str | Path], arrow: str) -> Server[E]:
+def _read(scheme: Decoder[E], parquet: list[str | Path], arrow: str) -> Server[E]:
     import duckdb
     import pyarrow as pa
 
-    found = scheme.server()
+    server = Server(scheme)
     if not parquet and not arrow:
-        return found
+        return server
     settings: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     try:
         with duckdb.connect(":memory:", config=settings) as connection:
@@ -100,27 +99,27 @@ def _read(scheme: Scheme[E], parquet: list[str | Path], arrow: str) -> Server[E]
                 source, given = "read_parquet(?)", [[str(path) for path in parquet], scheme.fingerprint]
             result = connection.sql(_SELECT.format(source=source), params=given)
             for batch in result.to_arrow_reader(_ROWS_AT_ONCE):
-                add_batch(found, batch.column(0))
+                add_batch(server, batch.column(0))
     except (duckdb.Error, pa.ArrowException, OSError) as refusal:
         first = printable(str(refusal).splitlines()[0])
         raise DataError(
             f"the files of reports cannot be read: {first}; they must be Parquet or Arrow files with the binary "
             "columns 'scheme' and 'report', as discreet.local.to_arrow makes them"
         ) from None
-    return found
+    return server
 
 
 def add_batch(server: Server[Any], column: Any) -> None:
     """Add an Arrow array of binary reports to a server; what is missing or of another width is rejected."""
-    width, whole = server.scheme.layout.width, column.drop_null()
+    width, present = server.scheme.layout.width, column.drop_null()
     rows: Bytes = np.zeros((0, width), dtype=np.uint8)
-    if len(whole):
-        _, offsets, body = whole.buffers()
-        kind = np.int64 if str(whole.type).startswith("large") else np.int32
-        ends = np.frombuffer(offsets, dtype=kind)[whole.offset : whole.offset + len(whole) + 1].astype(np.int64)
+    if len(present):
+        _, offsets, body = present.buffers()
+        kind = np.int64 if str(present.type).startswith("large") else np.int32
+        ends = np.frombuffer(offsets, dtype=kind)[present.offset : present.offset + len(present) + 1].astype(np.int64)
         starts = ends[:-1][np.diff(ends) == width]
         every = np.frombuffer(body or b"", dtype=np.uint8)
-        if starts.size == len(whole):
+        if starts.size == len(present):
             rows = every[ends[0] : ends[-1]].reshape(-1, width)
         else:
             rows = every[starts[:, None] + np.arange(width)]

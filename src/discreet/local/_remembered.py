@@ -1,4 +1,4 @@
-"""What a client remembers without keeping it: rows that are a function of its secret and the value."""
+"""Memoized rows: a function of the client's secret and the value, so that the client stores no rows."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fields:
-    """Reports taken apart: one array of whole numbers for each field, and the bits as packed bytes, a row a report."""
+    """Parsed reports: an array of integers for each field, and the bits as packed bytes, a row a report."""
 
     numbers: tuple[Integers, ...]
     bits: Bytes
@@ -32,7 +32,7 @@ class Fields:
     def __len__(self) -> int:
         return len(self.bits)
 
-    def kept(self, mask: NDArray[np.bool_]) -> Fields:
+    def select(self, mask: NDArray[np.bool_]) -> Fields:
         """Those reports where the mask is true."""
         return self if bool(mask.all()) else Fields(tuple(each[mask] for each in self.numbers), self.bits[mask])
 
@@ -116,7 +116,7 @@ class Reports:
     In binary: ``dr``, the version 1, eight bytes of fingerprint of the scheme, the number of reports (4 bytes, least
     first), the reports, all of the same width, and their CRC-32. In JSON: the version, the fingerprint in hex, and each
     report in base64. What a report's bytes mean is for the scheme to say. Neither form is trusted: `from_bytes` and
-    `from_json` raise `DataError` for what is not a batch, and a server drops and counts the reports that are none.
+    `from_json` raise `DataError` for what is not a batch, and a server drops and counts invalid reports.
 
     >>> from discreet.local import KaryRandomizedResponse
     >>> reports = KaryRandomizedResponse(domain=5, epsilon=1).client().encode([0, 1, 2])
@@ -129,8 +129,8 @@ class Reports:
 
     def __post_init__(self) -> None:
         rows: Any = self.rows
-        whole = isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2
-        if not whole or not isinstance(self.fingerprint, bytes) or len(self.fingerprint) != FINGERPRINT:  # pyright: ignore[reportUnnecessaryIsInstance]
+        is_rows = isinstance(rows, np.ndarray) and rows.dtype == np.uint8 and rows.ndim == 2
+        if not is_rows or not isinstance(self.fingerprint, bytes) or len(self.fingerprint) != FINGERPRINT:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise DataError(
                 f"reports are a fingerprint of {FINGERPRINT} bytes and an array of bytes (uint8), a row a report; "
                 "clients make them, and from_bytes and from_json read them"
@@ -160,7 +160,7 @@ class Reports:
     @classmethod
     def from_bytes(cls, data: bytes) -> Reports:
         """The batch that `bytes(reports)` made. Raises `DataError` for anything else."""
-        view = memoryview(_kept(data))
+        view = memoryview(_bytes_of(data))
         if len(view) < _HEAD + _CHECK or bytes(view[:2]) != _MAGIC[:2]:
             raise DataError("this is not a batch of reports: it must begin with 'dr' and have 19 bytes or more")
         if view[2] != _MAGIC[2]:
@@ -170,7 +170,7 @@ class Reports:
         count = int.from_bytes(view[_HEAD - 4 : _HEAD], "little")
         body = np.frombuffer(view[_HEAD:-_CHECK], dtype=np.uint8)
         if body.size % max(count, 1) or (count == 0) != (body.size == 0):
-            raise DataError(f"this batch says that it has {count} reports, and its {body.size} bytes do not divide so")
+            raise DataError(f"this batch states {count} reports, and its {body.size} bytes are no multiple of that")
         return cls(bytes(view[3 : 3 + FINGERPRINT]), body.reshape(count, -1) if count else body.reshape(0, 0))
 
     def to_json(self) -> str:
@@ -182,13 +182,17 @@ class Reports:
     def from_json(cls, text: str | bytes) -> Reports:
         """The batch that `to_json` made. Raises `DataError` for anything else."""
         try:
-            found: Any = json.loads(text)
-            if found.keys() != {"version", "scheme", "reports"} or found["version"] != 1 or found["version"] is True:
+            document: Any = json.loads(text)
+            if (
+                document.keys() != {"version", "scheme", "reports"}
+                or document["version"] != 1
+                or document["version"] is True
+            ):
                 raise ValueError
-            if not isinstance(found["reports"], list):
+            if not isinstance(document["reports"], list):
                 raise ValueError
-            rows = [base64.b64decode(row, validate=True) for row in found["reports"]]
-            fingerprint = bytes.fromhex(found["scheme"])
+            rows = [base64.b64decode(row, validate=True) for row in document["reports"]]
+            fingerprint = bytes.fromhex(document["scheme"])
             if len(fingerprint) != FINGERPRINT or len({*map(len, rows)}) > 1 or b"" in rows:
                 raise ValueError
         except (ValueError, TypeError, KeyError, AttributeError, binascii.Error, RecursionError):
@@ -208,8 +212,8 @@ class Reports:
         return cls(every[0].fingerprint, np.concatenate(some))
 
 
-def _kept(data: Any) -> bytes:
-    """The bytes of a buffer, which nobody can change while they are counted; none of what is no buffer."""
+def _bytes_of(data: Any) -> bytes:
+    """A copy of the bytes of a buffer, which no other thread can change; empty for what is no buffer."""
     try:
         return data if isinstance(data, bytes) else memoryview(data).tobytes()
     except TypeError:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from discreet.errors import ParameterError
-from discreet.local._scheme import Longitudinal, Scheme
+from discreet.local._codec import Longitudinal
+from discreet.local._scheme import Scheme
 from discreet.local.frequencies._count_mean import CountMeanSketch
 from discreet.local.frequencies._hadamard import HadamardResponse
 from discreet.local.frequencies._hadamard_count_mean import HadamardCountMeanSketch
@@ -306,27 +307,27 @@ def _scheme_of(document: Any) -> Scheme[Any]:
     if "parts" in parameters:
         parts: list[_Part] = parameters.pop("parts")
         _once([part.name for part in parts])
-        parameters["parts"] = _made(parts)
+        parameters["parts"] = _part_schemes(parts)
         parameters["weights"] = {part.name: part.weight for part in parts}
     if "attributes" in parameters:
         attributes: list[_Attribute] = parameters.pop("attributes")
         _once([attribute.name for attribute in attributes])
         parameters["attributes"] = {attribute.name: attribute.domain for attribute in attributes}
-    found = _CLASSES[document.scheme](**parameters)
-    if getattr(document, "hash", None) != found.parameters().get("hash"):
+    scheme = _CLASSES[document.scheme](**parameters)
+    if getattr(document, "hash", None) != scheme.parameters().get("hash"):
         raise ParameterError(f"this is not the document of a scheme: hash: {document.hash!r} is of other parameters")
-    return found
+    return scheme
 
 
-def _made(parts: list[_Part]) -> dict[str, Scheme[Any]]:
+def _part_schemes(parts: list[_Part]) -> dict[str, Scheme[Any]]:
     """The scheme of each part, until they are too large together."""
-    made: dict[str, Scheme[Any]] = {}
+    schemes: dict[str, Scheme[Any]] = {}
     cells = 0
     for part in parts:
-        made[part.name] = scheme = _scheme_of(part.document)
+        schemes[part.name] = scheme = _scheme_of(part.document)
         cells += 1 + scheme.cells
         check_cells(cells)
-    return made
+    return schemes
 
 
 def _once(names: list[str]) -> None:

@@ -7,26 +7,24 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import ParameterError
 from discreet.local._client import Client
-from discreet.local._domain import whole
+from discreet.local._codec import Longitudinal
+from discreet.local._domain import integer
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import FINGERPRINT, Bytes, Fields, Integers, Layout, Reports
 from discreet.local._server import Server
 from discreet.noise import Draws, fresh_draws
 from discreet.privacy import Loss
 
-__all__ = ["E", "Longitudinal", "Scheme", "check_lifetime", "longitudinal_of"]
+__all__ = ["E", "Scheme", "check_lifetime"]
 
 E = TypeVar("E")
 """What a server of a scheme estimates."""
-
-Longitudinal = Literal["once", "memoize"]
 
 
 class Scheme(ABC, Generic[E]):
@@ -50,7 +48,7 @@ class Scheme(ABC, Generic[E]):
     @property
     @abstractmethod
     def loss(self) -> Loss:
-        """What one report reveals about its sender, to whoever sees it. Neighbours differ in the sender's value."""
+        """The privacy loss of one report to whoever sees it. Neighbours differ in the sender's value."""
 
     @property
     @abstractmethod
@@ -77,12 +75,12 @@ class Scheme(ABC, Generic[E]):
 
     @abstractmethod
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A row of bytes for each value. This is where privacy is made: each row alone has `loss`."""
+        """A row of bytes for each value, randomized: each row alone has `loss`."""
 
     def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
         """A row for each value of one client under ``"memoize"``: the secret and the value determine it.
 
-        A protocol with a second, fresh stage says here which part it remembers.
+        A protocol with a second, fresh stage overrides this: it remembers its first stage alone.
         """
         return remembered_rows(prepared, self.layout.width, self.perturb, secret, self.label)
 
@@ -90,13 +88,13 @@ class Scheme(ABC, Generic[E]):
         """Which reports a client could have sent, among those that fit the layout."""
         return np.ones(len(fields), dtype=np.bool_)
 
-    def sound(self, rows: Bytes) -> tuple[Fields, NDArray[np.bool_]]:
-        """The reports among rows of bytes that a client could have sent, taken apart, and which rows they are."""
+    def parse_valid(self, rows: Bytes) -> tuple[Fields, NDArray[np.bool_]]:
+        """The fields of the rows of bytes that a client could have sent, and which rows these are."""
         fields, which = self.layout.unpack(rows)
-        fields = fields.kept(which)
+        fields = fields.select(which)
         genuine = self.genuine(fields)
         which[which] = genuine
-        return fields.kept(genuine), which
+        return fields.select(genuine), which
 
     @abstractmethod
     def tally(self, fields: Fields, counts: Integers) -> None:
@@ -104,14 +102,14 @@ class Scheme(ABC, Generic[E]):
 
     @abstractmethod
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> E:
-        """The estimate that counts of `reports` reports hold."""
+        """The estimate from the counts of `reports` reports."""
 
     def to_json(self) -> str:
         """The scheme as a JSON document, which `discreet.local.from_json` reads. Everything in it is public."""
         return json.dumps(self._document(self.parameters()), ensure_ascii=False)
 
-    def telling(self) -> dict[str, Any]:
-        """The document, without what servers alone need: schemes with the same one make the same reports."""
+    def client_document(self) -> dict[str, Any]:
+        """The document without what only servers read: schemes that share it make the same reports."""
         return self._document({key: each for key, each in self.parameters().items() if key not in self.reading})
 
     def _document(self, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -124,11 +122,11 @@ class Scheme(ABC, Generic[E]):
 
     @property
     def label(self) -> bytes:
-        """SHA-256 of `telling` in JSON, by which a client's memory keeps schemes apart.
+        """SHA-256 of `client_document` in JSON, by which a client's memory keeps schemes apart.
 
-        All of it: two documents of one fingerprint can be made in 2**32 tries, and if they shared draws, their reports
-        together could reveal more than their losses add up to. A collector who reads otherwise, by `reading`, asks
-        nothing new of anybody.
+        The whole hash is used, not the fingerprint: two documents of one fingerprint can be made in 2**32 tries, and if
+        they shared draws, their reports together could reveal more than their losses add up to. Parameters in `reading`
+        are left out, because no report depends on them.
         """
         return _label_of(self)
 
@@ -177,8 +175,8 @@ class Scheme(ABC, Generic[E]):
         no privacy: it is arithmetic. Raises `ParameterError` unless 1 ≤ values ≤ reports ≤ 2**63.
 
         >>> from discreet.local import KaryRandomizedResponse
-        >>> kept = KaryRandomizedResponse(domain=5, epsilon=1, longitudinal="memoize")
-        >>> kept.lifetime_loss(reports=365, values=2).epsilon()
+        >>> scheme = KaryRandomizedResponse(domain=5, epsilon=1, longitudinal="memoize")
+        >>> scheme.lifetime_loss(reports=365, values=2).epsilon()
         2.0
         """
         check_lifetime(reports, values)
@@ -187,17 +185,10 @@ class Scheme(ABC, Generic[E]):
 
 @lru_cache(maxsize=64)
 def _label_of(scheme: Scheme[Any]) -> bytes:
-    """Kept, as a long list of names takes longer to write down than to count with."""
-    return hashlib.sha256(json.dumps(scheme.telling(), ensure_ascii=False).encode()).digest()
+    """Cached, because a long list of names takes longer to write as JSON than to count with."""
+    return hashlib.sha256(json.dumps(scheme.client_document(), ensure_ascii=False).encode()).digest()
 
 
 def check_lifetime(reports: int, values: int) -> None:
-    """Refuse numbers of reports and of different values that no history has."""
-    whole(values, "values", 1, whole(reports, "reports", 1, 2**63))
-
-
-def longitudinal_of(policy: str) -> Longitudinal:
-    """The policy, or a `ParameterError`."""
-    if policy in ("once", "memoize"):
-        return policy
-    raise ParameterError(f"longitudinal must be 'once' or 'memoize', got {policy!r}")
+    """Raise `ParameterError` unless 1 ≤ values ≤ reports ≤ 2**63."""
+    integer(values, "values", 1, integer(reports, "reports", 1, 2**63))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from discreet.errors import DataError
+from discreet.local._codec import Decoder
 from discreet.local._reports import FINGERPRINT, Integers, Reports
-
-if TYPE_CHECKING:
-    from discreet.local._scheme import Scheme
 
 __all__ = ["Server"]
 
@@ -27,8 +25,8 @@ _BYTES_AT_ONCE = 1 << 23
 class Server(Generic[E]):
     """Counts of reports: in any order, in any number of batches, on any number of servers that are added afterwards.
 
-    Made by `scheme.server()`. It keeps no report. Nothing in a batch can make it fail: what is not a report of its
-    scheme is dropped and counted in `rejected`. It is not for several threads at once; give each a server and add them.
+    Made by `scheme.server()`. It keeps no report. Nothing in a batch can make it fail: an invalid row is
+    dropped and counted in `rejected`. It is not for several threads at once; give each a server and add them.
 
     >>> from discreet.local import KaryRandomizedResponse
     >>> scheme = KaryRandomizedResponse(domain=["a", "b"], epsilon=20)
@@ -41,15 +39,15 @@ class Server(Generic[E]):
 
     __slots__ = ("_scheme", "_vector")
 
-    def __init__(self, scheme: Scheme[E]) -> None:
+    def __init__(self, scheme: Decoder[E]) -> None:
         self._scheme = scheme
         self._vector = np.zeros(2 + scheme.cells, dtype=np.int64)  # reports, rejected, and the counts
 
     @classmethod
-    def of_state(cls, scheme: Scheme[E], state: bytes) -> Server[E]:
+    def of_state(cls, scheme: Decoder[E], state: bytes) -> Server[E]:
         """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
-        found = cls(scheme)
-        if state[:3] != _MAGIC or len(state) != _HEAD + found._vector.nbytes + 4:
+        server = cls(scheme)
+        if state[:3] != _MAGIC or len(state) != _HEAD + server._vector.nbytes + 4:
             raise DataError("this is not the state of a server of this scheme: its length or its first bytes differ")
         if state[3:_HEAD] != scheme.fingerprint:
             raise DataError("this is the state of another scheme's server; load it with the scheme that made it")
@@ -58,18 +56,18 @@ class Server(Generic[E]):
         return cls.of_vector(scheme, np.frombuffer(state[_HEAD:-4], dtype="<i8"))
 
     @classmethod
-    def of_vector(cls, scheme: Scheme[E], vector: Integers) -> Server[E]:
+    def of_vector(cls, scheme: Decoder[E], vector: Integers) -> Server[E]:
         """The server of which this is `vector`. Raises `DataError` for anything else."""
-        found = cls(scheme)
-        if vector.shape != found._vector.shape:
+        server = cls(scheme)
+        if vector.shape != server._vector.shape:
             raise DataError("this is not the vector of a server of this scheme: its length differs")
-        found._vector[:] = vector
-        if _impossible(found._vector, *scheme.reach):
+        server._vector[:] = vector
+        if _impossible(server._vector, *scheme.reach):
             raise DataError("this state of a server has counts that no reports add up to")
-        return found
+        return server
 
     @property
-    def scheme(self) -> Scheme[E]:
+    def scheme(self) -> Decoder[E]:
         """What the reports mean."""
         return self._scheme
 
@@ -80,7 +78,7 @@ class Server(Generic[E]):
 
     @property
     def rejected(self) -> int:
-        """How many rows of batches were no reports, and were dropped."""
+        """How many rows of batches were invalid, and were dropped."""
         return int(self._vector[1])
 
     @property
@@ -115,7 +113,7 @@ class Server(Generic[E]):
         return self
 
     def reject(self, rows: int) -> Server[E]:
-        """Count rows that a reader found to be no reports; returns this server."""
+        """Count rows that a reader has dropped as invalid; returns this server."""
         self._vector[1] += rows
         return self
 
@@ -135,13 +133,13 @@ class Server(Generic[E]):
         return self
 
     def _count(self, rows: Any) -> None:
-        fields, _ = self._scheme.sound(rows)
+        fields, _ = self._scheme.parse_valid(rows)
         self._scheme.tally(fields, self._vector[2:])
         self._vector[0] += len(fields)
         self._vector[1] += len(rows) - len(fields)
 
     def estimate(self, candidates: Sequence[str] | None = None) -> E:
-        """What the reports say. `candidates` are for schemes without a domain: the values to look for.
+        """The estimate from the reports. `candidates` are for schemes without a domain: the values to look for.
 
         Costs no privacy: it works on what clients have randomized. Raises `DataError` before the first report, and
         `ParameterError` for candidates where none are needed, or where they are missing.

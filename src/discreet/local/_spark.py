@@ -61,13 +61,13 @@ def add_frame(server: Server[E], frame: DataFrame) -> Server[E]:
                 some = np.frombuffer(counts, dtype="<i8")
                 total[number * _PIECE : number * _PIECE + some.size] += some
         except (PySparkException, Py4JError) as refusal:
-            said = str(refusal)
-            if "No module named 'discreet'" in said:
+            message = str(refusal)
+            if "No module named 'discreet'" in message:
                 raise DataError(
                     "Spark could not count the reports: its executors have no discreet; install it on each, "
                     "where PYSPARK_PYTHON points to"
                 ) from None
-            raise DataError(f"Spark could not count the reports: {printable(said.partition(chr(10))[0])}") from None
+            raise DataError(f"Spark could not count the reports: {printable(message.partition(chr(10))[0])}") from None
     return server.merge(Server.of_vector(scheme, total))
 
 

@@ -19,7 +19,7 @@ Handler = Callable[[Request, Body], Awaitable[Answer]]
 
 
 class _Line:
-    """One connection, and when it will be cut."""
+    """One connection, and its deadline."""
 
     __slots__ = ("deadline", "held", "reader", "writer")
 
@@ -28,7 +28,7 @@ class _Line:
 
 
 class Connections:
-    """All that are open. Nothing about who is at the other end is asked for or kept."""
+    """The open connections. Nothing about the clients is looked up or stored."""
 
     def __init__(self, handler: Handler, limits: Limits) -> None:
         self._handler, self._limits = handler, limits
@@ -54,7 +54,7 @@ class Connections:
             await self._end(line)
 
     async def watch(self) -> None:
-        """Cut whoever is too slow, for ever."""
+        """Close connections that are past their deadline, until cancelled."""
         while True:
             await asyncio.sleep(min(1.0, self._limits.seconds / 4))
             now = self._loop.time()
@@ -62,7 +62,7 @@ class Connections:
                 self._cut(line)
 
     async def stop(self, seconds: float) -> None:
-        """Let requests that have begun end, for some seconds; cut the rest."""
+        """Let running requests finish for some seconds, and close the other connections."""
         self._stopping = True
         for line in list(self._idle):
             self._cut(line)
@@ -101,9 +101,9 @@ class Connections:
         async def body() -> bytes:
             nonlocal unread
             assert request is not None
-            found = await self._body(line, request)
+            content = await self._body(line, request)
             unread = False
-            return found
+            return content
 
         try:
             if len(block) > HEAD:
@@ -155,7 +155,7 @@ class Connections:
             await line.writer.drain()
 
     async def _last(self, line: _Line, answer: Answer, *, bodiless: bool = False) -> None:
-        """Answer, and read on for a little: closing at once would take the answer away from who still sends."""
+        """Answer, and go on reading for a while, so that a client that still sends does not lose the answer."""
         self._busy.add(line)
         self._idle.pop(line, None)
         await self._say(line, answer, close=True, bodiless=bodiless)

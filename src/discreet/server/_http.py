@@ -67,7 +67,7 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A head: the path without what is before it, headers by their names in small letters, and what they say."""
+    """A head: the path without what is before it, the headers by their names in lower case."""
 
     method: str
     path: str
@@ -141,7 +141,7 @@ class Limits:
     body
         The bytes of one batch.
     held
-        The bytes of all batches that are not answered yet; beyond it senders are told to come again.
+        The bytes of all batches that are not answered yet; beyond it senders are asked to retry.
     connections
         How many are open at once; then the one that has been idle for longest makes room.
     remember

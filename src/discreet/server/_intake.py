@@ -1,4 +1,4 @@
-"""From a request to a checked batch. Nothing of a request is kept but this."""
+"""From a request to a checked batch, which is all that is stored of a request."""
 
 from __future__ import annotations
 
@@ -53,26 +53,26 @@ def batch_of(request: Request, body: bytes, scheme: Scheme[Any]) -> Batch:
             f"this batch is of scheme {reports.fingerprint.hex()}, and scheme {scheme.fingerprint.hex()} is collected "
             "here: GET /scheme is its document",
         )
-    kept = _genuine(scheme, reports)
-    return Batch(_digest(_key(request).encode()), _digest(body), kept, len(reports) - len(kept))
+    valid = _genuine(scheme, reports)
+    return Batch(_digest(_key(request).encode()), _digest(body), valid, len(reports) - len(valid))
 
 
 def _genuine(scheme: Scheme[Any], reports: Reports) -> Reports:
     if not len(reports) or reports.width != scheme.layout.width:
         return Reports(reports.fingerprint, np.zeros((0, scheme.layout.width), dtype=np.uint8))
     step = max(1, _ROWS_AT_ONCE // reports.width)
-    kept = [_kept(scheme, reports.rows[at : at + step]) for at in range(0, len(reports), step)]
-    return Reports(reports.fingerprint, kept[0] if len(kept) == 1 else np.concatenate(kept))
+    valid = [_valid_rows(scheme, reports.rows[at : at + step]) for at in range(0, len(reports), step)]
+    return Reports(reports.fingerprint, valid[0] if len(valid) == 1 else np.concatenate(valid))
 
 
-def _kept(scheme: Scheme[Any], rows: Any) -> Any:
+def _valid_rows(scheme: Scheme[Any], rows: Any) -> Any:
     try:
-        _, which = scheme.sound(rows)
-    except Exception:  # noqa: BLE001 (a report that a protocol stumbles over is none)
+        _, which = scheme.parse_valid(rows)
+    except Exception:  # noqa: BLE001 (a report on which the protocol raises is invalid)
         if len(rows) == 1:
             return rows[:0]
         half = len(rows) // 2
-        return np.concatenate((_kept(scheme, rows[:half]), _kept(scheme, rows[half:])))
+        return np.concatenate((_valid_rows(scheme, rows[:half]), _valid_rows(scheme, rows[half:])))
     return rows if bool(which.all()) else rows[which]
 
 

@@ -1,4 +1,4 @@
-"""The collector as a process: it listens until it is told to stop."""
+"""The collector as a process: it listens until SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -39,36 +39,36 @@ def serve(  # noqa: PLR0913
     host: str = "127.0.0.1",
     port: int = 8000,
     limits: Limits | None = None,
-    told: Callable[[str], object] = lambda _line: None,
+    on_status: Callable[[str], object] = lambda _line: None,
 ) -> None:
     """Collect reports of a scheme into the store `home` until the process gets SIGTERM or SIGINT.
 
-    Runs in the main thread. `told` hears a line when it listens, and when the disk fails and works again; never one
-    about a request, a sender or a report. Raises `DataError` for a store that cannot be used and `ParameterError` for
-    an address that cannot be listened at.
+    Runs in the main thread. `on_status` is called with a line when it listens, and when the disk fails and works again;
+    no line is about a request, a sender or a report. Raises `DataError` for a store that cannot be used and
+    `ParameterError` for an address that cannot be listened at.
     """
     chosen = _allowed(limits or Limits())
-    writer = Writer(Store(scheme, home, remember=chosen.remember), told)
+    writer = Writer(Store(scheme, home, remember=chosen.remember), on_status)
     log = logging.getLogger("asyncio")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)  # it would write down addresses
     try:
-        asyncio.run(_Collector(scheme, writer, chosen, told).run(host, port))
+        asyncio.run(_Collector(scheme, writer, chosen, on_status).run(host, port))
     finally:
         log.setLevel(level)
         writer.close()
 
 
 class _Collector:
-    def __init__(self, scheme: Scheme[Any], writer: Writer, limits: Limits, told: Callable[[str], object]) -> None:
-        self._scheme, self._writer, self._limits, self._told = scheme, writer, limits, told
+    def __init__(self, scheme: Scheme[Any], writer: Writer, limits: Limits, on_status: Callable[[str], object]) -> None:
+        self._scheme, self._writer, self._limits, self._on_status = scheme, writer, limits, on_status
         self._document = scheme.to_json().encode()
         self._beside = ThreadPoolExecutor(1, "reading")
         self._troubles: set[str] = set()
 
     async def run(self, host: str, port: int) -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        loop.set_exception_handler(lambda _loop, context: self._trouble(context.get("exception")))
+        loop.set_exception_handler(lambda _loop, context: self._report(context.get("exception")))
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopped.set)
         connections = Connections(self._answer, self._limits)
@@ -81,8 +81,10 @@ class _Collector:
             with socket.socket(fileno=os.dup(each.fileno())) as same:
                 same.listen(_QUEUE)
         watching = asyncio.create_task(connections.watch())
-        found = server.sockets[0].getsockname()
-        self._told(f"collecting reports of scheme {self._scheme.fingerprint.hex()} at {_url(*found[:2])}/reports")
+        address = server.sockets[0].getsockname()
+        self._on_status(
+            f"collecting reports of scheme {self._scheme.fingerprint.hex()} at {_url(*address[:2])}/reports"
+        )
         await stopped.wait()
         server.close()
         await connections.stop(_STOP_SECONDS)
@@ -95,7 +97,7 @@ class _Collector:
         except (Refused, OSError):
             raise
         except Exception as error:  # noqa: BLE001 (one request may not harm the others)
-            self._trouble(error)
+            self._report(error)
             return Answer(500, {"error": "a bug in the collector; this batch was perhaps not counted"}, close=True)
 
     async def _handle(self, request: Request, body: Body) -> Answer:
@@ -111,22 +113,22 @@ class _Collector:
             return Answer(200 if healthy else 503, {"status": "ok" if healthy else "the store cannot be written"})
         check_head(request, self._limits)
         batch = await self._read(request, await body())
-        return _told_of(batch, await self._writer.put(batch))
+        return _answer_to(batch, await self._writer.put(batch))
 
     async def _read(self, request: Request, body: bytes) -> Batch:
         if len(body) <= _SMALL:
             return batch_of(request, body, self._scheme)
         return await asyncio.get_running_loop().run_in_executor(self._beside, batch_of, request, body, self._scheme)
 
-    def _trouble(self, error: object) -> None:
-        """One line for each kind of trouble, without its text, which may name a sender."""
+    def _report(self, error: object) -> None:
+        """Report each kind of error once, without its text, which may name a sender."""
         kind = type(error).__name__
         if kind not in self._troubles:
             self._troubles.add(kind)
-            self._told(f"trouble: {kind}; the collector goes on, and says so once")
+            self._on_status(f"internal error: {kind}; the collector goes on, and reports this kind once")
 
 
-def _told_of(batch: Batch, outcome: Outcome | None) -> Answer:
+def _answer_to(batch: Batch, outcome: Outcome | None) -> Answer:
     if outcome is None:
         return Answer(503, {"error": "the store cannot be written now; send this batch again later"}, retry=10)
     if outcome is Outcome.REFUSED:

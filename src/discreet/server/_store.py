@@ -34,7 +34,7 @@ __all__ = [
     "locked",
     "read_store",
     "scheme_of",
-    "trouble",
+    "store_error",
 ]
 
 
@@ -112,12 +112,12 @@ def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]
 
 
 def _with(server: Server[Any], batch: Reports) -> Server[Any]:
-    """The server with a batch. What a protocol stumbles over is searched for, and rejected: it may stop nothing."""
+    """The server with a batch added. Rows on which the protocol raises are found by bisection, and rejected."""
     before = bytes(server)
     try:
         return server.add(batch)
     except Exception:  # noqa: BLE001
-        server = server.scheme.server(before)
+        server = Server.of_state(server.scheme, before)
     if len(batch) == 1:
         return server.reject(1)
     half = len(batch) // 2
@@ -134,17 +134,17 @@ def scheme_of(connection: sqlite3.Connection, wanted: Scheme[Any] | None) -> Sch
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != _VERSION:
         raise DataError(f"this is no store of version {_VERSION}; a newer discreet may read it, or it is another file")
-    found = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
-    if wanted is not None and wanted.label != found.label:
+    stored = from_json(connection.execute("SELECT scheme FROM counts").fetchone()[0])
+    if wanted is not None and wanted.label != stored.label:
         raise DataError(
-            f"the store is of scheme {found.fingerprint.hex()} ({found.protocol}), and the document is of scheme "
+            f"the store is of scheme {stored.fingerprint.hex()} ({stored.protocol}), and the document is of scheme "
             f"{wanted.fingerprint.hex()} ({wanted.protocol}); use the store's own document, or another directory"
         )
-    return found if wanted is None else wanted
+    return stored if wanted is None else wanted
 
 
-def trouble(home: Path, error: Exception) -> DataError:
-    """What keeps a store from being used, and what to do."""
+def store_error(home: Path, error: Exception) -> DataError:
+    """The error for a store that cannot be used, with what to do next."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return DataError(
         f"the store {home} cannot be used: {reason}; see that the directory is there, on a local disk "
@@ -160,7 +160,7 @@ _PATIENCE = 5.0
 
 
 class Outcome(Enum):
-    """What became of a batch."""
+    """The outcome of a batch."""
 
     COUNTED = "counted"
     REPEATED = "repeated"
@@ -170,7 +170,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch that was checked: its reports, how many rows beside them were none, and by what it is known again.
+    """A batch that was checked: its valid reports, the number of invalid rows, and its key and digest.
 
     Attributes
     ----------
@@ -207,9 +207,9 @@ class Store:
         self._due = max(_LEAST_PENDING, 8 * scheme.cells)
         with ExitStack() as stack:
             try:
-                made = [each for each in (home.absolute(), *home.absolute().parents) if not each.exists()]
+                missing = [each for each in (home.absolute(), *home.absolute().parents) if not each.exists()]
                 home.mkdir(mode=0o700, parents=True, exist_ok=True)
-                for folder in made:
+                for folder in missing:
                     _sync(folder.parent)
                 if not stack.enter_context(locked(home, _PATIENCE)):
                     raise DataError(
@@ -222,16 +222,16 @@ class Store:
                     "SELECT coalesce(sum(length(reports)), 0) FROM pending"
                 ).fetchone()[0]
             except (OSError, sqlite3.Error) as error:
-                raise trouble(home, error) from None
+                raise store_error(home, error) from None
             self._closing = stack.pop_all()
 
     def _opened(self) -> sqlite3.Connection:
-        path, made = database(self._home), False
+        path, created = database(self._home), False
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-            made = True
+            created = True
         except FileExistsError:
-            made = path.stat().st_size == 0
+            created = path.stat().st_size == 0
         connection = connected(self._home, "rw")
         try:
             if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
@@ -241,7 +241,7 @@ class Store:
             connection.execute("PRAGMA journal_size_limit = 67108864")
             connection.execute("PRAGMA secure_delete = ON")
             empty = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0
-            if made or empty:
+            if created or empty:
                 self._make(connection)
             scheme_of(connection, self._scheme)
         except BaseException:
@@ -305,12 +305,12 @@ class Store:
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as error:
-            raise trouble(self._home, error) from None
+            raise store_error(self._home, error) from None
         finally:
             self._connection.execute(f"PRAGMA busy_timeout = {1000 * BUSY_SECONDS}")
 
     def probe(self) -> None:
-        """Write something that says nothing. Raises `DataError` if the store cannot be written."""
+        """Write without changing any data. Raises `DataError` if the store cannot be written."""
         with self._transaction() as connection:
             connection.execute(SCHEMA[-1])
 
@@ -326,7 +326,7 @@ class Store:
             yield connection
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            raise trouble(self._home, error) from None
+            raise store_error(self._home, error) from None
         finally:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
@@ -345,7 +345,7 @@ class Store:
 
 
 def _sync(folder: Path) -> None:
-    """See that what was made in a directory is found there after a power cut."""
+    """Sync a directory, so that new entries in it survive a power cut."""
     handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -376,7 +376,7 @@ def read_store(home: Path, scheme: Scheme[Any] | None = None) -> Server[Any]:
             connection.execute("BEGIN")
             return added_up(connection, scheme_of(connection, scheme))
         except (OSError, sqlite3.Error) as error:
-            raise trouble(home, error) from None
+            raise store_error(home, error) from None
 
 
 def _mode(home: Path, stack: ExitStack) -> str:

@@ -20,11 +20,11 @@ _Waiting = tuple[Batch, "asyncio.Future[Outcome | None]"]
 class Writer:
     """A thread that owns a store and writes what is put before it, as many batches at once as there are.
 
-    `told` hears, on that thread, a line when the store can no longer be written, and when it can again.
+    `on_status` is called on that thread with a line when the store can no longer be written, and when it can again.
     """
 
-    def __init__(self, store: Store, told: Callable[[str], object]) -> None:
-        self._store, self._told = store, told
+    def __init__(self, store: Store, on_status: Callable[[str], object]) -> None:
+        self._store, self._on_status = store, on_status
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
         self._closing = False
@@ -33,7 +33,7 @@ class Writer:
         self._thread.start()
 
     def put(self, batch: Batch) -> asyncio.Future[Outcome | None]:
-        """What became of a batch, once it is on disk; `None` if it could not be written."""
+        """The outcome of a batch, once it is on disk; `None` if it could not be written."""
         future: asyncio.Future[Outcome | None] = asyncio.get_running_loop().create_future()
         with self._changed:
             self._waiting.append((batch, future))
@@ -49,7 +49,7 @@ class Writer:
         try:
             self._store.close()
         except DiscreetError as error:
-            self._told(f"{error}; what was acknowledged is there, and is added up another time")
+            self._on_status(f"{error}; what was acknowledged is there, and is added up another time")
 
     def _run(self) -> None:
         while (group := self._next()) is not None:
@@ -66,7 +66,7 @@ class Writer:
                 self._try(self._store.fold)
 
     def _next(self) -> list[_Waiting] | None:
-        """What waits; nothing when it is time to see whether the disk works again, and `None` at the end."""
+        """The waiting batches; an empty list when it is time to try the disk again; `None` at the end."""
         group: list[_Waiting] = []
         size = 0
         with self._changed:
@@ -83,7 +83,7 @@ class Writer:
     def _written(self, batches: list[Batch]) -> list[Outcome | None]:
         try:
             outcomes = self._store.write(batches)
-        except Exception as error:  # noqa: BLE001 (whatever it is, senders are told, and the thread goes on)
+        except Exception as error:  # noqa: BLE001 (whatever it is, senders get an answer, and the thread goes on)
             self._now(error)
             return [None] * len(batches)
         self._now(None)
@@ -100,7 +100,7 @@ class Writer:
     def _now(self, error: Exception | None) -> None:
         if (error is None) != self.healthy:
             reason = str(error) if isinstance(error, DiscreetError) else type(error).__name__
-            self._told("the store is written again" if error is None else f"{reason}; senders are told to come again")
+            self._on_status("the store is written again" if error is None else f"{reason}; senders are asked to retry")
         self.healthy = error is None
 
 

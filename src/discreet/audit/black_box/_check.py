@@ -80,7 +80,7 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     confidence
         1 − the probability of a false alarm.
     delta
-        Where ε is told. Left out, it is the δ that the claim states, or 1e-6 for losses that have no ε at 0.
+        The δ at which ε is stated. Left out, it is the δ of the claim, or 1e-6 for losses that have no ε at 0.
     sequential
         Whether to stop as soon as the claim is refuted. The doubt is then shared among the rounds, of growing size.
     progress
@@ -113,10 +113,10 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
 
 
 def _pickled(pools: Sequence[_Pool]) -> bytes | None:
-    """The inputs as bytes, if they can be had as such: to see whether they stay what they were."""
+    """The pickled inputs, to see whether the mechanism changes them; `None` if they cannot be pickled."""
     try:
         return pickle.dumps([pool.pair for pool in pools])
-    except Exception:  # noqa: BLE001 (whatever an object says when it cannot be pickled)
+    except Exception:  # noqa: BLE001 (an object may raise anything when it cannot be pickled)
         return None
 
 
@@ -150,12 +150,12 @@ def _rounds(samples: int, pairs: int, *, sequential: bool) -> list[_Round]:
         )
     if sequential:
         first = min(max(_FIRST_ROUND, 200 * pairs), samples // 2)
-        found, left, size = [_Round(first, tests=False, pairs=pairs)], samples - first, first
+        rounds, left, size = [_Round(first, tests=False, pairs=pairs)], samples - first, first
         while left:
             now = left if left < 3 * size else size
-            found.append(_Round(now, tests=True, pairs=_IN_FINAL))
+            rounds.append(_Round(now, tests=True, pairs=_IN_FINAL))
             left, size = left - now, 2 * size
-        return found
+        return rounds
     if pairs == 1:
         first = min(samples // 4, _ENOUGH_TO_LEARN)
         return [_Round(first, tests=False, pairs=1), _Round(samples - first, tests=True, pairs=1)]
@@ -233,12 +233,12 @@ class _Audit:
         self.samples += sum(sizes)
         for event, counted in zip(pool.events, hits, strict=True):
             if alarms is not None:
-                found = _trials(event, counted, sizes, alarms)
+                trials = _trials(event, counted, sizes, alarms)
                 seen = int(counted[0, 0]), int(counted[1, 0])
                 self.witnesses.append(
-                    Witness(event.text, pool.place, pool.pair, event.on_second, seen, sizes, found[0])
+                    Witness(event.text, pool.place, pool.pair, event.on_second, seen, sizes, trials[0])
                 )
-                self.curve += found[1:]
+                self.curve += trials[1:]
                 if alarms[2]:
                     self.rho = max(self.rho, _rho_of_cells(event, counted, sizes, alarms[2]))
 
@@ -262,7 +262,7 @@ class _Audit:
             return claim.refuted_by(p, q), float(epsilon_shown(p, q, claim.delta)), delta
 
         best = max(self.witnesses, key=shown, default=None)
-        found = (False, 0.0, 0.0) if best is None else shown(best)
+        strength = (False, 0.0, 0.0) if best is None else shown(best)
         note = None
         if self.errors:
             note = f"Every output was an error, such as {min(self.errors)[:200]!r}: is that what you meant to audit?"
@@ -276,7 +276,7 @@ class _Audit:
             mu_lower=max((float(mu_shown(each.likelier, each.rarer, claim.beside)) for each in trials), default=0.0),
             trials=trials,
             violated=self._refuted,
-            witness=best if any(found) else None,
+            witness=best if any(strength) else None,
             samples=self.samples,
             confidence=confidence,
             note=note,
@@ -285,14 +285,14 @@ class _Audit:
 
 def checked(pairs: Iterable[Pair]) -> list[Pair]:
     """At most 1,000 pairs; raises `ParameterError` unless there is one, and all are."""
-    found = list(islice(pairs, _MOST_PAIRS)) if isinstance(pairs, Iterable) else []  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not found or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in found):  # pyright: ignore[reportUnnecessaryIsInstance]
+    chosen = list(islice(pairs, _MOST_PAIRS)) if isinstance(pairs, Iterable) else []  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not chosen or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in chosen):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("pairs must be a list of at least one pair (data0, data1) of neighbouring inputs")
-    return found
+    return chosen
 
 
 def _aims(claim: Claim) -> list[Aim]:
-    """What to look for: a great ε at δ, and what else the claim limits."""
+    """What events are ranked by: the ε that they show at δ, and what else the claim limits."""
 
     def epsilon(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
         return epsilon_shown(p, q, claim.delta)
@@ -310,9 +310,9 @@ def _check_outputs(outputs: Any, wanted: int) -> None:
         raise ParameterError(
             f"draw(data, size) must return a list or an array with an output for each, got {type(outputs).__name__}"
         )
-    found = len(cast("list[Any]", outputs))
-    if found != wanted:
-        raise ParameterError(f"draw(data, {wanted}) returned {found} outputs; it must return {wanted}")
+    count = len(cast("list[Any]", outputs))
+    if count != wanted:
+        raise ParameterError(f"draw(data, {wanted}) returned {count} outputs; it must return {wanted}")
 
 
 def _sides(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -330,19 +330,21 @@ def _alarms(doubt: float, events: Sequence[Event], *, cells: bool) -> _Alarms:
     )
 
 
-def _rho_of_cells(event: Event, hits: NDArray[np.int64], of: tuple[int, int], alarm: float) -> float:
-    """What the outputs between one cut and the next show together."""
+def _rho_of_cells(event: Event, hits: NDArray[np.int64], sizes: tuple[int, int], alarm: float) -> float:
+    """The ρ that is shown by the outputs between each cut and the next, all together."""
     order = np.argsort((event.cut, *event.others))
-    cells = np.diff(np.column_stack([np.zeros(2, dtype=np.int64), hits[:, order], of]), axis=1)
+    cells = np.diff(np.column_stack([np.zeros(2, dtype=np.int64), hits[:, order], sizes]), axis=1)
     likelier, rarer = (1, 0) if event.on_second else (0, 1)
-    return rho_shown_by_cells(at_least(cells[likelier], of[likelier], alarm), at_most(cells[rarer], of[rarer], alarm))
+    return rho_shown_by_cells(
+        at_least(cells[likelier], sizes[likelier], alarm), at_most(cells[rarer], sizes[rarer], alarm)
+    )
 
 
-def _trials(event: Event, hits: NDArray[np.int64], of: tuple[int, int], alarms: _Alarms) -> tuple[Trial, ...]:
+def _trials(event: Event, hits: NDArray[np.int64], sizes: tuple[int, int], alarms: _Alarms) -> tuple[Trial, ...]:
     """The limits of the event, and of its other cuts."""
     likelier, rarer = (1, 0) if event.on_second else (0, 1)
     alarm = [alarms[0]] + [alarms[1]] * len(event.others)
     return tuple(
-        Trial(float(at_least(p, of[likelier], each)), float(at_most(q, of[rarer], each)))
+        Trial(float(at_least(p, sizes[likelier], each)), float(at_most(q, sizes[rarer], each)))
         for p, q, each in zip(hits[likelier].tolist(), hits[rarer].tolist(), alarm, strict=True)
     )

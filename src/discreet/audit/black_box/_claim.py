@@ -24,7 +24,7 @@ __all__ = [
     "mu_shown",
     "rho_shown",
     "rho_shown_by_cells",
-    "told_at",
+    "stated_point",
 ]
 
 
@@ -113,9 +113,11 @@ _ERRORS = np.concatenate([np.geomspace(1e-6, 0.1, 16), np.linspace(0.15, 1.0, 18
 class Claim:
     """A loss, ready to be held against events of probability at least p on one input and at most q on the other.
 
-    delta, epsilon: where ε is told. beside: the δ that goes with its ρ or μ. stated: the loss as one ρ or one μ, if
-    that is what it is. curve: for other losses than (ε, δ), at each of `_ERRORS` as type I error the least type II
-    error that the loss allows; it guides the search, and `refuted_by` looks at the exact place.
+    delta, epsilon: the δ at which ε is stated, and that ε.
+    beside: the δ that goes with its ρ or μ.
+    stated: the loss as one ρ or one μ, if that is what it is.
+    curve: for other losses than (ε, δ), the least type II error that the loss allows at each type I error of `_ERRORS`.
+    It guides the search, and `refuted_by` looks at the exact place.
     """
 
     loss: Loss
@@ -175,8 +177,8 @@ class Claim:
 
 
 def claim_of(loss: Loss, delta: Number | None) -> Claim:
-    """The claim, with its ε at the δ of `told_at`. Raises `ParameterError` as that does."""
-    at, epsilon = told_at(loss, delta)
+    """The claim, with its ε at the δ of `stated_point`. Raises `ParameterError` as that does."""
+    at, epsilon = stated_point(loss, delta)
     stated = _stated(loss)
     curve = None
     if stated is None and not isinstance(loss, Pure | Approx):
@@ -184,8 +186,8 @@ def claim_of(loss: Loss, delta: Number | None) -> Claim:
     return Claim(loss, float(at), epsilon, float(_beside(loss)), stated, curve)
 
 
-def told_at(loss: Loss, delta: Number | None) -> tuple[Fraction, float]:
-    """Where ε is told, and ε there: at the given δ, or that of basic composition, or 1e-6 where that has none.
+def stated_point(loss: Loss, delta: Number | None) -> tuple[Fraction, float]:
+    """The δ at which ε is stated, and that ε: the given δ, or that of basic composition, or 1e-6 where that has none.
 
     Raises `ParameterError` if `loss` is none, or δ is not in [0, 1).
     """
@@ -210,8 +212,8 @@ def _stated(loss: Loss) -> Rho | Mu | None:
         name, _ = budget_of(loss)
     except ParameterError:
         return None
-    found = in_currency(loss, name)
-    return found if isinstance(found, Rho | Mu) else None
+    converted = in_currency(loss, name)
+    return converted if isinstance(converted, Rho | Mu) else None
 
 
 def _beside(loss: Loss) -> Fraction:
@@ -234,8 +236,8 @@ def at_least(hits: ArrayLike, trials: ArrayLike, alarm: float) -> NDArray[np.flo
     """
     from scipy.special import betaincinv  # pyright: ignore[reportMissingTypeStubs]
 
-    seen, of = _counts(hits), _counts(trials)
-    low: Any = betaincinv(np.maximum(seen, 1), of - np.minimum(seen, of) + 1, alarm)
+    seen, total = _counts(hits), _counts(trials)
+    low: Any = betaincinv(np.maximum(seen, 1), total - np.minimum(seen, total) + 1, alarm)
     return np.where(seen > 0, low * (1 - _SLACK), 0.0)
 
 
@@ -249,9 +251,9 @@ def at_most(hits: ArrayLike, trials: ArrayLike, alarm: float) -> NDArray[np.floa
     """
     from scipy.special import betainccinv  # pyright: ignore[reportMissingTypeStubs]
 
-    seen, of = _counts(hits), _counts(trials)
-    high: Any = betainccinv(np.minimum(seen, of - 1) + 1, np.maximum(of - seen, 1), alarm)
-    return np.where(seen < of, np.minimum(high * (1 + _SLACK), 1.0), 1.0)
+    seen, total = _counts(hits), _counts(trials)
+    high: Any = betainccinv(np.minimum(seen, total - 1) + 1, np.maximum(total - seen, 1), alarm)
+    return np.where(seen < total, np.minimum(high * (1 + _SLACK), 1.0), 1.0)
 
 
 def _counts(number: ArrayLike) -> NDArray[np.float64]:

@@ -33,77 +33,77 @@ def leaves(output: object, within: str = "", name: str = "output") -> Iterator[L
     >>> list(leaves([True, "a"]))
     [('output', ' type', 'list'), ('output', '[0]', True), ('output', '[1]', 'a'), ('output', ' length', 2)]
     """
-    whole = within + name
+    path = within + name
     if isinstance(output, np.generic | np.ndarray) and np.ndim(output) == 0 and not isinstance(output, Number):
         yield from leaves(_plain(output), within, name)
     elif output is None or isinstance(output, str | Number):
         yield within, name, output
-        yield from _inside(output, whole)
+        yield from _inside(output, path)
     elif isinstance(output, BaseException):
-        yield whole, " error", type(output).__name__
-        yield from leaves(f"{type(output).__name__}: {output}", whole, " error text")
+        yield path, " error", type(output).__name__
+        yield from leaves(f"{type(output).__name__}: {output}", path, " error text")
     elif isinstance(output, bytes | bytearray | timedelta | date):
         yield within, name, bytes(output) if isinstance(output, bytearray) else output
-        yield from _inside(output, whole)
+        yield from _inside(output, path)
     elif isinstance(output, Mapping):
-        yield whole, " keys", ", ".join(map(repr, output))[:_LONGEST]
+        yield path, " keys", ", ".join(map(repr, output))[:_LONGEST]
         for key, value in output.items():
-            yield from leaves(value, whole, f"[{key!r}]")
+            yield from leaves(value, path, f"[{key!r}]")
     elif isinstance(output, set | frozenset):
         for value in output:
-            yield whole, f" has {value!r}", 1
+            yield path, f" has {value!r}", 1
     elif isinstance(output, Sequence | np.ndarray):
-        yield from _of_sequence(output, whole)
+        yield from _of_sequence(output, path)
     elif (table := _table(output)) is not None:
-        yield whole, " types", table[0]
+        yield path, " types", table[0]
         yield from leaves(table[1], within, name)
     elif is_dataclass(output):
         for each in fields(output):
-            yield from leaves(getattr(output, each.name), whole, f".{each.name}")
+            yield from leaves(getattr(output, each.name), path, f".{each.name}")
     else:
         yield from _of_object(output, within, name)
 
 
 def _of_object(output: object, within: str, name: str) -> Iterator[Leaf]:
-    whole = within + name
+    path = within + name
     if type(output).__repr__ is object.__repr__:  # it would print its address
-        yield whole, " type", type(output).__name__
+        yield path, " type", type(output).__name__
         yield from leaves(getattr(output, "__dict__", {}), within, name)
     else:
         yield within, name, repr(output)
 
 
 def _plain(scalar: Any) -> object:
-    """What NumPy calls it in plain Python; a text where it has no other name for it."""
-    found = scalar.item()
-    return str(scalar) if isinstance(found, np.generic) else found
+    """A NumPy scalar as a plain Python value, or as text where there is none."""
+    plain = scalar.item()
+    return str(scalar) if isinstance(plain, np.generic) else plain
 
 
-def _inside(output: object, whole: str) -> Iterator[Leaf]:
-    """What a plain value holds that is not seen of it as a category or as a float."""
+def _inside(output: object, path: str) -> Iterator[Leaf]:
+    """Parts of a plain value that neither its category nor its float shows: lengths, numbers in texts, last digits."""
     if isinstance(output, str) and len(output) >= _LONG:
-        yield whole, " length", len(output)
+        yield path, " length", len(output)
         for place, number in enumerate(islice(_NUMBER.finditer(output), _MOST_NUMBERS)):
-            yield whole, f" number {place}", float(number[0])
+            yield path, f" number {place}", float(number[0])
     elif isinstance(output, int) and abs(output) >= 2**53:
-        yield whole, " last binary digits", output % 2**32
+        yield path, " last binary digits", output % 2**32
     elif isinstance(output, complex | np.complexfloating):
-        yield whole, ".real", output.real
-        yield whole, ".imag", output.imag
+        yield path, ".real", output.real
+        yield path, ".imag", output.imag
     elif isinstance(output, bytes | bytearray):
-        yield whole, " length", len(output)
-        yield from ((whole, f" byte {place}", value) for place, value in enumerate(bytes(output[:_MOST_BYTES])))
+        yield path, " length", len(output)
+        yield from ((path, f" byte {place}", value) for place, value in enumerate(bytes(output[:_MOST_BYTES])))
     elif isinstance(output, timedelta):
-        yield whole, " seconds", output.total_seconds()
+        yield path, " seconds", output.total_seconds()
     elif isinstance(output, date):
-        yield whole, " day", output.toordinal()
+        yield path, " day", output.toordinal()
 
 
-def _of_sequence(output: Any, whole: str) -> Iterator[Leaf]:
-    yield whole, " type", type(output).__name__
+def _of_sequence(output: Any, path: str) -> Iterator[Leaf]:
+    yield path, " type", type(output).__name__
     for place, value in enumerate(output):
-        yield from leaves(value, whole, f"[{place}]")
-    yield whole, " length", len(output)
+        yield from leaves(value, path, f"[{place}]")
+    yield path, " length", len(output)
 
 
 def _table(output: Any) -> tuple[str, Any] | None:
@@ -114,8 +114,8 @@ def _table(output: Any) -> tuple[str, Any] | None:
         if method in ("to_pylist", "as_py"):
             return str(getattr(output, "type", "")), getattr(output, method)()
         if method == "to_arrow":
-            found = output.to_arrow()
-            return None if found is output else _table(found)
+            table = output.to_arrow()
+            return None if table is output else _table(table)
         if method == "to_pydict":
             return str(getattr(output, "schema", "")), output.to_pydict()
         columns = getattr(output, "columns", None)
@@ -148,18 +148,18 @@ class Columns:
 
     def number(self, name: str) -> Floats:
         """The column of that name, NaN where no output has it."""
-        found = self.numbers.get(name)
-        return np.full(self.size, np.nan) if found is None else found
+        column = self.numbers.get(name)
+        return np.full(self.size, np.nan) if column is None else column
 
     def kind(self, name: str) -> Sequence[Hashable]:
         """The kinds of that name, None where no output has it."""
-        found = self.kinds.get(name)
-        return [None] * self.size if found is None else found
+        column = self.kinds.get(name)
+        return [None] * self.size if column is None else column
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """How outputs are taken apart. What it makes of one output never depends on the others, so that events do not.
+    """How outputs become columns. The columns of one output never depend on other outputs, so events do not either.
 
     plain: the type of the outputs, if they are numbers of one type or lists of numbers of one type: these are read
     quickly, and any other output as holding nothing. width: how long such lists are. names: the columns that are kept.
@@ -220,10 +220,10 @@ class Reader:
 
 
 def reader_for(outputs: Sequence[Any]) -> Reader:
-    """How to take outputs apart that are like these.
+    """A reader for outputs like these.
 
-    >>> found = reader_for([[1, 2], [3, 4]]).read([[5, 6], None])
-    >>> found.families, found.number("output[1]").tolist()
+    >>> columns = reader_for([[1, 2], [3, 4]]).read([[5, 6], None])
+    >>> columns.families, columns.number("output[1]").tolist()
     ({'output': ('output[0]', 'output[1]')}, [6.0, nan])
     """
     shapes = {_shape(output) for output in outputs}
@@ -252,8 +252,8 @@ def _shape(output: Any) -> tuple[tuple[type, type] | None, int | None]:
         return (kind, output.dtype.type), len(output)
     if kind in (list, tuple) and 0 < len(output) <= _WIDEST:
         inner = set(map(type, output))
-        if len(inner) == 1 and issubclass(found := inner.pop(), bool | int | float):
-            return (kind, found), len(output)
+        if len(inner) == 1 and issubclass(element := inner.pop(), bool | int | float):
+            return (kind, element), len(output)
     return None, None
 
 
@@ -288,7 +288,7 @@ def _general(outputs: Sequence[Any], wanted: frozenset[str] | None) -> Columns:
 def _leaves_of(output: Any) -> list[Leaf]:
     try:
         return list(leaves(output))
-    except Exception as error:  # noqa: BLE001 (an object may say anything when it is looked at)
+    except Exception as error:  # noqa: BLE001 (an object may raise anything when it is read)
         return [("output", " cannot be read", type(error).__name__)]
 
 

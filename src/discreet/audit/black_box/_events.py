@@ -1,4 +1,4 @@
-"""Events that tell two inputs apart, learned from outputs of both."""
+"""Events that distinguish two inputs, learned from outputs on both."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list
         if scored.texts is None:
             orders.append(bins.by_value)
         for i, (aim, doubt) in enumerate(wanted):
-            found = _best_set(fresh, orders, aim, doubt)
+            candidate = _best_set(fresh, orders, aim, doubt)
             held = best[i]
-            if held is None or found.promise > held.promise:
-                best[i] = _event(scored, bins, reader, found, learned + fresh)
+            if held is None or candidate.promise > held.promise:
+                best[i] = _event(scored, bins, reader, candidate, learned + fresh)
 
     for feature, (bins, places) in zip(features, computed, strict=True):
         offer(feature, bins, places)
@@ -91,12 +91,12 @@ def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list
 
 
 def _computed(pooled: Columns, features: Sequence[Feature]) -> list[tuple[Bins, NDArray[np.intp]]]:
-    found: list[tuple[Bins, NDArray[np.intp]]] = []
+    binned: list[tuple[Bins, NDArray[np.intp]]] = []
     for feature in features:
         values = feature.compute(pooled)
         bins = fitted(values, codes=feature.texts is not None)
-        found.append((bins, bins.places(values)))
-    return found
+        binned.append((bins, bins.places(values)))
+    return binned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,11 +109,11 @@ class _Best:
     cut: int
 
 
-def _event(scored: Feature | Score, bins: Bins, reader: Reader, found: _Best, seen: NDArray[np.int64]) -> Event:
+def _event(scored: Feature | Score, bins: Bins, reader: Reader, best: _Best, seen: NDArray[np.int64]) -> Event:
     """The event of the best set; the place of what is no number is outside it if there was no such output."""
-    met = (found.order != bins.count - 1) | np.asarray(seen.any(axis=0))[found.order]
-    order = np.concatenate([found.order[met], found.order[~met]])
-    cut = max(1, int(met[: found.cut].sum()))
+    met = (best.order != bins.count - 1) | np.asarray(seen.any(axis=0))[best.order]
+    order = np.concatenate([best.order[met], best.order[~met]])
+    cut = max(1, int(met[: best.cut].sum()))
     ranks = np.empty(bins.count, dtype=np.intp)
     ranks[order] = np.arange(bins.count)
     chosen = np.zeros(bins.count, dtype=bool)
@@ -126,8 +126,8 @@ def _event(scored: Feature | Score, bins: Bins, reader: Reader, found: _Best, se
         rank=lambda columns: ranks[bins.places(scored.compute(columns))],
         cut=cut,
         others=tuple(sorted(each for each in others if each < int(met.sum()))),
-        on_second=found.on_second,
-        promise=found.promise,
+        on_second=best.on_second,
+        promise=best.promise,
     )
 
 
@@ -146,8 +146,8 @@ def _best_set(seen: NDArray[np.int64], orders: Sequence[NDArray[np.intp]], aim: 
         hits = np.cumsum(seen[:, order], axis=1)
         low, high = (limit(hits, totals, doubt) for limit in (at_least, at_most))
         for on_second in (False, True):
-            found = aim(low[int(on_second)], high[int(not on_second)])
-            at = int(np.argmax(found))
-            if found[at] > best.promise:
-                best = _Best(float(found[at]), on_second, order, at + 1)
+            shown = aim(low[int(on_second)], high[int(not on_second)])
+            at = int(np.argmax(shown))
+            if shown[at] > best.promise:
+                best = _Best(float(shown[at]), on_second, order, at + 1)
     return best

@@ -1,4 +1,4 @@
-"""What an adversary looks at: the values themselves, and what is easily worked out from them."""
+"""Features of outputs: the values themselves, and what is easily computed from them."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ class Feature:
 
 def features_of(seen: Columns, is_other: NDArray[np.bool_]) -> list[Feature]:
     """The features that are worth learning from, for outputs such as these, of which some are on the other input."""
-    found = _named("the whole output", seen.wholes, lambda c: c.wholes, _text_of_whole)
+    features = _named("the whole output", seen.wholes, lambda c: c.wholes, _text_of_whole)
     for name, column in seen.kinds.items():
-        found.extend(_named(name, column, lambda c, name=name: c.kind(name)))
+        features.extend(_named(name, column, lambda c, name=name: c.kind(name)))
     for within, names in seen.families.items():
-        found.extend(_of_family(within, names[:_MOST_MEMBERS]))
-    telling = sorted(seen.numbers, key=lambda name: -_difference(seen.number(name), is_other))[:_MOST_NUMBERS]
-    for name in telling:
-        found.append(Feature(name, lambda columns, name=name: columns.number(name)))
-    for name in telling[:_MOST_DIGITS]:
-        found.extend(_digits(name, seen.number(name)))
-    return found[:_MOST_FEATURES]
+        features.extend(_of_family(within, names[:_MOST_MEMBERS]))
+    informative = sorted(seen.numbers, key=lambda name: -_difference(seen.number(name), is_other))[:_MOST_NUMBERS]
+    for name in informative:
+        features.append(Feature(name, lambda columns, name=name: columns.number(name)))
+    for name in informative[:_MOST_DIGITS]:
+        features.extend(_digits(name, seen.number(name)))
+    return features[:_MOST_FEATURES]
 
 
 def _digits(name: str, column: Floats) -> list[Feature]:
     """Low-order digits, where they vary."""
-    found: list[Feature] = []
+    features: list[Feature] = []
     if _has_fractions(column):
-        found.append(Feature(f"lowest binary digit of {name}", lambda c: _lowest_digit(c.number(name))))
+        features.append(Feature(f"lowest binary digit of {name}", lambda c: _lowest_digit(c.number(name))))
     elif len(np.unique(column)) > _FEW:
-        found += [Feature(f"{name} modulo {m}", lambda c, m=m: _modulo(c.number(name), m)) for m in (2, 3, 5, 7, 16)]
+        features += [Feature(f"{name} modulo {m}", lambda c, m=m: _modulo(c.number(name), m)) for m in (2, 3, 5, 7, 16)]
     if np.any((column == 0) & np.signbit(column)):
-        found.append(Feature(f"sign bit of {name}", lambda c: np.signbit(c.number(name)) * 1.0))
-    return found
+        features.append(Feature(f"sign bit of {name}", lambda c: np.signbit(c.number(name)) * 1.0))
+    return features
 
 
 def _modulo(column: Floats, modulus: int) -> Floats:
@@ -197,30 +197,30 @@ class Bins:
 
     def places(self, values: Floats) -> NDArray[np.intp]:
         """The place of each value."""
-        found = len(self.atoms) + np.searchsorted(self.edges, values, side="right")
+        places = len(self.atoms) + np.searchsorted(self.edges, values, side="right")
         if len(self.atoms):
             near = np.minimum(np.searchsorted(self.atoms, values), len(self.atoms) - 1)
-            found = np.where(self.atoms[near] == values, near, found)
-        return np.where(np.isnan(values), self.count - 1, found)
+            places = np.where(self.atoms[near] == values, near, places)
+        return np.where(np.isnan(values), self.count - 1, places)
 
     def text(self, chosen: NDArray[np.bool_], texts: tuple[str, ...] | None = None) -> str:
-        """In words, which values the chosen places hold."""
+        """A description in words of the values in the chosen places."""
         if texts is not None:
             return "is " + _listed([texts[int(value)] for value in self.atoms[chosen[: len(self.atoms)]]])
         order, starts = self.by_value[:-1], self._starts
-        said: list[str] = []
+        parts: list[str] = []
         for first, after in _stretches(chosen[order]):
             low, last = starts[order[first]], order[after - 1]
             if first == after - 1 and last < len(self.atoms):
-                said.append(f"{low:.12g}")
+                parts.append(f"{low:.12g}")
                 continue
             if after == len(order):
                 high = ""
             else:
                 high = f"at most {starts[last]:.6g}" if last < len(self.atoms) else f"below {starts[order[after]]:.6g}"
             least = "" if low == -np.inf else f"at least {low:.6g}"
-            said.append(" and ".join(filter(None, (least, high))) or "any number")
-        return "is " + _listed([*said, *(["no number"] * bool(chosen[-1]))])
+            parts.append(" and ".join(filter(None, (least, high))) or "any number")
+        return "is " + _listed([*parts, *(["no number"] * bool(chosen[-1]))])
 
 
 def fitted(values: Floats, *, codes: bool = False) -> Bins:
@@ -248,11 +248,11 @@ def _stretches(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return list(zip(np.flatnonzero(steps == 1).tolist(), np.flatnonzero(steps == -1).tolist(), strict=True))
 
 
-def _listed(said: list[str], most: int = 3) -> str:
-    if not said:
+def _listed(values: list[str], most: int = 3) -> str:
+    if not values:
         return "nothing"
-    more = f", or one of {len(said) - most} more" if len(said) > most else ""
-    return " or ".join(each if len(each) <= 80 else each[:77] + "…" for each in said[:most]) + more
+    more = f", or one of {len(values) - most} more" if len(values) > most else ""
+    return " or ".join(each if len(each) <= 80 else each[:77] + "…" for each in values[:most]) + more
 
 
 Computed = Sequence[tuple[Bins, NDArray[np.intp]]]
@@ -310,8 +310,10 @@ def fit_score(
         share = (seen + _PRIOR) / (seen.sum(axis=1, keepdims=True) + _PRIOR * bins.count)
         table = np.log(share[0]) - np.log(share[1])
         tables.append(table)
-        told = table[places[second]]
-        worth.append(float(np.mean(told[~is_other[second]]) - np.mean(told[is_other[second]])) if len(second) else 0.0)
+        ratios = table[places[second]]
+        worth.append(
+            float(np.mean(ratios[~is_other[second]]) - np.mean(ratios[is_other[second]])) if len(second) else 0.0
+        )
     chosen = tuple(sorted(np.argsort(-np.nan_to_num(np.array(worth)), kind="stable")[:most].tolist()))
     inputs = np.stack([tables[i][computed[i][1][second]] for i in chosen], axis=1)
     weights = _regression(inputs, ~is_other[second])

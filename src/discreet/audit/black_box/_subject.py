@@ -1,4 +1,4 @@
-"""What is audited: anything that makes an output from data."""
+"""The subject of an audit: anything that makes an output from data."""
 
 from __future__ import annotations
 
@@ -73,13 +73,13 @@ def subject(mechanism: Any) -> Draws:
     """
     if isinstance(mechanism, Draws):
         return mechanism
-    found = getattr(mechanism, "release", mechanism)
-    if not callable(found):
+    function = getattr(mechanism, "release", mechanism)
+    if not callable(function):
         raise ParameterError(
             "a mechanism is a function of the data, an object with release(data), or one with draw(data, size); "
             f"got {type(mechanism).__name__}"
         )
-    return _OneByOne(cast("Callable[[Any], Any]", found))
+    return _OneByOne(cast("Callable[[Any], Any]", function))
 
 
 Column = tuple[str, list[Any], list[Any]]
@@ -118,18 +118,18 @@ def numbers_in(outputs: Sequence[Any]) -> dict[str, list[Any]]:
     >>> numbers_in([1, 2.5]), numbers_in([(1, "a"), (None, "b")])
     ({'output': [1, 2.5]}, {'output[0]': [1, None]})
     """
-    found: dict[str, list[Any]] = {}
+    numbers: dict[str, list[Any]] = {}
     for row, output in enumerate(outputs):
         for within, name, value in leaves(output):
             place = within + name
             if isinstance(value, str | bytes | bool | np.bool_) or value is None or name.startswith(" "):
                 continue
-            if place not in found:
-                if len(found) >= 4 * _MOST_COLUMNS:
+            if place not in numbers:
+                if len(numbers) >= 4 * _MOST_COLUMNS:
                     continue
-                found[place] = [None] * len(outputs)
-            found[place][row] = value
-    return found
+                numbers[place] = [None] * len(outputs)
+            numbers[place][row] = value
+    return numbers
 
 
 def text_of(output: object) -> str:
@@ -138,9 +138,9 @@ def text_of(output: object) -> str:
     >>> text_of((1, None)) == text_of((1, None)), text_of(ValueError("at 0x7f00aa"))
     (True, 'output error ValueError; output error text ValueError: at 0x…')
     """
-    told = (
+    parts = (
         f"{within}{name} {value!r}" if not isinstance(value, str) else f"{within}{name} {value}"
         for within, name, value in leaves(output)
         if name not in (" length", " type", " keys") and not name.startswith(" number ")
     )
-    return _ADDRESS.sub("0x…", "; ".join(told))
+    return _ADDRESS.sub("0x…", "; ".join(parts))

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""The verdict of an audit."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Witness:
     inputs: tuple[Any, Any] = field(repr=False, compare=False)
     on_second: bool
     hits: tuple[int, int]
-    of: tuple[int, int]
+    sizes: tuple[int, int]
     trial: Trial
 
     @property
     def sentence(self) -> str:
         """In words."""
-        first, second = (f"{hits:,} of {of:,}" for hits, of in zip(self.hits, self.of, strict=True))
+        first, second = (f"{hits:,} of {size:,}" for hits, size in zip(self.hits, self.sizes, strict=True))
         return f"{self.event}: seen in {first} outputs on the first input and in {second} on the second"
 
 
@@ -88,16 +88,16 @@ class Verdict:
         ``"epsilon"`` at `delta`, ``"delta"`` at `claimed`, and for claims that have no ε of their own ``"mu"`` or
         ``"rho"``.
         """
-        found = [("epsilon", self.claimed, self.epsilon_lower)]
+        units = [("epsilon", self.claimed, self.epsilon_lower)]
         if math.isfinite(self.claimed):
-            found.append(("delta", self.delta, self.delta_lower))
+            units.append(("delta", self.delta, self.delta_lower))
         if as_approx(self.claim) is None:
             gaussian = as_mu(self.claim)
             if gaussian is not None:
-                found.append(("mu", math.sqrt(gaussian[0]), self.mu_lower))
+                units.append(("mu", math.sqrt(gaussian[0]), self.mu_lower))
             elif (rho := _rho_of(self.claim)) is not None:
-                found.append(("rho", rho, self.rho_lower))
-        return max(found, key=lambda each: each[2] / each[1] if each[1] else 0.0)
+                units.append(("rho", rho, self.rho_lower))
+        return max(units, key=lambda each: each[2] / each[1] if each[1] else 0.0)
 
     @property
     def gaussian_epsilon(self) -> float:
@@ -113,17 +113,17 @@ class Verdict:
         """The verdict in plain words."""
         at = f" at delta {self.delta:g}" if self.delta else ""
         unit, claimed, certified = self.nearest
-        found = f"{unit} is at least {_down(certified)}{at if unit == 'epsilon' else ''}"
+        bound = f"{unit} is at least {_down(certified)}{at if unit == 'epsilon' else ''}"
         allowed = "no number" if math.isinf(claimed) else f"{claimed:.4g}"
         sure = f"with confidence {self.confidence:.12g}, from {self.samples:,} outputs"
         claim = f"the claim, {in_words(self.claim)},"
         if not self.violated:
-            told = f"Not refuted: {found}, where {claim} allows {allowed}; {sure}. That proves no privacy."
+            text = f"Not refuted: {bound}, where {claim} allows {allowed}; {sure}. That proves no privacy."
         else:
             seen = f" The event: {self.witness.sentence}." if self.witness else ""
             beyond = "" if certified > claimed else " An event lies beyond what its whole curve allows."
-            told = f"VIOLATED: {claim} does not hold; {found}, where it allows {allowed}, {sure}.{beyond}{seen}"
-        return told if self.note is None else f"{told} {self.note}"
+            text = f"VIOLATED: {claim} does not hold; {bound}, where it allows {allowed}, {sure}.{beyond}{seen}"
+        return text if self.note is None else f"{text} {self.note}"
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain JSON; infinities are null. The inputs are left out."""
@@ -143,7 +143,7 @@ class Verdict:
             "samples": self.samples,
             "witness": None
             if witness is None
-            else {"event": witness.event, "pair": witness.pair, "hits": list(witness.hits), "of": list(witness.of)},
+            else {"event": witness.event, "pair": witness.pair, "hits": list(witness.hits), "of": list(witness.sizes)},
             "note": self.note,
             "sentence": self.sentence,
         }

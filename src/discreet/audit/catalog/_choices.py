@@ -1,4 +1,4 @@
-"""Entries for choices, for keys of groups, and for what people say of themselves."""
+"""Entries for choices, for keys of groups, and for randomized response."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, Literal
 
-from discreet import mechanisms as of
+from discreet import mechanisms
 from discreet.audit.black_box._check import Pair
 from discreet.audit.black_box._subject import batched
 from discreet.audit.catalog._entry import Entry
@@ -32,7 +32,7 @@ def choices() -> Iterator[Entry]:
 def _one_choice() -> Iterator[Entry]:
     entry = partial(Entry, group="Choices", samples=_SLOW)
     lead = (([0, 6], [1, 5]),)
-    exponential, one_way = of.Exponential(1, 1), of.Exponential(1, 1, monotone=True)
+    exponential, one_way = mechanisms.Exponential(1, 1), mechanisms.Exponential(1, 1, monotone=True)
     yield entry(
         "Exponential",
         shown="Exponential(1, 1)",
@@ -40,7 +40,7 @@ def _one_choice() -> Iterator[Entry]:
         pairs=lead,
         claim=exponential.loss(),
         delta="0.01",
-        kind=of.Exponential,
+        kind=mechanisms.Exponential,
         note=_BOUNDED,
     )
     yield entry(
@@ -50,17 +50,17 @@ def _one_choice() -> Iterator[Entry]:
         pairs=(([0, 3], [1, 3]),),
         claim=one_way.loss(),
         delta="0.01",
-        kind=of.Exponential,
+        kind=mechanisms.Exponential,
         note=_BOUNDED,
     )
-    flip, flip_one_way = of.PermuteAndFlip(1, 1), of.PermuteAndFlip(1, 1, monotone=True)
+    flip, flip_one_way = mechanisms.PermuteAndFlip(1, 1), mechanisms.PermuteAndFlip(1, 1, monotone=True)
     yield entry(
         "PermuteAndFlip",
         shown="PermuteAndFlip(1, 1)",
         mechanism=flip,
         pairs=(([0, 0], [1, -1]),),
         claim=flip.loss(),
-        kind=of.PermuteAndFlip,
+        kind=mechanisms.PermuteAndFlip,
         note="attained with equal utilities, of which one rises and one falls",
     )
     yield entry(
@@ -69,7 +69,7 @@ def _one_choice() -> Iterator[Entry]:
         mechanism=flip_one_way,
         pairs=(([0, 0], [1, 0]),),
         claim=flip_one_way.loss(),
-        kind=of.PermuteAndFlip,
+        kind=mechanisms.PermuteAndFlip,
         note="attained with equal utilities, of which one rises",
     )
     laws: tuple[tuple[Literal["gumbel", "exponential", "laplace"], tuple[Pair, ...], str | None, str], ...] = (
@@ -78,7 +78,7 @@ def _one_choice() -> Iterator[Entry]:
         ("laplace", (([0, 8], [1, 7]),), None, f"{_BEHIND}; at this ratio 0.93 of it is there to be found"),
     )
     for noise, pairs, delta, note in laws:
-        noisy = of.ReportNoisyMax(1, 1, noise)
+        noisy = mechanisms.ReportNoisyMax(1, 1, noise)
         yield entry(
             f"ReportNoisyMax {noise}",
             shown=f'ReportNoisyMax(1, 1, "{noise}")',
@@ -86,23 +86,23 @@ def _one_choice() -> Iterator[Entry]:
             pairs=pairs,
             claim=noisy.loss(),
             delta=delta,
-            kind=of.ReportNoisyMax,
+            kind=mechanisms.ReportNoisyMax,
             note=note,
         )
 
 
 def _several() -> Iterator[Entry]:
     entry = partial(Entry, group="Choices", samples=_SLOW)
-    top = of.TopK(2, "1/2", 1)
-    vote = of.MostFrequent.calibrate(pure(1), Mode(("no", "yes")))
-    swapped = of.MostFrequent.calibrate(pure(1), Mode(("no", "yes")), relation="substitute")
+    top = mechanisms.TopK(2, "1/2", 1)
+    vote = mechanisms.MostFrequent.calibrate(pure(1), Mode(("no", "yes")))
+    swapped = mechanisms.MostFrequent.calibrate(pure(1), Mode(("no", "yes")), relation="substitute")
     yield entry(
         "TopK",
         shown='TopK(2, "1/2", 1)',
         mechanism=top,
         pairs=(([11, 0, 0, 0], [10, 1, 1, 1]),),
         claim=top.loss(),
-        kind=of.TopK,
+        kind=mechanisms.TopK,
         note=f"{_BEHIND}, and two must overtake the leader here",
     )
     yield entry(
@@ -111,7 +111,7 @@ def _several() -> Iterator[Entry]:
         mechanism=vote,
         pairs=((["no"], []),),
         claim=vote.loss(),
-        kind=of.MostFrequent,
+        kind=mechanisms.MostFrequent,
         note="attained with equal counts, of which one falls",
     )
     yield entry(
@@ -120,26 +120,26 @@ def _several() -> Iterator[Entry]:
         mechanism=swapped,
         pairs=((["no", "yes"], ["yes", "yes"]), (["no"], ["yes"])),
         claim=swapped.loss(),
-        kind=of.MostFrequent,
+        kind=mechanisms.MostFrequent,
         note="attained with equal counts, of which one rises and one falls",
     )
 
 
 def _streams() -> Iterator[Entry]:
-    entry = partial(Entry, group="Many answers", samples=_SLOW, kind=of.AboveThreshold)
+    entry = partial(Entry, group="Many answers", samples=_SLOW, kind=mechanisms.AboveThreshold)
     up_but_one = (([-1] * 6 + [0], [0] * 6 + [0]),)
-    for name, made, shown, pairs in (
-        ("AboveThreshold", of.AboveThreshold(0, 1, 1), "", (([-1] * 5 + [0], [0] * 5 + [-1]),)),
-        ("AboveThreshold monotone", of.AboveThreshold(0, 1, 1, monotone=True), ", monotone=True", up_but_one),
+    for name, threshold, shown, pairs in (
+        ("AboveThreshold", mechanisms.AboveThreshold(0, 1, 1), "", (([-1] * 5 + [0], [0] * 5 + [-1]),)),
+        ("AboveThreshold monotone", mechanisms.AboveThreshold(0, 1, 1, monotone=True), ", monotone=True", up_but_one),
         (
             "AboveThreshold optimal",
-            of.AboveThreshold(0, 1, 1, split="optimal"),
+            mechanisms.AboveThreshold(0, 1, 1, split="optimal"),
             ', split="optimal"',
             (([-1] * 5 + [0], [0] * 5 + [-1]),),
         ),
         (
             "AboveThreshold numeric",
-            of.AboveThreshold(0, 1, 1, numeric=True),
+            mechanisms.AboveThreshold(0, 1, 1, numeric=True),
             ", numeric=True",
             (([-2] * 3 + [0], [-1] * 3 + [-1]), ([100], [99])),
         ),
@@ -147,9 +147,9 @@ def _streams() -> Iterator[Entry]:
         yield entry(
             name,
             shown=f"AboveThreshold(0, 1, 1{shown})",
-            mechanism=made,
+            mechanism=threshold,
             pairs=pairs,
-            claim=made.loss(),
+            claim=threshold.loss(),
             note="the claim is a limit: many answers below, then one above, of ever less probability",
         )
 
@@ -160,15 +160,15 @@ def _keys() -> Iterator[Entry]:
     def of_one_key(mechanism: Any) -> Any:
         return batched(lambda units, size: mechanism.release([units] * size))
 
-    kept = of.PartitionSelection(1, "0.05", 1)
-    in_rho = of.PartitionSelection.calibrate(rho("0.5", "0.05"), 1)
+    selection = mechanisms.PartitionSelection(1, "0.05", 1)
+    in_rho = mechanisms.PartitionSelection.calibrate(rho("0.5", "0.05"), 1)
     yield entry(
         "PartitionSelection",
         shown='PartitionSelection(1, "0.05", keys=1)',
-        mechanism=of_one_key(kept),
+        mechanism=of_one_key(selection),
         pairs=((3, 2), (1, 0)),
-        claim=kept.loss(),
-        kind=of.PartitionSelection,
+        claim=selection.loss(),
+        kind=mechanisms.PartitionSelection,
         note="attained by every number of units: ε and δ on the way up, δ alone at the first unit",
     )
     yield entry(
@@ -178,7 +178,7 @@ def _keys() -> Iterator[Entry]:
         pairs=((3, 2), (1, 0)),
         claim=in_rho.loss(),
         delta="0.1",
-        kind=of.PartitionSelection,
+        kind=mechanisms.PartitionSelection,
         note="the selection is pure ε off its δ, of which ρ is no tight account",
     )
     noises: tuple[tuple[str, Loss, Literal["gaussian"] | None, str, str | None, str], ...] = (
@@ -194,7 +194,7 @@ def _keys() -> Iterator[Entry]:
         ),
     )
     for name, spend, noise, shown, delta, note in noises:
-        counts = of.ThresholdedCounts.calibrate(spend, noise=noise)
+        counts = mechanisms.ThresholdedCounts.calibrate(spend, noise=noise)
         yield entry(
             f"ThresholdedCounts {name}",
             shown=f"ThresholdedCounts.calibrate({shown})",
@@ -202,7 +202,7 @@ def _keys() -> Iterator[Entry]:
             pairs=((100, 99), (1, 0)),
             claim=counts.loss(),
             delta=delta,
-            kind=of.ThresholdedCounts,
+            kind=mechanisms.ThresholdedCounts,
             note=note,
         )
 
@@ -210,18 +210,18 @@ def _keys() -> Iterator[Entry]:
 def _reports() -> Iterator[Entry]:
     entry = partial(Entry, group="People who answer for themselves")
     for k in (2, 5):
-        report = of.RandomizedResponse.from_epsilon(1, k)
+        report = mechanisms.RandomizedResponse.from_epsilon(1, k)
         yield entry(
             f"RandomizedResponse {k}",
             shown=f"RandomizedResponse.from_epsilon(1, k={k})",
             mechanism=batched(lambda value, size, report=report: report.release([value] * size).tolist()),
             pairs=((0, 1),),
             claim=report.loss(),
-            kind=of.RandomizedResponse,
+            kind=mechanisms.RandomizedResponse,
             samples=1_000_000,
             note="attained by every true report",
         )
-    crowd = of.Shuffled(of.RandomizedResponse("3/4"), n=3)
+    crowd = mechanisms.Shuffled(mechanisms.RandomizedResponse("3/4"), n=3)
     yield entry(
         "Shuffled",
         shown='Shuffled(RandomizedResponse("3/4"), n=3)',
@@ -229,7 +229,7 @@ def _reports() -> Iterator[Entry]:
         pairs=(([0, 0, 0], [1, 0, 0]), ([0, 0, 1], [1, 0, 1])),
         claim=crowd.loss(),
         delta="0.1",
-        kind=of.Shuffled,
+        kind=mechanisms.Shuffled,
         samples=_SLOW,
         note="the theorem is not tight: the true δ is up to 1.16 times below it",
     )

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from discreet import mechanisms as of
+from discreet import mechanisms
 from discreet.audit.black_box._subject import Batched, batched
 from discreet.audit.catalog._entry import Entry
 from discreet.privacy import Loss, approx, mu, pure, rho
@@ -30,7 +30,7 @@ def data() -> Iterator[Entry]:
 
 
 def _global() -> Iterator[Entry]:
-    entry = partial(Entry, group="Statistics of data", kind=of.GlobalSensitivity, samples=100_000)
+    entry = partial(Entry, group="Statistics of data", kind=mechanisms.GlobalSensitivity, samples=100_000)
     for name, statistic, spend, shown, pair, delta, note in (
         ("sum", "sum", pure(1), "dp.pure(1)", ([1.0], []), None, "one record at the upper bound"),
         ("sum rho", "sum", rho("0.5"), 'dp.rho("0.5")', ([1.0], []), "0.01", "ρ is told as an ε above the true one"),
@@ -46,17 +46,17 @@ def _global() -> Iterator[Entry]:
             "one number of two noisy sums tells less than both, which are what is paid for",
         ),
     ):
-        made = of.GlobalSensitivity(statistic, bounds=(0, 1), spend=spend)
+        mechanism = mechanisms.GlobalSensitivity(statistic, bounds=(0, 1), spend=spend)
         yield entry(
             f"GlobalSensitivity {name}",
             shown=f'GlobalSensitivity("{statistic}", bounds=(0, 1), spend={shown})',
-            mechanism=made,
+            mechanism=mechanism,
             pairs=(pair,),
-            claim=made.loss(),
+            claim=mechanism.loss(),
             delta=delta,
             note=note,
         )
-    swapped = of.GlobalSensitivity("mean", bounds=(0, 1), spend=pure(1), relation="substitute")
+    swapped = mechanisms.GlobalSensitivity("mean", bounds=(0, 1), spend=pure(1), relation="substitute")
     yield entry(
         "GlobalSensitivity mean substitute",
         shown='GlobalSensitivity("mean", bounds=(0, 1), spend=dp.pure(1), relation="substitute")',
@@ -69,10 +69,10 @@ def _global() -> Iterator[Entry]:
 
 def _local() -> Iterator[Entry]:
     entry = partial(Entry, group="Statistics of data", samples=_SLOW)
-    whole = ([], [0.0])
-    cases: tuple[tuple[str, of.SmoothNoise, str, Loss, str, tuple[list[float], list[float]], str], ...] = (
+    first_record = ([], [0.0])
+    cases: tuple[tuple[str, mechanisms.SmoothNoise, str, Loss, str, tuple[list[float], list[float]], str], ...] = (
         ("laplace", "laplace", "mean", approx(1, "0.05"), 'dp.approx(1, "0.05")', ([0, 1, 1, 1], [0, 0, 1, 1, 1]), ""),
-        ("cauchy", "cauchy", "median", pure(1), "dp.pure(1)", whole, "one scale for both: the worst move alone"),
+        ("cauchy", "cauchy", "median", pure(1), "dp.pure(1)", first_record, "one scale for both: the worst move alone"),
         ("student_t", "student_t", "median", pure(1), "dp.pure(1)", ([0, 0.5], [0, 0.5, 0.5]), _RARE),
         ("uniform_log_normal", "uniform_log_normal", "median", rho("0.5"), 'dp.rho("0.5")', ([], [1]), ""),
         (
@@ -86,36 +86,36 @@ def _local() -> Iterator[Entry]:
         ),
     )
     for name, noise, statistic, spend, shown, pair, note in cases:
-        made = of.SmoothSensitivity(statistic, bounds=(0, 1), spend=spend, noise=noise)
+        mechanism = mechanisms.SmoothSensitivity(statistic, bounds=(0, 1), spend=spend, noise=noise)
         in_rho = name.endswith("log_normal")
         yield entry(
             f"SmoothSensitivity {name}",
             shown=f'SmoothSensitivity("{statistic}", bounds=(0, 1), spend={shown}, noise="{noise}")',
-            mechanism=made,
+            mechanism=mechanism,
             pairs=(pair,),
-            claim=made.loss(),
+            claim=mechanism.loss(),
             delta="0.01" if in_rho else None,
-            kind=of.SmoothSensitivity,
+            kind=mechanisms.SmoothSensitivity,
             note="the theorem is not tight, and ρ is told as an ε above the true one" if in_rho else note or _RARE,
         )
     rows = [*[0.0] * 119, 1.0]
-    tested = of.ProposeTestRelease("mean", bound="1/108", bounds=(0, 1), spend=approx(1, "0.001"))
+    tested = mechanisms.ProposeTestRelease("mean", bound="1/108", bounds=(0, 1), spend=approx(1, "0.001"))
     yield entry(
         "ProposeTestRelease",
         shown='ProposeTestRelease("mean", bound="1/108", bounds=(0, 1), spend=dp.approx(1, "0.001"))',
         mechanism=tested,
         pairs=(([*rows, 1.0], rows),),
         claim=tested.loss(),
-        kind=of.ProposeTestRelease,
+        kind=mechanisms.ProposeTestRelease,
         note="the test and the noise pay half each: data at the threshold that move by nearly the whole bound",
     )
 
 
 def _quantiles() -> Iterator[Entry]:
-    entry = partial(Entry, group="Statistics of data", kind=of.Quantiles, samples=_SLOW)
+    entry = partial(Entry, group="Statistics of data", kind=mechanisms.Quantiles, samples=_SLOW)
     bounds = (0, 1000)
-    median = of.Quantiles.calibrate(pure(1), "1/2", bounds, step=1)
-    swapped = of.Quantiles.calibrate(pure(1), "1/2", bounds, step=1, relation="substitute")
+    median = mechanisms.Quantiles.calibrate(pure(1), "1/2", bounds, step=1)
+    swapped = mechanisms.Quantiles.calibrate(pure(1), "1/2", bounds, step=1, relation="substitute")
     yield entry(
         "Quantiles median",
         shown='Quantiles.calibrate(dp.pure(1), "1/2", bounds=(0, 1000), step=1)',
@@ -139,11 +139,11 @@ def _quantiles() -> Iterator[Entry]:
         ("joint", ["1/3", "2/3"], '["1/3", "2/3"]', "joint"),
         ("joint three", ["1/4", "1/2", "3/4"], '["1/4", "1/2", "3/4"]', "joint"),
     )
-    for name, asked, told, method in cases:
-        many = of.Quantiles.calibrate(pure(1), asked, (0, 100), step=1, method=method)
+    for name, asked, text, method in cases:
+        many = mechanisms.Quantiles.calibrate(pure(1), asked, (0, 100), step=1, method=method)
         yield entry(
             f"Quantiles {name}",
-            shown=f'Quantiles.calibrate(dp.pure(1), {told}, bounds=(0, 100), step=1, method="{method}")',
+            shown=f'Quantiles.calibrate(dp.pure(1), {text}, bounds=(0, 100), step=1, method="{method}")',
             mechanism=many,
             pairs=(([0.0, 100.0], [0.0, 95.0, 100.0]), ([0.0] * 4, [0.0] * 4 + [95.0])),
             claim=many.loss(),
@@ -153,7 +153,7 @@ def _quantiles() -> Iterator[Entry]:
 
 
 def _chunks() -> Iterator[Entry]:
-    entry = partial(Entry, group="Statistics of data", kind=of.SampleAndAggregate, samples=_SLOW)
+    entry = partial(Entry, group="Statistics of data", kind=mechanisms.SampleAndAggregate, samples=_SLOW)
     cases: tuple[tuple[Literal["mean", "median"], int, Loss, str, str], ...] = (
         ("mean", 4, pure(1), "dp.pure(1)", "one row: its chunk moves from bound to bound, whichever it is"),
         (
@@ -165,24 +165,26 @@ def _chunks() -> Iterator[Entry]:
         ),
     )
     for name, chunks, spend, shown, note in cases:
-        made = of.SampleAndAggregate(statistics.fmean, chunks=chunks, bounds=(0, 1), spend=spend, aggregator=name)
+        mechanism = mechanisms.SampleAndAggregate(
+            statistics.fmean, chunks=chunks, bounds=(0, 1), spend=spend, aggregator=name
+        )
         yield entry(
             f"SampleAndAggregate {name}",
             shown=f"SampleAndAggregate(fmean, chunks={chunks}, bounds=(0, 1), spend={shown}, aggregator={name!r})",
-            mechanism=_rehearsed(made),
+            mechanism=_rehearsed(mechanism),
             pairs=((np.array([0.0]), np.array([1.0])),),
-            claim=made.loss(),
+            claim=mechanism.loss(),
             note=f"{note}. Rehearsed: a release has a process for each chunk, and the same noise",
         )
 
 
-def _rehearsed(mechanism: of.SampleAndAggregate) -> Batched:
+def _rehearsed(mechanism: mechanisms.SampleAndAggregate) -> Batched:
     """Without a process for each chunk, which keeps chunks apart and takes most of the time."""
     return batched(lambda rows, size: [mechanism.rehearse(rows) for _ in range(size)])
 
 
 def _sampled() -> Iterator[Entry]:
-    sampled = of.Sampled(of.DiscreteLaplace("2/3"), rate="1/2", function=len)
+    sampled = mechanisms.Sampled(mechanisms.DiscreteLaplace("2/3"), rate="1/2", function=len)
     yield Entry(
         "Sampled",
         group="Samples",
@@ -190,7 +192,7 @@ def _sampled() -> Iterator[Entry]:
         mechanism=sampled,
         pairs=(([0], []),),
         claim=sampled.loss(1),
-        kind=of.Sampled,
+        kind=mechanisms.Sampled,
         samples=100_000,
         note="the only record: outputs of 1 or more attain it",
     )

@@ -65,14 +65,14 @@ def find_entry(name: str) -> Entry:
     'Staircase(1, sensitivity=10)'
     """
     named = {entry.name.casefold(): entry for entry in entries()}
-    found = named.get(name.casefold())
-    if found is None:
+    entry = named.get(name.casefold())
+    if entry is None:
         near = [named[each].name for each in get_close_matches(name.casefold(), named, n=3, cutoff=0.3)]
         raise ParameterError(
             f"there is no entry named {name!r}; "
             + (f"near are {', '.join(near)}" if near else "see discreet.audit.entries()")
         )
-    return found
+    return entry
 
 
 def run_entries(
@@ -97,8 +97,8 @@ def run_entries(
 
     Costs no privacy. Raises `ParameterError` for a name that there is not, and as `check` does.
 
-    >>> [found] = run_entries(["RandomizedResponse 2"], samples=20_000)
-    >>> found.violated, 0.8 < found.verdict.epsilon_lower < 1
+    >>> [audited] = run_entries(["RandomizedResponse 2"], samples=20_000)
+    >>> audited.violated, 0.8 < audited.verdict.epsilon_lower < 1
     (False, True)
     """
     taken = [find_entry(each) if isinstance(each, str) else each for each in (entries() if chosen is None else chosen)]
@@ -108,9 +108,9 @@ def run_entries(
 def _audited(
     entry: Entry, samples: int | None, confidence: Number, progress: Callable[[Entry, int, int], object] | None
 ) -> Audited:
-    told = None if progress is None else partial(progress, entry)
+    report = None if progress is None else partial(progress, entry)
     start = time.process_time()
-    verdict = entry.check(samples=samples, confidence=confidence, progress=told)
+    verdict = entry.check(samples=samples, confidence=confidence, progress=report)
     return Audited(entry, verdict, time.process_time() - start)
 
 

@@ -71,8 +71,8 @@ def _tables(*parts: Rows) -> dict[str, pa.Table]:
 
 
 def _policy(relation: str = "add_remove", **table: Any) -> Policy:
-    about = {"unit": "rows", **table, "columns": _COLUMNS}
-    return load_policy({"version": "1", "relation": relation, "tables": {"t": about}})
+    definition = {"unit": "rows", **table, "columns": _COLUMNS}
+    return load_policy({"version": "1", "relation": relation, "tables": {"t": definition}})
 
 
 def _removed(*unit: tuple[Any, ...]) -> Pair:

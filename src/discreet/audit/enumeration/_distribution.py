@@ -1,4 +1,4 @@
-"""Laws of outputs in fixed point, rounded outward: every probability lies between two multiples of 2**−512."""
+"""Distributions of outputs in fixed point, rounded outward: every probability lies between two multiples of 2**−512."""
 
 from __future__ import annotations
 
@@ -12,7 +12,19 @@ import numpy as np
 
 from discreet.errors import ParameterError
 
-__all__ = ["BITS", "ONE", "Choices", "Law", "Probability", "Raised", "choices", "downward", "key_of", "shown", "upward"]
+__all__ = [
+    "BITS",
+    "ONE",
+    "Choices",
+    "Distribution",
+    "Probability",
+    "Raised",
+    "choices",
+    "downward",
+    "key_of",
+    "shown",
+    "upward",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +86,8 @@ def shown(key: Hashable) -> str:
         case ("set", frozenset(members)):
             return "{" + ", ".join(sorted(map(shown, members))) + "}"
         case ("dict", *pairs):
-            told = (cast("tuple[Hashable, Hashable]", pair) for pair in pairs)
-            return "{" + ", ".join(f"{shown(name)}: {shown(value)}" for name, value in told) + "}"
+            items = (cast("tuple[Hashable, Hashable]", pair) for pair in pairs)
+            return "{" + ", ".join(f"{shown(name)}: {shown(value)}" for name, value in items) + "}"
         case ("array", _, *items):
             return f"array([{', '.join(map(shown, items))}])"
         case (str(), str(text)):
@@ -99,8 +111,8 @@ Probability = int | float | Fraction | tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
-    """How likely each output is, between certified bounds.
+class Distribution:
+    """The probability of each output, between certified bounds.
 
     Attributes
     ----------
@@ -109,7 +121,7 @@ class Law:
     cut
         The same of all that is not in `weights`, rounded up; some of it may belong to outputs that are.
     runs
-        How many runs of a program it took; 0 for a law that was given.
+        How many runs of a program it took; 0 for a distribution that was given.
     """
 
     weights: Mapping[Hashable, tuple[int, int]]
@@ -117,14 +129,14 @@ class Law:
     runs: int = 0
 
     @classmethod
-    def of(cls, probabilities: Mapping[Any, Probability]) -> Law:
-        """A law that is known: each output with its probability.
+    def from_probabilities(cls, probabilities: Mapping[Any, Probability]) -> Distribution:
+        """The distribution with these probabilities of outputs.
 
         Fractions and ints are exact, a pair holds the probability between its ends, and a float is taken to be right to
         2**−50 of itself. If they cannot sum to 1, the rest is not enumerated. Costs no privacy. Raises `ParameterError`
-        for a law without outcomes, a probability below 0, and a sum above 1.
+        for a distribution without outcomes, a probability below 0, and a sum above 1.
 
-        >>> coin = Law.of({"heads": Fraction(1, 2), "tails": Fraction(1, 4)})
+        >>> coin = Distribution.from_probabilities({"heads": Fraction(1, 2), "tails": Fraction(1, 4)})
         >>> coin.probability("heads"), coin.missing
         ((0.5, 0.75), 0.25)
         """
@@ -149,7 +161,7 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """A law to draw from, the likeliest outcome first; `cut` is what it lacks to 1."""
+    """A distribution to draw from, the likeliest outcome first; `cut` is 1 minus its sum."""
 
     outcomes: tuple[Any, ...]
     lows: tuple[int, ...]
@@ -158,12 +170,15 @@ class Choices:
 
 
 def choices(law: Mapping[Any, Probability]) -> Choices:
-    """The law in fixed point, without outcomes of probability 0. Raises `ParameterError` as `Law.of`."""
+    """The distribution in fixed point, without outcomes of probability 0.
+
+    Raises `ParameterError` as `Distribution.from_probabilities`.
+    """
     ends = {outcome: _ends(p) for outcome, p in law.items()}
     least, most = (sum((pair[side] for pair in ends.values()), Fraction(0)) for side in (0, 1))
     if most <= 0 or least > _MOST or min(low for low, _ in ends.values()) < 0:
         raise ParameterError(
-            "a law must give each outcome a probability of 0 or more, with a sum above 0 and at most 1, "
+            "a distribution must give each outcome a probability of 0 or more, with a sum above 0 and at most 1, "
             f"got {len(ends)} outcomes with sum {float(least)!r}"
         )
     ranked = sorted(

@@ -1,4 +1,4 @@
-"""All branches of a randomised program: its law, from re-runs with every sequence of draws."""
+"""The output distribution of a randomised program, by re-running it with every sequence of draws."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
-from discreet.audit.enumeration._distribution import BITS, ONE, Choices, Law, Probability, Raised, choices, key_of
+from discreet.audit.enumeration._distribution import (
+    BITS,
+    ONE,
+    Choices,
+    Distribution,
+    Probability,
+    Raised,
+    choices,
+    key_of,
+)
 from discreet.errors import ParameterError
 from discreet.rational import Number, decimal_text, rational
 
-__all__ = ["Draw", "Program", "law_of"]
+__all__ = ["Draw", "Program", "enumerate_distribution"]
 
 Draw = Callable[[Mapping[Any, Probability]], Any]
-"""``draw(law)`` gives one outcome of a law, which maps each outcome to its probability."""
+"""``draw(law)`` draws one outcome from a mapping of outcomes to probabilities."""
 
 Program = Callable[[Any, Draw], Any]
 """``program(data, draw)`` takes all its randomness from `draw`."""
@@ -25,15 +34,16 @@ _SUSPENDED_BITS = 64
 _ROUNDING = ONE >> 256
 
 
-def law_of(program: Program, data: Any, mass: Number = 1, *, limit: int = 1_000_000) -> Law:
-    """The law of ``program(data, draw)``: it is run again for every sequence of draws, the likeliest first.
+def enumerate_distribution(program: Program, data: Any, mass: Number = 1, *, limit: int = 1_000_000) -> Distribution:
+    """The output distribution of ``program(data, draw)``, run for every sequence of draws, the likeliest first.
 
     Parameters
     ----------
     program
-        Takes all its randomness from ``draw(law)``, where `law` maps outcomes to probabilities, as `Law.of` takes them.
-        Of a law with a sum below 1, such as noise cut far out, the rest counts as not enumerated. A law object that is
-        drawn from again must not have changed. An exception is an output: the name of its type.
+        Takes all its randomness from ``draw(law)``, where `law` maps outcomes to probabilities, as
+        `Distribution.from_probabilities` takes them. If the sum is below 1, as for noise that is truncated far out, the
+        rest counts as not enumerated. A mapping that is drawn from again must not have changed. An exception is an
+        output: the name of its type.
     data
         What the program gets. It must come back unchanged.
     mass
@@ -41,14 +51,14 @@ def law_of(program: Program, data: Any, mass: Number = 1, *, limit: int = 1_000_
     limit
         The most runs.
 
-    Costs no privacy: made-up data are meant. Raises `ParameterError` for a law that is none, for a program that draws
-    otherwise when it is run again with the same draws, and past the limit.
+    Costs no privacy: made-up data are meant. Raises `ParameterError` for probabilities that are no distribution, for a
+    program that draws otherwise when it is run again with the same draws, and past the limit.
 
     >>> fair = {True: Fraction(1, 2), False: Fraction(1, 2)}
     >>> def response(truth, draw):
     ...     return truth if draw(fair) else draw(fair)
-    >>> law = law_of(response, True)
-    >>> law.probability(True), law.probability(False), law.runs
+    >>> outputs = enumerate_distribution(response, True)
+    >>> outputs.probability(True), outputs.probability(False), outputs.runs
     ((0.75, 0.75), (0.25, 0.25), 3)
     """
     wanted = rational(mass, "mass")
@@ -85,7 +95,7 @@ class _Search:
     cut: int = 0
     pushed: int = 0
 
-    def law(self, wanted: int, limit: int) -> Law:
+    def law(self, wanted: int, limit: int) -> Distribution:
         done = runs = 0
         step: _Step | None = None
         while True:
@@ -98,9 +108,9 @@ class _Search:
             runs += 1
             done += self._run(step)
             if not self.pending:
-                return Law(self.weights, self.cut, runs)
+                return Distribution(self.weights, self.cut, runs)
             if done >= wanted:
-                return Law(self.weights, ONE - done, runs)
+                return Distribution(self.weights, ONE - done, runs)
             step = heappop(self.pending)[2]
             self.push_sibling(step)
 
@@ -137,12 +147,12 @@ class _Search:
         return low
 
     def choices_of(self, law: Any) -> Choices:
-        found = self.known.get(id(law))
-        if found is None:
+        cached = self.known.get(id(law))
+        if cached is None:
             if len(self.known) >= _MOST_KEPT:
                 self.known.clear()
-            found = self.known[id(law)] = law, choices(law)
-        return found[1]
+            cached = self.known[id(law)] = law, choices(law)
+        return cached[1]
 
 
 _CHANGED = (

@@ -10,9 +10,9 @@ from fractions import Fraction
 from typing import Any, cast
 
 from discreet.audit.black_box._check import checked
-from discreet.audit.black_box._claim import told_at
-from discreet.audit.enumeration._distribution import Law, Probability, shown
-from discreet.audit.enumeration._enumeration import Draw, law_of
+from discreet.audit.black_box._claim import stated_point
+from discreet.audit.enumeration._distribution import Distribution, Probability, shown
+from discreet.audit.enumeration._enumeration import Draw, enumerate_distribution
 from discreet.audit.enumeration._loss import LARGEST_EPSILON, Side
 from discreet.errors import ParameterError
 from discreet.privacy import Loss, as_approx, budget_of, in_words, to_json
@@ -20,8 +20,8 @@ from discreet.rational import Number, rational
 
 __all__ = ["ExactVerdict", "exact"]
 
-Laws = Callable[[Any], Law | Mapping[Any, Probability]]
-"""The law of the outputs on each data set."""
+Distributions = Callable[[Any], Distribution | Mapping[Any, Probability]]
+"""A function from data to the distribution of the outputs on it."""
 
 _CURVE_POINTS = 24
 _BEYOND = (0.5, 1.5, 2.0, 4.0)
@@ -83,10 +83,12 @@ class ExactVerdict:
         """The verdict in plain English."""
         low, high = self.epsilon
         true = f"epsilon is {_span(low, high)} at delta = {self.delta:g}"
-        told = f"{_odds(self.event)} on the outputs {', '.join(self.witness)}"
+        evidence = f"{_probabilities_text(self.event)} on the outputs {', '.join(self.witness)}"
         but = f", but for outputs of probability {self.missing:.2g}" if self.missing else ""
         if self.violated:
-            return f"The claim of {in_words(self.claim)} is broken: {self.broken_at}. By enumeration, {true}: {told}."
+            return (
+                f"The claim of {in_words(self.claim)} is broken: {self.broken_at}. By enumeration, {true}: {evidence}."
+            )
         if self.holds:
             return f"The claim of {in_words(self.claim)} holds on these data{but}: by enumeration, {true}."
         if _is_rho(self.claim):
@@ -96,7 +98,7 @@ class ExactVerdict:
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain JSON; an infinite number is the text "inf"."""
-        told: dict[str, Any] = {
+        document: dict[str, Any] = {
             "kind": "exact",
             "claim": to_json(self.claim),
             "sentence": self.sentence,
@@ -117,12 +119,12 @@ class ExactVerdict:
         }
         for name, values in numbers.items():
             plain = ["inf" if math.isinf(value) else value for value in values]
-            told[name] = plain if len(plain) > 1 else plain[0]
-        return told
+            document[name] = plain if len(plain) > 1 else plain[0]
+        return document
 
 
 def exact(  # noqa: PLR0913 (all but three by keyword)
-    mechanism: Laws | Callable[[Any, Draw], Any],
+    mechanism: Distributions | Callable[[Any, Draw], Any],
     pairs: Iterable[tuple[Any, Any]],
     claim: Loss,
     *,
@@ -138,20 +140,21 @@ def exact(  # noqa: PLR0913 (all but three by keyword)
     Parameters
     ----------
     mechanism
-        A function of the data alone that returns its law, a `Law` or a mapping from outputs to probabilities; or a
-        program of the data and `draw`, as `law_of` takes it.
+        A function of the data alone that returns its distribution, a `Distribution` or a mapping from outputs to
+        probabilities; or a program of the data and `draw`, as `enumerate_distribution` takes it.
     pairs
         Pairs of neighbouring data. Each is looked at in both directions.
     claim
         The loss that is claimed.
     delta
-        Where to tell ε, as for `check`.
+        The δ at which ε is stated, as for `check`.
     mass, limit
-        How much of a program's law to enumerate, and in how many runs at most: see `law_of`.
+        How much of a program's distribution to enumerate, and in how many runs at most: see `enumerate_distribution`.
     spare
         The probability of outputs that proofs may leave out: about e^ε times the mass that is not enumerated, or more.
 
-    Costs no privacy: made-up data are meant. Raises `ParameterError` as `law_of` and `Law.of`, and without pairs.
+    Costs no privacy: made-up data are meant. Raises `ParameterError` as `enumerate_distribution` and
+    `Distribution.from_probabilities`, and without pairs.
     Source: Dwork and Roth 2014, Definition 3.6 and Remark 3.1; for Rényi orders, Mironov 2017, Definition 3.
 
     >>> from discreet.privacy import pure
@@ -163,15 +166,15 @@ def exact(  # noqa: PLR0913 (all but three by keyword)
     >>> exact(response, [(True, False)], claim=pure("1.1")).holds
     True
     """
-    told = told_at(claim, delta)
+    stated = stated_point(claim, delta)
     spared = rational(spare, "spare")
     if not 0 <= spared < 1:
         raise ParameterError(f"spare must be 0 or more and below 1, got {spare!r}")
-    sides, runs = _sides(_laws(mechanism, mass, limit), checked(pairs))
-    return _verdict(sides, runs, claim, told, spared)
+    sides, runs = _sides(_distributions(mechanism, mass, limit), checked(pairs))
+    return _verdict(sides, runs, claim, stated, spared)
 
 
-def _laws(mechanism: Any, mass: Number, limit: int) -> Callable[[Any], Law]:
+def _distributions(mechanism: Any, mass: Number, limit: int) -> Callable[[Any], Distribution]:
     try:
         count = sum(
             each.default is each.empty and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
@@ -180,27 +183,27 @@ def _laws(mechanism: Any, mass: Number, limit: int) -> Callable[[Any], Law]:
     except (TypeError, ValueError):
         count = 0
     if count == 2:
-        return lambda data: law_of(mechanism, data, mass, limit=limit)
+        return lambda data: enumerate_distribution(mechanism, data, mass, limit=limit)
     if count != 1:
         raise ParameterError(
-            "exact takes a function of the data that returns its law, or a program of the data and draw"
+            "exact takes a function of the data that returns its distribution, or a program of the data and draw"
         )
 
-    def law(data: Any) -> Law:
-        found = mechanism(data)
-        if isinstance(found, Law):
-            return found
-        if isinstance(found, Mapping):
-            return Law.of(cast("Mapping[Any, Probability]", found))
+    def law(data: Any) -> Distribution:
+        result = mechanism(data)
+        if isinstance(result, Distribution):
+            return result
+        if isinstance(result, Mapping):
+            return Distribution.from_probabilities(cast("Mapping[Any, Probability]", result))
         raise ParameterError(
-            f"a function of the data alone must return its law, output: probability, not {type(found).__name__}; "
-            "a mechanism that draws by itself is audited by check"
+            f"a function of the data alone must return its distribution, output: probability, not "
+            f"{type(result).__name__}; a mechanism that draws by itself is audited by check"
         )
 
     return law
 
 
-def _sides(law: Callable[[Any], Law], pairs: Iterable[tuple[Any, Any]]) -> tuple[list[Side], int]:
+def _sides(law: Callable[[Any], Distribution], pairs: Iterable[tuple[Any, Any]]) -> tuple[list[Side], int]:
     sides: list[Side] = []
     runs = 0
     for one, other in pairs:
@@ -211,14 +214,14 @@ def _sides(law: Callable[[Any], Law], pairs: Iterable[tuple[Any, Any]]) -> tuple
 
 
 def _verdict(
-    sides: Sequence[Side], runs: int, claim: Loss, told: tuple[Fraction, float], spare: Fraction
+    sides: Sequence[Side], runs: int, claim: Loss, stated: tuple[Fraction, float], spare: Fraction
 ) -> ExactVerdict:
-    delta, claimed = told
+    delta, claimed = stated
     missing = min(float(spare), max(side.doubtful for side in sides))
-    found = [side.epsilon_low(delta) for side in sides]
-    lows = [low for low, _ in found]
+    bounds = [side.epsilon_low(delta) for side in sides]
+    lows = [low for low, _ in bounds]
     best = max(range(len(sides)), key=lambda i: (lows[i], -i))
-    event, p, q = sides[best].event(found[best][1])
+    event, p, q = sides[best].event(bounds[best][1])
     points = _points(sides, claim, claimed, delta)
     broken, proved = "", True
     for epsilon, allowed in points:
@@ -314,5 +317,5 @@ def _span(low: float, high: float) -> str:
     return f"at least {near}" if math.isinf(high) else f"between {near} and {high:.6g}"
 
 
-def _odds(event: tuple[float, float]) -> str:
+def _probabilities_text(event: tuple[float, float]) -> str:
     return f"probability {event[0]:.4g} against {event[1]:.4g}"

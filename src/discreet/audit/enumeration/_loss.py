@@ -1,4 +1,4 @@
-"""Certified loss of one law against another: the sums of theorems on privacy in whole numbers, rounded outward."""
+"""Certified loss of one distribution against another, in integer arithmetic that rounds outward."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
-from discreet.audit.enumeration._distribution import BITS, ONE, Law, downward, upward
+from discreet.audit.enumeration._distribution import BITS, ONE, Distribution, downward, upward
 from discreet.noise import exp_bounds
 
 __all__ = ["LARGEST_EPSILON", "Side", "grown"]
@@ -34,7 +34,7 @@ class _Prefixes:
     second: tuple[int, ...]
 
     @classmethod
-    def of(cls, rows: list[tuple[Hashable, int, int]]) -> _Prefixes:
+    def from_rows(cls, rows: list[tuple[Hashable, int, int]]) -> _Prefixes:
         ranked = sorted(((_ratio(p, q), key, p, q) for key, p, q in rows), key=lambda row: -row[0])
         return cls(
             tuple(key for _, key, _, _ in ranked),
@@ -49,15 +49,15 @@ class _Prefixes:
 
 
 class Side:
-    """P against Q: how far an observer can tell P from Q in its favour, from below and from above.
+    """Certified bounds on the loss of P against Q, in this one direction.
 
     What is not enumerated of Q may lie on any outcome; it counts against the lower ends. In the upper ends it counts
-    as nothing, and what is not enumerated of P as told. `doubtful` is the probability of that and of all outcomes of
-    which Q may be 0 or not. Source: Dwork and Roth 2014, Definition 3.6 and Remark 3.1, for unions of the outcomes with
-    the largest ratios.
+    as nothing, and what is not enumerated of P counts in full. `doubtful` is the probability of that and of all
+    outcomes of which Q may be 0 or not.
+    Source: Dwork and Roth 2014, Definition 3.6 and Remark 3.1, for unions of the outcomes with the largest ratios.
     """
 
-    def __init__(self, p: Law, q: Law) -> None:
+    def __init__(self, p: Distribution, q: Distribution) -> None:
         sure: list[tuple[Hashable, int, int]] = []
         possible: list[tuple[Hashable, int, int]] = []
         self._p_rest, self._q_rest, self._q, doubtful = p.cut, q.cut, q, p.cut
@@ -67,7 +67,7 @@ class Side:
             faint = least < _FAINT
             possible.append((key, high, 0 if faint else least))
             doubtful += high if faint and most + q.cut else 0
-        self._low, self._high = _Prefixes.of(sure), _Prefixes.of(possible)
+        self._low, self._high = _Prefixes.from_rows(sure), _Prefixes.from_rows(possible)
         self.doubtful = min(1.0, upward(doubtful))
 
     def delta_low(self, epsilon: Fraction) -> float:
@@ -80,8 +80,8 @@ class Side:
         """A δ that holds at this ε, rounded up."""
         factor = grown(epsilon)[0]
         at = self._high.above(factor)
-        told = max(0, self._high.first[at] - (factor * self._high.second[at] >> BITS))
-        return min(1.0, upward(told + self._p_rest))
+        excess = max(0, self._high.first[at] - (factor * self._high.second[at] >> BITS))
+        return min(1.0, upward(excess + self._p_rest))
 
     def epsilon_low(self, delta: Fraction) -> tuple[float, int]:
         """An ε that is passed at this δ, 0 or more, and how many outcomes of largest ratio show it."""

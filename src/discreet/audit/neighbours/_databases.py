@@ -1,4 +1,4 @@
-"""Neighbouring databases: one unit of a policy is there or not, or is another."""
+"""Neighbouring databases under a policy: one unit is added or removed, or replaced."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def without_row(tables: ArrowTables, table: str, row: int) -> dict[str, pa.Table
     >>> without_row({"t": pa.table({"x": [7, 8, 9]})}, "t", 1)["t"].to_pylist()
     [{'x': 7}, {'x': 9}]
     """
-    found = tables.get(table)
-    if not isinstance(found, pa.Table) or not 0 <= row < found.num_rows:
+    chosen = tables.get(table)
+    if not isinstance(chosen, pa.Table) or not 0 <= row < chosen.num_rows:
         raise ParameterError(f"there is no row {row} in an Arrow table {table} of this database")
-    return {**tables, table: pa.concat_tables([found.slice(0, row), found.slice(row + 1)])}
+    return {**tables, table: pa.concat_tables([chosen.slice(0, row), chosen.slice(row + 1)])}
 
 
 def neighbouring_databases(
@@ -68,14 +68,14 @@ def neighbouring_databases(
     """
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 1):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"most must be a whole number, 1 or more, or None for every unit, got {most!r}")
-    whole = _checked(tables, policy)
-    for table, who in _units(whole, policy)[:most]:
-        apart = without_person(whole, policy, who) if table is None else without_row(whole, table, who)
+    database = _checked(tables, policy)
+    for table, who in _units(database, policy)[:most]:
+        apart = without_person(database, policy, who) if table is None else without_row(database, table, who)
         if policy.relation == "add_remove":
-            yield whole, apart
+            yield database, apart
             continue
         for upper in (False, True):
-            yield whole, _with_others(apart, policy, table, who, upper=upper)
+            yield database, _with_others(apart, policy, table, who, upper=upper)
 
 
 def _checked(tables: ArrowTables, policy: Policy) -> dict[str, pa.Table]:
@@ -93,24 +93,24 @@ def _person_of(table: Table | None) -> str | None:
     return None if table is None else table.person
 
 
-def _others(table: pa.Table, about: Table | None, person: object) -> pa.Table:
-    unit = _person_of(about)
+def _others(table: pa.Table, declared: Table | None, person: object) -> pa.Table:
+    unit = _person_of(declared)
     if unit is None:
         return table
-    kept = [value is None or value != person for value in table.column(unit).to_pylist()]
-    return table.filter(pa.array(kept, pa.bool_()))
+    mask = [value is None or value != person for value in table.column(unit).to_pylist()]
+    return table.filter(pa.array(mask, pa.bool_()))
 
 
 def _units(tables: ArrowTables, policy: Policy) -> list[tuple[str | None, Any]]:
     """(None, person) and (table, row), the extreme ones first."""
     sizes: dict[tuple[str | None, Any], list[float]] = {}
     for name, table in tables.items():
-        about = policy.tables.get(name)
-        if about is None or (about.person is None and not about.by_rows):
+        declared = policy.tables.get(name)
+        if declared is None or (declared.person is None and not declared.by_rows):
             continue
-        unit = _person_of(about)
+        unit = _person_of(declared)
         people: list[Any] = list(range(table.num_rows)) if unit is None else table.column(unit).to_pylist()
-        for who, far in zip(people, _distances(table, about), strict=True):
+        for who, far in zip(people, _distances(table, declared), strict=True):
             if who is not None and who == who:  # noqa: PLR0124 - NaN is nobody
                 size = sizes.setdefault((name if unit is None else None, who), [0, 0])
                 size[0] += 1
@@ -118,10 +118,10 @@ def _units(tables: ArrowTables, policy: Policy) -> list[tuple[str | None, Any]]:
     return sorted(sizes, key=lambda unit: [-part for part in sizes[unit]])
 
 
-def _distances(table: pa.Table, about: Table) -> list[float]:
+def _distances(table: pa.Table, declared: Table) -> list[float]:
     """For each row how far its bounded numbers are from zero, in units of their larger bound."""
     total = [0.0] * table.num_rows
-    for name, column in about.columns.items():
+    for name, column in declared.columns.items():
         if column.bounds is None or name not in table.column_names:
             continue
         larger = float(max(map(abs, column.bounds)))
@@ -136,15 +136,15 @@ def _with_others(
 ) -> dict[str, pa.Table]:
     """The tables with rows at one end of the policy in place of those that were taken out."""
     changed = dict(tables)
-    for name, about in policy.tables.items():
-        unit = _person_of(about)
-        if about.public or about.path is not None:
+    for name, declared in policy.tables.items():
+        unit = _person_of(declared)
+        if declared.public or declared.path is not None:
             continue
         if name not in tables or (unit is None) != (table is not None) or (table is not None and name != table):
             continue
-        row: Row = ends(about, upper=upper) | ({} if unit is None else {unit: who})
+        row: Row = ends(declared, upper=upper) | ({} if unit is None else {unit: who})
         added = pa.Table.from_pylist(
-            [row_of(row, tables[name])] * min(about.rows_per_unit, MOST_ROWS), schema=tables[name].schema
+            [row_of(row, tables[name])] * min(declared.rows_per_unit, MOST_ROWS), schema=tables[name].schema
         )
         changed[name] = pa.concat_tables([tables[name], added])
     return changed

@@ -191,7 +191,7 @@ def _database(policy: Policy, crowd: int, rows: Mapping[str, list[Row]]) -> dict
     for name, table in policy.tables.items():
         unit = [(column, pa.int64()) for column in dict.fromkeys([*table.hidden, *policy.linked_by(name)])]
         known = [column for column, _ in unit]
-        columns = [(column, ARROW[about.type]) for column, about in table.columns.items() if column not in known]
+        columns = [(column, ARROW[declared.type]) for column, declared in table.columns.items() if column not in known]
         usual = ends(table, upper=False)
         numbered = [(_PERSON + 1 + i, usual) for i in range(crowd)]
         numbered += [(_PERSON, row) for row in rows.get(name, [])]

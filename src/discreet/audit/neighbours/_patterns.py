@@ -126,19 +126,19 @@ def record_patterns(
     ]
     extremes: list[T] = [upper, lower, *([upper + _FAR * width, lower - _FAR * width] if beyond else [])]
     if one_comes:
-        found = [
+        pairs = [
             pair
             for rows, record in product([*others, []], extremes)
             for pair in (([*rows, record], rows), ([record, *rows], rows))
         ]
     else:
-        found = [
+        pairs = [
             pair
             for rows, record in product(others, extremes)
             for other in (lower, upper)
             for pair in (([*rows, record], [*rows, other]), ([record, *rows], [other, *rows]))
         ]
-    yield from _each_once(found)
+    yield from _each_once(pairs)
 
 
 def _each_once(pairs: list[tuple[list[T], list[T]]]) -> Iterator[tuple[list[T], list[T]]]:

@@ -1,4 +1,4 @@
-"""How many secret coins a private procedure lets anybody guess: exact tails, and what they say of ε and μ.
+"""How many secret coins can be guessed from a private procedure: exact tails, and the ε and μ that they show.
 
 W of r guesses about m fair coins are correct. Statements and proofs: ``proofs/auditing_one_run.md``.
 """
@@ -43,8 +43,8 @@ def p_value(correct: int, guesses: int, canaries: int, epsilon: ArrayLike, delta
     log_share = log_share - rest * np.logaddexp(0, eps)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         # Where the tail leaves the floats v is far above the mean, and a geometric series bounds tail over share.
-        odds = np.minimum(np.exp(eps) * rest / (v + 1), 1.0)
-        ratio = np.where(tail > _LEAST_TAIL, np.exp(np.log(tail) - log_share), 1 / (v * (1 - odds)))
+        factor = np.minimum(np.exp(eps) * rest / (v + 1), 1.0)
+        ratio = np.where(tail > _LEAST_TAIL, np.exp(np.log(tail) - log_share), 1 / (v * (1 - factor)))
         leaked = np.where(leak > 0, leak * ratio * (1 - tail * (1 - _TAIL_SLACK)) * (1 + _LEAK_SLACK), 0.0)
     return np.minimum(tail * (1 + _TAIL_SLACK) + leaked, 1.0)
 

@@ -1,4 +1,4 @@
-"""Auditing from one run: who guesses which secret coins went in, and how many guesses can be right under the claim."""
+"""Auditing from one run: guess which canaries went in, and bound how many guesses can be right under the claim."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from discreet.audit.black_box._claim import doubt_of, told_at
+from discreet.audit.black_box._claim import doubt_of, stated_point
 from discreet.audit.one_run_audit._bound import epsilon_shown, mu_shown, orders_for, p_value, p_value_of_mu
 from discreet.audit.one_run_audit._verdict import Guesses, OneRunVerdict
 from discreet.errors import ParameterError
@@ -56,7 +56,7 @@ def one_run(  # noqa: PLR0913 (all but three by keyword)
         The loss of the whole run that is claimed for adding or removing one canary (or for replacing it). Of a loss
         that is more than one (ε, δ), the whole privacy curve is held against the run.
     delta
-        Where ε is told. Left out, it is the δ that the claim states, or 1e-6 for losses that have no ε at 0.
+        The δ at which ε is stated. Left out, it is the δ of the claim, or 1e-6 for losses that have no ε at 0.
     confidence
         1 − the probability of a false alarm.
     guesses
@@ -75,7 +75,7 @@ def one_run(  # noqa: PLR0913 (all but three by keyword)
     >>> verdict.violated, round(verdict.epsilon_lower, 2)
     (True, 5.3)
     """
-    exactly, claimed = told_at(claim, delta)
+    exactly, claimed = stated_point(claim, delta)
     at = float(exactly)
     doubt = doubt_of(confidence)
     ranked = _ranked(scores, included)
@@ -110,12 +110,12 @@ def _p_values(claim: Loss, stated: tuple[float, float], seen: Sequence[Guesses],
         top = max(orders_for(each.correct, each.count) for each in seen)
         points += [(claim.delta(eps), eps) for eps in np.linspace(0.0, min(stated[1], top), _ORDERS).tolist()]
     deltas, eps = np.array([each for each in points if math.isfinite(each[1])]).reshape(-1, 2).T
-    found: list[float] = []
+    p_values: list[float] = []
     for each in seen:
         bounds = p_value(each.correct, each.count, canaries, eps, deltas)
         by_mu = 1.0 if mu is None else float(p_value_of_mu(each.correct, each.count, canaries, mu * (1 + 1e-12)))
-        found.append(min(float(bounds.min(initial=1.0)), by_mu))
-    return found
+        p_values.append(min(float(bounds.min(initial=1.0)), by_mu))
+    return p_values
 
 
 def _ranked(scores: ArrayLike, included: ArrayLike) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""What an audit from one run found."""
+"""The verdict of an audit from one run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class OneRunVerdict:
     def sentence(self) -> str:
         """The verdict in plain words."""
         at = f" at delta {self.delta:g}" if self.delta else ""
-        found = f"epsilon is at least {math.floor(self.epsilon_lower * 1e4) / 1e4:.4f}{at}"
+        bound = f"epsilon is at least {math.floor(self.epsilon_lower * 1e4) / 1e4:.4f}{at}"
         seen = (
             f"with confidence {self.confidence:g}, from one run with {self.canaries:,} canaries: "
             f"{self.best.correct:,} of {self.best.count:,} guesses were right"
@@ -64,8 +64,8 @@ class OneRunVerdict:
         allows = "" if math.isinf(self.claimed) else f" allows {self.claimed:.4g}{at} and"
         if self.violated:
             chance = f"Under the claim that has a probability of at most {self.p_value:.2g}."
-            return f"VIOLATED: {claim} does not hold; {found}, {seen}. {chance}"
-        return f"Not refuted: {claim}{allows} was not shown to be exceeded; {found}, {seen}. That proves no privacy."
+            return f"VIOLATED: {claim} does not hold; {bound}, {seen}. {chance}"
+        return f"Not refuted: {claim}{allows} was not shown to be exceeded; {bound}, {seen}. That proves no privacy."
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as plain JSON; an infinite ε is null."""

@@ -17,12 +17,12 @@ import numpy as np
 
 from discreet.audit.black_box._claim import Claim, at_least, at_most, epsilon_shown
 from discreet.audit.black_box._subject import Draws, numbers_in, text_of
-from discreet.audit.probes._distinguisher import ALARM, Cells, flagged, told_apart
+from discreet.audit.probes._distinguisher import ALARM, Cells, distinguish, flagged
 from discreet.audit.probes._finding import Finding, unmeasured
 from discreet.errors import ParameterError
 from discreet.privacy import Loss
 
-__all__ = ["BAD", "CANARIES", "CRASHES", "NOT_FINITE", "ONE_SIDED", "WORDS", "bad_numbers", "kind_of", "spoilt"]
+__all__ = ["BAD", "CANARIES", "CRASHES", "NOT_FINITE", "ONE_SIDED", "WORDS", "bad_numbers", "kind_of", "with_bad_input"]
 
 
 BAD: dict[str, Any] = {
@@ -42,12 +42,12 @@ CANARIES = {"2**70": 2**70 + 64_207, "10**400": 10**400 + 64_207, "a text": "a w
 """Another value of the same kind: words about the first one that differ from words about this one quote the data."""
 
 
-def spoilt(data: Any, name: str, *, other: bool = False) -> Any:
+def with_bad_input(data: Any, name: str, *, other: bool = False) -> Any:
     """A copy of the data with its first entry replaced; `other` takes another value of the same kind.
 
     Raises `TypeError` or `ValueError` where the data have no place for the value.
 
-    >>> spoilt([1, [2, 3]], "None"), spoilt(5, "minus zero"), spoilt((1, 2), "infinity")
+    >>> with_bad_input([1, [2, 3]], "None"), with_bad_input(5, "minus zero"), with_bad_input((1, 2), "infinity")
     ([None, [2, 3]], -0.0, (inf, 2))
     """
     value = CANARIES.get(name, BAD[name]) if other else BAD[name]
@@ -113,8 +113,8 @@ class _Tried:
     @property
     def outcome(self) -> str:
         """In a word."""
-        said = self.always or "mixed"
-        return f"{said}: {self.errors[0].__name__}" if self.errors and said == "refused" else said
+        kind = self.always or "mixed"
+        return f"{kind}: {self.errors[0].__name__}" if self.errors and kind == "refused" else kind
 
 
 def bad_numbers(mechanism: Draws, pair: tuple[Any, Any], claim: Claim | None, clean: Sequence[Any]) -> list[Finding]:
@@ -122,7 +122,7 @@ def bad_numbers(mechanism: Draws, pair: tuple[Any, Any], claim: Claim | None, cl
     tried: dict[str, tuple[_Tried, _Tried]] = {}
     for name in BAD:
         try:
-            first, second = (spoilt(data, name) for data in pair)
+            first, second = (with_bad_input(data, name) for data in pair)
         except (TypeError, ValueError):
             continue
         tried[name] = _tried(mechanism, first, _CALLS), _tried(mechanism, second, _CALLS)
@@ -189,20 +189,20 @@ def _not_finite(  # noqa: PLR0913, PLR0917 (what was tried, and what it is held 
     if not bad:
         fine = "No NaN and no infinity comes out, whatever goes in."
         return Finding(NOT_FINITE, violated=False, sentence=fine, false_alarm=ALARM, numbers=numbers)
-    kinds = _tried(mechanism, spoilt(data, bad[0]), _SURE).kinds
+    kinds = _tried(mechanism, with_bad_input(data, bad[0]), _SURE).kinds
     p = float(at_least(kinds.count("not finite"), len(kinds), ALARM / 2))
     q = float(at_most(unclean, len(clean), ALARM / 2))
     numbers |= {"likelier": p, "rarer": q, "epsilon_lower": float(epsilon_shown(p, q))}
     shown = _refuted_twice(claim.loss, p, q) if claim else float(epsilon_shown(p, q)) > _NO_CLAIM
-    said = f"With {', '.join(bad)} as one entry the output is NaN or infinite in {kinds.count('not finite')} of "
-    said += (
+    sentence = f"With {', '.join(bad)} as one entry the output is NaN or infinite in {kinds.count('not finite')} of "
+    sentence += (
         f"{len(kinds)} calls, and without in {unclean} of {len(clean):,}: no noise hides it. Refuse such data in words "
     )
-    said += "that do not depend on them, or replace what is not finite by a public number first."
+    sentence += "that do not depend on them, or replace what is not finite by a public number first."
     return Finding(
         NOT_FINITE,
         violated=shown,
-        sentence=said,
+        sentence=sentence,
         false_alarm=ALARM if shown else 0.0,
         numbers=numbers,
         warning=not shown,
@@ -225,19 +225,19 @@ def _crashes(tried: dict[str, tuple[_Tried, _Tried]], outcomes: dict[str, list[s
         if any(issubclass(error, ArithmeticError) for each in both for error in each.errors)
     }
     warned = {name: sorted(both[0].warned | both[1].warned) for name, both in tried.items()}
-    numbers = {"outcomes": outcomes, "warnings": {name: told for name, told in warned.items() if told}}
+    numbers = {"outcomes": outcomes, "warnings": {name: messages for name, messages in warned.items() if messages}}
     if failed:
         which = ", ".join(f"{error} with {name}" for name, error in failed.items())
-        said = (
+        sentence = (
             f"One entry makes the release fail: {which}. The failure is an answer that has no noise. Clamp, or refuse "
         )
-        said += "by type and public bounds before anything is computed."
-        return Finding(CRASHES, violated=True, sentence=said, numbers=numbers)
-    loud = [name for name, told in warned.items() if any("RuntimeWarning" in each for each in told)]
+        sentence += "by type and public bounds before anything is computed."
+        return Finding(CRASHES, violated=True, sentence=sentence, numbers=numbers)
+    loud = [name for name, messages in warned.items() if any("RuntimeWarning" in each for each in messages)]
     if loud:
-        said = f"A warning of arithmetic appears with {', '.join(loud)} in the data: logs then tell of the entry. "
-        said += "Clamp, or refuse, before anything is computed."
-        return Finding(CRASHES, violated=False, sentence=said, numbers=numbers, warning=True)
+        sentence = f"A warning of arithmetic appears with {', '.join(loud)} in the data: logs then tell of the entry. "
+        sentence += "Clamp, or refuse, before anything is computed."
+        return Finding(CRASHES, violated=False, sentence=sentence, numbers=numbers, warning=True)
     return Finding(CRASHES, violated=False, sentence="No arithmetic fails on odd data.", numbers=numbers)
 
 
@@ -247,19 +247,19 @@ def _words(mechanism: Draws, data: Any, tried: dict[str, tuple[_Tried, _Tried]])
         if any(each.always != "refused" or len(each.words) != 1 for each in both):
             continue
         (first,), (second,) = (each.words for each in both)
-        quoted = _tried(mechanism, spoilt(data, name, other=True), _CALLS) if name in CANARIES else both[0]
+        quoted = _tried(mechanism, with_bad_input(data, name, other=True), _CALLS) if name in CANARIES else both[0]
         if first == second and (quoted.words == both[0].words or quoted.always != "refused"):
             continue
         other = second if first != second else next(iter(quoted.words))
-        said = f"With {name} as an entry the refusal depends on the data: {_short(first)!r} or {_short(other)!r}. "
-        said += "Say what is allowed, and never what was found."
-        return Finding(WORDS, violated=True, sentence=said, numbers={"entry": name, "words": [first, other]})
+        sentence = f"With {name} as an entry the refusal depends on the data: {_short(first)!r} or {_short(other)!r}. "
+        sentence += "Say what is allowed, and never what was found."
+        return Finding(WORDS, violated=True, sentence=sentence, numbers={"entry": name, "words": [first, other]})
     refused = [name for name, both in tried.items() if all(each.always == "refused" for each in both)]
-    said = "Nothing was refused."
+    sentence = "Nothing was refused."
     if refused:
-        said = f"Refused in the same words on both inputs: {', '.join(refused)}. Whether data are refused is not "
-        said += "hidden by noise, so check them before they count as private data."
-    return Finding(WORDS, violated=False, sentence=said, numbers={"refused": refused})
+        sentence = f"Refused in the same words on both inputs: {', '.join(refused)}. Whether data are refused is not "
+        sentence += "hidden by noise, so check them before they count as private data."
+    return Finding(WORDS, violated=False, sentence=sentence, numbers={"refused": refused})
 
 
 def _one_sided(
@@ -268,15 +268,15 @@ def _one_sided(
     """Whether the same bad entry is refused, or answered with NaN, on one input and not on its neighbour."""
     differs = [name for name, both in tried.items() if set(both[0].kinds) != set(both[1].kinds)]
     if not differs:
-        said = "What is refused on one input is refused on the other."
-        return Finding(ONE_SIDED, violated=False, sentence=said, false_alarm=ALARM)
+        sentence = "What is refused on one input is refused on the other."
+        return Finding(ONE_SIDED, violated=False, sentence=sentence, false_alarm=ALARM)
     cells: dict[str, Cells] = {}
     for name in differs:
-        first, second = (_tried(mechanism, spoilt(data, name), 4 * _SURE).kinds for data in pair)
+        first, second = (_tried(mechanism, with_bad_input(data, name), 4 * _SURE).kinds for data in pair)
         cells[f"what came of {name} as an entry"] = first, second
     leak = "Refuse by type and public bounds, whatever else is in the data."
     fine = "What is refused on one input is refused about as often on the other."
-    return flagged(ONE_SIDED, told_apart(cells, claim), claim, leak=leak, fine=fine)
+    return flagged(ONE_SIDED, distinguish(cells, claim), claim, leak=leak, fine=fine)
 
 
 def _short(text: str) -> str:

@@ -114,26 +114,26 @@ def _float(value: object) -> float:
 
 
 def _of_noise(times: dict[str, Floats], outputs: list[list[Any]]) -> Finding:
-    found: dict[str, float] = {}
+    correlations: dict[str, float] = {}
     for which, drawn in enumerate(outputs):
         for noise in _noise(drawn):
             for name, measured in times.items():
-                found[name] = max(found.get(name, 0.0), rank_correlation(measured[which], noise), key=abs)
-    if not found:
+                correlations[name] = max(correlations.get(name, 0.0), rank_correlation(measured[which], noise), key=abs)
+    if not correlations:
         return unmeasured(TIME_OF_NOISE, "the outputs hold no numbers that vary.")
     calls = len(outputs[0])
-    most = max(found, key=lambda name: abs(found[name]))
+    most = max(correlations, key=lambda name: abs(correlations[name]))
     slack = _DEVIATIONS / (calls - 1) ** 0.5
-    numbers = {"rank_correlation": found, "calls": calls, "bound": _CORRELATED + slack}
-    if abs(found[most]) > _CORRELATED + slack:
-        said = (
-            f"The {most} of a call has a rank correlation of {found[most]:.2f} with the size of its noise: who times a "
+    numbers = {"rank_correlation": correlations, "calls": calls, "bound": _CORRELATED + slack}
+    if abs(correlations[most]) > _CORRELATED + slack:
+        sentence = (
+            f"The {most} of a call has a rank correlation of {correlations[most]:.2f} with the size of its noise: "
         )
-        said += f"release can take the noise off again. {_NEXT_NOISE}"
-        return Finding(TIME_OF_NOISE, violated=True, sentence=said, false_alarm=ALARM, numbers=numbers)
-    said = f"The time of a call says little about the size of its noise: a rank correlation of {found[most]:.2f}, with "
-    said += f"{_CORRELATED} let pass."
-    return Finding(TIME_OF_NOISE, violated=False, sentence=said, false_alarm=ALARM, numbers=numbers)
+        sentence += f"who times a release can take the noise off again. {_NEXT_NOISE}"
+        return Finding(TIME_OF_NOISE, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
+    sentence = "The time of a call says little about the size of its noise: a rank correlation of "
+    sentence += f"{correlations[most]:.2f}, with {_CORRELATED} let pass."
+    return Finding(TIME_OF_NOISE, violated=False, sentence=sentence, false_alarm=ALARM, numbers=numbers)
 
 
 def _of_input(times: dict[str, Floats]) -> Finding:
@@ -149,10 +149,10 @@ def _of_input(times: dict[str, Floats]) -> Finding:
     numbers = {"slower_at_least": shares, "median_nanoseconds": medians, "bound": _SLOWER}
     if share > _SLOWER:
         which = "first" if shares[most][0] > shares[most][1] else "second"
-        said = f"The {which} input takes more {most} than the other in {share:.0%} of calls or more: a median of "
-        said += (
+        sentence = f"The {which} input takes more {most} than the other in {share:.0%} of calls or more: a median of "
+        sentence += (
             f"{medians[most][0]:,.0f} ns against {medians[most][1]:,.0f} ns. Times tell the inputs apart. {_NEXT_INPUT}"
         )
-        return Finding(TIME_OF_INPUT, violated=True, sentence=said, false_alarm=ALARM, numbers=numbers)
-    said = f"Neither input is slower in more than {_SLOWER:.0%} of calls, which is let pass: times are not hidden."
-    return Finding(TIME_OF_INPUT, violated=False, sentence=said, false_alarm=ALARM, numbers=numbers)
+        return Finding(TIME_OF_INPUT, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
+    sentence = f"Neither input is slower in more than {_SLOWER:.0%} of calls, which is let pass: times are not hidden."
+    return Finding(TIME_OF_INPUT, violated=False, sentence=sentence, false_alarm=ALARM, numbers=numbers)

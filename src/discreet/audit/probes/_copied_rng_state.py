@@ -1,7 +1,7 @@
 """Random state that is copied: forked children, threads, deep copies, pickles and fresh interpreters that agree.
 
 Two places draw the same number of outputs on one input. How many agree, place by place, is held against how often two
-fresh outputs agree: were they fresh everywhere, more of them than that would be seen with a probability that is told.
+fresh outputs agree: were they fresh everywhere, more of them than that would be seen with the stated probability.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
     "SPAWNED",
     "THREADS",
     "can_fork",
-    "copies",
+    "copied_rng_state",
     "fresh_draws",
     "in_child",
     "in_fresh_interpreter",
@@ -73,9 +73,9 @@ def in_child(work: Callable[[], list[str]], seconds: int = _SECONDS) -> list[str
         _answer(work, write, seconds)
     os.close(write)
     with os.fdopen(read, "rb") as reader:
-        told = reader.read()
+        answer = reader.read()
     os.waitpid(child, 0)
-    return _parsed(told)
+    return _parsed(answer)
 
 
 def _answer(work: Callable[[], list[str]], write: int, seconds: int) -> None:
@@ -91,7 +91,7 @@ def _answer(work: Callable[[], list[str]], write: int, seconds: int) -> None:
 
 def in_threads(work: Callable[[], list[str]], count: int) -> list[list[str]]:
     """What `work` returns in each of `count` threads that start together; those that raise are left out."""
-    told: list[list[str]] = []
+    answers: list[list[str]] = []
     start = threading.Barrier(count)
 
     def run() -> None:
@@ -100,14 +100,14 @@ def in_threads(work: Callable[[], list[str]], count: int) -> list[list[str]]:
             answer = work()
         except Exception:  # noqa: BLE001 (whatever it is, there is nothing to compare)
             return
-        told.append(answer)
+        answers.append(answer)
 
     threads = [threading.Thread(target=run, daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(_SECONDS)
-    return list(told)
+    return list(answers)
 
 
 def in_fresh_interpreter(name: str, data: Any, size: int) -> list[str] | None:
@@ -127,9 +127,9 @@ def in_fresh_interpreter(name: str, data: Any, size: int) -> list[str] | None:
     return None if run.returncode else _parsed(run.stdout.strip().rpartition("\n")[2].encode())
 
 
-def _parsed(told: bytes) -> list[str] | None:
+def _parsed(answer: bytes) -> list[str] | None:
     try:
-        return json.loads(told) if told else None
+        return json.loads(answer) if answer else None
     except ValueError:
         return None
 
@@ -147,7 +147,9 @@ _NEXT = {
 }
 
 
-def copies(mechanism: Any, data: Any, texts: Sequence[str], name: str | None, size: int = _SIZE) -> list[Finding]:
+def copied_rng_state(
+    mechanism: Any, data: Any, texts: Sequence[str], name: str | None, size: int = _SIZE
+) -> list[Finding]:
     """Four places in which state may be copied. `texts`: outputs on the same data, for how often two of them agree.
 
     name: the "module:function" that the mechanism came by, for fresh interpreters.
@@ -176,12 +178,12 @@ def named(name: str) -> Any:
     if not (module and colon and path):
         raise ParameterError(f'a mechanism in text is "module:function", got {name!r}')
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
         for part in path.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except (ImportError, AttributeError) as error:
         raise ParameterError(f"{name!r} cannot be loaded ({error}); is its folder on the path of Python?") from error
-    return found
+    return target
 
 
 def fresh_draws(name: str, data: Any, size: int) -> list[str]:
@@ -192,8 +194,8 @@ def fresh_draws(name: str, data: Any, size: int) -> list[str]:
 def _of_forks(work: Callable[[], list[str]], by_chance: float) -> Finding:
     if not can_fork():
         return unmeasured(FORKED, "this platform does not fork.")
-    told = [in_child(work), in_child(work), work()]
-    return _judged(FORKED, [each for each in told if each is not None], by_chance)
+    answers = [in_child(work), in_child(work), work()]
+    return _judged(FORKED, [each for each in answers if each is not None], by_chance)
 
 
 def _of_copies(mechanism: Any, data: Any, size: int, by_chance: float) -> Finding:
@@ -204,8 +206,8 @@ def _of_copies(mechanism: Any, data: Any, size: int, by_chance: float) -> Findin
     if not places:
         return unmeasured(COPIES, "the mechanism cannot be copied, or is a function, which copies share.")
     # All copies are made before any of them draws.
-    told = [[text_of(each) for each in draws(subject(place), data, size)] for place in (*places, mechanism)]
-    return _judged(COPIES, told, by_chance)
+    answers = [[text_of(each) for each in draws(subject(place), data, size)] for place in (*places, mechanism)]
+    return _judged(COPIES, answers, by_chance)
 
 
 def _pickled(mechanism: Any) -> Any:
@@ -215,25 +217,27 @@ def _pickled(mechanism: Any) -> Any:
 def _of_interpreters(name: str | None, data: Any, size: int, by_chance: float) -> Finding:
     if name is None:
         return unmeasured(SPAWNED, 'only a mechanism that is given as the text "module:function" can be loaded anew.')
-    told = [in_fresh_interpreter(name, data, size) for _ in range(2)]
-    return _judged(SPAWNED, [each for each in told if each is not None], by_chance)
+    answers = [in_fresh_interpreter(name, data, size) for _ in range(2)]
+    return _judged(SPAWNED, [each for each in answers if each is not None], by_chance)
 
 
-def _judged(name: str, told: Sequence[list[str]], by_chance: float) -> Finding:
+def _judged(name: str, answers: Sequence[list[str]], by_chance: float) -> Finding:
     """Whether any two of the places agree more often than fresh outputs would."""
     from scipy.special import bdtrc  # pyright: ignore[reportMissingTypeStubs]
 
-    if len(told) < 2:
+    if len(answers) < 2:
         return unmeasured(name, "the mechanism did not answer there.")
-    size = min(map(len, told))
-    pairs = list(combinations(told, 2))
+    size = min(map(len, answers))
+    pairs = list(combinations(answers, 2))
     agree = max(sum(a == b for a, b in zip(one, other, strict=False)) for one, other in pairs)
     numbers = {"agree": agree, "of": size, "by_chance_at_most": by_chance}
     chance = float(bdtrc(agree - 1, size, by_chance)) if agree else 1.0
     if by_chance < 1 and chance <= ALARM / 2 / len(pairs):
-        said = f"{agree} of {size} outputs agree between two {name}: they share the state of a generator. {_NEXT[name]}"
-        return Finding(name, violated=True, sentence=said, false_alarm=ALARM, numbers=numbers)
+        sentence = (
+            f"{agree} of {size} outputs agree between two {name}: they share the state of a generator. {_NEXT[name]}"
+        )
+        return Finding(name, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
     if by_chance**size > ALARM / 2 / len(pairs):
         return unmeasured(name, "the outputs vary too little to see whether noise is shared.")
-    said = f"Outputs of {len(told)} {name} agree no more than fresh noise does."
-    return Finding(name, violated=False, sentence=said, false_alarm=ALARM, numbers=numbers)
+    sentence = f"Outputs of {len(answers)} {name} agree no more than fresh noise does."
+    return Finding(name, violated=False, sentence=sentence, false_alarm=ALARM, numbers=numbers)

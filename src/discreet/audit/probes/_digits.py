@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.black_box._claim import Claim
-from discreet.audit.probes._distinguisher import Cells, flagged, told_apart
+from discreet.audit.probes._distinguisher import Cells, distinguish, flagged
 from discreet.audit.probes._finding import Finding, unmeasured
 from discreet.audit.probes._lattice import (
     Exact,
@@ -57,13 +57,17 @@ def digits(columns: Sequence[tuple[str, Sequence[Any], Sequence[Any]]], claim: C
         for which, learned in (("first", worlds[0]), ("second", worlds[1])):
             step = near_step([float(each) for each in learned[: _first_quarter(worlds)] if _is_float(each)])
             if step:
-                said = f"whether {name} is a multiple of {step:.6g}, the step on the {which} input,"
-                properties[said] = _on(step, worlds[0]), _on(step, worlds[1])
-    told = told_apart(properties, claim)
-    found = flagged(
-        OFF_GRID, told, claim, leak=_NEXT, fine="The last digits of the outputs tell no more of the input than claimed."
+                label = f"whether {name} is a multiple of {step:.6g}, the step on the {which} input,"
+                properties[label] = _on(step, worlds[0]), _on(step, worlds[1])
+    event = distinguish(properties, claim)
+    finding = flagged(
+        OFF_GRID,
+        event,
+        claim,
+        leak=_NEXT,
+        fine="The last digits of the outputs tell no more of the input than claimed.",
     )
-    return [found, _the_grid(columns)]
+    return [finding, _the_grid(columns)]
 
 
 def on_their_grid(first: Sequence[Any], second: Sequence[Any]) -> tuple[Fraction | float, Cells] | None:
@@ -86,12 +90,12 @@ def on_their_grid(first: Sequence[Any], second: Sequence[Any]) -> tuple[Fraction
 
 
 def _in_steps(step: Fraction, values: Sequence[Any]) -> list[int | None]:
-    found: list[int | None] = []
+    steps: list[int | None] = []
     for value in values:
         number = exact(value)
-        whole, rest = (0, 1) if number is None else divmod(number[0] * step.denominator, number[1] * step.numerator)
-        found.append(None if rest else whole)
-    return found
+        quotient, rest = (0, 1) if number is None else divmod(number[0] * step.denominator, number[1] * step.numerator)
+        steps.append(None if rest else quotient)
+    return steps
 
 
 def _on_near(step: float, values: Sequence[Any]) -> list[int | None]:
@@ -132,15 +136,15 @@ def _fills_its_float(value: object) -> bool:
 
 def _on(step: float, values: Sequence[Any]) -> list[Hashable]:
     """Whether each is a multiple, within rounding; "far" where a float's own spacing comes near the step."""
-    found: list[Hashable] = []
+    multiples: list[Hashable] = []
     for value in values:
         number = exact(value)
         if number is None or abs(number[0]) >= step * _FAR * number[1]:
-            found.append(None if number is None else "far")
+            multiples.append(None if number is None else "far")
             continue
         steps = float(value) / step
-        found.append(abs(steps - round(steps)) <= _NEAR)
-    return found
+        multiples.append(abs(steps - round(steps)) <= _NEAR)
+    return multiples
 
 
 def _the_grid(columns: Sequence[tuple[str, Sequence[Any], Sequence[Any]]]) -> Finding:
@@ -168,8 +172,8 @@ def _the_grid(columns: Sequence[tuple[str, Sequence[Any], Sequence[Any]]]) -> Fi
             numbers={"steps": steps},
             warning=True,
         )
-    told = "; ".join(f"{name} is always a multiple of {step}" for name, step in steps.items() if step != "any")
-    return Finding(THE_GRID, violated=False, sentence=f"{told or 'All numbers are 0'}.", numbers={"steps": steps})
+    text = "; ".join(f"{name} is always a multiple of {step}" for name, step in steps.items() if step != "any")
+    return Finding(THE_GRID, violated=False, sentence=f"{text or 'All numbers are 0'}.", numbers={"steps": steps})
 
 
 LOW_DIGITS, HOLES = "low digits", "holes"
@@ -186,23 +190,23 @@ def low_digits(columns: Sequence[tuple[str, Sequence[Any], Sequence[Any]]], clai
             continue
         step, (one, other) = grid
         for modulus in _MODULI:
-            said = f"the remainder of {name} by {modulus} steps of {_said(step)}"
-            remainders[said] = _remainders(one, modulus), _remainders(other, modulus)
-        points[f"{name}, in steps of {_said(step)},"] = one, other
+            label = f"the remainder of {name} by {modulus} steps of {_step_text(step)}"
+            remainders[label] = _remainders(one, modulus), _remainders(other, modulus)
+        points[f"{name}, in steps of {_step_text(step)},"] = one, other
     if not points:
         why = "the outputs hold no numbers on a common grid."
         return [unmeasured(each, why) for each in (LOW_DIGITS, HOLES)]
     return [
         flagged(
             LOW_DIGITS,
-            told_apart(remainders, claim),
+            distinguish(remainders, claim),
             claim,
             leak="Draw noise that reaches every step of the grid, and round the answer before it is added.",
             fine="Remainders of the outputs by small numbers tell no more of the input than claimed.",
         ),
         flagged(
             HOLES,
-            told_apart(points, claim),
+            distinguish(points, claim),
             claim,
             leak="Draw noise that can reach every grid point from every input, with the ratio that was claimed.",
             fine="No set of grid points is hit more often on one input than claimed.",
@@ -214,5 +218,5 @@ def _remainders(steps: Sequence[Hashable], modulus: int) -> list[Hashable]:
     return [each % modulus if isinstance(each, int) else None for each in steps]
 
 
-def _said(step: object) -> str:
+def _step_text(step: object) -> str:
     return f"{step:.6g}" if isinstance(step, float) else str(step)

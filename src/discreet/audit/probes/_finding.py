@@ -1,4 +1,4 @@
-"""What a probe saw: one finding for each thing that was looked for."""
+"""Findings of probes: one for each leak that was looked for."""
 
 from __future__ import annotations
 
@@ -73,36 +73,36 @@ class Findings:
 
     A sequence of `Finding`, that prints as a table.
 
-    >>> found = Findings((Finding("copies", False, "Two copies drew different noise."),))
-    >>> found.violated, len(found), found["copies"].mark
+    >>> findings = Findings((Finding("copies", False, "Two copies drew different noise."),))
+    >>> findings.violated, len(findings), findings["copies"].mark
     (False, 1, 'fine')
     """
 
-    found: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def violated(self) -> bool:
         """Whether any of them is a violation."""
-        return any(each.violated for each in self.found)
+        return any(each.violated for each in self.findings)
 
     @property
     def violations(self) -> tuple[Finding, ...]:
-        """Those that are."""
-        return tuple(each for each in self.found if each.violated)
+        """The findings that are violations."""
+        return tuple(each for each in self.findings if each.violated)
 
     @property
     def false_alarm(self) -> float:
         """The probability at most that a sound mechanism has any violation here."""
-        return min(1.0, math.fsum(each.false_alarm for each in self.found))
+        return min(1.0, math.fsum(each.false_alarm for each in self.findings))
 
     @property
     def sentence(self) -> str:
         """All of it in plain words."""
         if self.violated:
             return " ".join(["VIOLATED:", *(each.sentence for each in self.violations)])
-        looks = [each.sentence for each in self.found if each.warning]
-        told = f"{sum(each.probed for each in self.found)} probes found no leak. That proves no privacy."
-        return " ".join([told, *looks])
+        looks = [each.sentence for each in self.findings if each.warning]
+        summary = f"{sum(each.probed for each in self.findings)} probes found no leak. That proves no privacy."
+        return " ".join([summary, *looks])
 
     def to_json(self) -> dict[str, Any]:
         """The findings as plain JSON."""
@@ -110,14 +110,14 @@ class Findings:
             "violated": self.violated,
             "false_alarm": self.false_alarm,
             "sentence": self.sentence,
-            "findings": [each.to_json() for each in self.found],
+            "findings": [each.to_json() for each in self.findings],
         }
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.findings)
 
     def __iter__(self) -> Iterator[Finding]:
-        return iter(self.found)
+        return iter(self.findings)
 
     @overload
     def __getitem__(self, which: int | str) -> Finding: ...
@@ -125,13 +125,13 @@ class Findings:
     def __getitem__(self, which: slice) -> tuple[Finding, ...]: ...
     def __getitem__(self, which: int | str | slice) -> Finding | tuple[Finding, ...]:
         if isinstance(which, str):
-            named = [each for each in self.found if each.name == which]
+            named = [each for each in self.findings if each.name == which]
             if not named:
                 raise KeyError(
-                    f"no finding is named {which!r}; there are {', '.join(each.name for each in self.found)}"
+                    f"no finding is named {which!r}; there are {', '.join(each.name for each in self.findings)}"
                 )
             return named[0]
-        return self.found[which]
+        return self.findings[which]
 
     def __rich__(self) -> Table:
         from rich import box
@@ -161,7 +161,7 @@ class Findings:
     def _cells(self) -> list[list[str]]:
         return [
             [each.mark, each.name, printable(each.sentence), f"{each.false_alarm:.0e}" if each.false_alarm else "none"]
-            for each in self.found
+            for each in self.findings
         ]
 
 

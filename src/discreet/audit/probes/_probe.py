@@ -13,39 +13,39 @@ from discreet.audit.black_box._claim import Claim, claim_of
 from discreet.audit.black_box._subject import Draws, drawn, draws, numbers_in, subject, text_of
 from discreet.audit.probes._bad_numbers import bad_numbers, kind_of
 from discreet.audit.probes._clock import clock
-from discreet.audit.probes._copied_rng_state import copies, named
+from discreet.audit.probes._copied_rng_state import copied_rng_state, named
 from discreet.audit.probes._digits import digits, low_digits
-from discreet.audit.probes._distinguisher import Cells, flagged, told_apart
+from discreet.audit.probes._distinguisher import Cells, distinguish, flagged
 from discreet.audit.probes._finding import Finding, Findings, unmeasured
 from discreet.audit.probes._repeats import repeats
 from discreet.errors import ParameterError
 from discreet.privacy import Loss
 from discreet.rational import Number
 
-__all__ = ["MOVES", "PROBES", "moves", "probe"]
+__all__ = ["CUSTOM_NEIGHBOURS", "PROBES", "custom_neighbours", "probe"]
 
 
-MOVES = "outputs on spoilt data"
+CUSTOM_NEIGHBOURS = "outputs on spoilt data"
 
 Spoil = Callable[[Any], Iterable[Any]]
 
 
-def moves(mechanism: Draws, data: Any, spoil: Spoil, claim: Claim | None, size: int) -> list[Finding]:
+def custom_neighbours(mechanism: Draws, data: Any, spoil: Spoil, claim: Claim | None, size: int) -> list[Finding]:
     """Outputs on the data against those on each neighbour that `spoil` makes of them, held to the claim."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     clean = draws(mechanism, data, size)
     for place, neighbour in enumerate(spoil(data), 1):
         outputs = draws(mechanism, neighbour, size)
-        told = told_apart(_ranges(clean, outputs), claim)
+        distinguisher = distinguish(_ranges(clean, outputs), claim)
         leak = "Clamp each record to public bounds, and NaN to one of them, before anything is computed."
         fine = "Outputs move no more than claimed."
-        found.append(flagged(f"{MOVES} {place}", told, claim, leak=leak, fine=fine))
-    return found or [unmeasured(MOVES, "`spoil` made no data.")]
+        findings.append(flagged(f"{CUSTOM_NEIGHBOURS} {place}", distinguisher, claim, leak=leak, fine=fine))
+    return findings or [unmeasured(CUSTOM_NEIGHBOURS, "`spoil` made no data.")]
 
 
 def _ranges(clean: Sequence[Any], outputs: Sequence[Any]) -> dict[str, Cells]:
     """What came of each call, and the range that each number is in: 32 of them, as on the clean data."""
-    found: dict[str, Cells] = {
+    properties: dict[str, Cells] = {
         "what came of a call": ([_came(each) for each in clean], [_came(each) for each in outputs])
     }
     first, second = numbers_in(clean), numbers_in(outputs)
@@ -56,8 +56,8 @@ def _ranges(clean: Sequence[Any], outputs: Sequence[Any]) -> dict[str, Cells]:
         if learned.size:
             edges = np.unique(np.quantile(learned, np.linspace(0, 1, 33)))
             cells: list[Sequence[Hashable]] = [np.searchsorted(edges, world).tolist() for world in worlds]
-            found[f"the range of {name}, of {edges.size + 1},"] = cells[0], cells[1]
-    return found
+            properties[f"the range of {name}, of {edges.size + 1},"] = cells[0], cells[1]
+    return properties
 
 
 def _came(output: object) -> str:
@@ -102,10 +102,10 @@ def probe(  # noqa: PLR0913 (all but the first two by keyword)
     pair
         Two neighbouring data sets.
     claim
-        The loss that one call is said to have on such neighbours. Without it, bounds on ε are told as warnings, and
+        The loss that one call is said to have on such neighbours. Without it, bounds on ε are reported as warnings, and
         what needs no claim is flagged: noise that is used twice, times, errors.
     delta
-        Where to tell ε, if the claim leaves it open.
+        The δ at which ε is stated, if the claim leaves it open.
     samples
         Outputs over both inputs for digits and repeats, from 400. Other probes take some thousand calls of their own at
         most: of repeats by input 4,000, of the clock 3,000.
@@ -120,8 +120,8 @@ def probe(  # noqa: PLR0913 (all but the first two by keyword)
 
     >>> from discreet.mechanisms import DiscreteLaplace
     >>> from discreet.privacy import pure
-    >>> found = probe(DiscreteLaplace(1), (0, 1), claim=pure(1), samples=4_000, probes=["digits", "bad numbers"])
-    >>> found.violated, found["grid"].sentence
+    >>> findings = probe(DiscreteLaplace(1), (0, 1), claim=pure(1), samples=4_000, probes=["digits", "bad numbers"])
+    >>> findings.violated, findings["grid"].sentence
     (False, 'output is always a multiple of 1.')
     """
     _check(pair, samples, probes)
@@ -129,23 +129,23 @@ def probe(  # noqa: PLR0913 (all but the first two by keyword)
     audited = mechanism if name is None else named(name)
     asked = subject(audited)
     claimed = None if claim is None else claim_of(claim, delta)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of odd data are kept apart, and told
+        warnings.simplefilter("ignore")  # those of odd data are recorded and reported apart
         outputs = drawn(asked, pair, samples // 2)
         if "digits" in probes:
-            found += digits(outputs.columns, claimed) + low_digits(outputs.columns, claimed)
+            findings += digits(outputs.columns, claimed) + low_digits(outputs.columns, claimed)
         if "repeats" in probes:
-            found += repeats(asked, pair, outputs, claimed)
+            findings += repeats(asked, pair, outputs, claimed)
         if "copies" in probes:
-            found += copies(audited, pair[0], [text_of(each) for each in outputs.first], name)
+            findings += copied_rng_state(audited, pair[0], [text_of(each) for each in outputs.first], name)
         if "clock" in probes:
-            found += clock(asked, pair, min(_CALLS, samples // 2))
+            findings += clock(asked, pair, min(_CALLS, samples // 2))
         if "bad numbers" in probes:
-            found += bad_numbers(asked, pair, claimed, outputs.first)
+            findings += bad_numbers(asked, pair, claimed, outputs.first)
             if spoil is not None:
-                found += moves(asked, pair[0], spoil, claimed, samples // 2)
-    return Findings(tuple(found))
+                findings += custom_neighbours(asked, pair[0], spoil, claimed, samples // 2)
+    return Findings(tuple(findings))
 
 
 def _check(pair: object, samples: object, probes: object) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from discreet.audit.black_box._claim import Claim, at_least, at_most
 from discreet.audit.black_box._subject import Column, Draws, Outputs, draws, text_of
-from discreet.audit.probes._distinguisher import ALARM, Cells, flagged, told_apart
+from discreet.audit.probes._distinguisher import ALARM, Cells, distinguish, flagged
 from discreet.audit.probes._finding import Finding, unmeasured
 from discreet.audit.probes._lattice import exact
 
@@ -52,13 +52,13 @@ def agreement(texts: Sequence[Hashable], alarm: float) -> float:
 
 
 def _constant(texts: tuple[list[str], list[str]], claim: Claim | None) -> Finding:
-    told = told_apart({"the output": texts}, claim)
+    distinguisher = distinguish({"the output": texts}, claim)
     alike = {*texts[0], *texts[1]}
     fine = "No set of single outputs comes up more often on one input than claimed."
     if len(alike) == 1:
         fine = "All outputs on both inputs are the same one: that tells nothing of the input, and is of no use either."
     return flagged(
-        CONSTANT, told, claim, fine=fine, leak=f"An output that one input gives and the other cannot. {_FRESH}"
+        CONSTANT, distinguisher, claim, fine=fine, leak=f"An output that one input gives and the other cannot. {_FRESH}"
     )
 
 
@@ -70,35 +70,35 @@ def _within(columns: Sequence[Column], claim: Claim | None) -> Finding:
     alike: list[str] = []
     for i, (one, *worlds) in enumerate(columns):
         for other, *theirs in columns[i + 1 :]:
-            said = f"{other} − {one}"
+            label = f"{other} − {one}"
             first, second = (_gaps(mine, their) for mine, their in zip(worlds, theirs, strict=True))
-            gaps[said] = first, second
+            gaps[label] = first, second
             if {*first, *second} == {first[0]} and first[0] is not None and len(set(worlds[0])) > 1:
-                alike.append(said)
-    found = flagged(
-        WITHIN, told_apart(gaps, claim), claim, leak=_FRESH, fine="Differences within an output vary with the noise."
+                alike.append(label)
+    finding = flagged(
+        WITHIN, distinguish(gaps, claim), claim, leak=_FRESH, fine="Differences within an output vary with the noise."
     )
-    if alike and not found.violated:
-        said = (
+    if alike and not finding.violated:
+        sentence = (
             f"{', '.join(alike[:3])} never varies, though both do: they have the same noise. It tells the difference "
         )
-        said += f"of the two exact answers wherever it is not the same for all data. {_FRESH}"
-        return Finding(WITHIN, violated=False, sentence=said, numbers={"constant": alike}, warning=True)
-    return found
+        sentence += f"of the two exact answers wherever it is not the same for all data. {_FRESH}"
+        return Finding(WITHIN, violated=False, sentence=sentence, numbers={"constant": alike}, warning=True)
+    return finding
 
 
 def _gaps(one: Sequence[Any], other: Sequence[Any]) -> list[Hashable]:
     """Differences; of floats to 30 bits of the larger, so that rounding does not hide that noise cancels."""
-    found: list[Hashable] = []
+    gaps: list[Hashable] = []
     for a, b in zip(one, other, strict=True):
         if (first := exact(a)) is None or (second := exact(b)) is None:
-            found.append(None)
+            gaps.append(None)
         elif isinstance(a, float) or isinstance(b, float):
             gap = float(b) - float(a)
-            found.append(0.0 if abs(gap) < 2.0**-40 * max(abs(float(a)), abs(float(b))) else float(f"{gap:.8g}"))
+            gaps.append(0.0 if abs(gap) < 2.0**-40 * max(abs(float(a)), abs(float(b))) else float(f"{gap:.8g}"))
         else:
-            found.append((second[0] * first[1] - first[0] * second[1], first[1] * second[1]))
-    return found
+            gaps.append((second[0] * first[1] - first[0] * second[1], first[1] * second[1]))
+    return gaps
 
 
 def _reused(texts: tuple[list[str], list[str]]) -> Finding:
@@ -109,16 +109,16 @@ def _reused(texts: tuple[list[str], list[str]]) -> Finding:
         lags = _telling_lags(world[:half])
         if lags is None:
             continue
-        (hits, of), (others, of_others) = (_agreeing(world[half:], lag) for lag in lags)
-        seen, by_chance = float(at_least(hits, of, alarm)), float(at_most(others, of_others, alarm))
+        (hits, total), (others, of_others) = (_agreeing(world[half:], lag) for lag in lags)
+        seen, by_chance = float(at_least(hits, total, alarm)), float(at_most(others, of_others, alarm))
         if seen > by_chance:
-            said = (
-                f"{hits:,} of {of:,} outputs on the {which} input equal the one {lags[0]} calls before, and "
+            sentence = (
+                f"{hits:,} of {total:,} outputs on the {which} input equal the one {lags[0]} calls before, and "
                 f"{others:,} of {of_others:,} the one {lags[1]} calls before. Noise is used again, so that the "
                 f"difference of two answers with it is exact. {_FRESH}"
             )
-            numbers = {"lag": lags[0], "hits": hits, "of": of, "at_least": seen, "by_chance": by_chance}
-            return Finding(REUSED, violated=True, sentence=said, false_alarm=ALARM, numbers=numbers)
+            numbers = {"lag": lags[0], "hits": hits, "of": total, "at_least": seen, "by_chance": by_chance}
+            return Finding(REUSED, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
     return Finding(REUSED, violated=False, sentence="Outputs repeat no more than fresh noise does.", false_alarm=ALARM)
 
 
@@ -155,13 +155,13 @@ def _shared(columns: Sequence[Column]) -> Finding:
         hits, others = (sum(gap == amount for gap in _gaps(one, each)) for each in (other[:-1], other[1:]))
         seen, by_chance = float(at_least(hits, len(one), alarm)), float(at_most(others, len(one), alarm))
         if seen > by_chance:
-            said = (
+            sentence = (
                 f"{name} differs between the i-th calls on both inputs by one and the same amount in {hits:,} of "
                 f"{len(one):,}: the same noise is drawn for both, and neighbours are told apart by it. Seed nothing. "
                 f"{_FRESH}"
             )
             numbers = {"hits": hits, "of": len(one), "at_least": seen, "by_chance": by_chance}
-            return Finding(SHARED, violated=True, sentence=said, false_alarm=ALARM, numbers=numbers)
+            return Finding(SHARED, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
     if not columns:
         return unmeasured(SHARED, "the outputs hold no numbers.")
     return Finding(SHARED, violated=False, sentence="Outputs on the two inputs vary apart.", false_alarm=ALARM)
@@ -179,7 +179,7 @@ def _cached(mechanism: Draws, pair: tuple[Any, Any], size: int, claim: Claim | N
             cell.append("equal" if one == other else "different")
     return flagged(
         CACHED,
-        told_apart(
+        distinguish(
             {"whether a call agrees with the one before, on the same input or on its neighbour,": agreed}, claim
         ),
         claim,

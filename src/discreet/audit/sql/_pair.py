@@ -1,4 +1,4 @@
-"""How far the noise of a query lets two given databases be told apart, exactly."""
+"""The exact loss of a query's noise between two given databases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["loss_between"]
 
 
 def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
-    """The loss of the noisy sums of a query on two databases: what one run may tell of which of them it was.
+    """The loss of the noisy sums of a query on two databases: what one run may reveal of which of them it ran on.
 
     Every measure's own mechanism states it for the distance between the two databases' exact sums, under the salt of
     the query. It is what the pair truly loses if the output tells the noisy sums, else at least that. Quantiles

@@ -51,13 +51,19 @@ def outputs_of(release: Release, sizes: Sequence[int]) -> list[Output]:
         if not shape.linear
         for i, slope in shape.slopes.items()
     }
-    about, start, outputs = _about(release), 0, list[Output]()
+    description, start, outputs = _columns_text(release), 0, list[Output]()
     seen: dict[tuple[Label, ...], _Paths] = {}
     for size in sizes:
         end = start + size
-        found = tuple(labels[start:end])
-        paths = seen.get(found) or seen.setdefault(found, _Paths.of(found, list(values), list(slopes)))
-        output: Output = {"columns": about, "rows": paths.rows, "values": _taken(paths.values, values, start, end)}
+        run_labels = tuple(labels[start:end])
+        paths = seen.get(run_labels) or seen.setdefault(
+            run_labels, _Paths.for_labels(run_labels, list(values), list(slopes))
+        )
+        output: Output = {
+            "columns": description,
+            "rows": paths.rows,
+            "values": _taken(paths.values, values, start, end),
+        }
         if slopes:
             output["slopes"] = _taken(paths.slopes, slopes, start, end)
         outputs.append(output)
@@ -72,7 +78,7 @@ def refusal(error: Exception) -> Output:
     return shown | {"behind": refusal(behind)} if isinstance(behind, Exception) else shown
 
 
-def _about(release: Release) -> str:
+def _columns_text(release: Release) -> str:
     answer = release.answer
     parts: list[str] = []
     for field in answer.table.schema:
@@ -91,7 +97,7 @@ class _Paths:
     slopes: list[Label]
 
     @classmethod
-    def of(cls, labels: tuple[Label, ...], values: Sequence[Label], slopes: Sequence[Label]) -> _Paths:
+    def for_labels(cls, labels: tuple[Label, ...], values: Sequence[Label], slopes: Sequence[Label]) -> _Paths:
         called = _apart(labels)
         paths = [[(*name, *label) for name in names for label in called] for names in (values, slopes)]
         return cls({label: place for place, label in enumerate(called)}, *paths)

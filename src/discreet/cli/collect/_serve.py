@@ -51,7 +51,7 @@ def serve(  # noqa: PLR0913 (options of a command line)
     from discreet.cli.collect._options import scheme_from
 
     limits = server.Limits(body=max_body, held=max(4 * max_body, 1 << 26), connections=connections, remember=remember)
-    server.serve(scheme_from(scheme), store, host=host, port=port, limits=limits, told=_tell)
+    server.serve(scheme_from(scheme), store, host=host, port=port, limits=limits, on_status=_tell)
 
 
 def _tell(line: str) -> None:

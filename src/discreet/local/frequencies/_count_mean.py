@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields, Integers, Layout
 from discreet.local.frequencies._sketch import SketchScheme
 from discreet.local.frequencies._unary import bit_counts
@@ -50,14 +50,10 @@ class CountMeanSketch(SketchScheme):
     protocol: ClassVar[str] = "count_mean_sketch"
 
     @property
-    def truth(self) -> Fraction:
-        """e^(ε/2) / (e^(ε/2) + 1)."""
-        return 1 - self.other
-
-    @property
-    def other(self) -> Fraction:
-        """1 / (e^(ε/2) + 1)."""
-        return 1 / (odds(self.epsilon / 2) + 1)
+    def bucket_probabilities(self) -> tuple[Fraction, Fraction]:
+        """e^(ε/2) / (e^(ε/2) + 1) and 1 / (e^(ε/2) + 1)."""
+        other = 1 / (exp_epsilon(self.epsilon / 2) + 1)
+        return 1 - other, other
 
     @property
     def layout(self) -> Layout:
@@ -70,10 +66,10 @@ class CountMeanSketch(SketchScheme):
         return self.hashes * (self.width + 1)
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A row, the bits to flip, and the value's bit is turned."""
+        """Draws a row and which bits to flip, and flips the bit of the value's bucket."""
         rows = draws.below(self.hashes, prepared.size)
         bucket = self.buckets(prepared, rows)
-        bits = draws.packed_coins(self.other, prepared.size, self.width)
+        bits = draws.packed_coins(self.bucket_probabilities[1], prepared.size, self.width)
         bits[np.arange(prepared.size), bucket >> 3] ^= (1 << (bucket & 7)).astype(np.uint8)
         return self.layout.pack(rows, bits=bits)
 
@@ -88,5 +84,5 @@ class CountMeanSketch(SketchScheme):
 
     def table(self, counts: Integers) -> tuple[Integers, Integers]:
         """A report supports the buckets whose bits are 1."""
-        found = counts.reshape(self.hashes, self.width + 1)
-        return found[:, 0], found[:, 1:]
+        cells = counts.reshape(self.hashes, self.width + 1)
+        return cells[:, 0], cells[:, 1:]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.local._estimate import Estimate, Floats
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields, Integers, Layout
 from discreet.local.frequencies._supports import FrequencyScheme, add_cells, no_candidates
 from discreet.noise import Draws
@@ -98,7 +98,7 @@ class HadamardResponse(FrequencyScheme):
     @property
     def likely(self) -> Fraction:
         """The probability that a report is a place where the sender's row is +1."""
-        half, weight = self.columns // 2, odds(self.epsilon)
+        half, weight = self.columns // 2, exp_epsilon(self.epsilon)
         return half * weight / (half * weight + self.cells - half)
 
     @property
@@ -123,10 +123,10 @@ class HadamardResponse(FrequencyScheme):
         place[~likely] = unlikely
         away = np.zeros(prepared.size, dtype=np.bool_)
         away[~likely] = unlikely >= half
-        found = _with_parity(np.where(away, 0, place), row, ~likely) + block * columns
+        in_block = _with_parity(np.where(away, 0, place), row, ~likely) + block * columns
         elsewhere = place - half  # a place of the other blocks, in order
         elsewhere += np.where(elsewhere >= block * columns, columns, 0)
-        return self.layout.pack(np.where(away, elsewhere, found))
+        return self.layout.pack(np.where(away, elsewhere, in_block))
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count the places."""
@@ -137,17 +137,17 @@ class HadamardResponse(FrequencyScheme):
         no_candidates(candidates)
         table = counts.reshape(self.blocks, self.columns)
         row, block = np.divmod(np.arange(self.domain.size), self.blocks)
-        found = (walsh(table)[block, row + 1] * (self._scale / reports)).astype(np.float64)
+        shares = (walsh(table)[block, row + 1] * (self._scale / reports)).astype(np.float64)
         held = table.sum(axis=1)[block] / reports
-        squares = np.maximum(held * self._scale**2 - np.clip(found, 0, 1), 0)
-        return Estimate(self.domain, reports, found, np.sqrt(squares / reports))
+        squares = np.maximum(held * self._scale**2 - np.clip(shares, 0, 1), 0)
+        return Estimate(self.domain, reports, shares, np.sqrt(squares / reports))
 
     def variance(self, frequencies: ArrayLike) -> Floats:
         """The variance of each estimate, times n; it depends on what else is in the value's block."""
         shares = self._shares(frequencies)
         block = np.arange(self.domain.size) % self.blocks
         own = np.bincount(block, weights=shares, minlength=self.blocks)[block]
-        half, weight = self.columns // 2, float(odds(self.epsilon))
+        half, weight = self.columns // 2, float(exp_epsilon(self.epsilon))
         total = half * weight + self.cells - half
         scale = self._scale
         in_block = own * half * (weight + 1) / total + (1 - own) * 2 * half / total
@@ -155,7 +155,7 @@ class HadamardResponse(FrequencyScheme):
 
     @property
     def _scale(self) -> float:
-        half, weight = self.columns // 2, odds(self.epsilon)
+        half, weight = self.columns // 2, exp_epsilon(self.epsilon)
         return float((half * weight + self.cells - half) / (half * (weight - 1)))
 
 
@@ -177,7 +177,7 @@ def _best_columns(size: int, epsilon: Fraction) -> int:
 
     Clients and servers choose in exact arithmetic, so that they agree.
     """
-    gain = odds(epsilon) - 1
+    gain = exp_epsilon(epsilon) - 1
 
     def variance(columns: int) -> Fraction:
         half, blocks = columns // 2, -(-size // (columns - 1))

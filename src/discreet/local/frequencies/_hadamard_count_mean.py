@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import DomainLike
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal
 from discreet.local.frequencies._hadamard import walsh
 from discreet.local.frequencies._sketch import SketchScheme
 from discreet.local.frequencies._supports import add_cells
@@ -67,15 +67,10 @@ class HadamardCountMeanSketch(SketchScheme):
             raise ParameterError(f"width must be a power of two here, got {self.width}; take the next one")
 
     @property
-    def truth(self) -> Fraction:
-        """e^ε / (e^ε + 1)."""
-        weight = odds(self.epsilon)
-        return weight / (weight + 1)
-
-    @property
-    def other(self) -> Fraction:
-        """1/2: two columns of a Hadamard matrix agree in half of the lines."""
-        return Fraction(1, 2)
+    def bucket_probabilities(self) -> tuple[Fraction, Fraction]:
+        """e^ε / (e^ε + 1), and 1/2: two columns of a Hadamard matrix agree in half of the lines."""
+        weight = exp_epsilon(self.epsilon)
+        return weight / (weight + 1), Fraction(1, 2)
 
     @property
     def layout(self) -> Layout:
@@ -91,9 +86,9 @@ class HadamardCountMeanSketch(SketchScheme):
         """A row and a line, the entry there in the column of the value's bucket, and a coin that turns it."""
         rows = draws.below(self.hashes, prepared.size)
         line = draws.below(self.width, prepared.size)
-        told = np.bitwise_count(line & self.buckets(prepared, rows)) & 1
-        told ^= ~draws.coins(self.truth, prepared.size)
-        return self.layout.pack((rows * self.width + line) * 2 + told)
+        bit = np.bitwise_count(line & self.buckets(prepared, rows)) & 1
+        bit ^= ~draws.coins(self.bucket_probabilities[0], prepared.size)
+        return self.layout.pack((rows * self.width + line) * 2 + bit)
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count the rows, lines and bits."""
@@ -101,11 +96,11 @@ class HadamardCountMeanSketch(SketchScheme):
 
     def table(self, counts: Integers) -> tuple[Integers, Integers]:
         """A report supports the buckets whose entries in its line are what it says."""
-        found = counts.reshape(self.hashes, self.width, 2)
-        held = found.sum(axis=(1, 2))
+        cells = counts.reshape(self.hashes, self.width, 2)
+        held = cells.sum(axis=(1, 2))
         table = np.empty((self.hashes, self.width), dtype=np.int64)
         step = max(1, _CELLS_AT_ONCE // self.width)
         for row in range(0, self.hashes, step):
             some = slice(row, row + step)
-            table[some] = (held[some, None] + walsh(found[some, :, 0] - found[some, :, 1])) >> 1
+            table[some] = (held[some, None] + walsh(cells[some, :, 0] - cells[some, :, 1])) >> 1
         return held, table

@@ -210,9 +210,9 @@ class QuadraticHashes:
             coefficients = self._coefficients(some)[:, :, None]
             for first in range(0, self.size, _HASHES_AT_ONCE):
                 places = slice(first, first + _HASHES_AT_ONCE)
-                found = self._evaluate(values[places], coefficients)
-                found += some[:, None] * self.buckets
-                total[places] += table.ravel().take(found).sum(axis=0)
+                buckets = self._evaluate(values[places], coefficients)
+                buckets += some[:, None] * self.buckets
+                total[places] += table.ravel().take(buckets).sum(axis=0)
         return total
 
     def _coefficients(self, rows: Integers) -> Integers:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields, Integers, Layout
 from discreet.local.frequencies._supports import SupportScheme, add_cells
 from discreet.noise import Draws
@@ -35,15 +35,11 @@ class KaryRandomizedResponse(SupportScheme):
     protocol: ClassVar[str] = "kary_randomized_response"
 
     @property
-    def truth(self) -> Fraction:
-        """e^ε / (e^ε + d − 1)."""
-        weight = odds(self.epsilon)
-        return weight / (weight + self.domain.size - 1)
-
-    @property
-    def lie(self) -> Fraction:
-        """1 / (e^ε + d − 1)."""
-        return 1 / (odds(self.epsilon) + self.domain.size - 1)
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """e^ε / (e^ε + d − 1) and 1 / (e^ε + d − 1)."""
+        weight = exp_epsilon(self.epsilon)
+        total = weight + self.domain.size - 1
+        return weight / total, 1 / total
 
     @property
     def layout(self) -> Layout:
@@ -56,17 +52,17 @@ class KaryRandomizedResponse(SupportScheme):
         return self.domain.size
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A coin, and another value where it says so."""
-        told = prepared.copy()
-        lied = np.flatnonzero(~draws.coins(self.truth, told.size))
-        other = draws.below(self.domain.size - 1, lied.size)
-        told[lied] = other + (other >= told[lied])
-        return self.layout.pack(told)
+        """Draws a coin for each value, and replaces the value by a uniform other one where the coin is tails."""
+        reported = prepared.copy()
+        changed = np.flatnonzero(~draws.coins(self.support_probabilities[0], reported.size))
+        other = draws.below(self.domain.size - 1, changed.size)
+        reported[changed] = other + (other >= reported[changed])
+        return self.layout.pack(reported)
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count the reported values."""
         add_cells(fields.numbers[0], counts)
 
     def supports(self, counts: Integers) -> Integers:
-        """A report supports the value that it says."""
+        """A report supports the value that it names."""
         return counts.copy()

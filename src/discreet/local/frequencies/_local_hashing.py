@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, DomainLike, domain_of, whole
+from discreet.local._codec import Longitudinal, longitudinal_of
+from discreet.local._domain import Domain, DomainLike, domain_of, integer
 from discreet.local._estimate import Estimate, Floats, SupportEstimate
-from discreet.local._exp_epsilon import epsilon_of, odds
+from discreet.local._exp_epsilon import epsilon_of, exp_epsilon
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._hash_families import LINEAR, QUADRATIC, LinearHashes, QuadraticHashes, prime_from
 from discreet.local.frequencies._supports import FrequencyScheme, HashedSupports, add_cells, no_candidates
 from discreet.noise import Draws
@@ -82,18 +82,18 @@ class LocalHashing(FrequencyScheme):
     ) -> None:
         values, exact = domain_of(domain), epsilon_of(epsilon)
         if buckets is None:
-            found = _best_buckets(prime_from(values.size) if keys is None else None, exact)
+            count = _best_buckets(prime_from(values.size) if keys is None else None, exact)
         else:
-            found = whole(buckets, "buckets", 2, _MOST_BUCKETS)
+            count = integer(buckets, "buckets", 2, _MOST_BUCKETS)
         if keys is not None:
-            keys = whole(keys, "keys", 1, _MOST_CELLS // found)
+            keys = integer(keys, "keys", 1, _MOST_CELLS // count)
         elif key:
             raise ParameterError("key says which public functions; give keys=K, how many, beside it, or leave it out")
         object.__setattr__(self, "domain", values)
         object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "buckets", found)
+        object.__setattr__(self, "buckets", count)
         object.__setattr__(self, "keys", keys)
-        object.__setattr__(self, "key", whole(key, "key", 0, 2**32 - 1))
+        object.__setattr__(self, "key", integer(key, "key", 0, 2**32 - 1))
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     def parameters(self) -> dict[str, Any]:
@@ -108,14 +108,12 @@ class LocalHashing(FrequencyScheme):
         }
 
     @property
-    def truth(self) -> Fraction:
-        """The probability that a report supports its sender's value: e^ε / (e^ε + g − 1)."""
-        return self._supports.truth
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities p = e^ε / (e^ε + g − 1), and q, near 1/g (the buckets differ in size by at most 1).
 
-    @property
-    def lie(self) -> Fraction:
-        """The probability that a report supports one other value: 1/g, but for the buckets' exact sizes."""
-        return self._supports.lie
+        The probabilities that a report supports its sender's value, and that it supports one other value.
+        """
+        return self._supports.p, self._supports.q
 
     @property
     def layout(self) -> Layout:
@@ -134,16 +132,16 @@ class LocalHashing(FrequencyScheme):
         people = prepared.size
         if self.keys is None:
             function = draws.below(self._linear.keys, people)
-            told = self._linear.hashed(prepared, function)
+            bucket = self._linear.hashed(prepared, function)
         else:
             function = draws.below(self.keys, people)
-            told = self._quadratic.hashed(prepared, function)
-        lied = np.flatnonzero(~draws.coins(self.truth, people))
-        other = draws.below(self.buckets - 1, lied.size)
-        told[lied] = other + (other >= told[lied])
+            bucket = self._quadratic.hashed(prepared, function)
+        changed = np.flatnonzero(~draws.coins(self._supports.p, people))
+        other = draws.below(self.buckets - 1, changed.size)
+        bucket[changed] = other + (other >= bucket[changed])
         if self.keys is None:
-            return self.layout.pack(function, told)
-        return self.layout.pack(function * self.buckets + told)
+            return self.layout.pack(function, bucket)
+        return self.layout.pack(function * self.buckets + bucket)
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count the values in the report's bucket; under public keys the bucket."""
@@ -153,17 +151,16 @@ class LocalHashing(FrequencyScheme):
             add_cells(fields.numbers[0], counts)
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Estimate:
-        """(supports/n − lie) / (truth − lie). Source: Wang, Blocki, Li and Jha 2017, Theorem 1."""
+        """(supports/n − q) / (p − q). Source: Wang, Blocki, Li and Jha 2017, Theorem 1."""
         no_candidates(candidates)
-        law = self._supports
+        model = self._supports
         if self.keys is None:
-            found = law.frequencies(counts, reports)
-            stderr = np.sqrt(law.falling(np.clip(found, 0, 1)) / reports)
-            ends = float(law.truth), float(law.lie)
-            return SupportEstimate(self.domain, reports, found, stderr, counts.copy(), *ends)
+            shares = model.frequencies(counts, reports)
+            stderr = np.sqrt(model.falling(np.clip(shares, 0, 1)) / reports)
+            return SupportEstimate(self.domain, reports, shares, stderr, counts.copy(), float(model.p), float(model.q))
         table = counts.reshape(self.keys, self.buckets)
-        found = law.frequencies(self._quadratic.supports(table), reports)
-        return Estimate(self.domain, reports, found, law.stderr(found, reports, table.sum(axis=1), table))
+        shares = model.frequencies(self._quadratic.supports(table), reports)
+        return Estimate(self.domain, reports, shares, model.stderr(shares, reports, table.sum(axis=1), table))
 
     def variance(self, frequencies: ArrayLike) -> Floats:
         """N times the variance of each estimate: Wang, Blocki, Li and Jha 2017, Theorem 2, without approximation.
@@ -194,12 +191,12 @@ class LocalHashing(FrequencyScheme):
 
     @property
     def _supports(self) -> HashedSupports:
-        weight = odds(self.epsilon)
-        truth, other = weight / (weight + self.buckets - 1), 1 / (weight + self.buckets - 1)
+        weight = exp_epsilon(self.epsilon)
+        p, other = weight / (weight + self.buckets - 1), 1 / (weight + self.buckets - 1)
         if self.keys is None:
-            return HashedSupports(None, self.buckets, self._linear.collision, Fraction(0), truth, other)
+            return HashedSupports(None, self.buckets, self._linear.collision, Fraction(0), p, other)
         family = self._quadratic
-        return HashedSupports(self.keys, self.buckets, family.collision, family.triple, truth, other)
+        return HashedSupports(self.keys, self.buckets, family.collision, family.triple, p, other)
 
 
 @lru_cache(maxsize=256)
@@ -215,5 +212,5 @@ def _best_buckets(prime: int | None, epsilon: Fraction) -> int:
         small = prime // g
         more = prime - small * g
         collision = small * (more * (small + 1) + (g - more) * (small - 1)) / (prime * (prime - 1.0))
-    lie = (1 + gain * collision) / (gain + g)
-    return int(g[np.argmin(lie * (1 - lie) * ((gain + g) / (gain * (1 - collision))) ** 2)])
+    q = (1 + gain * collision) / (gain + g)
+    return int(g[np.argmin(q * (1 - q) * ((gain + g) / (gain * (1 - collision))) ** 2)])

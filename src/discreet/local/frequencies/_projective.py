@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields, Integers, Layout
 from discreet.local.frequencies._projective_points import Space, hyperplane_sums
 from discreet.local.frequencies._supports import SupportScheme, add_cells
@@ -52,14 +52,9 @@ class ProjectiveGeometry(SupportScheme):
         return _best_space(self.domain.size, self.epsilon)
 
     @property
-    def truth(self) -> Fraction:
-        """The probability that a report is a point of the sender's hyperplane."""
-        return _truth_and_lie(self.space, odds(self.epsilon))[0]
-
-    @property
-    def lie(self) -> Fraction:
-        """The probability that a report is a point of another value's hyperplane."""
-        return _truth_and_lie(self.space, odds(self.epsilon))[1]
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities that a report is a point of the sender's hyperplane, and of another value's hyperplane."""
+        return _probabilities(self.space, exp_epsilon(self.epsilon))
 
     @property
     def layout(self) -> Layout:
@@ -74,7 +69,7 @@ class ProjectiveGeometry(SupportScheme):
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A coin: one of the points of the value's hyperplane, or else of the others, uniformly."""
         space = self.space
-        inside = draws.coins(self.truth, prepared.size)
+        inside = draws.coins(self.support_probabilities[0], prepared.size)
         ranks = np.empty(prepared.size, dtype=np.int64)
         held = int(inside.sum())
         ranks[inside] = draws.below(space.inside, held)
@@ -90,7 +85,7 @@ class ProjectiveGeometry(SupportScheme):
         return hyperplane_sums(self.space, counts, self.domain.size)
 
 
-def _truth_and_lie(space: Space, weight: Fraction) -> tuple[Fraction, Fraction]:
+def _probabilities(space: Space, weight: Fraction) -> tuple[Fraction, Fraction]:
     total = space.inside * weight + space.outside
     return space.inside * weight / total, (space.shared * weight + space.inside - space.shared) / total
 
@@ -98,26 +93,26 @@ def _truth_and_lie(space: Space, weight: Fraction) -> tuple[Fraction, Fraction]:
 @lru_cache(maxsize=2**13)
 def _best_space(size: int, epsilon: Fraction) -> Space:
     """Clients and servers choose in exact arithmetic, so that they agree. Kept for as many tables as a scheme has."""
-    weight = odds(epsilon)
-    found = {space: _variance(space, weight) for space in _candidates(size, int(min(weight, _MOST_POINTS)) + 1)}
-    limit = min(found.values()) * _WITHIN
-    return min((space for space, variance in found.items() if variance <= limit), key=Space.points)
+    weight = exp_epsilon(epsilon)
+    variances = {space: _variance(space, weight) for space in _candidates(size, int(min(weight, _MOST_POINTS)) + 1)}
+    limit = min(variances.values()) * _WITHIN
+    return min((space for space, variance in variances.items() if variance <= limit), key=Space.points)
 
 
 def _variance(space: Space, weight: Fraction) -> Fraction:
-    truth, lie = _truth_and_lie(space, weight)
-    return lie * (1 - lie) / (truth - lie) ** 2
+    p, q = _probabilities(space, weight)
+    return q * (1 - q) / (p - q) ** 2
 
 
 def _candidates(size: int, near: int) -> set[Space]:
     """For each t, the least prime of enough points, and those beside e^ε + 1 or what is nearest to it in the limits."""
-    found: set[Space] = set()
+    spaces: set[Space] = set()
     for t in range(2, _MOST_POINTS.bit_length()):
         least, most = _root(size - 1, t) + 1, _root(_MOST_POINTS, t)
         least = _prime(least, 1)
         target = min(max(near, least), most)
-        found |= {Space(q, t) for q in (least, _prime(target, 1), _prime(target, -1)) if least <= q <= most}
-    return found
+        spaces |= {Space(q, t) for q in (least, _prime(target, 1), _prime(target, -1)) if least <= q <= most}
+    return spaces
 
 
 def _root(points: int, t: int) -> int:

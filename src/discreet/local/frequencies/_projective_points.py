@@ -56,11 +56,11 @@ class Space:
         For each value, one to one from 0 … `inside` − 1 to the points of its hyperplane, and from 0 … `outside` − 1 to
         the others.
         """
-        found = np.empty_like(values)
+        numbers = np.empty_like(values)
         for start in range(0, values.size, _ROWS_AT_ONCE):
             some = slice(start, start + _ROWS_AT_ONCE)
-            found[some] = self._some_reports(values[some], inside[some], ranks[some])
-        return found
+            numbers[some] = self._some_reports(values[some], inside[some], ranks[some])
+        return numbers
 
     def _some_reports(self, values: Integers, inside: Flags, ranks: Integers) -> Integers:
         powers, sizes = self._powers, self._sizes
@@ -117,14 +117,14 @@ def hyperplane_sums(space: Space, counts: Integers, size: int) -> Integers:
     small = int(counts.sum()) < 1 << 31  # and no partial sum is above the total
     narrow: Sums = counts.astype(np.int32) if small else counts
     needed = _needed(space, size)
-    found = np.zeros(1, dtype=np.int64)
+    totals = np.zeros(1, dtype=np.int64)
     for m in range(1, space.t):
         first, last = space.points(m), space.points(m + 1)
         sums = _by_product(q, narrow[first:last], needed[: m + 1])
         slopes = np.arange(min(q, needed[m + 1] - 1))
-        below = found[: needed[m], None] + sums[:, -slopes % q]
-        found = np.concatenate(([counts[:first].sum()], below.ravel()))
-    return found[:size]
+        below = totals[: needed[m], None] + sums[:, -slopes % q]
+        totals = np.concatenate(([counts[:first].sum()], below.ravel()))
+    return totals[:size]
 
 
 def _needed(space: Space, size: int) -> list[int]:

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, DomainLike, domain_of, texts_of, whole
+from discreet.local._codec import Longitudinal, longitudinal_of
+from discreet.local._domain import Domain, DomainLike, domain_of, integer, texts_of
 from discreet.local._estimate import Estimate, Floats
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.local.frequencies._hash_families import HASH, buckets_of
 from discreet.local.frequencies._supports import HashedSupports, no_candidates
 from discreet.privacy import Loss, pure
@@ -49,30 +50,28 @@ class SketchScheme(Scheme[Estimate]):
         longitudinal: Longitudinal = "once",
     ) -> None:
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "hashes", whole(hashes, "hashes", 1, _MOST_ROWS))
-        object.__setattr__(self, "width", whole(width, "width", 2, min(_MOST_WIDTH, _MOST_CELLS // hashes)))
+        object.__setattr__(self, "hashes", integer(hashes, "hashes", 1, _MOST_ROWS))
+        object.__setattr__(self, "width", integer(width, "width", 2, min(_MOST_WIDTH, _MOST_CELLS // hashes)))
         object.__setattr__(self, "domain", None if domain is None else domain_of(domain))
-        object.__setattr__(self, "key", whole(key, "key", 0, 2**32 - 1))
+        object.__setattr__(self, "key", integer(key, "key", 0, 2**32 - 1))
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
     @abstractmethod
-    def truth(self) -> Fraction:
-        """The probability that a report supports its sender's bucket."""
-
-    @property
-    @abstractmethod
-    def other(self) -> Fraction:
-        """The probability that a report supports another bucket of its row."""
+    def bucket_probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities that a report supports its sender's bucket, and that it supports one other of its row."""
 
     @abstractmethod
     def table(self, counts: Integers) -> tuple[Integers, Integers]:
         """How many reports are of each row, and how many of them support each bucket: one number and one row each."""
 
     @property
-    def lie(self) -> Fraction:
-        """The probability that a report supports one other value, over the choice of hash functions."""
-        return self._supports.lie
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities that a report supports its sender's value (p), and that it supports one other value (q).
+
+        Over the randomness of the clients and the choice of hash functions.
+        """
+        return self._supports.p, self._supports.q
 
     @property
     def loss(self) -> Loss:
@@ -95,7 +94,7 @@ class SketchScheme(Scheme[Estimate]):
         return _array_of(values) if self.domain is None else self.domain.places(values)
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Estimate:
-        """(supports/n − lie) / (truth − lie), with the supports of a value summed over its buckets in all rows.
+        """(supports/n − q) / (p − q), with the supports of a value summed over its buckets in all rows.
 
         Source: Apple's Differential Privacy Team 2017, "Learning with Privacy at Scale" (the same number, over n).
         """
@@ -109,12 +108,12 @@ class SketchScheme(Scheme[Estimate]):
         else:
             texts = texts_of(candidates)
             domain = domain_of(texts, least=1)
-        law, (held, table) = self._supports, self.table(counts)
+        model, (held, table) = self._supports, self.table(counts)
         supports = np.zeros(domain.size, dtype=np.int64)
         for row in range(self.hashes):
             supports += table[row, self._hashed(texts, row)]
-        found = law.frequencies(supports, reports)
-        return Estimate(domain, reports, found, law.stderr(found, reports, held, table))
+        shares = model.frequencies(supports, reports)
+        return Estimate(domain, reports, shares, model.stderr(shares, reports, held, table))
 
     def variance(self, frequencies: ArrayLike) -> Floats:
         """N times the part of each estimate's variance that falls with n, were these the shares of the values.
@@ -137,7 +136,7 @@ class SketchScheme(Scheme[Estimate]):
     @property
     def _supports(self) -> HashedSupports:
         two, three = Fraction(1, self.width), Fraction(1, self.width**2)
-        return HashedSupports(self.hashes, self.width, two, three, self.truth, self.other)
+        return HashedSupports(self.hashes, self.width, two, three, *self.bucket_probabilities)
 
     def _shares(self, frequencies: ArrayLike) -> Floats:
         shares = np.asarray(frequencies, dtype=np.float64)
@@ -159,17 +158,17 @@ class SketchScheme(Scheme[Estimate]):
         places: dict[Any, int] = {}
         which = np.fromiter((places.setdefault(value, len(places)) for value in prepared.tolist()), dtype=np.int64)
         texts = self._texts(places)
-        found = np.empty(prepared.size, dtype=np.int64)
+        numbers = np.empty(prepared.size, dtype=np.int64)
         order = np.argsort(rows, kind="stable")
         named, starts = np.unique(rows[order], return_index=True)
         for row, senders in zip(named.tolist(), np.split(order, starts[1:]), strict=False):
             asked, back = np.unique(which[senders], return_inverse=True)
-            found[senders] = self._hashed([texts[place] for place in asked.tolist()], row)[back]
-        return found
+            numbers[senders] = self._hashed([texts[place] for place in asked.tolist()], row)[back]
+        return numbers
 
 
 def _array_of(values: Any) -> NDArray[Any]:
     texts = texts_of(values)
-    found = np.empty(len(texts), dtype=object)
-    found[:] = texts
-    return found
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields
 from discreet.local.frequencies._unary import BitScheme
 from discreet.noise import Draws
@@ -42,19 +42,14 @@ class SubsetSelection(BitScheme):
         return _best_members(self.domain.size, self.epsilon)
 
     @property
-    def truth(self) -> Fraction:
-        """w·e^ε / (w·e^ε + d − w)."""
-        return _truth_and_lie(self.domain.size, self.members, odds(self.epsilon))[0]
-
-    @property
-    def lie(self) -> Fraction:
-        """(truth·(w − 1) + (1 − truth)·w) / (d − 1)."""
-        return _truth_and_lie(self.domain.size, self.members, odds(self.epsilon))[1]
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities p = w·e^ε / (w·e^ε + d − w) and q = (p·(w − 1) + (1 − p)·w) / (d − 1)."""
+        return _probabilities(self.domain.size, self.members, exp_epsilon(self.epsilon))
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A coin for the sender's value, and a set of the others that fills the report up to w."""
         last, members = self.domain.size - 1, self.members
-        own = draws.coins(self.truth, prepared.size)
+        own = draws.coins(self.support_probabilities[0], prepared.size)
         bits = np.zeros((prepared.size, self.layout.width), dtype=np.uint8)
         width = -(-last // 8)
         bits[own, :width] = draws.packed_subsets(last, members - 1, int(own.sum()))
@@ -71,19 +66,19 @@ class SubsetSelection(BitScheme):
         return np.bitwise_count(fields.bits).sum(axis=1, dtype=np.int64) == self.members
 
 
-def _truth_and_lie(size: int, members: int, weight: Fraction) -> tuple[Fraction, Fraction]:
-    truth = members * weight / (members * weight + size - members)
-    return truth, (members - truth) / (size - 1)
+def _probabilities(size: int, members: int, weight: Fraction) -> tuple[Fraction, Fraction]:
+    p = members * weight / (members * weight + size - members)
+    return p, (members - p) / (size - 1)
 
 
 @lru_cache(maxsize=256)
 def _best_members(size: int, epsilon: Fraction) -> int:
     """Clients and servers choose in exact arithmetic, so that they agree."""
-    weight = odds(epsilon)
+    weight = exp_epsilon(epsilon)
 
     def variance(members: int) -> Fraction:
-        truth, lie = _truth_and_lie(size, members, weight)
-        return lie * (1 - lie) / (truth - lie) ** 2
+        p, q = _probabilities(size, members, weight)
+        return q * (1 - q) / (p - q) ** 2
 
     near = size / (weight + 1)
     return min((w for w in (int(near), int(near) + 1) if 1 <= w < size), key=variance)

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._estimate import Estimate, Floats, SupportEstimate
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.privacy import Loss, pure
 from discreet.rational import Number
 
@@ -74,31 +75,26 @@ class SupportScheme(FrequencyScheme):
 
     @property
     @abstractmethod
-    def truth(self) -> Fraction:
-        """The probability that a report supports its sender's value."""
-
-    @property
-    @abstractmethod
-    def lie(self) -> Fraction:
-        """The probability that a report supports one other value."""
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities that a report supports its sender's value (p), and that it supports one other value (q)."""
 
     @abstractmethod
     def supports(self, counts: Integers) -> Integers:
         """How many reports support each value."""
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Estimate:
-        """(supports/n − lie) / (truth − lie). Source: Wang, Blocki, Li and Jha 2017, Theorem 1."""
+        """(supports/n − q) / (p − q). Source: Wang, Blocki, Li and Jha 2017, Theorem 1."""
         no_candidates(candidates)
         supports = self.supports(counts)
-        truth, lie = float(self.truth), float(self.lie)
-        found = (supports / reports - lie) / float(self.truth - self.lie)
-        stderr = np.sqrt(self.variance(np.clip(found, 0, 1)) / reports)
-        return SupportEstimate(self.domain, reports, found, stderr, supports, truth, lie)
+        p, q = self.support_probabilities
+        shares = (supports / reports - float(q)) / float(p - q)
+        stderr = np.sqrt(self.variance(np.clip(shares, 0, 1)) / reports)
+        return SupportEstimate(self.domain, reports, shares, stderr, supports, float(p), float(q))
 
     def variance(self, frequencies: ArrayLike) -> Floats:
         """The variance of each estimate, times n: Wang, Blocki, Li and Jha 2017, Theorem 2, without approximation."""
         shares = self._shares(frequencies)
-        p, q = self.truth, self.lie
+        p, q = self.support_probabilities
         of_yes, of_no, span = float(p * (1 - p)), float(q * (1 - q)), float(p - q)
         return (shares * of_yes + (1 - shares) * of_no) / span**2
 
@@ -136,27 +132,27 @@ class HashedSupports:
         Into how many buckets each hashes.
     collision, triple
         The probability that two, that three values are in one bucket.
-    truth, other
-        The probability that a report supports its sender's bucket, and another one.
+    p, other
+        The probabilities that a report supports its sender's bucket, and one other bucket.
     """
 
     hashes: int | None
     buckets: int
     collision: Fraction
     triple: Fraction
-    truth: Fraction
+    p: Fraction
     other: Fraction
 
     @property
-    def lie(self) -> Fraction:
+    def q(self) -> Fraction:
         """The probability that a report supports one other value."""
-        return self.other + (self.truth - self.other) * self.collision
+        return self.other + (self.p - self.other) * self.collision
 
     def falling(self, shares: Floats) -> Floats:
         """N times the part of each estimate's variance that falls with the number n of reports."""
-        p, lie, gap, c = self.truth, self.lie, self.truth - self.other, self.collision
+        p, q, gap, c = self.p, self.q, self.p - self.other, self.collision
         known = gap**2 * c * (1 - c) / self.hashes if self.hashes else 0
-        of_yes, of_no, span = float(p * (1 - p)), float(lie * (1 - lie) - known), float(p - lie)
+        of_yes, of_no, span = float(p * (1 - p)), float(q * (1 - q) - known), float(p - q)
         return (shares * of_yes + (1 - shares) * of_no) / span**2
 
     def staying(self, shares: Floats, squares: float | Floats) -> Floats:
@@ -168,15 +164,15 @@ class HashedSupports:
         return (pairs * squares + triples * ((1 - shares) ** 2 - squares)) / (self.hashes * float(1 - c) ** 2)
 
     def frequencies(self, supports: Integers, reports: int) -> Floats:
-        """(supports/n − lie) / (truth − lie): unbiased in the model."""
-        return (supports / reports - float(self.lie)) / float(self.truth - self.lie)
+        """(supports/n − q) / (p − q): unbiased in the model."""
+        return (supports / reports - float(self.q)) / float(self.p - self.q)
 
-    def stderr(self, found: Floats, reports: int, held: Integers, table: Integers) -> Floats:
-        """The standard errors of frequencies that are found to be these, both parts together.
+    def stderr(self, estimates: Floats, reports: int, held: Integers, table: Integers) -> Floats:
+        """The standard errors of these estimated frequencies: noise and collisions together.
 
         `held`: the reports of each function; `table`: how many of them support each bucket, a row for each function.
         """
-        shares = np.clip(found, 0, 1)
+        shares = np.clip(estimates, 0, 1)
         squares = np.maximum(self._squares(held, table) - shares**2, 0)
         return np.sqrt(self.falling(shares) / reports + self.staying(shares, squares))
 
@@ -189,12 +185,12 @@ class HashedSupports:
         pairs = float(counts @ (counts - 1))
         if pairs <= 0:
             return 1.0
-        p, q, c = self.truth, self.other, float(self.collision)
-        noise = float((p * (1 - p) + (self.buckets - 1) * q * (1 - q)) / (p - q) ** 2)
+        p, other, c = self.p, self.other, float(self.collision)
+        noise = float((p * (1 - p) + (self.buckets - 1) * other * (1 - other)) / (p - other) ** 2)
         total = 0.0
         step = max(1, _CELLS_AT_ONCE // self.buckets)
         for row in range(0, len(held), step):
             some = counts[row : row + step]
-            senders = (table[row : row + step] - float(q) * some[:, None]) / float(p - q)
+            senders = (table[row : row + step] - float(other) * some[:, None]) / float(p - other)
             total += float((senders**2).sum()) - float(some.sum()) * (1 + noise)
         return min(max((total / pairs - c) / (1 - c), 0.0), 1.0)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields, Integers, Layout
 from discreet.local.frequencies._supports import SupportScheme
 from discreet.noise import Draws
@@ -94,18 +94,19 @@ class _UnaryScheme(BitScheme):
     __slots__ = ()
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """Every bit is 1 with the probability of a lie, and then the sender's own is drawn anew."""
-        bits = draws.packed_coins(self.lie, prepared.size, self.domain.size)
+        """Every bit is 1 with probability q; then the sender's own is drawn anew, 1 with probability p."""
+        p, q = self.support_probabilities
+        bits = draws.packed_coins(q, prepared.size, self.domain.size)
         rows, byte = np.arange(prepared.size), prepared >> 3
         place = (1 << (prepared & 7)).astype(np.uint8)
-        own = draws.coins(self.truth, prepared.size)
+        own = draws.coins(p, prepared.size)
         bits[rows, byte] = (bits[rows, byte] & ~place) | np.where(own, place, 0).astype(np.uint8)
         return bits
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class SymmetricUnary(_UnaryScheme):
-    """Every bit is told as it is with probability e^(ε/2) / (e^(ε/2) + 1).
+    """Every bit is reported unchanged with probability e^(ε/2) / (e^(ε/2) + 1).
 
     A report is ⌈d/8⌉ bytes. `OptimizedUnary` has a lower error at the same price. Pure ε-local privacy. Raises
     `ParameterError` for a domain of fewer than 2 or more than 2**24 values and unless 1e-6 ≤ ε ≤ 100.
@@ -120,15 +121,10 @@ class SymmetricUnary(_UnaryScheme):
     protocol: ClassVar[str] = "symmetric_unary"
 
     @property
-    def truth(self) -> Fraction:
-        """e^(ε/2) / (e^(ε/2) + 1)."""
-        weight = odds(self.epsilon / 2)
-        return weight / (weight + 1)
-
-    @property
-    def lie(self) -> Fraction:
-        """1 / (e^(ε/2) + 1)."""
-        return 1 / (odds(self.epsilon / 2) + 1)
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """e^(ε/2) / (e^(ε/2) + 1) and 1 / (e^(ε/2) + 1)."""
+        weight = exp_epsilon(self.epsilon / 2)
+        return weight / (weight + 1), 1 / (weight + 1)
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -139,18 +135,13 @@ class OptimizedUnary(_UnaryScheme):
     2**24 values and unless 1e-6 ≤ ε ≤ 100.
     Source: Wang, Blocki, Li and Jha 2017, Section 4.3; ``proofs/local_frequencies.md``, section 3.
 
-    >>> OptimizedUnary(domain=100, epsilon=1).truth
-    Fraction(1, 2)
+    >>> [round(float(each), 3) for each in OptimizedUnary(domain=100, epsilon=1).support_probabilities]
+    [0.5, 0.269]
     """
 
     protocol: ClassVar[str] = "optimized_unary"
 
     @property
-    def truth(self) -> Fraction:
-        """1/2."""
-        return Fraction(1, 2)
-
-    @property
-    def lie(self) -> Fraction:
-        """1 / (e^ε + 1)."""
-        return 1 / (odds(self.epsilon) + 1)
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """1/2 and 1 / (e^ε + 1)."""
+        return Fraction(1, 2), 1 / (exp_epsilon(self.epsilon) + 1)

@@ -1,4 +1,4 @@
-"""Warner's coin: a survey about something that nobody would tell."""
+"""Warner's randomized response: a survey with a sensitive yes-or-no question."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._domain import Domain
 from discreet.local._estimate import SupportEstimate
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._supports import SupportScheme, add_cells
 from discreet.mechanisms import RandomizedResponse
 from discreet.noise import Draws
@@ -27,7 +27,7 @@ __all__ = ["Information", "Survey", "Warner", "information_of"]
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """The answer Y of a person whose truth X is yes with the prior probability: what it tells about X on average.
+    """The answer Y of a person whose truth X is yes with the prior probability: what Y reveals about X on average.
 
     Attributes
     ----------
@@ -35,30 +35,30 @@ class Information:
         H(X): what is not known of X before the answer.
     after
         H(X | Y): what is not known of X after it, on average; never more than `before`.
-    told
-        I(X; Y) = H(X) − H(X | Y): what the answer tells. An average: for the worst case over all priors and answers see
-        the loss.
+    mutual_information
+        I(X; Y) = H(X) − H(X | Y): what the answer reveals on average. For the worst case over all priors and answers
+        see the loss.
     if_yes, if_no
         The probability that X is yes, after the answer yes and after the answer no.
     """
 
     before: float
     after: float
-    told: float
+    mutual_information: float
     if_yes: float
     if_no: float
 
 
 def information_of(prior: float, p: float) -> Information:
-    """Of Warner's question with truth probability `p`, for a prior strictly between 0 and 1.
+    """The information of one answer with truth probability `p`, for a prior strictly between 0 and 1.
 
     H(X | Y) = H(X) + H(Y | X) − H(Y), with H(Y | X) = h(p) and P(Y = yes) = prior·p + (1 − prior)(1 − p).
     Source: Cover and Thomas 2006, Theorem 2.4.1.
     """
     yes = prior * p + (1 - prior) * (1 - p)
     before, noise, answer = _entropy(prior), _entropy(p), _entropy(yes)
-    told = max(answer - noise, 0.0)
-    return Information(before, max(before - told, 0.0), told, prior * p / yes, prior * (1 - p) / (1 - yes))
+    mutual = max(answer - noise, 0.0)
+    return Information(before, max(before - mutual, 0.0), mutual, prior * p / yes, prior * (1 - p) / (1 - yes))
 
 
 def _entropy(p: float) -> float:
@@ -90,8 +90,8 @@ class Survey(SupportEstimate):
 
     @property
     def variance(self) -> float:
-        told = float(self.supports[1]) / self.reports
-        return told * (1 - told) / (self.reports * (self.truth - self.lie) ** 2)
+        yes_share = float(self.supports[1]) / self.reports
+        return yes_share * (1 - yes_share) / (self.reports * (self.p - self.q) ** 2)
 
     @property
     def yes(self) -> float:
@@ -108,8 +108,8 @@ class Warner(SupportScheme):
     Source: Warner 1965; ``proofs/randomized_response.md``.
 
     >>> scheme = Warner(p="0.75")
-    >>> found = scheme.server().add(scheme.client().encode([True] * 300 + [False] * 700)).estimate()
-    >>> low, high = found.interval(level=0.999999)
+    >>> estimate = scheme.server().add(scheme.client().encode([True] * 300 + [False] * 700)).estimate()
+    >>> low, high = estimate.interval(level=0.999999)
     >>> bool(low[1] <= 0.3 <= high[1])
     True
     """
@@ -150,14 +150,9 @@ class Warner(SupportScheme):
         return randomized_response(self.p, 2)
 
     @property
-    def truth(self) -> Fraction:
-        """P."""
-        return self.p
-
-    @property
-    def lie(self) -> Fraction:
-        """1 − p."""
-        return 1 - self.p
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities p of the true answer and 1 − p of the opposite one."""
+        return self.p, 1 - self.p
 
     @property
     def layout(self) -> Layout:
@@ -175,8 +170,8 @@ class Warner(SupportScheme):
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A coin for each person."""
-        told = np.where(draws.coins(self.p, prepared.size), prepared, 1 - prepared)
-        return self.layout.pack(told)
+        answers = np.where(draws.coins(self.p, prepared.size), prepared, 1 - prepared)
+        return self.layout.pack(answers)
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count the answers."""
@@ -188,18 +183,18 @@ class Warner(SupportScheme):
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> Survey:
         """Warner's estimate."""
-        found = SupportScheme.read(self, counts, reports, candidates)
-        shares, stderr, answers = found.frequencies, found.stderr, self.supports(counts)
-        return Survey(found.domain, reports, shares, stderr, answers, float(self.p), float(self.lie))
+        estimate = SupportScheme.read(self, counts, reports, candidates)
+        shares, stderr, answers = estimate.frequencies, estimate.stderr, self.supports(counts)
+        return Survey(estimate.domain, reports, shares, stderr, answers, float(self.p), float(1 - self.p))
 
     def information(self, prior: Number) -> Information:
-        """What one answer tells on average about a person who is a yes with the given prior probability, in bits.
+        """What one answer reveals, in bits, on average over a person who is a yes with the given prior probability.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 0 < prior < 1.
         Source: Cover and Thomas 2006, Section 2.3.
 
-        >>> told = Warner(p="0.75").information(prior="0.1")
-        >>> round(told.before, 4), round(told.after, 4), round(told.if_yes, 4)
+        >>> information = Warner(p="0.75").information(prior="0.1")
+        >>> round(information.before, 4), round(information.after, 4), round(information.if_yes, 4)
         (0.469, 0.399, 0.25)
         """
         exact = rational(prior, "prior")

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import whole
+from discreet.local._codec import Longitudinal
+from discreet.local._domain import integer
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal
 from discreet.local.frequencies._unary import OptimizedUnary
 from discreet.local.heavy_hitters._text_sketch import WORD_HASH, TextSketch, piece_of
 from discreet.local.heavy_hitters._words import WordScheme, WordsEstimate
@@ -31,7 +31,7 @@ _MOST = 2**16
 _Begun = list[tuple[int, str, float]]
 
 
-def joined(found: Sequence[Sequence[tuple[int, str, float]]], size: int) -> list[tuple[int, str]]:
+def joined(by_position: Sequence[Sequence[tuple[int, str, float]]], size: int) -> list[tuple[int, str]]:
     """The words, each with its piece, that the fragments (piece, letters, frequency) of the positions make.
 
     A fragment of fewer than `size` letters ends the word: only empty ones follow. Should there be more than 2**16
@@ -41,8 +41,8 @@ def joined(found: Sequence[Sequence[tuple[int, str, float]]], size: int) -> list
     >>> joined([[(7, "ta", 0.5), (9, "ca", 0.2)], [(7, "b", 0.5), (7, "xi", 0.1)]], size=2)
     [(7, 'tab'), (7, 'taxi')]
     """
-    begun = list(found[0])
-    for place, fragments in enumerate(found[1:], start=1):
+    begun = list(by_position[0])
+    for place, fragments in enumerate(by_position[1:], start=1):
         full = place * size
         least = _least_kept(begun, list(fragments), full)
         above = list(_longer(begun, fragments, full, float(np.nextafter(least, np.inf))))
@@ -169,7 +169,7 @@ class SequenceFragmentPuzzle(WordScheme):
         epsilon_of(exact * (1 - share))
         if fragment is None:
             fragment = 1 if alphabet is None else 2
-        fragment = whole(fragment, "fragment", 1, 20)
+        fragment = integer(fragment, "fragment", 1, 20)
         self._settle(
             exact,
             length=length,
@@ -179,13 +179,13 @@ class SequenceFragmentPuzzle(WordScheme):
             false_words=false_words,
             longitudinal=longitudinal,
             fragment=fragment,
-            pieces=whole(pieces, "pieces", 2, 2**16),
+            pieces=integer(pieces, "pieces", 2, 2**16),
             fragment_share=share,
-            keep=whole(keep, "keep", 1, 2**14),
-            rows=whole(rows, "rows", 1, 2**16),
-            width=whole(width, "width", 2, 2**12),
-            word_rows=whole(word_rows, "word_rows", 1, 2**16),
-            word_width=whole(word_width, "word_width", 2, 2**12),
+            keep=integer(keep, "keep", 1, 2**14),
+            rows=integer(rows, "rows", 1, 2**16),
+            width=integer(width, "width", 2, 2**12),
+            word_rows=integer(word_rows, "word_rows", 1, 2**16),
+            word_width=integer(word_width, "word_width", 2, 2**12),
         )
         if self.positions * len(self.letters.tails(fragment)) * self.pieces > _MOST_FRAGMENTS:
             raise ParameterError(
@@ -272,15 +272,15 @@ class SequenceFragmentPuzzle(WordScheme):
         """Find fragments, join them, and tell those that are words."""
         table = self.whole_words.table(counts[self.fragments.cells :], 0, reports)
         if candidates is not None:
-            return self.told(table, self.asked(candidates), reports, candidates)
-        found = [self._best_fragments(counts, position, reports) for position in range(self.positions)]
+            return self.words_estimate(table, self.asked(candidates), reports, candidates)
+        by_position = [self._best_fragments(counts, position, reports) for position in range(self.positions)]
         letters = self.letters
         spelt = [
             word
-            for piece, word in joined(found, self.fragment)
+            for piece, word in joined(by_position, self.fragment)
             if self.piece(word) == piece and letters.alive(word, ended=True)
         ]
-        return self.told(table, spelt, reports, None)
+        return self.words_estimate(table, spelt, reports, None)
 
     def piece(self, word: str) -> int:
         """The puzzle piece of a word as it is spelt."""
@@ -298,9 +298,9 @@ class SequenceFragmentPuzzle(WordScheme):
         table = self.fragments.table(counts[: self.fragments.cells], position, reports)
         room = min(self.fragment, self.length - position * self.fragment)
         tails = self.letters.tails(room)
-        found = np.concatenate(
+        shares = np.concatenate(
             [table.frequencies([self.puzzle(piece, tail) for tail in tails]) for piece in range(self.pieces)]
         )
-        order = np.argsort(-found, kind="stable")[: self.keep]
-        best = order[found[order] > 0].tolist()
-        return [(place // len(tails), tails[place % len(tails)], float(found[place])) for place in best]
+        order = np.argsort(-shares, kind="stable")[: self.keep]
+        best = order[shares[order] > 0].tolist()
+        return [(place // len(tails), tails[place % len(tails)], float(shares[place])) for place in best]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import texts_of, whole
+from discreet.local._domain import integer, texts_of
 
 __all__ = ["Letters", "letters_of"]
 
@@ -24,7 +24,7 @@ _MOST_TAILS = 2**20
 class Letters:
     """A text as a spelling: a `str` of letters, of at most `length`. Without an alphabet each letter is a byte.
 
-    A spelling of fewer letters than were asked for has ended: that is how the end of a word is told.
+    A spelling of fewer letters than were asked for is a complete word.
     """
 
     alphabet: str | None
@@ -43,12 +43,12 @@ class Letters:
         texts = texts_of(values)
         places: dict[Any, int] = {}
         which = np.fromiter((places.setdefault(text, len(places)) for text in texts), dtype=np.int64, count=len(texts))
-        found = np.empty(len(places), dtype=object)
-        found[:] = [self._spelt(text) for text in places]
-        return found[which]
+        spellings = np.empty(len(places), dtype=object)
+        spellings[:] = [self._spelt(text) for text in places]
+        return spellings[which]
 
     def text(self, spelling: str) -> str:
-        """The text of a whole spelling that `alive` lets live."""
+        """The text of a complete spelling for which `alive` is true."""
         return spelling if self.alphabet is not None else spelling.encode("latin-1").decode()
 
     def alive(self, spelling: str, *, ended: bool) -> bool:
@@ -66,29 +66,29 @@ class Letters:
         return _tails(self.every, most)
 
     def extended(self, prefixes: Iterable[str], start: int, stop: int) -> list[str]:
-        """What texts that begin so in their first `start` letters can be in their first `stop`."""
-        found: list[str] = []
+        """Every valid extension of prefixes of `start` letters to at most `stop`; complete words stay as they are."""
+        spellings: list[str] = []
         for prefix in prefixes:
             if len(prefix) < start:
-                found.append(prefix)
+                spellings.append(prefix)
                 continue
             for tail in self.tails(stop - start):
                 longer = prefix + tail
                 if self.alive(longer, ended=len(longer) < stop or stop == self.length):
-                    found.append(longer)
-        return found
+                    spellings.append(longer)
+        return spellings
 
     def _spelt(self, text: str) -> str:
         if self.alphabet is None:
-            kept = text[: self.length].encode("utf-8", "replace")[: self.length]
-            return kept.decode("utf-8", "ignore").encode().decode("latin-1")
-        kept = text[: self.length]
+            cut = text[: self.length].encode("utf-8", "replace")[: self.length]
+            return cut.decode("utf-8", "ignore").encode().decode("latin-1")
+        cut = text[: self.length]
         if not set(text) <= set(self.alphabet):
             raise ParameterError(
                 "a text has a character that is not in the alphabet; leave it out, put one of the alphabet in its "
                 "place, or make the scheme without an alphabet, for any text"
             )
-        return kept
+        return cut
 
 
 def letters_of(alphabet: str | Sequence[str] | None, length: int, step: int) -> Letters:
@@ -103,12 +103,12 @@ def letters_of(alphabet: str | Sequence[str] | None, length: int, step: int) -> 
             alphabet.encode()
         except UnicodeEncodeError:
             raise ParameterError("alphabet must be text that UTF-8 can write") from None
-    found = Letters(alphabet, whole(length, "length", 1, _LONGEST))
-    if sum(len(found.every) ** i for i in range(step + 1)) > _MOST_TAILS:
+    letters = Letters(alphabet, integer(length, "length", 1, _LONGEST))
+    if sum(len(letters.every) ** i for i in range(step + 1)) > _MOST_TAILS:
         raise ParameterError(
-            f"there are more than 2**20 ways to spell {step} letters of {len(found.every)}; take fewer at once"
+            f"there are more than 2**20 ways to spell {step} letters of {len(letters.every)}; take fewer at once"
         )
-    return found
+    return letters
 
 
 _BYTES = bytes(range(256)).decode("latin-1")

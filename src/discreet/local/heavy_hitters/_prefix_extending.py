@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.local._domain import whole
-from discreet.local._exp_epsilon import epsilon_of, odds
-from discreet.local._scheme import Longitudinal
+from discreet.local._codec import Longitudinal
+from discreet.local._domain import integer
+from discreet.local._exp_epsilon import epsilon_of, exp_epsilon
 from discreet.local.frequencies._kary import KaryRandomizedResponse
 from discreet.local.heavy_hitters._prefixes import PrefixScheme
 from discreet.local.heavy_hitters._text_sketch import TextSketch
@@ -76,7 +76,7 @@ class PrefixExtending(PrefixScheme):
         longitudinal: Longitudinal = "once",
     ) -> None:
         if width is None:
-            width = round(min(odds(epsilon_of(epsilon)) + 1, _WIDE))
+            width = round(min(exp_epsilon(epsilon_of(epsilon)) + 1, _WIDE))
         self._settle_groups(
             epsilon,
             length=length,
@@ -88,7 +88,7 @@ class PrefixExtending(PrefixScheme):
             key=key,
             false_words=false_words,
             longitudinal=longitudinal,
-            keep=whole(keep, "keep", 1, 2**12),
+            keep=integer(keep, "keep", 1, 2**12),
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local._domain import whole
+from discreet.local._domain import integer
 from discreet.local._estimate import Floats
 from discreet.local._reports import Bytes, Fields, Integers, Layout
 from discreet.local.heavy_hitters._text_sketch import WORD_HASH, TextSketch, TextTable
@@ -35,8 +35,8 @@ class PrefixScheme(WordScheme):
         self, epsilon: Number, *, step: int, rows: int | None, width: int, most_width: int, **more: Any
     ) -> None:
         """Check what all prefix schemes have; by default there are 2**17 buckets in all."""
-        width, step = whole(width, "width", 2, most_width), whole(step, "step", 1, 20)
-        rows = whole(_TABLE // width if rows is None else rows, "rows", 1, 2**16)
+        width, step = integer(width, "width", 2, most_width), integer(step, "step", 1, 20)
+        rows = integer(_TABLE // width if rows is None else rows, "rows", 1, 2**16)
         self._settle(epsilon, by=step, step=step, rows=rows, width=width, **more)
 
     @property
@@ -102,17 +102,17 @@ class PrefixScheme(WordScheme):
         lengths = self.lengths
         last = self.sketch.table(counts, len(lengths) - 1, reports)
         if candidates is not None:
-            return self.told(last, self.asked(candidates), reports, candidates)
+            return self.words_estimate(last, self.asked(candidates), reports, candidates)
         prefixes, start = [""], 0
         for group, length in enumerate(lengths[:-1]):
             table = self.sketch.table(counts, group, reports)
             longer = self.letters.extended(prefixes, start, length)
-            prefixes = [longer[place] for place in self._kept(table.frequencies(longer), table).tolist()]
+            prefixes = [longer[place] for place in self._best(table.frequencies(longer), table).tolist()]
             start = length
-        return self.told(last, self.letters.extended(prefixes, start, self.length), reports, None)
+        return self.words_estimate(last, self.letters.extended(prefixes, start, self.length), reports, None)
 
-    def _kept(self, found: Floats, table: TextTable) -> Integers:
+    def _best(self, shares: Floats, table: TextTable) -> Integers:
         most = self.falsely_followed
-        least = 0.0 if most is None else table.threshold(min(most / max(len(found), 1), 0.5))
-        order = np.argsort(-found, kind="stable")[: self.followed]
-        return order[found[order] > least]
+        least = 0.0 if most is None else table.threshold(min(most / max(len(shares), 1), 0.5))
+        order = np.argsort(-shares, kind="stable")[: self.followed]
+        return order[shares[order] > least]

@@ -149,8 +149,8 @@ class TextSketch:
         if self._bits:
             assert isinstance(self.inner, SupportScheme)
             held = mine[:, 0]
-            truth, lie = self.inner.truth, self.inner.lie
-            senders = (mine[:, 1:] - float(lie) * held[:, None]) / float(truth - lie)
+            p, q = self.inner.support_probabilities
+            senders = (mine[:, 1:] - float(q) * held[:, None]) / float(p - q)
         else:
             held = mine.sum(axis=1)
             senders = mine @ _contributions(self.inner)
@@ -190,25 +190,25 @@ class TextTable:
             return np.zeros(len(texts))
         sketch = self.sketch
         marks = fingerprints(((self.group, text) for text in texts), sketch.key)
-        found = np.zeros(len(texts))
+        senders = np.zeros(len(texts))
         step = max(1, _CELLS_AT_ONCE // sketch.rows)
         rows = np.arange(sketch.rows)[:, None]
         for start in range(0, len(texts), step):
             some = slice(start, start + step)
-            found[some] = self.senders[rows, hashed(marks[some], rows, sketch.rows, sketch.key, sketch.width)].sum(
+            senders[some] = self.senders[rows, hashed(marks[some], rows, sketch.rows, sketch.key, sketch.width)].sum(
                 axis=0
             )
         collision = 1 / sketch.width
-        return (found / self.reports - collision) / (1 - collision)
+        return (senders / self.reports - collision) / (1 - collision)
 
-    def variance(self, found: Floats) -> Floats:
+    def variance(self, estimates: Floats) -> Floats:
         """The squares of the standard errors of estimates: clients, collisions, and who is in the group.
 
         ``proofs/words.md``, section 2.
         """
         if not self.reports:
-            return np.full(found.shape, np.inf)
-        shares, width = np.clip(found, 0, 1), self.sketch.width
+            return np.full(estimates.shape, np.inf)
+        shares, width = np.clip(estimates, 0, 1), self.sketch.width
         own, any_one = _spreads(self.sketch.inner)
         known = (1 - 1 / self.sketch.rows) * (1 - 1 / width) / width
         falling = (shares * own + (1 - shares) * (any_one + known)) / (1 - 1 / width) ** 2
@@ -260,7 +260,8 @@ def _contributions_most(inner: FrequencyScheme) -> float:
     """The most that one report adds beyond its mean, which is 0 or more."""
     if inner.layout.bits:
         assert isinstance(inner, SupportScheme)
-        return float((1 - inner.lie) / (inner.truth - inner.lie))
+        p, q = inner.support_probabilities
+        return float((1 - q) / (p - q))
     return float(_contributions(inner).max())
 
 

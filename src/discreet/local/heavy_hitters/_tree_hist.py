@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.local._domain import whole
-from discreet.local._scheme import Longitudinal
+from discreet.local._codec import Longitudinal
+from discreet.local._domain import integer
 from discreet.local.frequencies._hadamard import HadamardResponse
 from discreet.local.heavy_hitters._prefixes import PrefixScheme
 from discreet.local.heavy_hitters._text_sketch import TextSketch
@@ -77,7 +77,7 @@ class TreeHist(PrefixScheme):
             key=key,
             false_words=false_words,
             longitudinal=longitudinal,
-            false_prefixes=whole(false_prefixes, "false_prefixes", 1, 2**10),
+            false_prefixes=integer(false_prefixes, "false_prefixes", 1, 2**10),
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import whole
+from discreet.local._codec import Longitudinal, longitudinal_of
+from discreet.local._domain import integer
 from discreet.local._estimate import Floats, wilson
 from discreet.local._exp_epsilon import epsilon_of
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.local.heavy_hitters._letters import Letters, letters_of
 from discreet.local.heavy_hitters._text_sketch import TextTable
 from discreet.privacy import Loss, pure
@@ -117,7 +118,7 @@ class WordScheme(Scheme[WordsEstimate]):
             "epsilon": epsilon_of(epsilon),
             "length": letters.length,
             "alphabet": letters.alphabet,
-            "key": whole(key, "key", 0, 2**32 - 1),
+            "key": integer(key, "key", 0, 2**32 - 1),
             "false_words": _chance_of(false_words),
             "longitudinal": longitudinal_of(longitudinal),
         }
@@ -142,15 +143,17 @@ class WordScheme(Scheme[WordsEstimate]):
         """The spelling of each text, cut to `length`; without an alphabet, half a surrogate pair counts as '?'."""
         return self.letters.spelt(values)
 
-    def told(self, table: TextTable, spelt: list[str], reports: int, candidates: Sequence[str] | None) -> WordsEstimate:
+    def words_estimate(
+        self, table: TextTable, spelt: list[str], reports: int, candidates: Sequence[str] | None
+    ) -> WordsEstimate:
         """The words of these that the table tells from none; or all of them, if they were asked for."""
-        found = table.frequencies(spelt)
+        shares = table.frequencies(spelt)
         threshold = table.threshold(float(self.false_words) / max(len(spelt), 1))
-        order = np.argsort(-found, kind="stable")
+        order = np.argsort(-shares, kind="stable")
         if candidates is None:
-            order = order[found[order] > threshold]
+            order = order[shares[order] > threshold]
         words = tuple(self.letters.text(spelt[place]) for place in order.tolist())
-        return WordsEstimate(words, found[order], np.sqrt(table.variance(found[order])), reports, threshold)
+        return WordsEstimate(words, shares[order], np.sqrt(table.variance(shares[order])), reports, threshold)
 
     def asked(self, candidates: Sequence[str]) -> list[str]:
         """The spellings of candidates, each once."""

@@ -9,11 +9,11 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import Domain
 from discreet.local._estimate import Floats
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal
 from discreet.local.frequencies._hadamard import HadamardResponse, walsh_of_floats
 from discreet.local.frequencies._kary import KaryRandomizedResponse
 from discreet.local.frequencies._projective import ProjectiveGeometry
@@ -34,10 +34,10 @@ def shared_counts(space: Space, supports: Integers, total: int, first: Integers,
     least, most = _digits(space, low), _digits(space, high)
     same = _lead(least) == _lead(most)
     least[same] = _normal(space, (most[same] - least[same]) % space.q)
-    found = supports[_values(space, least)] - total
+    totals = supports[_values(space, least)] - total
     for factor in range(space.q):
-        found = found + supports[_values(space, (most + factor * least) % space.q)]
-    return found // space.q
+        totals = totals + supports[_values(space, (most + factor * least) % space.q)]
+    return totals // space.q
 
 
 def _digits(space: Space, values: Integers) -> Integers:
@@ -86,13 +86,15 @@ class CellOracle:
 
     scheme: HadamardResponse | KaryRandomizedResponse | ProjectiveGeometry
 
-    def law(self, shares: Floats) -> Floats:
+    def cell_probabilities(self, shares: Floats) -> Floats:
         """The probability of each cell, for people of whom these shares have each value."""
         scheme = self.scheme
         if isinstance(scheme, KaryRandomizedResponse):
-            return float(scheme.lie) + float(scheme.truth - scheme.lie) * shares
+            p, q = scheme.support_probabilities
+            return float(q) + float(p - q) * shares
         if isinstance(scheme, ProjectiveGeometry):
-            inside, outside = scheme.truth / scheme.space.inside, (1 - scheme.truth) / scheme.space.outside
+            p, _ = scheme.support_probabilities
+            inside, outside = p / scheme.space.inside, (1 - p) / scheme.space.outside
             return float(outside) + float(inside - outside) * _hyperplanes(scheme, shares) / _FINE
         rows, blocks = np.divmod(np.arange(shares.size), scheme.blocks)
         table = np.zeros((scheme.blocks, scheme.columns))
@@ -110,16 +112,16 @@ class CellOracle:
             shared = held[0]
             if bool((first != second).any()):
                 shared = shared_counts(scheme.space, supports, int(_fine(cells).sum()), first, second)
-            lie, span = float(scheme.lie), float(scheme.truth - scheme.lie)
-            return (shared / _FINE - lie * (held[0] + held[1]) / _FINE + lie**2) / span**2
+            q, span = _q_and_span(scheme)
+            return (shared / _FINE - q * (held[0] + held[1]) / _FINE + q**2) / span**2
         if isinstance(scheme, KaryRandomizedResponse):
-            lie, span = float(scheme.lie), float(scheme.truth - scheme.lie)
+            q, span = _q_and_span(scheme)
             same = np.where(first == second, cells[first], 0)
-            return (same - lie * (cells[first] + cells[second]) + lie**2) / span**2
+            return (same - q * (cells[first] + cells[second]) + q**2) / span**2
         moments = walsh_of_floats(cells.reshape(scheme.blocks, scheme.columns))
         (rows, blocks), (others, beside) = (np.divmod(values, scheme.blocks) for values in (first, second))
-        found = moments[blocks, (rows + 1) ^ (others + 1)]
-        return np.where(blocks == beside, found, 0) * _scale(scheme) ** 2
+        moment = moments[blocks, (rows + 1) ^ (others + 1)]
+        return np.where(blocks == beside, moment, 0) * _scale(scheme) ** 2
 
     def sums(self, cells: Floats, groups: Integers, count: int) -> tuple[Floats, Floats, float]:
         """E[S] and E[S²] for S, the sum of A_v over the values of each of `count` groups; and a public variance.
@@ -128,30 +130,30 @@ class CellOracle:
         """
         scheme = self.scheme
         if isinstance(scheme, KaryRandomizedResponse):
-            lie, span = float(scheme.lie), float(scheme.truth - scheme.lie)
+            q, span = _q_and_span(scheme)
             held = np.bincount(groups, weights=cells, minlength=count)
             sizes = np.bincount(groups, minlength=count)
-            less, even = sizes * lie, sizes / groups.size
+            less, even = sizes * q, sizes / groups.size
             square = (held * (1 - 2 * less) + less**2) / span**2
             return (held - less) / span, square, float((even * (1 - even)).mean()) / span**2
         if isinstance(scheme, ProjectiveGeometry) and count == groups.size:
-            lie, span = float(scheme.lie), float(scheme.truth - scheme.lie)
+            q, span = _q_and_span(scheme)
             held = _hyperplanes(scheme, cells)[np.argsort(groups)] / _FINE
-            square = (held * (1 - 2 * lie) + lie**2) / span**2
+            square = (held * (1 - 2 * q) + q**2) / span**2
             even = scheme.space.inside / scheme.cells
-            return (held - lie) / span, square, even * (1 - even) / span**2
+            return (held - q) / span, square, even * (1 - even) / span**2
         if isinstance(scheme, HadamardResponse) and count == groups.size:
             scale, moments = _scale(scheme), walsh_of_floats(cells.reshape(scheme.blocks, scheme.columns))
             rows, blocks = np.divmod(np.argsort(groups), scheme.blocks)
             return scale * moments[blocks, rows + 1], scale**2 * moments[blocks, 0], scale**2 / scheme.blocks
-        found, even = np.empty((2, count)), 0.0
+        expected, even = np.empty((2, count)), 0.0
         order = np.argsort(groups, kind="stable")
         for group, values in enumerate(np.split(order, np.cumsum(np.bincount(groups, minlength=count))[:-1])):
             added = _added(scheme, values)
             squares = added**2
-            found[:, group] = cells @ added, cells @ squares
+            expected[:, group] = cells @ added, cells @ squares
             even += float(squares.mean() - added.mean() ** 2) / count
-        return found[0], found[1], even
+        return expected[0], expected[1], even
 
 
 def _added(scheme: HadamardResponse | ProjectiveGeometry, values: Integers) -> Floats:
@@ -159,12 +161,19 @@ def _added(scheme: HadamardResponse | ProjectiveGeometry, values: Integers) -> F
     if isinstance(scheme, ProjectiveGeometry):  # which points and values are orthogonal is symmetric in their numbers
         held = np.zeros(scheme.cells, dtype=np.int64)
         held[values] = 1
-        found = hyperplane_sums(scheme.space, held, scheme.cells).astype(np.float64)
-        return (found - values.size * float(scheme.lie)) / float(scheme.truth - scheme.lie)
+        sums = hyperplane_sums(scheme.space, held, scheme.cells).astype(np.float64)
+        q, span = _q_and_span(scheme)
+        return (sums - values.size * q) / span
     rows, blocks = np.divmod(values, scheme.blocks)
     table = np.zeros((scheme.blocks, scheme.columns))
     table[blocks, rows + 1] = _scale(scheme)
     return walsh_of_floats(table).ravel()
+
+
+def _q_and_span(scheme: KaryRandomizedResponse | ProjectiveGeometry) -> tuple[float, float]:
+    """The probability that a report supports one other value, and how much likelier its sender's value is."""
+    p, q = scheme.support_probabilities
+    return float(q), float(p - q)
 
 
 def _hyperplanes(scheme: ProjectiveGeometry, shares: Floats) -> Integers:
@@ -200,7 +209,7 @@ def best_oracle(domain: int, epsilon: Fraction) -> str:
 
     Decided in exact numbers, so that all platforms agree. Source: Wang et al. 2017, Section 4.4, for the first.
     """
-    if domain < 3 * odds(epsilon) + 2:
+    if domain < 3 * exp_epsilon(epsilon) + 2:
         return KaryRandomizedResponse.protocol
     return HadamardResponse.protocol if epsilon <= 1 else ProjectiveGeometry.protocol
 

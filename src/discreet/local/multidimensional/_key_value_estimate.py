@@ -19,22 +19,22 @@ __all__ = ["KeyValueEstimate", "Moments"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Of what one report adds to a key's total, the sum of the shares of its two words, and to their difference.
+    """Moments of what one report adds to a key's total (the sum of the shares of its two words) and their difference.
 
     Attributes
     ----------
     total, change
         Their means: high + low, and high − low.
-    told, turned
-        The same of the nearest shares that are 0 or more and sum to 1: for people with these
+    near_total, near_change
+        Total and change for the nearest shares that are 0 or more and sum to 1.
     totals, changes, products
-        are the means of the squares of both, and of their product.
+        The means of the squares of total and change, and of their product, for people with these nearest shares.
     """
 
     total: Floats
     change: Floats
-    told: Floats
-    turned: Floats
+    near_total: Floats
+    near_change: Floats
     totals: Floats
     changes: Floats
     products: Floats
@@ -45,7 +45,7 @@ class KeyValueEstimate:
     """Shares of people who have each key, and means of their numbers, in the order of `domain`.
 
     It follows from reports alone. Errors are for the population that people were drawn from: those of the clients'
-    randomness, of which pair a client told, and of the choice of people together.
+    randomness, of which pair a client reports, and of the choice of people together.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class KeyValueEstimate:
     @property
     def stderr(self) -> Floats:
         """The standard error of each frequency."""
-        of_one = np.maximum(self.moments.totals - self.moments.told**2, 0)
+        of_one = np.maximum(self.moments.totals - self.moments.near_total**2, 0)
         return self.padding * np.sqrt(of_one / self.reports)
 
     @property
@@ -97,10 +97,12 @@ class KeyValueEstimate:
         For keys whose frequency is many times its own standard error; `mean_interval` holds for all.
         """
         at, held = self._ratio(), self.moments
-        spread = held.changes - 2 * at * held.products + at**2 * held.totals - (held.turned - at * held.told) ** 2
+        spread = (
+            held.changes - 2 * at * held.products + at**2 * held.totals - (held.near_change - at * held.near_total) ** 2
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = np.sqrt(np.maximum(spread, 0) / self.reports) / held.total
-        return np.where(np.isnan(at), np.nan, found * (self.high - self.low) / 2)
+            errors = np.sqrt(np.maximum(spread, 0) / self.reports) / held.total
+        return np.where(np.isnan(at), np.nan, errors * (self.high - self.low) / 2)
 
     def interval(self, level: Number = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends for each frequency in the population that people were drawn from, within 0 … 1.
@@ -109,7 +111,7 @@ class KeyValueEstimate:
         in all reports, 0.95 is nearer 0.88 for keys that nobody has. Each key has its own interval. Raises
         `ParameterError` unless 0 < level < 1. Source: Wilson 1927.
         """
-        noise = np.maximum(self.moments.totals - self.moments.told, 0)
+        noise = np.maximum(self.moments.totals - self.moments.near_total, 0)
         low, high = wilson(self.moments.total, np.sqrt(noise / self.reports), self.reports, level)
         return np.clip(self.padding * low, 0, 1), np.clip(self.padding * high, 0, 1)
 
@@ -124,9 +126,9 @@ class KeyValueEstimate:
 
         held = self.moments
         share = float(ndtri((1 + level_of(level)) / 2)) ** 2 / self.reports
-        square = held.total**2 - share * (held.totals - held.told - held.total)
-        line = held.total * held.change - share * (held.products - held.turned)
-        rest = held.change**2 - share * (held.changes - held.told + held.total)
+        square = held.total**2 - share * (held.totals - held.near_total - held.total)
+        line = held.total * held.change - share * (held.products - held.near_change)
+        rest = held.change**2 - share * (held.changes - held.near_total + held.total)
         known = (square > 0) & (held.total > 0)
         safe = np.where(known, square, 1.0)
         half = np.sqrt(np.maximum((line / safe) ** 2 - rest / safe, 0))
@@ -157,8 +159,8 @@ class KeyValueEstimate:
         """From −1, all at the low bound, to 1."""
         there = self.moments.total > 0
         with np.errstate(over="ignore"):
-            found = self.moments.change / np.where(there, self.moments.total, 1.0)
-        return np.where(there, np.clip(found, -1, 1), np.nan)
+            ratio = self.moments.change / np.where(there, self.moments.total, 1.0)
+        return np.where(there, np.clip(ratio, -1, 1), np.nan)
 
     def _number(self, ratio: Floats) -> Floats:
         return self.low + (self.high - self.low) * (1 + ratio) / 2

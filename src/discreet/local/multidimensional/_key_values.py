@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, DomainLike, domain_of, whole
+from discreet.local._codec import Longitudinal, longitudinal_of
+from discreet.local._domain import Domain, DomainLike, domain_of, integer
 from discreet.local._estimate import Floats, projected
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import Scheme
 from discreet.local.frequencies._supports import no_candidates
 from discreet.local.multidimensional._cell_oracle import CellOracle, best_oracle, cell_oracle, checked_oracle
 from discreet.local.multidimensional._key_value_estimate import KeyValueEstimate, Moments
@@ -56,7 +57,7 @@ def pairs_as_texts(domain: Domain, low: Fraction, high: Fraction, values: Any) -
 
 
 def texts_as_pairs(texts: NDArray[Any]) -> Pairs:
-    """What the texts say."""
+    """The pairs that the texts encode."""
     every: list[str] = texts.tolist()
     sizes = np.fromiter(map(len, every), dtype=np.int64, count=len(every)) // _DIGITS
     codes = np.frombuffer(bytes.fromhex("".join(every)), dtype=">u8").astype(np.uint64)
@@ -96,7 +97,7 @@ class KeyValues(Scheme[KeyValueEstimate]):
     """Reports one of a person's pairs of key and number, or that a slot is empty, at the full ε.
 
     Each person has `padding` slots, of which their pairs fill some. One is drawn; its number is rounded to one of the
-    two bounds at random, and (key, bound), or nothing, is told by a frequency oracle for these 2d + 1 words. So a
+    two bounds at random, and (key, bound), or nothing, is reported by a frequency oracle for these 2d + 1 words. So a
     report is as wide as the oracle's. The estimate has the share of people who have each key, and the mean of the
     number among them. Pure ε-local privacy for all pairs of a person together. Values are one person's mapping of keys
     to numbers, as ``{"bus": 12.5}``, or a list of people, each a mapping or a list of pairs; what lies beyond the
@@ -115,7 +116,7 @@ class KeyValues(Scheme[KeyValueEstimate]):
     bounds
         The lowest and the highest number.
     padding
-        ℓ: how many pairs are told in full. Errors grow with it. People with more pairs tell one of them at random, and
+        ℓ: how many pairs count in full. Errors grow with it. People with more pairs report one of them at random, and
         so count for less than one of each: take what most people have.
     oracle
         ``"kary_randomized_response"``, ``"hadamard_response"`` or ``"projective_geometry"``; by default the first for
@@ -123,9 +124,9 @@ class KeyValues(Scheme[KeyValueEstimate]):
 
     >>> scheme = KeyValues(["bus", "car", "train"], bounds=(0, 90), epsilon=4, padding=2)
     >>> reports = scheme.client().encode([{"bus": 30, "car": 60}, {"car": 20}] * 10_000)
-    >>> found = scheme.server().add(reports).estimate()
-    >>> low, high = found.mean_interval(level=0.999999)
-    >>> bool(low[1] < 40 < high[1]), bool(found.frequencies[1] > 0.8)
+    >>> estimate = scheme.server().add(reports).estimate()
+    >>> low, high = estimate.mean_interval(level=0.999999)
+    >>> bool(low[1] < 40 < high[1]), bool(estimate.frequencies[1] > 0.8)
     (True, True)
     """
 
@@ -159,7 +160,7 @@ class KeyValues(Scheme[KeyValueEstimate]):
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "epsilon", exact)
-        object.__setattr__(self, "padding", whole(padding, "padding", 1, keys.size))
+        object.__setattr__(self, "padding", integer(padding, "padding", 1, keys.size))
         object.__setattr__(self, "oracle", checked_oracle(oracle) or best_oracle(2 * keys.size + 1, exact))
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
@@ -219,8 +220,8 @@ class KeyValues(Scheme[KeyValueEstimate]):
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> KeyValueEstimate:
         """Frequencies from the sum of a key's two words, means from their difference over their sum."""
         no_candidates(candidates)
-        found = self._oracle.scheme.read(counts, reports, None).frequencies
-        moments = self._moments(found, projected(found))
+        shares = self._oracle.scheme.read(counts, reports, None).frequencies
+        moments = self._moments(shares, projected(shares))
         return KeyValueEstimate(self.domain, float(self.low), float(self.high), self.padding, reports, moments)
 
     def variance(self, frequencies: ArrayLike, means: ArrayLike) -> Floats:
@@ -236,18 +237,20 @@ class KeyValues(Scheme[KeyValueEstimate]):
         shares = [np.asarray(each, dtype=np.float64) for each in (frequencies, means)]
         if any(each.shape != (self.domain.size,) for each in shares):
             raise ParameterError(f"frequencies and means must be {self.domain.size} numbers, one for each key")
-        told, up = shares[0] / self.padding, (shares[1] - float(self.low)) / float(self.high - self.low)
-        words = np.append(np.column_stack((told * (1 - up), told * up)).ravel(), 1 - told.sum())
+        sampled, up = shares[0] / self.padding, (shares[1] - float(self.low)) / float(self.high - self.low)
+        words = np.append(np.column_stack((sampled * (1 - up), sampled * up)).ravel(), 1 - sampled.sum())
         moments = self._moments(words, words)
-        return self.padding**2 * (moments.totals - moments.told**2)
+        return self.padding**2 * (moments.totals - moments.near_total**2)
 
     def _moments(self, words: Floats, near: Floats) -> Moments:
         low = 2 * np.arange(self.domain.size)
-        high, cells = low + 1, self._oracle.law(near)
+        high, cells = low + 1, self._oracle.cell_probabilities(near)
         lows, highs, both = (self._oracle.products(cells, *pair) for pair in ((low, low), (high, high), (low, high)))
         total, change = words[high] + words[low], words[high] - words[low]
-        told, turned = near[high] + near[low], near[high] - near[low]
-        return Moments(total, change, told, turned, highs + lows + 2 * both, highs + lows - 2 * both, highs - lows)
+        near_total, near_change = near[high] + near[low], near[high] - near[low]
+        return Moments(
+            total, change, near_total, near_change, highs + lows + 2 * both, highs + lows - 2 * both, highs - lows
+        )
 
     @property
     def _oracle(self) -> CellOracle:

@@ -157,27 +157,27 @@ class MarginalsEstimate:
         domains = tuple(self.domains[place] for place in places)
         shape = tuple(domain.size for domain in domains)
         count = math.prod(shape)
-        found, square, noise, chosen, total = np.zeros(count), np.zeros(count), np.zeros(count), 0.0, 0.0
+        sums, square, noise, chosen, total = np.zeros(count), np.zeros(count), np.zeros(count), 0.0, 0.0
         for table in tables:
             size = table.oracle.scheme.domain.size
-            told, _, _ = table.oracle.sums(table.cells, np.arange(size), size)
-            held, groups = projected(told), self._groups(table.places, places)
+            frequencies, _, _ = table.oracle.sums(table.cells, np.arange(size), size)
+            held, groups = projected(frequencies), self._groups(table.places, places)
             shares = np.bincount(groups, weights=held, minlength=count)
-            _, second, spread = table.oracle.sums(table.oracle.law(held), groups, count)
+            _, second, spread = table.oracle.sums(table.oracle.cell_probabilities(held), groups, count)
             weight = table.reports / spread
-            found += weight * np.bincount(groups, weights=told, minlength=count)
+            sums += weight * np.bincount(groups, weights=frequencies, minlength=count)
             square += weight**2 * np.maximum(second - shares**2, 0) / table.reports
             noise += weight**2 * np.maximum(second - shares, 0) / table.reports
             chosen += weight**2 / table.reports
             total += weight
         reports = sum(table.reports for table in tables)
-        table, stderr, error = (each.reshape(shape) / total for each in (found, np.sqrt(square), np.sqrt(noise)))
+        table, stderr, error = (each.reshape(shape) / total for each in (sums, np.sqrt(square), np.sqrt(noise)))
         return Marginal(names, domains, table, stderr, error, reports, total**2 / chosen)
 
     def _groups(self, table: tuple[int, ...], places: tuple[int, ...]) -> Integers:
         """For each cell of a table, the number of the cell that it falls into in the table of some places."""
         axes = np.indices(tuple(self.domains[place].size for place in table)).reshape(len(table), -1)
-        found = np.zeros(axes.shape[1], dtype=np.int64)
+        cells = np.zeros(axes.shape[1], dtype=np.int64)
         for place in places:
-            found = found * self.domains[place].size + axes[table.index(place)]
-        return found
+            cells = cells * self.domains[place].size + axes[table.index(place)]
+        return cells

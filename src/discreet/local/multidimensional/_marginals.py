@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, DomainLike, domain_of, whole
+from discreet.local._codec import Longitudinal, longitudinal_of
+from discreet.local._domain import Domain, DomainLike, domain_of, integer
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._supports import no_candidates
 from discreet.local.multidimensional._cell_oracle import CellOracle, best_oracle, cell_oracle, checked_oracle
 from discreet.local.multidimensional._marginal_tables import CountedTable, MarginalsEstimate
@@ -41,13 +41,13 @@ class Marginals(SamplingScheme[MarginalsEstimate]):
     """Reports the person's cell in the table of `ways` attributes, drawn from all such tables, at the full ε.
 
     Values are records, as for `SampledAttributes`. A table has as many cells as the product of its domains, and its
-    cell is told by a frequency oracle: 1 or 2 bytes for the table, and its number of a cell. The estimate has every
+    cell is reported by a frequency oracle: 1 or 2 bytes for the table, and its number of a cell. The estimate has every
     table of `ways` attributes or fewer; the fewer, the more people tell about it. Pure ε-local privacy for the whole
     record. Under ``"memoize"`` the table is drawn once for life, and another value costs again only if the table has
     that attribute. Raises `ParameterError` unless 1e-6 ≤ ε ≤ 100, for more than 4,096 tables, a table of more than
     2**24 cells, or more than 2**26 counts together.
     Source: Cormode, Kulkarni and Srivastava 2018, "Marginal Release under Local Differential Privacy", whose MargPS
-    samples a table, and its cell is told by k-ary randomized response; ``proofs/several.md``, section 2.
+    samples a table, and its cell is reported by k-ary randomized response; ``proofs/several.md``, section 2.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class Marginals(SamplingScheme[MarginalsEstimate]):
 
     >>> scheme = Marginals({"os": ["linux", "mac"], "age": 4, "paid": 2}, epsilon=2)
     >>> server = scheme.server().add(scheme.client().encode([{"os": "mac", "age": 3, "paid": 0}] * 3000))
-    >>> found = server.estimate()
-    >>> found.marginal("os", "age").table.shape, bool(found.marginal("os").table[1] > 0.8)
+    >>> estimate = server.estimate()
+    >>> estimate.marginal("os", "age").table.shape, bool(estimate.marginal("os").table[1] > 0.8)
     ((2, 4), True)
     """
 
@@ -89,7 +89,7 @@ class Marginals(SamplingScheme[MarginalsEstimate]):
             raise ParameterError("attributes must be a mapping of each attribute's name to its domain")
         names = checked_names(list(attributes), MOST_SCHEMES)
         domains = tuple(map(domain_of, attributes.values()))
-        ways = whole(ways, "ways", 1, len(names))
+        ways = integer(ways, "ways", 1, len(names))
         tables = math.comb(len(names), ways)
         if tables > MOST_SCHEMES:
             raise ParameterError(
@@ -154,10 +154,10 @@ class Marginals(SamplingScheme[MarginalsEstimate]):
 
     def _held(self, prepared: NDArray[Any], number: int, at: Integers) -> Integers:
         """The places of a table's attributes as one number, the last running fastest."""
-        found = np.zeros(at.size, dtype=np.int64)
+        cells = np.zeros(at.size, dtype=np.int64)
         for place in self._places()[number]:
-            found = found * self.domains[place].size + prepared[str(place)][at]
-        return found
+            cells = cells * self.domains[place].size + prepared[str(place)][at]
+        return cells
 
     def _oracle_of(self, size: int) -> CellOracle:
         epsilon = self.epsilon

@@ -1,4 +1,4 @@
-"""Several questions to as many people: each person answers one of them."""
+"""Attribute sampling: each person reports one of several attributes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, ParameterError, printable
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._reports import Integers
-from discreet.local._scheme import Longitudinal, Scheme, check_lifetime, longitudinal_of
+from discreet.local._scheme import Scheme, check_lifetime
 from discreet.local._server import Server
 from discreet.local.multidimensional._sampling import (
     MOST_SCHEMES,
@@ -29,7 +30,7 @@ __all__ = ["AttributesEstimate", "SampledAttributes"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttributesEstimate:
-    """The estimates of several attributes, by name: ``found["os"]`` is that of its scheme, with its own reports.
+    """The estimates of several attributes, by name: ``estimate["os"]`` is that of its scheme, with its own reports.
 
     It is made when it is asked for. The people who report an attribute are drawn from all, so each estimate is one of
     all people, and its `interval` for the population that they were drawn from holds as it stands. It follows from
@@ -94,8 +95,8 @@ class SampledAttributes(SamplingScheme[AttributesEstimate]):
     >>> from discreet.local import HadamardResponse, Hybrid
     >>> scheme = SampledAttributes({"os": HadamardResponse(["linux", "mac"], 2), "hours": Hybrid((0, 24), 2)})
     >>> reports = scheme.client().encode([{"os": "linux", "hours": 3.5}, {"os": "mac", "hours": 8}] * 5000)
-    >>> found = scheme.server().add(reports).estimate()
-    >>> found["os"].frequencies.shape, 0 < found["hours"].mean < 12
+    >>> estimate = scheme.server().add(reports).estimate()
+    >>> estimate["os"].frequencies.shape, 0 < estimate["hours"].mean < 12
     ((2,), True)
     """
 
@@ -140,9 +141,9 @@ class SampledAttributes(SamplingScheme[AttributesEstimate]):
         """Name, weight and document of each attribute's scheme."""
         return self._parts([json.loads(scheme.to_json()) for scheme in self.schemes])
 
-    def telling(self) -> dict[str, Any]:
-        """The document, without what the servers of its parts alone need."""
-        return self._document(self._parts([scheme.telling() for scheme in self.schemes]))
+    def client_document(self) -> dict[str, Any]:
+        """The document without what only the servers of its parts read."""
+        return self._document(self._parts([scheme.client_document() for scheme in self.schemes]))
 
     def _parts(self, documents: list[dict[str, Any]]) -> dict[str, Any]:
         every = zip(self.names, self.weights, documents, strict=True)
@@ -160,7 +161,7 @@ class SampledAttributes(SamplingScheme[AttributesEstimate]):
     def lifetime_loss(self, *, reports: int, values: int) -> Loss:
         """As `Scheme.lifetime_loss`; under ``"memoize"`` the largest of the schemes'.
 
-        One attribute is told for life there, and `values` are different values of one attribute.
+        A client reports one attribute for life there, and `values` are different values of one attribute.
         """
         check_lifetime(reports, values)
         if self.longitudinal == "once":

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, ParameterError, printable
+from discreet.local._codec import Longitudinal
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import E, Longitudinal, Scheme
+from discreet.local._scheme import E, Scheme
 from discreet.local._server import Server
 from discreet.noise import Draws, derived_secret, remembered_draws
 from discreet.privacy import Loss, as_pure, pure
@@ -25,7 +26,7 @@ MOST_SCHEMES = 2**12
 _MOST_CELLS = 2**26
 
 Held = Callable[[int, Integers], NDArray[Any]]
-"""What the people at some places hold for the scheme of a number, prepared."""
+"""A function of a scheme's number and of places of people: their prepared values for that scheme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Sampling:
             rows, width = fields.bits[at], layout.width
             inner, valid = layout.unpack(rows[:, :width])
             valid &= ~rows[:, width:].any(axis=1)
-            mask[at[valid]] = scheme.genuine(inner.kept(valid))
+            mask[at[valid]] = scheme.genuine(inner.select(valid))
         return mask
 
     def tally(self, fields: Fields, counts: Integers) -> None:
@@ -103,8 +104,8 @@ class Sampling:
 
     def worst(self, loss: Callable[[Scheme[Any]], Loss]) -> Loss:
         """The largest of the schemes' losses, all of them pure."""
-        found = [as_pure(loss(scheme)) for scheme in self.schemes]
-        return pure(max(epsilon for epsilon in found if epsilon is not None))
+        epsilons = [as_pure(loss(scheme)) for scheme in self.schemes]
+        return pure(max(epsilon for epsilon in epsilons if epsilon is not None))
 
     def check(self, longitudinal: Longitudinal, names: tuple[str, ...]) -> None:
         """Refuse schemes that do not go together, by name."""
@@ -205,16 +206,16 @@ def prepared_columns(values: Any, prepare: Mapping[str, Prepare]) -> NDArray[Any
     pyarrow. Raises `ParameterError` for what is none, or has other attributes, and as the schemes do.
     """
     columns = _columns(values, tuple(prepare))
-    found: list[NDArray[Any]] = []
+    prepared: list[NDArray[Any]] = []
     for name, column in columns.items():
         try:
-            found.append(prepare[name](column))
+            prepared.append(prepare[name](column))
         except ParameterError as refusal:
             raise ParameterError(f"{printable(name)!r}: {refusal}") from None
-    if len({each.size for each in found}) != 1:
+    if len({each.size for each in prepared}) != 1:
         raise ParameterError("each person has one value of each attribute, and these columns differ in length")
-    rows = np.empty(found[0].size, dtype=[(str(place), each.dtype) for place, each in enumerate(found)])
-    for place, each in enumerate(found):
+    rows = np.empty(prepared[0].size, dtype=[(str(place), each.dtype) for place, each in enumerate(prepared)])
+    for place, each in enumerate(prepared):
         rows[str(place)] = each
     return rows
 
@@ -241,7 +242,7 @@ def _columns(values: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _check_keys(keys: Any, names: tuple[str, ...]) -> None:
-    """What else is there is not told: it is somebody's."""
+    """Refuse records with other attributes. The message does not name those: records are private."""
     if missing := [name for name in names if name not in keys]:
         raise ParameterError(f"a record has a value of each attribute, and {printable(missing[0])!r} is missing")
     if len(keys) != len(names):

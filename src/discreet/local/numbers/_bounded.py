@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
+from discreet.local._codec import Longitudinal, longitudinal_of
 from discreet.local._estimate import Floats, level_of
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Fields, Integers, Layout
-from discreet.local._scheme import E, Longitudinal, Scheme, longitudinal_of
+from discreet.local._scheme import E, Scheme
 from discreet.local.frequencies._supports import add_cells, no_candidates
 from discreet.local.numbers._window import Window
 from discreet.noise import Draws

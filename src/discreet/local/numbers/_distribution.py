@@ -88,7 +88,7 @@ def most_likely(counts: Integers, window: Window, *, smooth: bool) -> Floats:
     its maximum. A round goes over the cells a few times, as sums over windows are differences of cumulated sums:
     ``proofs/local_numbers.md``, section 5.
     """
-    gain, size, width = float(window.odds - 1), window.positions, window.width
+    gain, size, width = float(window.exp_epsilon - 1), window.positions, window.width
     shares = np.full(size, 1 / size)
     before = -math.inf
     for _ in range(_ROUNDS):

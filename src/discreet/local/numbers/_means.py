@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.local._estimate import Floats
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 from discreet.local._reports import Bytes, Fields
 from discreet.local.numbers._bounded import MeanScheme, stepped, window_levels, window_spread
 from discreet.local.numbers._window import Window
@@ -62,8 +62,8 @@ class Duchi(WindowScheme):
     Source: Duchi, Jordan and Wainwright 2018, Section 4.1; ``proofs/local_numbers.md``, section 2.
 
     >>> scheme = Duchi(bounds=(0, 10), epsilon=1)
-    >>> found = scheme.server().add(scheme.client().encode([4.0] * 10_000)).estimate()
-    >>> low, high = found.interval(level=0.999999)
+    >>> estimate = scheme.server().add(scheme.client().encode([4.0] * 10_000)).estimate()
+    >>> low, high = estimate.interval(level=0.999999)
     >>> low < 4 < high
     True
     """
@@ -73,7 +73,7 @@ class Duchi(WindowScheme):
     @property
     def window(self) -> Window:
         """Two positions and a window of one cell: a report's variance is ((e^ε + 1)/(e^ε − 1))²/4 − (share − 1/2)²."""
-        return Window(2, 1, odds(self.epsilon))
+        return Window(2, 1, exp_epsilon(self.epsilon))
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -117,12 +117,12 @@ class Hybrid(MeanScheme):
     @property
     def share(self) -> Fraction:
         """How often the report is piecewise."""
-        return 1 - 1 / odds(self.epsilon / 2) if self.epsilon > _EVEN else Fraction(0)
+        return 1 - 1 / exp_epsilon(self.epsilon / 2) if self.epsilon > _EVEN else Fraction(0)
 
     @property
     def windows(self) -> tuple[Window, Window]:
         """Those of Duchi and of the piecewise mechanism."""
-        return Window(2, 1, odds(self.epsilon)), _piecewise_window(self.epsilon)
+        return Window(2, 1, exp_epsilon(self.epsilon)), _piecewise_window(self.epsilon)
 
     @property
     def cells(self) -> int:
@@ -154,8 +154,8 @@ class Hybrid(MeanScheme):
 
 
 def _piecewise_window(epsilon: Fraction) -> Window:
-    width = 1 / odds(epsilon / 2)
+    width = 1 / exp_epsilon(epsilon / 2)
     steps = _LEAST_STEPS
     while steps * width < _LEAST_WIDTH and steps < _MOST_STEPS:
         steps *= 2
-    return Window(steps + 1, max(1, round(steps * width)), odds(epsilon))
+    return Window(steps + 1, max(1, round(steps * width)), exp_epsilon(epsilon))

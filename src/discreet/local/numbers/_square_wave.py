@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import whole
-from discreet.local._exp_epsilon import epsilon_of, odds
+from discreet.local._codec import Longitudinal, longitudinal_of
+from discreet.local._domain import integer
+from discreet.local._exp_epsilon import epsilon_of, exp_epsilon
 from discreet.local._reports import Bytes, Integers
-from discreet.local._scheme import Longitudinal, longitudinal_of
 from discreet.local.frequencies._supports import no_candidates
 from discreet.local.numbers._bounded import NumberScheme, bounds_of
 from discreet.local.numbers._distribution import Distribution, most_likely
@@ -40,8 +40,8 @@ class SquareWave(NumberScheme[Distribution]):
     Differential Privacy", Section 5; ``proofs/local_numbers.md``, section 5.
 
     >>> scheme = SquareWave(bounds=(0, 100), epsilon=2, bins=100)
-    >>> found = scheme.server().add(scheme.client().encode([20.5] * 3000 + [60.5] * 7000)).estimate()
-    >>> 50 < found.quantile(0.5) < 70
+    >>> estimate = scheme.server().add(scheme.client().encode([20.5] * 3000 + [60.5] * 7000)).estimate()
+    >>> 50 < estimate.quantile(0.5) < 70
     True
     """
 
@@ -70,7 +70,7 @@ class SquareWave(NumberScheme[Distribution]):
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "epsilon", epsilon_of(epsilon))
-        object.__setattr__(self, "bins", whole(bins, "bins", 2, _MOST_BINS))
+        object.__setattr__(self, "bins", integer(bins, "bins", 2, _MOST_BINS))
         object.__setattr__(self, "smooth", smooth)
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
@@ -86,12 +86,12 @@ class SquareWave(NumberScheme[Distribution]):
     @property
     def window(self) -> Window:
         """A position for each bin, and a window of 2b."""
-        return Window(self.bins, max(1, round(2 * self._half_width * self.bins)), odds(self.epsilon))
+        return Window(self.bins, max(1, round(2 * self._half_width * self.bins)), exp_epsilon(self.epsilon))
 
     @property
     def _half_width(self) -> Fraction:
         """Exact for `odds`, so that clients and servers agree on the window."""
-        weight = odds(self.epsilon)
+        weight = exp_epsilon(self.epsilon)
         return (self.epsilon * weight - weight + 1) / (2 * weight * (weight - 1 - self.epsilon))
 
     @property

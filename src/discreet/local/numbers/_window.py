@@ -19,14 +19,15 @@ __all__ = ["Window"]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Position s of `positions` makes the cells s … s + width − 1 of positions + width − 1 likelier by `odds`, a ratio.
+    """Position s of `positions` makes the cells s … s + width − 1 of positions + width − 1 e^ε times as likely.
 
-    Pure ln(odds)-local privacy, if there are two positions or more. Source: ``proofs/local_numbers.md``, section 1.
+    Pure ε-local privacy, if there are two positions or more; `exp_epsilon` is e^ε.
+    Source: ``proofs/local_numbers.md``, section 1.
     """
 
     positions: int
     width: int
-    odds: Fraction
+    exp_epsilon: Fraction
 
     @property
     def cells(self) -> int:
@@ -35,29 +36,31 @@ class Window:
 
     @property
     def total(self) -> Fraction:
-        """What the weights, `odds` in the window and 1 elsewhere, add up to."""
-        return self.width * self.odds + self.cells - self.width
+        """The sum of the cells' weights: `exp_epsilon` in the window and 1 elsewhere."""
+        return self.width * self.exp_epsilon + self.cells - self.width
 
     @property
     def inside(self) -> Fraction:
         """The probability of a cell of the window."""
-        return self.width * self.odds / self.total
+        return self.width * self.exp_epsilon / self.total
 
     @property
     def slope(self) -> Fraction:
         """By how much the mean cell moves per position."""
-        return self.width * (self.odds - 1) / self.total
+        return self.width * (self.exp_epsilon - 1) / self.total
 
     def mean(self, position: Fraction) -> Fraction:
         """The mean cell of a position: a straight line in it, so positions are found from means without bias."""
-        rest = Fraction(self.cells * (self.cells - 1), 2) + (self.odds - 1) * Fraction(self.width * (self.width - 1), 2)
+        rest = Fraction(self.cells * (self.cells - 1), 2) + (self.exp_epsilon - 1) * Fraction(
+            self.width * (self.width - 1), 2
+        )
         return rest / self.total + self.slope * position
 
     def square(self, position: int) -> Fraction:
         """The mean of the square of the cell of a position."""
         of_all = _squares_below(self.cells)
         of_window = _squares_below(position + self.width) - _squares_below(position)
-        return (of_all + (self.odds - 1) * of_window) / self.total
+        return (of_all + (self.exp_epsilon - 1) * of_window) / self.total
 
     def draw(self, positions: Integers, draws: Draws) -> Integers:
         """A cell for each position: a coin, and then a uniform cell of the window or of the rest."""

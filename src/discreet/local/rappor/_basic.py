@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.local._codec import Longitudinal
 from discreet.local._domain import Domain, DomainLike, domain_of
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import Bytes, Fields, Integers
-from discreet.local._scheme import Longitudinal, check_lifetime
+from discreet.local._scheme import check_lifetime
 from discreet.local.frequencies._unary import BitScheme, bit_counts
 from discreet.local.rappor._two_stage import TwoStage, lifetime_of, policy_of, stages_for, two_stage
 from discreet.noise import Draws, fresh_draws
@@ -24,7 +25,7 @@ __all__ = ["BasicRappor"]
 
 @dataclass(frozen=True, slots=True, init=False)
 class BasicRappor(BitScheme):
-    """One bit for each value of the domain, told twice: once for life, and from that in each report.
+    """One bit for each value of the domain, randomized twice: once for life, and from that in each report.
 
     The sender's bit is 1. Each bit is kept as its opposite with probability f/2: the permanent response, a function of
     the client's secret and the value. In each report a bit is 1 with probability q where the kept bit is 1, and p where
@@ -109,14 +110,13 @@ class BasicRappor(BitScheme):
         return {"domain": self.domain.to_json(), "p": str(self.p), "q": str(self.q), "f": str(self.f)}
 
     @property
-    def truth(self) -> Fraction:
-        """Q* = f(p + q)/2 + (1 − f)q, where a 1 supports; for p > q a 0 does, and it is 1 − q*."""
-        return self._stages.one if self.q > self.p else 1 - self._stages.one
+    def support_probabilities(self) -> tuple[Fraction, Fraction]:
+        """q* = f(p + q)/2 + (1 − f)q and p* = f(p + q)/2 + (1 − f)p, where a 1 supports.
 
-    @property
-    def lie(self) -> Fraction:
-        """P* = f(p + q)/2 + (1 − f)p, where a 1 supports; for p > q a 0 does, and it is 1 − p*."""
-        return self._stages.zero if self.q > self.p else 1 - self._stages.zero
+        For p > q a 0 supports, and they are 1 − q* and 1 − p*.
+        """
+        one, zero = self._stages.one, self._stages.zero
+        return (one, zero) if self.q > self.p else (1 - one, 1 - zero)
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
         """A permanent response that is then forgotten, and a report of it."""
@@ -125,8 +125,8 @@ class BasicRappor(BitScheme):
     def remember(self, prepared: NDArray[Any], secret: bytes) -> Bytes:
         """The permanent response is remembered, and each report of it is drawn afresh."""
         label = self.label + b"value\0"
-        kept = remembered_rows(prepared, self.layout.width, self._permanent, secret, label)
-        return self._stages.report(kept, self.domain.size, fresh_draws())
+        permanent = remembered_rows(prepared, self.layout.width, self._permanent, secret, label)
+        return self._stages.report(permanent, self.domain.size, fresh_draws())
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count, for each value, the reports that support it."""

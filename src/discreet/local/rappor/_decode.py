@@ -48,12 +48,14 @@ def bloom_columns(texts: Sequence[str], cohorts: Iterable[int], bits: int, hashe
     """The filters of each text in these cohorts, one below the other: a column of zeros and ones for each text."""
     from scipy.sparse import csc_array
 
-    places = [at * bits + found for at, cohort in enumerate(cohorts) for found in _hashed(texts, cohort, bits, hashes)]
+    places = [
+        at * bits + buckets for at, cohort in enumerate(cohorts) for buckets in _hashed(texts, cohort, bits, hashes)
+    ]
     rows = np.sort(np.array(places), axis=0)
-    kept = np.diff(rows, axis=0, prepend=-1) > 0
-    ends = np.concatenate(([0], np.cumsum(kept.sum(axis=0))))
+    distinct = np.diff(rows, axis=0, prepend=-1) > 0
+    ends = np.concatenate(([0], np.cumsum(distinct.sum(axis=0))))
     shape = (len(places) // hashes * bits, len(texts))
-    return csc_array((np.ones(ends[-1]), rows.T[kept.T], ends), shape=shape)
+    return csc_array((np.ones(ends[-1]), rows.T[distinct.T], ends), shape=shape)
 
 
 def _hashed(texts: Sequence[str], cohort: int, bits: int, hashes: int) -> Iterable[Integers]:
@@ -95,14 +97,14 @@ def decoded(domain: Domain, table: Integers, hashes: int, chances: tuple[float, 
         for each in doubtful.tolist():
             without = selected(columns, shares, held, unlike[unlike != each])
             numbers[:, [each]] = _tested(_Spread(without, held, chances, shares), columns, np.array([each]))
-    found, errors, freedom = numbers
+    estimates, errors, freedom = numbers
     alike = np.bincount(first, minlength=domain.size)[first]
-    found = found[first] / alike
+    estimates = estimates[first] / alike
     errors[alike > 1] = np.inf
     with np.errstate(invalid="ignore"):
-        scores = np.where(np.isfinite(errors), found / errors, 0.0)
+        scores = np.where(np.isfinite(errors), estimates / errors, 0.0)
     p_values = stdtr(freedom, -scores)
-    return RapporEstimate(domain, reports, found, errors, p_values)
+    return RapporEstimate(domain, reports, estimates, errors, p_values)
 
 
 def _tested(spread: _Spread, columns: csc_array, some: Integers) -> tuple[Floats, Floats, Floats]:
@@ -110,8 +112,8 @@ def _tested(spread: _Spread, columns: csc_array, some: Integers) -> tuple[Floats
     rows, rest, known = _functionals(spread.fit, columns, some)
     share = rows @ spread.shares.ravel()
     outside = np.where(np.isin(some, spread.fit.members), 0.0, share)
-    certain, estimated = spread.of(rows, outside)
-    squares = np.maximum(certain + estimated, spread.seen(rows, rest, outside))
+    certain, estimated = spread.modelled(rows, outside)
+    squares = np.maximum(certain + estimated, spread.observed(rows, rest, outside))
     freedom = _freedom(rows, squares, squares - certain)
     return share, np.where(known, np.sqrt(squares), np.inf), np.where(known, freedom, 1.0)
 
@@ -164,8 +166,8 @@ class _Spread:
     chances: tuple[float, float]
     shares: Floats
 
-    def of(self, rows: Floats, own: Floats) -> tuple[Floats, Floats]:
-        """As the model has it: noise and what cohorts happen to hold; and the more where the fit is bad."""
+    def modelled(self, rows: Floats, own: Floats) -> tuple[Floats, Floats]:
+        """The variances by the model (noise, and who is in which cohort), and what a bad fit adds to them."""
         fit, bits = self.fit, self.shares.shape[1]
         one, zero = self.chances
         true = np.clip(fit.expected, 0, 1)
@@ -173,18 +175,18 @@ class _Spread:
         each = np.repeat(self.held, bits)
         misfit = ((self.shares.ravel() - fit.expected) ** 2 * each / (noise + true * (1 - true))).sum()
         excess = max(0.0, misfit / max(fit.freedom, 1) - 1) * bits / (bits - 1)
-        others = min(max(float(fit.found[0]), 0.0), 1.0)
+        others = min(max(float(fit.coefficients[0]), 0.0), 1.0)
         noises = rows**2 @ ((noise + others) / each)
         total = noises + np.clip(own, 0, 1) / self.held.sum()
         by_cohort = rows.reshape(-1, self.held.size, bits).transpose(1, 0, 2)
         by_member = by_cohort @ fit.design[:, 1:].reshape(self.held.size, bits, -1)
         in_all = (by_cohort @ true.reshape(self.held.size, bits, 1))[:, :, 0]
-        within = by_member**2 @ np.clip(fit.found[1:], 0, 1) - in_all**2
+        within = by_member**2 @ np.clip(fit.coefficients[1:], 0, 1) - in_all**2
         total += (1 / self.held) @ np.maximum(within, 0)
         return total, excess * noises
 
-    def seen(self, rows: Floats, rest: Floats, own: Floats) -> Floats:
-        """As the residuals have it, each divided by one less its leverage (MacKinnon and White 1985, HC3)."""
+    def observed(self, rows: Floats, rest: Floats, own: Floats) -> Floats:
+        """The variances by the residuals, each divided by 1 − its leverage (MacKinnon and White 1985, HC3)."""
         left = own[:, None] * rest
         np.subtract(self.shares.ravel() - self.fit.expected, left, out=left)
         free = rows * rest

@@ -32,7 +32,7 @@ class RapporEstimate(Estimate):
 
     p_values: Floats
 
-    def found(self, level: Number = 0.95) -> tuple[str, ...]:
+    def significant(self, level: Number = 0.95) -> tuple[str, ...]:
         """The candidates that are significantly there, the most frequent first.
 
         With probability `level` or more, none of them is a value of nobody: the family-wise error of all candidates is
@@ -42,8 +42,8 @@ class RapporEstimate(Estimate):
         alarm = 1 - level_of(level)
         rising = np.argsort(self.p_values, kind="stable")
         held = self.p_values[rising] * np.arange(rising.size, 0, -1) <= alarm
-        kept = rising[: held.size if bool(held.all()) else int(held.argmin())]
-        falling = kept[np.argsort(-self.frequencies[kept], kind="stable")]
+        passing = rising[: held.size if bool(held.all()) else int(held.argmin())]
+        falling = passing[np.argsort(-self.frequencies[passing], kind="stable")]
         return tuple(str(self.domain.value(place)) for place in falling.tolist())
 
     def interval(self, level: Number = 0.95) -> tuple[Floats, Floats]:

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, texts_of, whole
+from discreet.local._codec import Longitudinal
+from discreet.local._domain import Domain, integer, texts_of
 from discreet.local._remembered import remembered_rows
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, Scheme, check_lifetime
+from discreet.local._scheme import Scheme, check_lifetime
 from discreet.local.frequencies._hash_families import HASH
 from discreet.local.frequencies._unary import bit_counts
 from discreet.local.rappor._decode import bloom_rows, decoded
@@ -32,14 +33,14 @@ _MOST_CANDIDATES = 2**16
 
 @dataclass(frozen=True, slots=True, init=False)
 class Rappor(Scheme[RapporEstimate]):
-    """Texts of no known domain: each sets `hashes` of `bits` bits, which are told as `BasicRappor` tells its bits.
+    """Texts of no known domain: each sets `hashes` of `bits` bits, which are reported as by `BasicRappor`.
 
     A client is in one of `cohorts` cohorts, as its secret has it, and each cohort hashes in its own way; so texts that
     share bits in one differ in others. Values are texts; write numbers as you want to find them again. A report is the
     cohort and the bits. `server.estimate(candidates)` says which of the candidates are there, and how often.
 
     `loss` is ε₁, of one report; `permanent_loss` is ε∞, of all the reports of a value together. They are attained by
-    values that share no bit; others are told apart less. With p = 0 and q = 1 reports are the permanent response
+    values that share no bit; others lose less. With p = 0 and q = 1 reports are the permanent response
     itself; only then can `longitudinal` be ``"once"``. The cohort is public. Raises `ParameterError` for p or q outside
     of 0 … 1, where p = q, f = 0 or f = 1, or nearly so, and unless there are 2 to 4096 bits, 1 to 16 hashes, at most
     half as many as bits, and 1 to 4096 cohorts.
@@ -48,8 +49,8 @@ class Rappor(Scheme[RapporEstimate]):
     >>> scheme = Rappor(p="0.39", q="0.61", f="0.45", bits=8, hashes=2, cohorts=128)
     >>> round(scheme.loss.epsilon(), 3), round(scheme.permanent_loss.epsilon(), 3)
     (0.973, 4.947)
-    >>> found = scheme.server().add(scheme.simulate(["a"] * 30_000)).estimate(candidates=["a", "b"])
-    >>> found.found(level="0.999999999")
+    >>> estimate = scheme.server().add(scheme.simulate(["a"] * 30_000)).estimate(candidates=["a", "b"])
+    >>> estimate.significant(level="0.999999999")
     ('a',)
     """
 
@@ -175,8 +176,8 @@ class Rappor(Scheme[RapporEstimate]):
             return self._permanent(value, cohort, draws)
 
         width = -(-self.bits // 8)
-        kept = remembered_rows(prepared, width, permanent, secret, self.label + b"value\0")
-        return self._reports(np.repeat(cohort, len(prepared)), kept, fresh_draws())
+        responses = remembered_rows(prepared, width, permanent, secret, self.label + b"value\0")
+        return self._reports(np.repeat(cohort, len(prepared)), responses, fresh_draws())
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Count, in each cohort, the reports and the ones of each bit."""
@@ -203,8 +204,8 @@ class Rappor(Scheme[RapporEstimate]):
     def _permanent(self, texts: NDArray[Any], cohort: Integers, draws: Draws) -> Bytes:
         return self._stages.permanent(bloom_rows(texts, cohort, self.bits, self.hashes), self.bits, draws)
 
-    def _reports(self, cohort: Integers, kept: Bytes, draws: Draws) -> Bytes:
-        return self.layout.pack(cohort, bits=self._stages.report(kept, self.bits, draws))
+    def _reports(self, cohort: Integers, responses: Bytes, draws: Draws) -> Bytes:
+        return self.layout.pack(cohort, bits=self._stages.report(responses, self.bits, draws))
 
 
 def _check_sizes(bits: int, hashes: int, cohorts: int) -> None:
@@ -213,7 +214,7 @@ def _check_sizes(bits: int, hashes: int, cohorts: int) -> None:
         ("hashes", hashes, 1, _MOST_HASHES),
         ("cohorts", cohorts, 1, _MOST_COHORTS),
     ):
-        whole(number, name, least, most)
+        integer(number, name, least, most)
     if 2 * hashes > bits:
         raise ParameterError(f"hashes must be at most half of bits = {bits}, got {hashes}: two values need bits each")
 

@@ -39,7 +39,7 @@ class Fit:
         The (pseudo-)inverse of design′ · weights · design.
     determined
         Of each column, whether the others leave its coefficient determined.
-    found, expected
+    coefficients, expected
         The coefficients, and what the fit has for each bit.
     leverage
         Of each bit: by how much the fit follows it.
@@ -52,7 +52,7 @@ class Fit:
     weights: Floats
     inverse: Floats
     determined: NDArray[np.bool_]
-    found: Floats
+    coefficients: Floats
     expected: Floats
     leverage: Floats
     freedom: int
@@ -64,14 +64,14 @@ def fitted(columns: csc_array, shares: Floats, held: Floats, members: Integers) 
     design: Floats = np.concatenate((np.ones((shares.size, 1)), columns[:, members].toarray()), axis=1)
     weighted = design * weights[:, None]
     values, vectors = np.linalg.eigh(design.T @ weighted)
-    kept = values > _RANK * values[-1]
-    scaled = vectors[:, kept] / values[kept]
-    inverse: Floats = scaled @ vectors[:, kept].T
-    found: Floats = inverse @ (weighted.T @ shares.ravel())
-    determined = (vectors[:, ~kept] ** 2).sum(axis=1) < _DETERMINED
+    large = values > _RANK * values[-1]
+    scaled = vectors[:, large] / values[large]
+    inverse: Floats = scaled @ vectors[:, large].T
+    coefficients: Floats = inverse @ (weighted.T @ shares.ravel())
+    determined = (vectors[:, ~large] ** 2).sum(axis=1) < _DETERMINED
     leverage = np.einsum("rc,rc->r", design @ inverse, weighted)
-    freedom = shares.size - int(kept.sum())
-    return Fit(members, design, weights, inverse, determined, found, design @ found, leverage, freedom)
+    freedom = shares.size - int(large.sum())
+    return Fit(members, design, weights, inverse, determined, coefficients, design @ coefficients, leverage, freedom)
 
 
 def selected(columns: csc_array, shares: Floats, held: Floats, candidates: Integers) -> Fit:
@@ -94,7 +94,7 @@ def selected(columns: csc_array, shares: Floats, held: Floats, candidates: Integ
     for _ in range(_MOST_PASSES):
         left = (shares.ravel() - fit.expected) * fit.weights
         spread = float(left @ (shares.ravel() - fit.expected)) / max(fit.freedom, 1)
-        inside = fit.found[1:] < 0.75 * threshold * np.sqrt(spread * np.diag(fit.inverse)[1:])
+        inside = fit.coefficients[1:] < 0.75 * threshold * np.sqrt(spread * np.diag(fit.inverse)[1:])
         if bool(inside.any()):
             members = fit.members[~inside]
         else:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.local._exp_epsilon import epsilon_of, odds
+from discreet.local._exp_epsilon import epsilon_of, exp_epsilon
 from discreet.local._reports import Bytes
 from discreet.noise import Draws, exp_bounds
 from discreet.rational import Number, decimal_text, rational
@@ -21,7 +21,7 @@ _BITS = 256
 _GRID = 1 << 128
 
 
-def log_above(odds: Fraction) -> Fraction:
+def log_above(ratio: Fraction) -> Fraction:
     """ln(odds) or more, for odds ≥ 1 below 2**900; above it by less than 1e-24.
 
     Near ln x there is a float y, and ln x = y + ln(x·e^−y) ≤ y + x·e^−y − 1. The bound holds for any y, and exceeds
@@ -31,12 +31,12 @@ def log_above(odds: Fraction) -> Fraction:
     >>> abs(log_above(Fraction(3)) - Fraction(log(3))) < Fraction(1, 10**15)
     True
     """
-    if odds == 1:
+    if ratio == 1:
         return Fraction(0)
-    near = Fraction(math.log1p(float(odds - 1)))
-    bits = _BITS + odds.numerator.bit_length() - odds.denominator.bit_length()
+    near = Fraction(math.log1p(float(ratio - 1)))
+    bits = _BITS + ratio.numerator.bit_length() - ratio.denominator.bit_length()
     high = Fraction(exp_bounds(near, bits)[1], 1 << bits)
-    return Fraction(math.ceil((near + odds * high - 1) * _GRID), _GRID)
+    return Fraction(math.ceil((near + ratio * high - 1) * _GRID), _GRID)
 
 
 _LEAST_F, _MOST_F = Fraction(1, 10**24), 1 - Fraction(1, 10**12)
@@ -77,15 +77,15 @@ class TwoStage:
         """The permanent response of rows of `size` packed bits."""
         return bits ^ draws.packed_coins(self.f / 2, len(bits), size)
 
-    def report(self, kept: Bytes, size: int, draws: Draws) -> Bytes:
+    def report(self, responses: Bytes, size: int, draws: Draws) -> Bytes:
         """A report of each permanent response; p = 0 and q = 1 draw nothing."""
         if (self.p, self.q) == (0, 1):
-            return kept
+            return responses
         if self.p + self.q == 1:
-            return kept ^ draws.packed_coins(self.p, len(kept), size)
-        ones = draws.packed_coins(self.q, len(kept), size)
-        zeros = draws.packed_coins(self.p, len(kept), size)
-        return (kept & ones) | (~kept & zeros)
+            return responses ^ draws.packed_coins(self.p, len(responses), size)
+        ones = draws.packed_coins(self.q, len(responses), size)
+        zeros = draws.packed_coins(self.p, len(responses), size)
+        return (responses & ones) | (~responses & zeros)
 
     def epsilon(self, reports: int) -> Fraction:
         """What so many reports of one permanent response tell of two bits, one of each value, that the other has not.
@@ -111,7 +111,7 @@ class TwoStage:
 
 
 def two_stage(p: Number, q: Number, f: Number) -> TwoStage:
-    """The stages of these numbers. Raises `ParameterError` where a loss would be infinite, or nothing be told."""
+    """The stages of these numbers. Raises `ParameterError` for an infinite loss or reports without information."""
     exact = TwoStage(rational(p, "p"), rational(q, "q"), rational(f, "f"))
     if not (0 <= exact.p <= 1 and 0 <= exact.q <= 1):
         raise ParameterError("p and q are probabilities, from 0 to 1: that a report has a 1 where 0 or 1 is kept")
@@ -166,7 +166,7 @@ def lifetime_of(stages: TwoStage, reports: int, values: int) -> Fraction:
 
 
 def _weight(epsilon: Fraction, hashes: int) -> Fraction:
-    return odds(epsilon / (2 * hashes) - _LOWERED)
+    return exp_epsilon(epsilon / (2 * hashes) - _LOWERED)
 
 
 def _up(value: Fraction) -> Fraction:

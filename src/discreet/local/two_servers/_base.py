@@ -6,25 +6,26 @@ import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, ParameterError
-from discreet.local._domain import whole
+from discreet.local._domain import integer
 from discreet.local._reports import FINGERPRINT
 from discreet.local.two_servers._client import ShareClient
 from discreet.local.two_servers._server import ShareServer
 from discreet.local.two_servers._total import PublishedShare, Total
-from discreet.local.two_servers.prio3.__init__ import Circuit, Prio3
+from discreet.local.two_servers.prio3 import Circuit, Prio3
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.privacy import Loss, budget_of
 from discreet.privacy import from_json as loss_from_json
 from discreet.privacy import to_json as loss_to_json
 from discreet.sensitivity import Norms
 
-__all__ = ["TwoServers", "check_arguments", "commitment"]
+__all__ = ["TwoServers", "check_arguments", "commitment", "readable"]
 
 _KEY = 32
 _MOST_SCALE = 2**50
@@ -32,7 +33,7 @@ _MOST_REPORTS = 2**30
 
 
 def commitment(key: bytes) -> str:
-    """What a scheme says of the key that its two servers share, so that it cannot be changed afterwards.
+    """A commitment to the key that the two servers of a scheme share, so that it cannot be changed afterwards.
 
     SHA-256 in hexadecimal digits: public, and no help to find the key. Raises `ParameterError` unless the key has 32
     bytes (``discreet.noise.secret(32)``).
@@ -85,7 +86,7 @@ class TwoServers(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> int | Norms:
-        """How far the totals move if one client has another value."""
+        """How much the totals change if one client has another value."""
 
     @abstractmethod
     def arguments(self) -> dict[str, Any]:
@@ -166,11 +167,9 @@ class TwoServers(ABC):
 
         Raises `ParameterError` for a document that is not one, of another version, or with a key that is not known.
         """
-        from discreet.local.two_servers._documents import KINDS
-
         try:
             document = json.loads(text)
-            kind = KINDS[document.pop("scheme")]
+            kind = _KINDS[document.pop("scheme")]
             version = document.pop("version")
             if version != 1 or type(version) is not int:
                 raise ValueError
@@ -178,8 +177,20 @@ class TwoServers(ABC):
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise ParameterError(
                 "this is not the document of a scheme for two servers: it must be an object with version 1, a scheme "
-                f"that is one of {sorted(KINDS)}, and just the arguments of that"
+                f"that is one of {sorted(_KINDS)}, and just the arguments of that"
             ) from None
+
+
+_KINDS: dict[str, Callable[..., TwoServers]] = {}
+"""Each scheme that `TwoServers.from_json` reads, by its name in JSON."""
+
+S = TypeVar("S", bound=TwoServers)
+
+
+def readable(kind: type[S]) -> type[S]:
+    """Register a scheme under its `protocol`, so that `TwoServers.from_json` reads its documents."""
+    _KINDS[kind.protocol] = kind
+    return kind
 
 
 @cache
@@ -190,8 +201,8 @@ def _calibrated(spend: Loss, sensitivity: int | Norms) -> DiscreteLaplace | Disc
 
 
 def check_arguments(scheme: TwoServers) -> None:
-    """Refuse what no scheme has, whatever its kind."""
-    object.__setattr__(scheme, "minimum", whole(scheme.minimum, "minimum", 1, _MOST_REPORTS))
+    """Check the arguments that all schemes for two servers have. Raises `ParameterError` for invalid ones."""
+    object.__setattr__(scheme, "minimum", integer(scheme.minimum, "minimum", 1, _MOST_REPORTS))
     committed = cast("object", scheme.commitment)
     if not isinstance(committed, str) or re.fullmatch("[0-9a-f]{64}", committed) is None:
         raise ParameterError("commitment must be 64 hexadecimal digits; discreet.local.commitment(key) makes them")

@@ -1,18 +1,16 @@
-"""The client of two servers: it splits a value into shares on the device of the person whom the value is about."""
+"""The client of two servers: it splits a value into shares on the device of the person whose value it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from discreet.local._reports import Reports
-from discreet.local.two_servers.prio3.__init__ import NONCE
+from discreet.local.two_servers._codec import ShareCodec
+from discreet.local.two_servers.prio3 import NONCE
 from discreet.noise import secret
-
-if TYPE_CHECKING:
-    from discreet.local.two_servers._base import TwoServers
 
 __all__ = ["ShareClient"]
 
@@ -21,7 +19,7 @@ __all__ = ["ShareClient"]
 class ShareClient:
     """One person's device. Made by `scheme.client()`."""
 
-    scheme: TwoServers
+    scheme: ShareCodec
 
     def encode(self, values: Any) -> tuple[Reports, Reports]:
         """Reports of each value, one or many: for the first server and for the second.

@@ -1,4 +1,4 @@
-"""What two servers can add up: one number or one choice of each client."""
+"""Schemes for two servers: counts, sums, histograms and sets."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import Domain, DomainLike, array_of, domain_of, whole
-from discreet.local.two_servers._base import TwoServers, check_arguments
-from discreet.local.two_servers.prio3.__init__ import Circuit, Count, Histogram, MultihotCountVec, Sum, SumVec
+from discreet.local._domain import Domain, DomainLike, array_of, domain_of, integer
+from discreet.local.two_servers._base import TwoServers, check_arguments, readable
+from discreet.local.two_servers.prio3 import Circuit, Count, Histogram, MultihotCountVec, Sum, SumVec
 from discreet.privacy import Loss
 from discreet.sensitivity import Norms
 
@@ -32,9 +32,10 @@ MOST_SUM = 2**32 - 1
 MOST_PLACES = 2**16
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class TwoServerCount(TwoServers):
-    """How many say yes. One client moves the count by 1.
+    """The number of clients whose value is true. One client changes it by 1.
 
     >>> import discreet as dp
     >>> from discreet.local import commitment
@@ -79,6 +80,7 @@ class TwoServerCount(TwoServers):
         return Domain(2).places(values)
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class TwoServerSum(TwoServers):
     """The sum of whole numbers from 0 to `bound`, by which one client can move it; a larger one counts as `bound`.
@@ -100,7 +102,7 @@ class TwoServerSum(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", whole(self.bound, "bound", 1, MOST_SUM))
+        object.__setattr__(self, "bound", integer(self.bound, "bound", 1, MOST_SUM))
         check_arguments(self)
 
     @property
@@ -127,6 +129,7 @@ class TwoServerSum(TwoServers):
         return up_to(self.bound, numbers)
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False)
 class TwoServerHistogram(TwoServers):
     """How many people have each value of a domain of 2 to 2**16. One client moves two of the counts by 1.
@@ -187,6 +190,7 @@ def chunk_of(size: int) -> int:
     return min(lengths, key=lambda each: each[0] + each[1])[0]
 
 
+@readable
 @dataclass(frozen=True, slots=True)
 class TwoServerSums(TwoServers):
     """The sums of `size` whole numbers, each from 0 to `bound`; a larger one counts as `bound`.
@@ -210,8 +214,8 @@ class TwoServerSums(TwoServers):
     commitment: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bound", whole(self.bound, "bound", 1, MOST_SUM))
-        object.__setattr__(self, "size", whole(self.size, "size", 1, MOST_PLACES // self.bound.bit_length()))
+        object.__setattr__(self, "bound", integer(self.bound, "bound", 1, MOST_SUM))
+        object.__setattr__(self, "size", integer(self.size, "size", 1, MOST_PLACES // self.bound.bit_length()))
         check_arguments(self)
 
     @property
@@ -238,6 +242,7 @@ class TwoServerSums(TwoServers):
         return up_to(self.bound, numbers)
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False)
 class TwoServerSets(TwoServers):
     """How many people have each value of a domain among theirs, of which everybody has `most` at the most.
@@ -269,7 +274,7 @@ class TwoServerSets(TwoServers):
         object.__setattr__(self, "commitment", commitment)
         if self.domain.size > MOST_PLACES:
             raise ParameterError(f"sets of two servers are from 2 to 2**16 values, got {self.domain.size}")
-        object.__setattr__(self, "most", whole(most, "most", 1, self.domain.size))
+        object.__setattr__(self, "most", integer(most, "most", 1, self.domain.size))
         check_arguments(self)
 
     @property

@@ -6,18 +6,15 @@ import hashlib
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DataError
 from discreet.local._reports import FINGERPRINT, Bytes, Reports
+from discreet.local.two_servers._codec import ShareCodec
 from discreet.local.two_servers._total import BATCH, PublishedShare
-from discreet.local.two_servers.prio3.__init__ import NONCE, Verified
-
-if TYPE_CHECKING:
-    from discreet.local.two_servers._base import TwoServers
+from discreet.local.two_servers.prio3 import NONCE, Verified
 
 __all__ = ["ShareServer"]
 
@@ -28,7 +25,7 @@ _MOST_REPORTS = 2**30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Where what is known of a report is."""
+    """A report's place in a batch of verified reports."""
 
     verified: Verified
     row: int
@@ -50,7 +47,7 @@ class ShareServer:
 
     __slots__ = ("_accepted", "_batch", "_index", "_key", "_pending", "_prio3", "_rejected", "_scheme", "_sum", "_used")
 
-    def __init__(self, scheme: TwoServers, index: int, key: bytes) -> None:
+    def __init__(self, scheme: ShareCodec, index: int, key: bytes) -> None:
         self._scheme, self._index, self._key, self._prio3 = scheme, index, key, scheme.prio3
         self._pending: dict[bytes, _Place] = {}  # checked here, not yet judged
         self._accepted: dict[bytes, _Place] = {}  # accepted here, not yet by the other
@@ -60,17 +57,17 @@ class ShareServer:
         self._sum = np.zeros((scheme.circuit.shape.outputs, scheme.circuit.field.limbs), dtype=np.uint64)
 
     @classmethod
-    def of_state(cls, scheme: TwoServers, index: int, key: bytes, state: bytes) -> ShareServer:
+    def of_state(cls, scheme: ShareCodec, index: int, key: bytes, state: bytes) -> ShareServer:
         """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
-        found = cls(scheme, index, key)
-        body, width = state[:-4], found._sum.nbytes
+        server = cls(scheme, index, key)
+        body, width = state[:-4], server._sum.nbytes
         if body[: len(_MAGIC)] != _MAGIC or len(body) < _HEAD + 24 + width:
             raise DataError("this is not the state of a server of this scheme: its length or its first bytes differ")
         if body[len(_MAGIC) : _HEAD] != scheme.fingerprint(f"state {index}"):
             raise DataError("this is the state of another server; load it as the one that made it")
         if zlib.crc32(body) != int.from_bytes(state[-4:], "little"):
             raise DataError("this state of a server was damaged: its checksum does not match")
-        found._rejected, batch, used = (
+        server._rejected, batch, used = (
             int.from_bytes(body[i : i + 8], "little") for i in (_HEAD, _HEAD + 8, _HEAD + 16)
         )
         at = _HEAD + 24 + width
@@ -78,12 +75,12 @@ class ShareServer:
         raw = np.frombuffer(body[at - width : at], dtype=np.uint8)[None]
         total, good = scheme.circuit.field.decode(raw)
         if len(nonces) != used or batch > used or not good.all():
-            raise DataError("this state of a server says things that do not fit together")
-        found._sum, found._batch, found._used = total[0], set(nonces[:batch]), set(nonces)
-        return found
+            raise DataError("this state of a server is inconsistent: its numbers of reports or its sum are wrong")
+        server._sum, server._batch, server._used = total[0], set(nonces[:batch]), set(nonces)
+        return server
 
     @property
-    def scheme(self) -> TwoServers:
+    def scheme(self) -> ShareCodec:
         """What the reports mean."""
         return self._scheme
 
@@ -126,7 +123,7 @@ class ShareServer:
         return self._message("share", messages, NONCE + prio3.verifier_size)
 
     def judge(self, theirs: Reports) -> Reports:
-        """Look at the other's message beside one's own; returns the verdicts, a nonce and 0 or 1 each.
+        """Verify reports with the other server's message; returns the verdicts, a nonce and 0 or 1 each.
 
         A report that has not come in here waits at the other server. Raises `DataError` for anything but a message of
         the other server of this scheme.
@@ -135,14 +132,14 @@ class ShareServer:
         width = NONCE + self._prio3.verifier_size
         if len(theirs) and theirs.width != width:
             raise DataError(f"a message of the other server has {width} bytes a report; this has {theirs.width}")
-        said: dict[bytes, int] = {}
+        their_rows: dict[bytes, int] = {}
         verdicts: dict[bytes, bool] = {}
         for row, nonce in enumerate(_nonces(theirs.rows)):
             if nonce in self._pending:
-                said.setdefault(nonce, row)
+                their_rows.setdefault(nonce, row)
             elif nonce in self._used:
                 verdicts[nonce] = nonce in self._accepted or nonce in self._batch
-        verdicts |= self._judged(said, theirs.rows[:, NONCE:])
+        verdicts |= self._judged(their_rows, theirs.rows[:, NONCE:])
         rows = [nonce + bytes([accepted]) for nonce, accepted in verdicts.items()]
         return self._message("verdict", [_rows(rows, NONCE + 1)], NONCE + 1)
 
@@ -189,7 +186,7 @@ class ShareServer:
         return PublishedShare(self._scheme.fingerprint(f"published {self._index}"), batch, len(nonces), values)
 
     def __bytes__(self) -> bytes:
-        """All but what waits, whose reports are lost with it. Secret: keep it from the other server."""
+        """The state without waiting reports, which are lost. Secret: keep it from the other server."""
         counts = (self._rejected, len(self._batch), len(self._used))
         nonces = [*sorted(self._batch), *sorted(self._used - self._batch)]
         head = (_MAGIC, self._scheme.fingerprint(f"state {self._index}"), *(n.to_bytes(8, "little") for n in counts))
@@ -207,7 +204,7 @@ class ShareServer:
             raise DataError(f"{refusal}, or they are of another scheme; send each batch where its fingerprint says")
 
     def _fresh(self, rows: Bytes) -> Bytes:
-        """Those whose nonces were never seen, and are from now on."""
+        """The rows with new nonces, which are marked as used. The others are rejected."""
         fresh: list[int] = []
         for row, nonce in enumerate(_nonces(rows)):
             if nonce not in self._used:
@@ -216,16 +213,16 @@ class ShareServer:
         self._rejected += len(rows) - len(fresh)
         return rows[fresh]
 
-    def _judged(self, said: dict[bytes, int], shares: Bytes) -> dict[bytes, bool]:
-        """Which of the reports, of which the other has said so in its rows, are accepted here."""
+    def _judged(self, their_rows: dict[bytes, int], shares: Bytes) -> dict[bytes, bool]:
+        """Verify pending reports with the other server's shares, at `their_rows`: whether each is accepted."""
         verdicts: dict[bytes, bool] = {}
         groups: dict[int, list[bytes]] = {}
-        for nonce in said:
+        for nonce in their_rows:
             groups.setdefault(id(self._pending[nonce].verified), []).append(nonce)
         for nonces in groups.values():
             places = [self._pending.pop(nonce) for nonce in nonces]
             own, rows = places[0].verified, [place.row for place in places]
-            mine, other = own.share[rows], shares[[said[nonce] for nonce in nonces]]
+            mine, other = own.share[rows], shares[[their_rows[nonce] for nonce in nonces]]
             shares_of_both = (other, mine) if self._index else (mine, other)
             message, valid = self._prio3.verifier_shares_to_message(*shares_of_both)
             agreed = (valid & self._prio3.verify_next(own.rows(rows), message)).tolist()

@@ -10,9 +10,9 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.local._estimate import Floats
-from discreet.local._exp_epsilon import odds
+from discreet.local._exp_epsilon import exp_epsilon
 
-__all__ = ["MOST_CANDIDATES", "best_candidates", "best_likely", "largest_slope", "slope", "telling"]
+__all__ = ["MOST_CANDIDATES", "best_candidates", "best_likely", "largest_slope", "likely_share", "slope"]
 
 MOST_CANDIDATES = 2**16
 
@@ -21,12 +21,13 @@ _PARTS, _ENDS = 8, 40
 """The trapezoid rule has 8 points a standard deviation, and 40 of these on each side."""
 
 
-def telling(epsilon: Fraction, candidates: int, likely: int) -> Fraction:
-    """How often a report is one of the likely candidates, drawn for being that: w(e^ε − 1) / (w(e^ε − 1) + N).
+def likely_share(epsilon: Fraction, candidates: int, likely: int) -> Fraction:
+    """The probability that a report is drawn among the likely candidates: w(e^ε − 1) / (w(e^ε − 1) + N).
 
-    Else it is any candidate. So a likely one has e^ε times the probability of another, exactly `odds`.
+    Otherwise it is drawn among all candidates. So a likely one has `exp_epsilon`
+    times the probability of another, exactly.
     """
-    more = likely * (odds(epsilon) - 1)
+    more = likely * (exp_epsilon(epsilon) - 1)
     return more / (more + candidates)
 
 
@@ -40,12 +41,12 @@ def slope(dimension: int, epsilon: Fraction, candidates: int, likely: int) -> fl
     >>> round(slope(1000, Fraction(4), 256, 17) ** -2, 2)
     441.55
     """
-    return float(telling(epsilon, candidates, likely)) * _largest(dimension, candidates // 2, likely) / likely
+    return float(likely_share(epsilon, candidates, likely)) * _largest(dimension, candidates // 2, likely) / likely
 
 
 def largest_slope(dimension: int, epsilon: Fraction) -> float:
     """That of any number of candidates: PrivUnit with the best cap. Source: Asi, Feldman and Talwar 2022, Section 3."""
-    return _longest(dimension, float(odds(epsilon) - 1))[0]
+    return _longest(dimension, float(exp_epsilon(epsilon) - 1))[0]
 
 
 @lru_cache(maxsize=256)
@@ -67,7 +68,7 @@ def best_likely(dimension: int, epsilon: Fraction, candidates: int) -> int:
 def _best(dimension: int, epsilon: Fraction, candidates: int) -> tuple[float, int]:
     """Climbs from the share of candidates that is best for any number of them."""
     pairs = candidates // 2
-    near = round(candidates * _longest(dimension, float(odds(epsilon) - 1))[1])
+    near = round(candidates * _longest(dimension, float(exp_epsilon(epsilon) - 1))[1])
     likely = min(max(near, 1), pairs)
     best = slope(dimension, epsilon, candidates, likely), likely
     for step in (1, -1):

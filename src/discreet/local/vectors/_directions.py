@@ -48,9 +48,9 @@ def directions(books: Integers, lines: Integers, dimension: int) -> Floats:
     Whole numbers, from −2**16 to 2**16: squares add up exactly, and IEEE 754 rounds root, quotient and whole number
     correctly. Public: costs and protects nothing.
     """
-    found = normals(books, lines, dimension)
-    length = np.sqrt(np.einsum("ij,ij->i", found, found))
-    return np.rint(found * UNIT / length[:, None])
+    vectors = normals(books, lines, dimension)
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    return np.rint(vectors * UNIT / length[:, None])
 
 
 def normals(books: Integers, lines: Integers, dimension: int) -> Floats:
@@ -68,9 +68,9 @@ def normals(books: Integers, lines: Integers, dimension: int) -> Floats:
     words = row[:, None] + np.arange(1, half + 1, dtype=np.uint64) * _STEP
     lanes = _mixed(words).astype("<u8", copy=False).view("<u2")
     entries = _table().take(lanes, mode="clip")
-    found = np.add(entries[:, :dimension], entries[:, 2 * half : 2 * half + dimension], dtype=np.float64)
-    found[~found.any(axis=1), 0] = 1
-    return found
+    coordinates = np.add(entries[:, :dimension], entries[:, 2 * half : 2 * half + dimension], dtype=np.float64)
+    coordinates[~coordinates.any(axis=1), 0] = 1
+    return coordinates
 
 
 def at_once(dimension: int) -> int:
@@ -122,11 +122,11 @@ def in_ball(values: Any, dimension: int, radius: float) -> Steps:
     numbers on every machine. Raises `ParameterError` unless there is one vector, or a list of them, of finite numbers.
     """
     numbers = _vectors(values, dimension)
-    found = np.empty(numbers.shape, dtype="<i4")
+    steps = np.empty(numbers.shape, dtype="<i4")
     some = max(1, _AT_ONCE // dimension)
     for start in range(0, len(numbers), some):
-        found[start : start + some] = _stepped(numbers[start : start + some], radius)
-    return found
+        steps[start : start + some] = _stepped(numbers[start : start + some], radius)
+    return steps
 
 
 def lengths(steps: Steps) -> Floats:

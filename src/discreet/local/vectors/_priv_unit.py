@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
-from discreet.local._domain import whole
+from discreet.local._codec import Longitudinal, longitudinal_of
+from discreet.local._domain import integer
 from discreet.local._estimate import Floats, level_of
 from discreet.local._exp_epsilon import epsilon_of
 from discreet.local._reports import Bytes, Fields, Integers, Layout
-from discreet.local._scheme import Longitudinal, Scheme, longitudinal_of
-from discreet.local.vectors._caps import MOST_CANDIDATES, best_candidates, best_likely, slope, telling
+from discreet.local._scheme import Scheme
+from discreet.local.vectors._caps import MOST_CANDIDATES, best_candidates, best_likely, likely_share, slope
 from discreet.local.vectors._directions import (
     DIRECTIONS,
     UNIT,
@@ -114,8 +115,8 @@ class PrivUnit(Scheme[VectorEstimate]):
         How many of them are likely, up to half. By default the number with the least error.
 
     >>> scheme = PrivUnit(dimension=3, epsilon=4)
-    >>> found = scheme.server().add(scheme.client().encode([[0.5, -0.5, 0.0]] * 20_000)).estimate()
-    >>> low, high = found.interval(level="0.999999999")
+    >>> estimate = scheme.server().add(scheme.client().encode([[0.5, -0.5, 0.0]] * 20_000)).estimate()
+    >>> low, high = estimate.interval(level="0.999999999")
     >>> bool((low < [0.5, -0.5, 0.0]).all() and (high > [0.5, -0.5, 0.0]).all())
     True
     """
@@ -139,7 +140,7 @@ class PrivUnit(Scheme[VectorEstimate]):
         likely: int | None = None,
         longitudinal: Longitudinal = "once",
     ) -> None:
-        size, exact = whole(dimension, "dimension", 1, _MOST_DIMENSION), epsilon_of(epsilon)
+        size, exact = integer(dimension, "dimension", 1, _MOST_DIMENSION), epsilon_of(epsilon)
         wide = rational(radius, "radius")
         if not 1 / _LARGEST <= wide <= _LARGEST:
             raise ParameterError(f"radius must be from 1e-300 to 1e300, got {radius!r}; it is the longest vector's")
@@ -147,7 +148,7 @@ class PrivUnit(Scheme[VectorEstimate]):
             if likely is not None:
                 raise ParameterError("likely says how many of the candidates; give candidates beside it, or leave it")
             candidates = best_candidates(size, exact)
-        if whole(candidates, "candidates", 2, MOST_CANDIDATES) % 2:
+        if integer(candidates, "candidates", 2, MOST_CANDIDATES) % 2:
             raise ParameterError(f"candidates are pairs of opposite directions: an even number, got {candidates!r}")
         if likely is None:
             likely = best_likely(size, exact, int(candidates))
@@ -155,7 +156,7 @@ class PrivUnit(Scheme[VectorEstimate]):
         object.__setattr__(self, "epsilon", exact)
         object.__setattr__(self, "radius", wide)
         object.__setattr__(self, "candidates", int(candidates))
-        object.__setattr__(self, "likely", whole(likely, "likely", 1, int(candidates) // 2))
+        object.__setattr__(self, "likely", integer(likely, "likely", 1, int(candidates) // 2))
         object.__setattr__(self, "longitudinal", longitudinal_of(longitudinal))
 
     @property
@@ -200,10 +201,10 @@ class PrivUnit(Scheme[VectorEstimate]):
         book = draws.below(self._books, people)
         place = draws.below(self.likely, people)
         number = draws.below(self.candidates, people)
-        told = draws.coins(telling(self.epsilon, self.candidates, self.likely), people)
+        chosen = draws.coins(likely_share(self.epsilon, self.candidates, self.likely), people)
         turned = draws.steps(np.rint((1 - lengths(vectors)) * 2.0**31).astype(np.uint64))
         near = self._ranked(vectors, book, place) ^ turned
-        return self.layout.pack(book, np.where(told, near, number))
+        return self.layout.pack(book, np.where(chosen, near, number))
 
     def tally(self, fields: Fields, counts: Integers) -> None:
         """Add the coordinates of the directions, and their squares."""
@@ -211,10 +212,10 @@ class PrivUnit(Scheme[VectorEstimate]):
         some = at_once(self.dimension)
         for start in range(0, book.size, some):
             rows = slice(start, start + some)
-            found = directions(book[rows], number[rows] >> 1, self.dimension)
+            vectors = directions(book[rows], number[rows] >> 1, self.dimension)
             sign = (1 - 2 * (number[rows] & 1)).astype(np.float64)
-            counts[: self.dimension] += (sign @ found).astype(np.int64)
-            counts[self.dimension :] += np.rint(found**2 / _SQUARE).sum(axis=0).astype(np.int64)
+            counts[: self.dimension] += (sign @ vectors).astype(np.int64)
+            counts[self.dimension :] += np.rint(vectors**2 / _SQUARE).sum(axis=0).astype(np.int64)
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> VectorEstimate:
         """The mean direction over `slope`, and the reports' own variance."""
@@ -256,7 +257,7 @@ class PrivUnit(Scheme[VectorEstimate]):
         """
         lines = np.arange(self.candidates // 2)
         some = at_once(self.dimension)
-        found = np.empty(len(vectors), dtype=np.int64)
+        numbers = np.empty(len(vectors), dtype=np.int64)
         people = max(1, some // lines.size)
         for start in range(0, len(vectors), people):
             rows = slice(start, start + people)
@@ -266,13 +267,13 @@ class PrivUnit(Scheme[VectorEstimate]):
             inner = np.concatenate(blocks, axis=1)
             order = np.argsort(-np.abs(inner), axis=1, kind="stable")
             line = np.take_along_axis(order, place[rows, None], axis=1)
-            found[rows] = (2 * line + (np.take_along_axis(inner, line, axis=1) < 0))[:, 0]
-        return found
+            numbers[rows] = (2 * line + (np.take_along_axis(inner, line, axis=1) < 0))[:, 0]
+        return numbers
 
 
 def _inner(vectors: Steps, books: Integers, lines: Integers) -> NDArray[np.float64]:
     """The inner product of each vector with the directions of these lines of its book."""
     people, dimension = vectors.shape
-    found = normals(np.repeat(books, lines.size), np.tile(lines, people), dimension).reshape(people, -1, dimension)
-    inner = np.matmul(found, vectors.astype(np.float64)[:, :, None])[:, :, 0]
-    return inner / np.sqrt(np.einsum("ijk,ijk->ij", found, found))
+    candidates = normals(np.repeat(books, lines.size), np.tile(lines, people), dimension).reshape(people, -1, dimension)
+    inner = np.matmul(candidates, vectors.astype(np.float64)[:, :, None])[:, :, 0]
+    return inner / np.sqrt(np.einsum("ijk,ijk->ij", candidates, candidates))

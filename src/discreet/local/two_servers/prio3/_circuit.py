@@ -199,10 +199,10 @@ class _Bits(Circuit):
         for _ in range(self.chunk - 1):
             powers.append(field.mul(powers[-1], joint))
         chunks = padded.reshape(rows, shape.calls, self.chunk, limbs)
-        found = np.empty((rows, shape.arity, shape.calls, limbs), dtype=np.uint64)
-        found[:, ::2] = field.mul(chunks, np.stack(powers, axis=2)).swapaxes(1, 2)
-        found[:, 1::2] = field.sub(chunks, field.element(share)).swapaxes(1, 2)
-        return found
+        inputs = np.empty((rows, shape.arity, shape.calls, limbs), dtype=np.uint64)
+        inputs[:, ::2] = field.mul(chunks, np.stack(powers, axis=2)).swapaxes(1, 2)
+        inputs[:, 1::2] = field.sub(chunks, field.element(share)).swapaxes(1, 2)
+        return inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,9 +286,9 @@ class MultihotCountVec(_Bits):
         return _widened(np.concatenate((values.astype(np.uint64), numbers), axis=1))
 
     def checked(self, encoded: Vector, gadgets: Vector, share: int) -> Vector:  # noqa: ARG002
-        """The random sum, and by how many there are more bits than are said."""
-        field, said = self.field, _weighted(self.field, encoded[:, self.size :], self.weight)
-        return np.stack((field.sum(gadgets, 1), field.sub(field.sum(encoded[:, : self.size], 1), said)), axis=1)
+        """The random sum, and the number of bits that are 1 less the number that is claimed."""
+        field, claimed = self.field, _weighted(self.field, encoded[:, self.size :], self.weight)
+        return np.stack((field.sum(gadgets, 1), field.sub(field.sum(encoded[:, : self.size], 1), claimed)), axis=1)
 
     def truncated(self, encoded: Vector) -> Vector:
         """The bits."""

@@ -111,9 +111,9 @@ def expanded(field: Field, secrets: Rows, tag: bytes, binder: Rows, length: int)
         more = length
         while True:
             more += RATE // field.size
-            longer, kept = _drawn(field, messages[row : row + 1], more)
-            if int(kept.sum()) >= length:
-                raw[row] = longer[kept][:length]
+            longer, valid = _drawn(field, messages[row : row + 1], more)
+            if int(valid.sum()) >= length:
+                raw[row] = longer[valid][:length]
                 break
     return raw
 

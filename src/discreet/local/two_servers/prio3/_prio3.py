@@ -119,8 +119,8 @@ class Prio3:
             joint = self._joint_elements(self._joint_secret(*parts))
 
         random = expanded(field, prover, self._tag(_PROVER), _row(_ONE_PROOF), self.circuit.shape.arity)
-        whole = field.sub(proofs.prove(encoded, random, joint), proof)
-        shares = (field.encode(first), field.encode(whole))
+        first_proof = field.sub(proofs.prove(encoded, random, joint), proof)
+        shares = (field.encode(first), field.encode(first_proof))
         blinds = (secrets[2], secrets[1]) if self._joint else (entropy[:, :0], entropy[:, :0])
         inputs = np.concatenate((*shares, blinds[0]), axis=1), np.concatenate((second, blinds[1]), axis=1)
         return Sharded(public, inputs)

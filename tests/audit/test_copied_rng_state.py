@@ -24,7 +24,7 @@ from discreet.mechanisms import DiscreteLaplace
 
 def found(mechanism: Any, data: Any = 0, name: str | None = None) -> dict[str, str]:
     texts = [text_of(each) for each in subject(mechanism).draw(data, 2_000)]
-    each = c.copies(mechanism, data, texts, name)
+    each = c.copied_rng_state(mechanism, data, texts, name)
     assert all(one.false_alarm <= 1e-9 for one in each)
     return {one.name: one.mark for one in each}
 
