@@ -153,8 +153,7 @@ class Session:
         Parameters
         ----------
         question
-            `discreet.query.SQL`, `discreet.query.Suggest`, `discreet.release.MechanismQuestion`, or a class of your own
-            that follows `discreet.release.Question`.
+            `discreet.query.SQL`, `Suggest`, `discreet.release.MechanismQuestion`, or your own `discreet.release.Question`.
         idempotency_key
             With one, the same request may be sent again after a connection was lost: it is answered with what the first
             one got, and paid once. If the first one was charged and got nothing, the key is refused.
@@ -174,7 +173,8 @@ class Session:
             policy = self._policy
             prepared = question.prepare(Terms(policy, self._ledger.currency, self._engine.accept))
             request = Request(
-                prepared.hash, prepared.loss, policy.part, policy.relation, idempotency_key, prepared.fresh
+                prepared.hash, prepared.loss, policy.part, policy.relation, idempotency_key, prepared.fresh,
+                prepared.counts,
             )  # fmt: skip
             check_cancelled()
 
@@ -193,21 +193,8 @@ class Session:
         have a value beyond a bound, by how much those are cut in all, and how many rows the cap on a person's rows
         drops. `Release.bias` has them.
 
-        With an `idempotency_key` the same request may be sent again after a connection was lost: it is answered with
-        what the first one got, and paid once. If the first one was charged and got nothing, the key is refused.
-
-        Raises
-        ------
-        QueryError
-            If the query is not supported, or has no bias that can be estimated where it is asked for; nothing is spent.
-        ParameterError
-            If the spend cannot buy the query, or does not suit the ledger's currency; nothing is spent.
-        BudgetExceeded
-            If the spend does not fit what is left; nothing is spent.
-        DataError, LedgerError
-            If the engine or the ledger fails; what was reserved stays spent.
-        Cancelled
-            If `cancel` or `close` is called meanwhile. Ctrl-C stops it too; what was reserved stays spent.
+        Raises `QueryError` for what is not supported, or has no bias to estimate, and else as `answer`, whose
+        `idempotency_key` it takes.
         """
         return self.answer(SQL(query, spend, bias), idempotency_key=idempotency_key)
 
@@ -222,12 +209,8 @@ class Session:
         under the same version label, is answered from the ledger at no cost; `idempotency_key` is as in `sql`. Source:
         ``proofs/suggest.md``.
 
-        Raises
-        ------
-        QueryError
-            If there is nothing to suggest: no such column, a bool, public keys already; nothing is spent.
-        ParameterError, BudgetExceeded, DataError, LedgerError, Cancelled
-            As for `sql`.
+        Raises `QueryError` where there is nothing to suggest: no such column, a bool, or public keys already; and else
+        as `answer`.
 
         >>> import pyarrow as pa
         >>> from discreet.privacy import pure

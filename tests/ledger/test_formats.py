@@ -201,7 +201,7 @@ def test_a_ledger_of_the_second_format_goes_on_in_its_own_chain(second: Path) ->
         assert ledger.verify({"a noted head": before[-1][-2]}) == 24
     assert old_rows(second) == before
     with closing(sqlite3.connect(second)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (4,)
         salted = connection.execute("SELECT salt IS NULL, totals IS NULL FROM entries ORDER BY seq").fetchall()
         assert salted == [(1, 1)] * 20 + [(0, 0)] * 4
         with pytest.raises(sqlite3.IntegrityError, match="only grows"):

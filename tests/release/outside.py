@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from discreet import noise
 from discreet.privacy import Loss, from_json, pure, to_json
@@ -39,6 +39,7 @@ class PreparedHistogram:
     loss: Loss
     public: Mapping[str, Any]
     fresh: bool = False
+    counts: Literal["people"] = "people"
 
     @property
     def hash(self) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.ledger._accounts import AccountLedger
     from discreet.ledger._auditor import LedgerAudit, check_opening
     from discreet.ledger._owner import OwnedLedger, checked_period
+    from discreet.ledger._runs import Run
     from discreet.ledger._verify_release import Check, verify_release
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "OwnedLedger",
     "Request",
     "Reservation",
+    "Run",
     "Stored",
     "address_of",
     "check_opening",
@@ -56,6 +58,7 @@ _NEED_SQLALCHEMY = {
     "Check": "_verify_release",
     "LedgerAudit": "_auditor",
     "OwnedLedger": "_owner",
+    "Run": "_runs",
     "check_opening": "_auditor",
     "checked_period": "_owner",
     "verify_release": "_verify_release",

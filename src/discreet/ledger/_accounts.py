@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
@@ -13,23 +11,26 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.ledger._access import AccountAccess
+from discreet.ledger._claims import Claims
 from discreet.ledger._protocol import MOST_REPEATS, Entry, Reservation, Stored
-from discreet.ledger.crypto._signing import certified, code_version
+from discreet.ledger._runs import Run, certificate_for, check_steps
+from discreet.ledger.crypto._signing import code_version
 from discreet.ledger.log import _rows
-from discreet.ledger.log._chain import Untrusted
-from discreet.ledger.log._commitments import Row, sha256
-from discreet.ledger.log._store import LedgerStore
+from discreet.ledger.log._chain import subject_time
+from discreet.ledger.log._commitments import Row
+from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.log._summary import kinds, latest, moments
 from discreet.ledger.state._account import WHOLE, Account
 from discreet.ledger.state._arithmetic import charge_and_history
-from discreet.ledger.state._events import Facts, LedgerState
+from discreet.ledger.state._events import Counted, Facts
 from discreet.ledger.state._relations import relation_after
 from discreet.privacy import Loss, Relation, left
 
 __all__ = ["AccountLedger"]
 
 _NAME = re.compile(r"[!-~]{1,256}")
-_LARGEST_PAYLOAD = 900_000_000
+_LARGEST_PAYLOAD = 2**31 - 2**16  # what one AES-GCM message may hold
 
 
 class AccountLedger:
@@ -37,10 +38,10 @@ class AccountLedger:
 
     def __init__(self, store: LedgerStore, account: str = WHOLE, token_sha256: str | None = None) -> None:
         self._store = store
-        self._token = token_sha256
+        self._access = AccountAccess(store, account, token_sha256)
         self._where = store.where
         self._account = account
-        self._pending: dict[str, tuple[int, str | None, bytes]] = {}
+        self._claims = Claims(store, account)
 
     @property
     def account(self) -> str:
@@ -50,7 +51,7 @@ class AccountLedger:
     @property
     def facts(self) -> Facts:
         """What was fixed when the ledger was made, and since for one of an older format."""
-        with self._confined():
+        with self._access.confined():
             return self._store.public_facts(self._account)
 
     @property
@@ -81,14 +82,14 @@ class AccountLedger:
 
     def state(self) -> Account:
         """The account, or the whole, as it is now."""
-        with self._confined():
-            return self._admitted(self._store.state(self._account))
+        with self._access.confined():
+            return self._access.admitted(self._store.state(self._account))
 
     def find(self, plan_hash: str) -> Stored | None:
         """The newest release of this account for this plan, or None."""
         _checked("a plan hash", plan_hash)
-        with self._confined(), self._store.reading(self._account, plan_hash) as page:
-            self._admitted(page.state)
+        with self._access.confined(), self._store.reading(self._account, plan_hash) as page:
+            self._access.admitted(page.state)
             found = None if page.release is None else self._stored(page.connection, page.release)
         if found is not None:
             self._store.database.sync()
@@ -103,22 +104,23 @@ class AccountLedger:
         relation: Relation | None = None,
         idempotency_key: str | None = None,
         fresh: bool = False,
+        counts: Counted = "people",
     ) -> Reservation | Stored:
         """Charge the account and the whole at once, durably, or serve what is stored."""
         _checked("a plan hash", plan_hash)
         if idempotency_key is not None:
             _checked("an idempotency key", idempotency_key)
+        self._check_counted(counts)
         code_version()  # what a certificate needs and may be missing is missed before the charge
         charged, history = charge_and_history(loss, self.currency)
         event: dict[str, Any] = {"history": history}
         if part is not None:
             event["part"] = part
         store = self._store
-        with self._confined(), store.database.transaction(write=True) as connection:
+        with self._access.confined(), store.database.transaction(write=True) as connection:
             page = store.page(connection, self._account, plan_hash)
-            self._admitted(page.state)
-            fixed = store.facts.relation or page.state.whole.relation
-            relation_after(fixed, relation, charged=False)
+            self._access.admitted(page.state)
+            fixing = self._fixing(page, relation)
             if idempotency_key is not None:
                 asked = _rows.of_key(connection, self._account, idempotency_key, self._where)
                 if asked:
@@ -126,7 +128,6 @@ class AccountLedger:
             stored = None if fresh or page.release is None else self._stored(connection, page.release)
             if stored is None:
                 store.unlock()
-                fixing = {"relation": relation} if fixed is None and relation is not None else {}
                 row = page.write("reserve", event | fixing, plan_hash=plan_hash, idempotency_key=idempotency_key)
             elif idempotency_key is None or page.release is None:
                 return stored
@@ -137,29 +138,76 @@ class AccountLedger:
         store.seen = row
         if stored is not None:
             return stored
-        self._pending[row.hash] = (os.getpid(), None, b"")
+        self._claims.add(row.hash)
         at = page.now if self._account == WHOLE else page.account_now
         return Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
 
+    def open_run(  # noqa: PLR0913
+        self,
+        plan_hash: str,
+        loss: Loss,
+        steps: int,
+        *,
+        part: str | None = None,
+        relation: Relation | None = None,
+        counts: Counted = "people",
+    ) -> Run:
+        """Charge a whole run at once, durably, or go on with the one that this account has of the plan."""
+        _checked("a plan hash", plan_hash)
+        self._check_counted(counts)
+        check_steps(steps)
+        code_version()
+        charged, history = charge_and_history(loss, self.currency)
+        event: dict[str, Any] = {"history": history, "steps": steps} | ({} if part is None else {"part": part})
+        store = self._store
+        with self._access.confined(), store.database.transaction(write=True) as connection:
+            page = store.page(connection, self._account)
+            self._access.admitted(page.state)
+            fixing = self._fixing(page, relation)
+            store.unlock()
+            row = _rows.run_of(connection, self._account, plan_hash, self._where)
+            if row is None:
+                row = page.write("run", event | fixing, plan_hash=plan_hash)
+                store.seen = row
+            elif {name: value for name, value in store.event_of(row).items() if name != "relation"} != event:
+                raise LedgerError(
+                    "this account has a run of this plan with another loss, number of steps or part; open it as it "
+                    "was charged, or give the new run a plan hash of its own"
+                )
+        at = subject_time(row, self._where)
+        reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
+        return Run(self._access, reservation, steps)
+
+    def _check_counted(self, counts: Counted) -> None:
+        """Raise `LedgerError` if the ledger counts the losses of something else."""
+        own = self._store.facts.counts
+        if counts != own:
+            raise LedgerError(
+                f"{self._where} counts the losses of {own}, and this release is about {counts}; charge it to a ledger "
+                f"that was made with counts={counts!r}"
+            )
+
+    def _fixing(self, page: LedgerTransaction, relation: Relation | None) -> dict[str, Relation]:
+        """What a charge for a relation adds to its event. Raises `LedgerError` if the ledger is for another one."""
+        fixed = self._store.facts.relation or page.state.whole.relation
+        relation_after(fixed, relation, charged=False)
+        return {"relation": relation} if fixed is None and relation is not None else {}
+
     def certify(self, statement: Mapping[str, Any], reservation: Reservation) -> dict[str, Any]:
         """The statement with the ledger's name for the reservation, signed."""
-        return certified(
-            statement,
-            private=self._store.private_key(),
-            code=code_version(),
-            ledger=reservation.ledger,
-            account=reservation.account or None,
-            position=reservation.id,
-            at=reservation.at,
-        )
+        return certificate_for(self._store, statement, reservation)
 
     def commit(self, reservation: Reservation, payload: bytes) -> Stored:
         """Store the whole release, durably."""
         if not isinstance(payload, bytes) or len(payload) > _LARGEST_PAYLOAD:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"a release is stored as bytes, at most {_LARGEST_PAYLOAD} of them")
         ident, store = reservation.id, self._store
-        sealed = self._claim(reservation, payload)
-        with self._confined(), store.database.transaction(write=True) as connection:
+        if reservation.ledger != store.first.hash:
+            raise LedgerError(f"reservation {ident} is not open here: another ledger made it")
+        sealed = self._claims.seal(ident, payload)
+        with self._access.confined():
+            elsewhere = store.store_large(sealed)
+        with self._access.confined(), store.database.transaction(write=True) as connection:
             page = store.page(connection, self._account)
             rows = _rows.of_reservation(connection, ident, self._where)
             if [(row.kind, row.plan_hash, row.account) for row in rows] != [
@@ -167,9 +215,16 @@ class AccountLedger:
             ]:
                 raise LedgerError(f"{self._where} has a release for reservation {ident} already, or never reserved it")
             event = {"loss": store.event_of(rows[0])["history"][self.currency]}
-            row = page.write("release", event, reservation=ident, plan_hash=reservation.plan_hash, payload=sealed)
+            row = page.write(
+                "release",
+                event,
+                reservation=ident,
+                plan_hash=reservation.plan_hash,
+                payload=sealed,
+                elsewhere=elsewhere,
+            )
         store.seen = row
-        self._pending.pop(ident, None)
+        self._claims.drop(ident)
         return Stored(row.hash, payload)
 
     def entries(self) -> Iterator[Entry]:
@@ -180,19 +235,19 @@ class AccountLedger:
     def latest(self, count: int) -> list[Entry]:
         """The newest entries about this account, newest first, each checked against its own hash."""
         self.state()
-        with self._confined():
+        with self._access.confined():
             return latest(self._store, count, self._account)
 
     def kinds(self) -> dict[str, int]:
         """How many entries about this account there are of each kind, as the table says."""
         self.state()
-        with self._confined():
+        with self._access.confined():
             return kinds(self._store, self._account)
 
     def moments(self, count: int) -> list[tuple[datetime, Account]]:
         """What the account was at no more than `count` moments spread over its own entries, and now."""
         self.state()
-        with self._confined():
+        with self._access.confined():
             return moments(self._store, count, self._account)
 
     def close(self) -> None:
@@ -208,33 +263,8 @@ class AccountLedger:
         self.close()
 
     def _own_entries(self) -> Iterator[Entry]:
-        with self._confined():
+        with self._access.confined():
             yield from self._store.entries(self._account)
-
-    @contextmanager
-    def _confined(self) -> Generator[None]:
-        """A ledger that cannot be trusted is so for an account without the number of the bad entry, which counts."""
-        try:
-            yield
-        except Untrusted:
-            if self._account == WHOLE:
-                raise
-            raise LedgerError(
-                f"{self._where} cannot be trusted: it was changed by something other than discreet. Ask nothing more, "
-                "and tell its owner, who can check it"
-            ) from None
-
-    def _admitted(self, state: LedgerState) -> Account:
-        """Whose this is, the whole or the account. Raises `LedgerError` if its token is another one by now."""
-        if self._account == WHOLE:
-            return state.whole
-        if state.account is None:
-            raise LedgerError(f"{self._where} has no account {self._account!r}")
-        if state.account.token_sha256 not in (None, self._token):
-            raise LedgerError(
-                f"the account {self._account!r} has had another token since it was opened; open it again with that one"
-            )
-        return state.account
 
     def _again(self, connection: sa.Connection, asked: list[Row], plan_hash: str, event: Mapping[str, Any]) -> Stored:
         """What answered the request that has used an idempotency key, if this is the same one."""
@@ -257,20 +287,6 @@ class AccountLedger:
     def _stored(self, connection: sa.Connection, row: Row) -> Stored:
         head = None if row.salt is None and self._account != WHOLE else row.hash
         return Stored(head, self._store.release(connection, row))
-
-    def _claim(self, reservation: Reservation, payload: bytes) -> bytes:
-        """Tie the reservation to the one payload that may be stored for it, before anything is written; it, sealed."""
-        here, digest = os.getpid(), sha256(payload)
-        process, tried, sealed = self._pending.get(reservation.id, (None, None, b""))
-        if process != here or reservation.ledger != self._store.first.hash or tried not in (None, digest):
-            raise LedgerError(
-                f"reservation {reservation.id} is not open here: it has its release already, or another release was "
-                "tried for it, or another ledger or process made it; make a new reservation before you draw noise again"
-            )
-        if tried is None:
-            sealed = self._store.seal.closed(self._account, reservation.id, payload)
-            self._pending[reservation.id] = (here, digest, sealed)
-        return sealed
 
 
 def _check_room(repeats: int) -> None:

@@ -13,6 +13,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.postgres._url import SCHEMES, address_of
 from discreet.ledger.state._account import Period
 from discreet.ledger.state._arithmetic import limit
+from discreet.ledger.state._events import Counted
 from discreet.privacy import Loss, Relation, in_words
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def open_ledger(  # noqa: PLR0913
     people: str | None = None,
     relation: Relation | None = None,
     parts: Iterable[str] = (),
+    counts: Counted = "people",
 ) -> OwnedLedger:
     """Open the ledger at `path` as its owner, or make it there with `budget`; None keeps a new ledger in memory.
 
@@ -53,6 +55,9 @@ def open_ledger(  # noqa: PLR0913
         32 bytes that releases and the key that signs are encrypted with. A new ledger takes it for life.
     every, until
         For a new ledger: after which window of the calendar the budget begins again, and when it ends.
+    counts
+        For a new ledger: whose losses it counts, ``"people"``, single ``"edges"`` of a graph, or single ``"events"``. A
+        release about something else is refused.
     people, relation, parts
         For a new ledger: the public name of the people whose losses it counts; for which neighbours, ``"add_remove"``
         if None, as a policy is; and names of disjoint parts of the people, fixed for life, if charges are to be made
@@ -86,7 +91,7 @@ def open_ledger(  # noqa: PLR0913
     if accepted is not None:
         if isinstance(parts, str):
             raise ParameterError(f"the parts of the people are a list of names, for example [{parts!r}], not one text")
-        fixed = facts(accepted, people, relation, tuple(parts))
+        fixed = facts(accepted, people, relation, tuple(parts), counts)
         start = begin(accepted, fixed, seal, checked_period(every), checked_until(until))
     database = _database(path, start)
     try:

@@ -59,6 +59,8 @@ def check_policy_match(ledger: Ledger, policy: Policy) -> None:
             f"the ledger counts the losses of {facts.people!r}, and the policy is about {policy.people!r}; use the "
             "ledger of those people"
         )
+    if facts.counts != "people":
+        raise LedgerError(f"the ledger counts the losses of {facts.counts}, and a policy is about people; use another")
     if policy.part is not None and policy.part not in facts.parts:
         raise LedgerError(
             f"the ledger knows no part {policy.part!r} of its people, and parts are fixed when it is made; leave it "

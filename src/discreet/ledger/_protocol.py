@@ -8,7 +8,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Protocol, Self
 
-from discreet.ledger.state._events import Facts, Kind
+from discreet.ledger.state._events import Counted, Facts, Kind
 from discreet.privacy import Loss, Relation
 
 __all__ = ["MOST_REPEATS", "Entry", "Head", "Ledger", "Reservation", "Stored"]
@@ -80,6 +80,26 @@ class Entry:
     payload_sha256: str | None
     previous: str | None
     hash: str | None
+    steps: tuple[int, int] | None = None
+    """The first and last step that a run has, or that an entry began or stored."""
+
+
+class RunProtocol(Protocol):
+    """Steps under one charge; see `discreet.ledger.Run`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def loss(self) -> Loss: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def begun(self) -> int: ...
+    def begin(self, count: int = 1, *, after: int | None = None) -> range: ...
+    def store(self, step: int, answer: bytes, state: bytes | None = None) -> None: ...
+    def answer(self, step: int) -> bytes | None: ...
+    def state(self) -> tuple[int, bytes] | None: ...
+    def certify(self, statement: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
 class Ledger(Protocol):
@@ -128,6 +148,7 @@ class Ledger(Protocol):
         relation: Relation | None = None,
         idempotency_key: str | None = None,
         fresh: bool = False,
+        counts: Counted = "people",
     ) -> Reservation | Stored:
         """Charge the account and the whole at once; the charge is on disk when this returns, and nothing gives it back.
 
@@ -138,9 +159,27 @@ class Ledger(Protocol):
         answer that the account has under `MOST_REPEATS` keys.
 
         `relation` says which neighbours the loss is for, and must be the ledger's; without it the caller vouches.
+        `counts` says whose privacy the loss is about, and must be what the ledger counts.
 
         Raises `BudgetExceeded` if the loss does not fit (nothing is written), `ParameterError` if it cannot be
         expressed in the ledger's currency. After any error no noise may be drawn.
+        """
+        ...
+
+    def open_run(  # noqa: PLR0913
+        self,
+        plan_hash: str,
+        loss: Loss,
+        steps: int,
+        *,
+        part: str | None = None,
+        relation: Relation | None = None,
+        counts: Counted = "people",
+    ) -> RunProtocol:
+        """Charge a whole run of so many steps at once, durably: see `discreet.ledger.Run`.
+
+        A run that this account has of this plan already goes on, at no cost, in whichever process asks. Raises what
+        `reserve` raises, and `LedgerError` if that run was charged otherwise.
         """
         ...
 

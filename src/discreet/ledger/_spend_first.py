@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from discreet.ledger._protocol import Ledger, Stored
+from discreet.ledger.state._events import Counted
 from discreet.privacy import Loss, Relation
 from discreet.release import Certify
 
@@ -30,6 +31,7 @@ class Request:
     relation: Relation | None = None
     idempotency_key: str | None = None
     fresh: bool = False
+    counts: Counted = "people"
 
 
 def spend_first(ledger: Ledger, request: Request, drawn: Callable[[Certify], _R], read: Callable[[bytes], _R]) -> _R:
@@ -42,6 +44,7 @@ def spend_first(ledger: Ledger, request: Request, drawn: Callable[[Certify], _R]
     reservation = ledger.reserve(
         request.plan_hash, request.loss,
         part=request.part, relation=request.relation, idempotency_key=request.idempotency_key, fresh=request.fresh,
+        counts=request.counts,
     )  # fmt: skip
     if isinstance(reservation, Stored):
         return read(reservation.payload)

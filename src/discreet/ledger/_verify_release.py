@@ -96,7 +96,9 @@ def _in_ledger(certificate: Mapping[str, Any], ledger: LedgerAudit) -> Iterator[
         yield Check("ledger", "bad", entries.meaning)
         return
     yield Check("ledger", "good", f"all {entries:,} entries of its chain are whole and in order")
-    charge = next((each for each in ledger.entries() if each.kind == "reserve" and each.hash == position), None)
+    charge = next(
+        (each for each in ledger.entries() if each.kind in ("reserve", "run") and each.hash == position), None
+    )
     if charge is None or charge.loss is None or certificate.get("ledger") != ledger.head.ledger:
         yield Check(
             "charge",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from discreet import noise
 from discreet.errors import ParameterError
@@ -53,6 +53,7 @@ class PreparedSQL:
     loss: Loss
     hash: str
     fresh: bool = False
+    counts: Literal["people"] = "people"
 
     def answer(self, context: ReleaseContext) -> Release:
         """The answer from noisy groups of each level and each estimate of bias; see `discreet.release.Prepared`."""

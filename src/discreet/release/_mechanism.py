@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import stated_loss, wrong_relation
@@ -85,6 +85,7 @@ class PreparedMechanism:
     question: MechanismQuestion
     loss: Loss
     public: Mapping[str, Any]
+    counts: Literal["people"] = "people"
 
     @property
     def fresh(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from discreet.elapsed import report_step
 from discreet.policy import Policy
@@ -81,6 +81,11 @@ class Prepared(Protocol[R_co]):
     @property
     def fresh(self) -> bool:
         """Whether the question is answered anew, and charged, each time it is asked without an idempotency key."""
+        ...
+
+    @property
+    def counts(self) -> Literal["people", "edges", "events"]:
+        """Whose privacy the loss is about; a ledger that counts something else refuses it."""
         ...
 
     def answer(self, context: ReleaseContext) -> R_co:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger._protocol import Entry
-from discreet.ledger.log._commitments import ROOT, Row, canonical, hash_of, is_hashed, salt_after, sha256
+from discreet.ledger.log._charges import Charges
+from discreet.ledger.log._commitments import ROOT, Row, canonical, hash_of, is_hashed, parsed, salt_after, sha256
 from discreet.ledger.state._account import WHOLE, Account, account_from_json, account_to_json
 from discreet.ledger.state._arithmetic import from_numbers
 from discreet.ledger.state._events import (
@@ -27,6 +27,7 @@ from discreet.ledger.state._events import (
 )
 
 __all__ = [
+    "StoredElsewhere",
     "Untrusted",
     "Walker",
     "account_in",
@@ -49,12 +50,6 @@ class Untrusted(LedgerError):
 
 
 _TYPES = tuple(get_type_hints(Row).values())
-
-
-@lru_cache(64)
-def parsed(text: str) -> Mapping[str, Any]:
-    """The JSON of a row, not to be changed: the newest rows are read again and again."""
-    return json.loads(text)
 
 
 def row_after(  # noqa: PLR0913
@@ -148,7 +143,7 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
         match row.kind:
             case "create":
                 loss = state.whole.cap
-            case "reserve":
+            case "reserve" | "run":
                 loss = from_numbers(facts.currency, event["history"][facts.currency])
             case _:
                 found = event.get("cap", event.get("loss"))
@@ -158,8 +153,8 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
             kind=_kind(row.kind),
             account=row.account,
             idempotency_key=row.idempotency_key,
-            reservation=None if hidden else row.hash if row.kind == "reserve" else row.reservation,
-            plan_hash=row.plan_hash,
+            reservation=None if hidden else _reservation(row),
+            plan_hash=None if row.kind in ("begin", "step") else row.plan_hash,
             part=event.get("part"),
             loss=loss,
             spent=(state.account or state.whole).spent if own else state.whole.spent,
@@ -167,9 +162,29 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
             payload_sha256=row.payload_sha256,
             previous=None if own else row.previous,
             hash=None if hidden else row.hash,
+            steps=_steps(row.kind, event),
         )
     except _BAD:
         raise _strange(where, row.seq) from None
+
+
+def _reservation(row: Row) -> str | None:
+    """The hash of the entry that was charged for what a row is about."""
+    if row.kind in ("reserve", "run"):
+        return row.hash
+    return row.plan_hash if row.kind in ("begin", "step") else row.reservation
+
+
+def _steps(kind: str, event: Mapping[str, Any]) -> tuple[int, int] | None:
+    match kind:
+        case "run":
+            return 1, int(event["steps"])
+        case "begin":
+            return int(event["first"]), int(event["last"])
+        case "step":
+            return int(event["step"]), int(event["step"])
+        case _:
+            return None
 
 
 def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterator[Row]:
@@ -183,8 +198,15 @@ def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterato
         yield walker.step(values, payload)
 
 
+@dataclass(frozen=True, slots=True)
+class StoredElsewhere:
+    """A payload that does not lie in its row: its SHA-256 as it is now, None if it is missing."""
+
+    sha256: str | None
+
+
 class Walker:
-    """The states of all accounts up to a row, the reservations without a release, and which releases there are."""
+    """The states of all accounts up to a row, and the charges whose releases and steps may still come."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -193,8 +215,7 @@ class Walker:
         self._state: LedgerState | None = None
         self._accounts: dict[str, Account] = {}
         self._times: dict[str, datetime] = {}
-        self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
-        self._released: set[int] = set()
+        self._charges = Charges()
 
     def step(self, values: Sequence[object], payload: object) -> Row:
         """The next row, checked; raises `LedgerError` if it is not what comes next."""
@@ -206,7 +227,7 @@ class Walker:
             raise self._bad(row, "it does not continue the entry before it")
         if row.salt is None and self._last is not None and self._last.salt is not None:
             raise self._bad(row, "it has no salt, and the entry before it has one")
-        if (None if payload is None else sha256(payload) if isinstance(payload, bytes) else "") != row.payload_sha256:
+        if _digest(payload) != row.payload_sha256:
             raise self._bad(row, "its payload is not the one that was stored")
         if self._last is None or self._state is None:
             self._state = self._begins(row)
@@ -235,7 +256,7 @@ class Walker:
                 raise LedgerError("it is older than the entry before it")
             if own_at > event.at:
                 raise LedgerError("it has a time that had not come")
-            self._belongs(row, data, last)
+            self._charges.check(row, data, last, self._facts.currency)
             after = apply(self._facts, before, event)
         except DiscreetError as error:
             raise self._bad(row, str(error)) from None
@@ -248,35 +269,20 @@ class Walker:
             self._times[row.account] = own_at
         return after
 
-    def _belongs(self, row: Row, data: Mapping[str, Any], last: Row) -> None:
-        """Whether the columns beside the event tell the same story."""
-        reserves, releases, repeats = (row.kind == kind for kind in ("reserve", "release", "repeat"))
-        present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
-        allowed = (reserves or releases or repeats, releases, releases, reserves or repeats)
-        needed = (reserves or releases or repeats, releases, releases, repeats)
-        if any(value is not None and not may for value, may in zip(present, allowed, strict=True)) or any(
-            value is None and must for value, must in zip(present, needed, strict=True)
-        ):
-            raise LedgerError(f"a {row.kind!r} entry does not look like that")
-        if reserves:
-            self._open[row.hash] = (row.plan_hash, row.account, data["history"][self._facts.currency])
-        elif releases:
-            reserved = self._open.pop(row.reservation, None)
-            if reserved is None:
-                raise LedgerError(f"a {row.kind!r} entry does not belong there")
-            if reserved != (row.plan_hash, row.account, data["loss"]):
-                raise LedgerError("it is a release of something other than what was reserved")
-            self._released.add(hash((row.hash, row.account, row.plan_hash)))
-        elif repeats and hash((data["answer"], row.account, row.plan_hash)) not in self._released:
-            raise LedgerError("it repeats a release that its account does not have for this plan")
-        elif row.kind == "transfer" and "from" in data:
-            given = parsed(last.body)["event"]
-            taken = (data["from"], row.account, data["loss"])
-            if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
-                raise LedgerError("it is taken from nobody")
-
     def _bad(self, row: Row, what: str) -> Untrusted:
         return _broken(self._where, row.seq, what)
+
+
+def _digest(payload: object) -> str | None:
+    match payload:
+        case None:
+            return None
+        case bytes():
+            return sha256(payload)
+        case StoredElsewhere(digest):
+            return digest
+        case _:
+            return ""
 
 
 def _read(row: Row, where: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

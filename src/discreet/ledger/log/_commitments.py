@@ -17,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "hash_of",
     "is_hashed",
     "own_columns",
+    "parsed",
     "salt_after",
     "salted",
     "sha256",
@@ -63,6 +65,12 @@ def sha256(data: bytes) -> str:
 
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 """The one JSON text of plain data."""
+
+
+@lru_cache(64)
+def parsed(text: str) -> Mapping[str, Any]:
+    """The JSON of a row, not to be changed: the newest rows are read again and again."""
+    return json.loads(text)
 
 
 def salt_after(previous: str, key: bytes) -> str:

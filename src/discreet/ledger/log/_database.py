@@ -52,6 +52,17 @@ class Database(Protocol):
         """Return when everything is durable that anybody had committed before the call."""
         ...
 
+    def store_large(self, digest: str, payload: bytes) -> bool:
+        """Store a payload that is too large for a row under its SHA-256, durably when this returns.
+
+        False if this database holds payloads of any size in rows. What is there already is stored once.
+        """
+        ...
+
+    def load_large(self, digest: str) -> bytes | None:
+        """The payload that was stored under this SHA-256, unchecked; None if it is missing."""
+        ...
+
     def close(self) -> None:
         """Refuse further transactions; a database in memory is gone. Closing twice is harmless."""
         ...

@@ -16,14 +16,16 @@ from discreet.ledger.log._chain import row_after
 from discreet.ledger.log._database import Fill
 from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, kind_of, make, secrets
 from discreet.ledger.state._account import WHOLE, Period
-from discreet.ledger.state._events import Event, Facts, facts_to_json, initial_state
+from discreet.ledger.state._events import Counted, Event, Facts, facts_to_json, initial_state
 from discreet.ledger.state._relations import DEFAULT
 from discreet.privacy import Loss, Relation, currency
 
 __all__ = ["begin", "facts", "new_salt_key"]
 
 
-def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...]) -> Facts:
+def facts(
+    budget: Loss, people: str | None, relation: str | None, parts: tuple[str, ...], counts: Counted = "people"
+) -> Facts:
     """What a new ledger fixes; raises `ParameterError` for names and relations that are none."""
     if not all(isinstance(name, str) for name in (*parts, people or "")):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("the people, and the parts of them, are named in text")
@@ -31,6 +33,8 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
         raise ParameterError(
             f"a relation is one of {', '.join(get_args(Relation))}, or None for {DEFAULT}, not {relation!r}"
         )
+    if counts not in get_args(Counted):
+        raise ParameterError(f"a ledger counts {', '.join(get_args(Counted))}, not {counts!r}")
     if len(set(parts)) != len(parts) or not all(parts):
         raise ParameterError("the parts of the people need names, each another one")
     if parts and relation != "add_remove":
@@ -38,7 +42,7 @@ def facts(budget: Loss, people: str | None, relation: str | None, parts: tuple[s
             "a charge for one part of the people is none for the others only where neighbours add or remove a person: "
             'whoever is replaced may change part. Say relation="add_remove", or leave the parts out: then charges add'
         )
-    return Facts(currency(budget), people, relation or DEFAULT, parts)
+    return Facts(currency(budget), people, relation or DEFAULT, parts, counts=counts)
 
 
 def new_salt_key(connection: sa.Connection) -> bytes:

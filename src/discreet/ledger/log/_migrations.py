@@ -3,7 +3,8 @@
 No row of an old ledger is changed. The table of format 1 is kept under another name, and the first entry of the new
 chain says where it ended and what was spent; `check` follows its hashes too. Its releases are not served again.
 
-A ledger of format 2 goes on in its own table: its rows have no salt, all rows after them have one.
+A ledger of format 2 goes on in its own table: its rows have no salt, all rows after them have one. One of format 3 gets
+an index of runs, which it has none of.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from discreet.ledger.crypto._encryption import Seal
 from discreet.ledger.log._commitments import ROOT, canonical, sha256
 from discreet.ledger.log._database import Database
 from discreet.ledger.log._genesis import begin, new_salt_key
-from discreet.ledger.log._schema import FORMAT, format_of, kind_of, meta, repeats
+from discreet.ledger.log._schema import FORMAT, format_of, kind_of, meta, rare_kinds, repeats, runs
 from discreet.ledger.state._events import Continued, Facts
 from discreet.privacy import Loss, currency, from_json
 
@@ -44,7 +45,9 @@ def migrate(database: Database, seal: Seal) -> None:
         if number not in _STEPS:
             raise LedgerError(f"{database.where} has format {number}, which no version wrote; restore a copy of it")
         try:
-            _STEPS[number](connection, database.where, seal)
+            while number < FORMAT:
+                number = _STEPS[number](connection, database.where, seal)
+            connection.execute(sa.update(meta).values(format=FORMAT))
             kind_of(connection).mark(connection, FORMAT)
         except _BAD:
             raise LedgerError(
@@ -72,7 +75,7 @@ def check_continued(connection: sa.Connection, continued: Continued, where: str)
         raise LedgerError(f"{where} cannot be trusted: the entries of its older format end elsewhere than they did")
 
 
-def _from_1(connection: sa.Connection, where: str, seal: Seal) -> None:
+def _from_1(connection: sa.Connection, where: str, seal: Seal) -> int:
     first, last = (
         connection.exec_driver_sql(f"SELECT {_COLUMNS_1} FROM entries ORDER BY seq {way} LIMIT 1").one()  # noqa: S608
         for way in ("ASC", "DESC")
@@ -93,9 +96,10 @@ def _from_1(connection: sa.Connection, where: str, seal: Seal) -> None:
     facts = replace(Facts(currency(budget)), continued=Continued(1, last.seq + 1, last.hash, spent))
     begin(budget, facts, seal)(connection)
     check_continued(connection, Continued(1, last.seq + 1, last.hash, spent), where)
+    return FORMAT
 
 
-def _from_2(connection: sa.Connection, where: str, _: Seal) -> None:
+def _from_2(connection: sa.Connection, where: str, _: Seal) -> int:
     last, highest = connection.exec_driver_sql("SELECT meta.last, (SELECT MAX(seq) FROM entries) FROM meta").one()
     if last != highest:
         raise LedgerError(f"{where} cannot be trusted: its newest entries were removed; restore a copy of it")
@@ -103,12 +107,19 @@ def _from_2(connection: sa.Connection, where: str, _: Seal) -> None:
         connection.exec_driver_sql(f"ALTER TABLE entries ADD COLUMN {column} TEXT")
     repeats.create(connection)
     new_salt_key(connection)
-    connection.execute(sa.update(meta).values(format=FORMAT))
+    return 3
+
+
+def _from_3(connection: sa.Connection, where: str, _: Seal) -> int:  # noqa: ARG001 - as the others
+    rare_kinds.drop(connection)
+    rare_kinds.create(connection)
+    runs.create(connection)
+    return 4
 
 
 def _loss(text: str) -> Loss:
     return from_json(json.loads(text))
 
 
-_STEPS: dict[int, Callable[[sa.Connection, str, Seal], None]] = {1: _from_1, 2: _from_2}
-"""Format n -> what brings it to today's."""
+_STEPS: dict[int, Callable[[sa.Connection, str, Seal], int]] = {1: _from_1, 2: _from_2, 3: _from_3}
+"""Format n -> what brings it further, and returns how far."""

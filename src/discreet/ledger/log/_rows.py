@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
 
@@ -12,7 +12,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.log._chain import Untrusted, check
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._database import Database
-from discreet.ledger.log._schema import FORMAT, entries, kind_of, meta, row_columns
+from discreet.ledger.log._schema import FORMAT, entries, in_runs, kind_of, meta, row_columns
 
 __all__ = [
     "Tip",
@@ -20,12 +20,14 @@ __all__ = [
     "first",
     "is_release",
     "newest_of_each",
+    "newest_step",
     "of_hash",
     "of_key",
     "of_reservation",
     "pages",
     "payload_of",
     "repeats_of",
+    "run_of",
     "tip",
 ]
 
@@ -142,7 +144,7 @@ def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", pla
 
 
 def append(connection: sa.Connection, row: Row, payload: bytes | None = None) -> None:
-    """Add an entry after the newest."""
+    """Add an entry after the newest; a payload that is stored elsewhere is left out."""
     connection.execute(_INSERT, {**row._asdict(), "payload": payload})
     connection.execute(_FORWARD, {"newest": row.seq})
 
@@ -176,6 +178,22 @@ def of_key(connection: sa.Connection, account: str, key: str, where: str) -> lis
 def repeats_of(connection: sa.Connection, account: str, plan_hash: str) -> int:
     """How many keys of requests an account has for answers to one plan that cost nothing."""
     return int(connection.execute(_REPEATS, {"account": account, "plan_hash": plan_hash}).scalar() or 0)
+
+
+def run_of(connection: sa.Connection, account: str, plan_hash: str, where: str) -> Row | None:
+    """The newest run of a plan that an account has, if it has one."""
+    return _newest_in_runs(connection, where, "run", plan_hash, entries.c.account == account)
+
+
+def newest_step(connection: sa.Connection, run: str, kind: Literal["begin", "step"], where: str) -> Row | None:
+    """The newest entry of a run's that began steps, or that stored one."""
+    return _newest_in_runs(connection, where, kind, run)
+
+
+def _newest_in_runs(connection: sa.Connection, where: str, kind: str, plan_hash: str, *more: Any) -> Row | None:
+    wanted = sa.select(*row_columns).where(in_runs, entries.c.plan_hash == plan_hash, entries.c.kind == kind, *more)
+    values = connection.execute(wanted.order_by(entries.c.seq.desc()).limit(1)).first()
+    return None if values is None else check(values, where)
 
 
 def newest_of_each(connection: sa.Connection, where: str) -> list[Row]:

@@ -1,8 +1,9 @@
 """The tables of a ledger, and the one place where their format changes.
 
-`entries` only grows. `meta` has one row: the format, and the number of the newest entry, so that a newest entry that
-was deleted by hand is missed. `secrets` holds the key that signs, sealed if the ledger has a key, and
-the one that salts.
+`entries` only grows. A run and its steps are entries as well: those of steps have the hash of the run's entry as their
+`plan_hash`, and a stored step has a `reservation` of its own, so that it is stored once. `meta` has one row: the
+format, and the number of the newest entry, so that a newest entry that was deleted by hand is missed. `secrets` holds
+the key that signs, sealed if the ledger has a key, and the one that salts.
 """
 
 from __future__ import annotations
@@ -20,17 +21,21 @@ __all__ = [
     "SIGNING_KEY",
     "entries",
     "format_of",
+    "in_runs",
     "kind_of",
     "make",
     "meta",
+    "payload_parts",
     "rare",
+    "rare_kinds",
     "repeats",
     "row_columns",
+    "runs",
     "secrets",
     "tables",
 ]
 
-FORMAT = 3
+FORMAT = 4
 """The number of the format that this version writes."""
 
 tables = sa.MetaData()
@@ -62,9 +67,14 @@ sa.Index("entries_of_request", entries.c.account, entries.c.idempotency_key, uni
 sa.Index("entries_of_reservation", entries.c.reservation, unique=True,
          sqlite_where=entries.c.reservation.is_not(None),
          postgresql_where=entries.c.reservation.is_not(None))  # fmt: skip
-rare = sa.text("kind NOT IN ('reserve', 'release')")
-"""Holds of the few entries that are neither charges nor releases; written out, for planners to know the index."""
-sa.Index("entries_of_rare_kinds", entries.c.kind, entries.c.account, sqlite_where=rare, postgresql_where=rare)
+rare = sa.text("kind NOT IN ('reserve', 'release', 'begin', 'step')")
+"""Holds of the few entries that come neither with each release nor with each step; written out, as its index is."""
+rare_kinds = sa.Index("entries_of_rare_kinds", entries.c.kind, entries.c.account,
+                      sqlite_where=rare, postgresql_where=rare)  # fmt: skip
+in_runs = sa.text("kind IN ('run', 'begin', 'step')")
+"""Holds of runs and their steps; written out, as its index is."""
+runs = sa.Index("entries_of_runs", entries.c.plan_hash, entries.c.kind, entries.c.seq,
+                sqlite_where=in_runs, postgresql_where=in_runs)  # fmt: skip
 repeats = sa.Index("entries_of_repeats", entries.c.plan_hash, entries.c.account,
                    sqlite_where=entries.c.kind == "repeat", postgresql_where=entries.c.kind == "repeat")  # fmt: skip
 sa.Index("entries_of_hash", entries.c.hash, unique=True)
@@ -82,6 +92,15 @@ secrets = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
+
+payload_parts = sa.Table(
+    "payload_parts",
+    sa.MetaData(),
+    sa.Column("sha256", sa.Text, primary_key=True),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("bytes", sa.LargeBinary, nullable=False),
+)
+"""Large payloads on a server, in parts; beside a file they are files of their own."""
 
 SIGNING_KEY = "signing key"
 """The name of the secret that signs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -16,6 +16,7 @@ from discreet.ledger.crypto._encryption import Seal
 from discreet.ledger.crypto._signing import public_key
 from discreet.ledger.log import _rows
 from discreet.ledger.log._chain import (
+    StoredElsewhere,
     Untrusted,
     account_in,
     check,
@@ -34,7 +35,11 @@ from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, secrets
 from discreet.ledger.state._account import WHOLE
 from discreet.ledger.state._events import Event, Facts, Kind, LedgerState, apply
 
-__all__ = ["LedgerStore", "LedgerTransaction"]
+__all__ = ["LARGEST_IN_ROW", "LedgerStore", "LedgerTransaction"]
+
+
+LARGEST_IN_ROW = 2**24
+"""Bytes of a payload that a row holds; larger ones are stored by their digest."""
 
 
 class LedgerTransaction:
@@ -72,15 +77,19 @@ class LedgerTransaction:
         reservation: str | None = None,
         plan_hash: str | None = None,
         payload: bytes | None = None,
+        elsewhere: bool = False,
     ) -> Row:
-        """Add an event about the account, or raise what `apply` raises."""
+        """Add an event about the account, or raise what `apply` raises.
+
+        `elsewhere` says that the payload is stored already, and not in the row.
+        """
         event = Event(kind, self.account, data, self.now, self.account_now)
         self.state = apply(self._store.facts, self.state, event)
         self.last = row_after(
             self.last, event, self.state, salt_key=self._store.salt_key(),
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
-        _rows.append(self.connection, self.last, payload)
+        _rows.append(self.connection, self.last, None if elsewhere else payload)
         return self.last
 
 
@@ -175,8 +184,13 @@ class LedgerStore:
     def release(self, connection: sa.Connection, row: Row) -> bytes:
         """What a checked row of a release stored."""
         payload = _rows.payload_of(connection, row)
+        if payload is None and row.payload_sha256 is not None:
+            payload = self.database.load_large(row.payload_sha256)
         if not isinstance(payload, bytes) or sha256(payload) != row.payload_sha256:
-            raise Untrusted(f"{self.where}: the release in entry {row.seq} is damaged; restore a copy of the ledger")
+            raise Untrusted(
+                f"{self.where}: the release in entry {row.seq} is missing or damaged; restore a copy of the "
+                "ledger, with what lies beside it"
+            )
         self.unlock()
         return self.seal.opened(row.account, row.reservation or "", payload)
 
@@ -200,7 +214,7 @@ class LedgerStore:
             with self.database.transaction(write=False) as connection:
                 check_continued(connection, self.facts.continued, self.where)
         count, missing = 0, {ident: name for name, ident in anchors.items()}
-        for row in walk(_rows.pages(self.database, last, payloads=True), self.where):
+        for row in walk(self._with_large(_rows.pages(self.database, last, payloads=True)), self.where):
             count += 1
             missing.pop(row.hash, None)
         if count != last + 1:
@@ -211,6 +225,21 @@ class LedgerStore:
                 "or an older copy was put back. Stop releasing from these data, and find the ledger that holds it"
             )
         return count
+
+    def store_large(self, payload: bytes) -> bool:
+        """Store a payload outside the rows if it is a large one; whether it was."""
+        return len(payload) > LARGEST_IN_ROW and self.database.store_large(sha256(payload), payload)
+
+    def _with_large(self, rows: Iterable[tuple[Sequence[object], object]]) -> Iterator[tuple[Sequence[object], object]]:
+        """The rows, each large payload read where it is stored."""
+        place = Row._fields.index("payload_sha256")
+        for values, payload in rows:
+            digest = values[place]
+            if payload is None and isinstance(digest, str):
+                large = self.database.load_large(digest)
+                yield values, StoredElsewhere(None if large is None else sha256(large))
+            else:
+                yield values, payload
 
     def _last(self) -> Row:
         with self.reading() as page:

@@ -13,7 +13,7 @@ from discreet.ledger._protocol import Entry
 from discreet.ledger.log._chain import check, entry, state_in, subject_time
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._rows import is_release
-from discreet.ledger.log._schema import entries, rare, row_columns
+from discreet.ledger.log._schema import entries, in_runs, rare, row_columns
 from discreet.ledger.log._store import LedgerStore
 from discreet.ledger.state._account import WHOLE, Account
 
@@ -39,7 +39,7 @@ def latest(store: LedgerStore, count: int, account: str | None = None) -> list[E
 def kinds(store: LedgerStore, account: str | None = None) -> dict[str, int]:
     """How many entries there are of each kind, as the table says: nothing is checked.
 
-    Counted by indexes: all, those that are neither charges nor releases, and releases; what is left are charges.
+    Counted by indexes: all, the rare kinds, steps, and releases; what is left are charges.
     """
     mine = [] if account is None else [entries.c.account == account]
     number = sa.select(sa.func.count()).select_from(entries).where(*mine)
@@ -48,6 +48,8 @@ def kinds(store: LedgerStore, account: str | None = None) -> dict[str, int]:
             sa.select(entries.c.kind, sa.func.count()).where(rare, *mine).group_by(entries.c.kind)
         )
         found = {str(kind): int(count) for kind, count in rest}
+        steps = sa.select(entries.c.kind, sa.func.count()).where(in_runs, entries.c.kind != "run", *mine)
+        found |= {str(kind): int(count) for kind, count in connection.execute(steps.group_by(entries.c.kind))}
         found["release"] = int(connection.execute(number.where(is_release)).scalar() or 0)
         found["reserve"] = int(connection.execute(number).scalar() or 0) - sum(found.values())
     return {kind: count for kind, count in found.items() if count}

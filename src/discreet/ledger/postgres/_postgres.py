@@ -24,6 +24,7 @@ import sqlalchemy as sa
 from psycopg import Connection, Error, Pipeline
 from psycopg.errors import Diagnostic
 from psycopg.pq import TransactionStatus
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.event import listen
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
@@ -31,6 +32,7 @@ from sqlalchemy.pool import QueuePool
 from discreet.errors import LedgerError
 from discreet.ledger.log import _database
 from discreet.ledger.log._database import Fill
+from discreet.ledger.log._schema import payload_parts
 from discreet.ledger.postgres._errors import in_server_words, reach
 from discreet.ledger.postgres._url import address_of
 
@@ -39,6 +41,7 @@ __all__ = ["Database", "append_only", "clock", "mark", "marked"]
 Driver = Connection[tuple[Any, ...]]
 
 _CONNECTIONS = 8
+_PART, _PARTS_AT_ONCE = 2**20, 16
 _PIPELINE = "discreet pipeline"
 _abandoned: list[sa.Engine] = []
 """A parent's, kept so that a child never ends them."""
@@ -126,6 +129,29 @@ class Database:
             _, driver = self._take(held)
             with self._warned_of_nothing(driver):
                 driver.execute(_FLUSH)
+
+    def store_large(self, digest: str, payload: bytes) -> bool:
+        """Rows of a table of its own, some at a time, so that other writers need not wait for all of them."""
+        parts = [payload[i : i + _PART] for i in range(0, len(payload), _PART)]
+        with self._writing() as connection:
+            if not sa.inspect(connection).has_table(payload_parts.name, self._address.ledger):
+                payload_parts.create(connection)
+                append_only(connection, payload_parts.name)
+        for begin in range(0, len(parts), _PARTS_AT_ONCE):
+            with self._writing() as connection:
+                for i, part in enumerate(parts[begin : begin + _PARTS_AT_ONCE], begin):
+                    row = {"sha256": digest, "part": i, "bytes": part}
+                    connection.execute(insert(payload_parts).values(row).on_conflict_do_nothing())
+        return True
+
+    def load_large(self, digest: str) -> bytes | None:
+        """The parts, put together."""
+        with self.transaction(write=False) as connection:
+            if not sa.inspect(connection).has_table(payload_parts.name, self._address.ledger):
+                return None
+            wanted = sa.select(payload_parts.c.bytes).where(payload_parts.c.sha256 == digest)
+            parts = connection.execute(wanted.order_by(payload_parts.c.part)).scalars().all()
+        return b"".join(map(bytes, parts)) if parts else None
 
     def create(self, fill: Fill) -> bool:
         """Make the ledger, whole or not at all, whoever else does so now; False if it is there already."""

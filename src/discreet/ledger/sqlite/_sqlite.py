@@ -28,6 +28,7 @@ from discreet.ledger.log._database import Fill
 from discreet.ledger.sqlite._errors import in_plain_words
 from discreet.ledger.sqlite._file import File
 from discreet.ledger.sqlite._forks import inside
+from discreet.ledger.sqlite._payload_files import load, store
 
 __all__ = ["APPLICATION_ID", "Database", "append_only", "build", "clock", "header_of", "mark", "marked", "uri"]
 
@@ -129,6 +130,17 @@ class Database:
         """Return when everything is on disk that anybody had committed before."""
         with in_plain_words(self.where), self._in_use() as store:
             store.sync()
+
+    def store_large(self, digest: str, payload: bytes) -> bool:
+        """A file beside the ledger; a database in memory has room in its rows."""
+        if self.path is None:
+            return False
+        store(self.path, digest, payload)
+        return True
+
+    def load_large(self, digest: str) -> bytes | None:
+        """What the file beside the ledger holds."""
+        return None if self.path is None else load(self.path, digest)
 
     def close(self) -> None:
         """Refuse further transactions; drop a database in memory."""

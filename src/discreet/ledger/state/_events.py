@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger.state._account import WHOLE, Account, account_from_json, account_to_json
@@ -32,6 +32,7 @@ from discreet.privacy import Loss, in_words, parts, to_json
 
 __all__ = [
     "Continued",
+    "Counted",
     "Event",
     "Facts",
     "Kind",
@@ -45,7 +46,14 @@ __all__ = [
     "totals_to_json",
 ]
 
-Kind = Literal["create", "reserve", "release", "repeat", "grant", "freeze", "thaw", "renew", "transfer", "settle"]
+Kind = Literal[
+    "create", "reserve", "release", "repeat", "run", "begin", "step", "grant", "freeze", "thaw", "renew", "transfer",
+    "settle",
+]  # fmt: skip
+"""A ``"run"`` charges a whole run; ``"begin"`` moves the counter of its steps, and ``"step"`` stores one."""
+
+Counted = Literal["people", "edges", "events"]
+"""Whose privacy a ledger counts: a person's, an edge's of a graph, or an event's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,7 @@ class Continued:
 class Facts:
     """What is fixed when a ledger is made: its currency, whose losses it counts, and the key that signs for it.
 
+    `people` is the public name of those people; `counts` says whether people, edges or events are protected.
     `parts` are public names of disjoint parts of the people; a charge for one part is none for the others, which is
     right only where neighbours add or remove one person: a person replaced by another may change part.
     """
@@ -93,6 +102,7 @@ class Facts:
     public_key: str | None = None
     key_check: str | None = None
     continued: Continued | None = None
+    counts: Counted = "people"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,25 +137,29 @@ def initial_state(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> Led
 
 def facts_to_json(facts: Facts) -> dict[str, Any]:
     """The facts as plain JSON, what the first event says, for `facts_from_json`."""
-    found: dict[str, Any] = {name: getattr(facts, name) for name in ("currency", *_TEXTS)}
-    found["parts"] = list(facts.parts)
+    data: dict[str, Any] = {name: getattr(facts, name) for name in ("currency", *_TEXTS)}
+    data["parts"] = list(facts.parts)
+    data["counts"] = None if facts.counts == "people" else facts.counts
     if facts.continued is not None:
         each = facts.continued
-        found["continued"] = [each.format, each.entries, each.head, numbers(each.spent)]
-    return {name: value for name, value in found.items() if value}
+        data["continued"] = [each.format, each.entries, each.head, numbers(each.spent)]
+    return {name: value for name, value in data.items() if value}
 
 
 def facts_from_json(data: Mapping[str, Any]) -> Facts:
-    """The inverse of `beginning`; raises `ValueError` and its kin on anything else."""
+    """The inverse of `facts_to_json`; raises `ValueError` and its kin on anything else."""
     unit, named = data["currency"], data.get("parts", [])
     texts = {name: data.get(name) for name in _TEXTS}
     if not all(isinstance(text, str) for text in [unit, *named, *(text for text in texts.values() if text)]):
         raise ValueError("facts")
+    counts = data.get("counts", "people")
+    if counts not in get_args(Counted):
+        raise ValueError("counts")
     continued = None
     if "continued" in data:
         number, count, head, spent = data["continued"]
         continued = Continued(number, count, head, from_numbers(unit, spent))
-    return Facts(currency=unit, parts=tuple(named), continued=continued, **texts)
+    return Facts(currency=unit, parts=tuple(named), continued=continued, counts=cast("Counted", counts), **texts)
 
 
 _NONE = of_loss(nothing("pure"))
@@ -166,9 +180,12 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
     if subject is None:
         raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
     match event.kind:
-        case "reserve":
+        case "reserve" | "run":
             return _reserved(facts, now, subject, event)
-        case "release" | "repeat":
+        case "begin":
+            _check_going(now, subject, event)
+            return now
+        case "release" | "repeat" | "step":
             return now
         case "freeze" | "thaw":
             after = replace(subject, frozen=event.kind == "freeze")
@@ -187,11 +204,7 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
 
 
 def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) -> LedgerState:
-    moments = {subject.name: (subject, event.subject_at)}
-    for each, at in ({WHOLE: (now.whole, event.at)} | moments).values():
-        why = each.stopped(at)
-        if why is not None:
-            raise LedgerError(f"{_called(each)} {why}; nothing was spent")
+    _check_going(now, subject, event)
     if subject.role == "auditor":
         raise LedgerError(f"the account {subject.name!r} is an auditor's, who may read and not spend")
     part = event.data.get("part")
@@ -212,6 +225,15 @@ def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) ->
     key = part or WHOLE
     history = {**now.history, key: added(now.history.get(key, _NONE), grown)}
     return LedgerState(whole, None if subject.name == WHOLE else subject, history)
+
+
+def _check_going(now: LedgerState, subject: Account, event: Event) -> None:
+    """Raise `LedgerError` if the whole, or the account, is frozen or has ended."""
+    moments = {subject.name: (subject, event.subject_at)}
+    for each, at in ({WHOLE: (now.whole, event.at)} | moments).values():
+        why = each.stopped(at)
+        if why is not None:
+            raise LedgerError(f"{_called(each)} {why}; nothing was spent")
 
 
 def _within(before: Account, after: Account, loss: Loss, *, shared: bool = False) -> Account:

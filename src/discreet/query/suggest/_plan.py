@@ -145,6 +145,7 @@ class PreparedSuggestion:
     loss: Loss
     hash: str
     fresh: bool = False
+    counts: Literal["people"] = "people"
 
     def answer(self, context: ReleaseContext) -> Suggestion:
         """The suggestion from noisy groups of each part; see `discreet.release.Prepared`."""

@@ -1,0 +1,46 @@
+"""Which charges this object may still store something for, and that it stores one payload for each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from discreet.errors import LedgerError
+from discreet.ledger.log._commitments import sha256
+from discreet.ledger.log._store import LedgerStore
+
+__all__ = ["Claims"]
+
+
+@dataclass(slots=True)
+class Claims:
+    """Open charges by name: the process that made each, and the digest and sealed bytes of what was tried for it."""
+
+    store: LedgerStore
+    account: str
+    _open: dict[str, tuple[int, str | None, bytes]] = field(default_factory=dict[str, tuple[int, "str | None", bytes]])
+
+    def add(self, name: str) -> None:
+        """Let this process store something for a charge, or for a step of a run."""
+        self._open[name] = (os.getpid(), None, b"")
+
+    def seal(self, name: str, payload: bytes) -> bytes:
+        """Tie a charge to the one payload that may be stored for it, before anything is written; it, sealed.
+
+        Raises `LedgerError` if it is not open here, or another payload was tried: that would be a second draw.
+        """
+        here, digest = os.getpid(), sha256(payload)
+        process, tried, sealed = self._open.get(name, (None, None, b""))
+        if process != here or tried not in (None, digest):
+            raise LedgerError(
+                f"reservation {name} is not open here: it has its release already, or another release was tried for "
+                "it, or another ledger or process made it; make a new reservation before you draw noise again"
+            )
+        if tried is None:
+            sealed = self.store.seal.closed(self.account, name, payload)
+            self._open[name] = (here, digest, sealed)
+        return sealed
+
+    def drop(self, name: str) -> None:
+        """What was stored is stored."""
+        self._open.pop(name, None)

@@ -1,0 +1,96 @@
+"""The releases and steps that charges entitle to: each reservation to one release, each step to be stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.errors import LedgerError
+from discreet.ledger.log._commitments import Row, parsed
+
+__all__ = ["Charges"]
+
+_NEEDS, _MAY, _NO = "needs", "may", "no"
+_COLUMNS = {
+    "reserve": (_NEEDS, _NO, _NO, _MAY),
+    "release": (_NEEDS, _NEEDS, _NEEDS, _NO),
+    "repeat": (_NEEDS, _NO, _NO, _NEEDS),
+    "run": (_NEEDS, _NO, _NO, _NO),
+    "begin": (_NEEDS, _NO, _NO, _NO),
+    "step": (_NEEDS, _NEEDS, _NEEDS, _NO),
+}
+"""For each kind, whether a row has a plan, a reservation, a payload and an idempotency key; others have none."""
+
+
+@dataclass(slots=True)
+class _Run:
+    account: str
+    steps: int
+    begun: int = 0
+    open: set[int] = field(default_factory=set[int])
+    """The steps that were begun and are not stored."""
+
+
+class Charges:
+    """The charges of a ledger up to a row: those without a release, which releases there are, and runs."""
+
+    def __init__(self) -> None:
+        self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
+        self._released: set[int] = set()
+        self._runs: dict[str | None, _Run] = {}
+
+    def check(self, row: Row, data: Mapping[str, Any], last: Row, currency: str) -> None:
+        """Raise `LedgerError` unless the row may follow; `data` is its event, `last` the row before."""
+        present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
+        for value, rule in zip(present, _COLUMNS.get(row.kind, (_NO,) * 4), strict=True):
+            if (value is None and rule == _NEEDS) or (value is not None and rule == _NO):
+                raise LedgerError(f"a {row.kind!r} entry does not look like that")
+        match row.kind:
+            case "reserve":
+                self._open[row.hash] = (row.plan_hash, row.account, data["history"][currency])
+            case "release":
+                self._release(row, data)
+            case "repeat" if hash((data["answer"], row.account, row.plan_hash)) not in self._released:
+                raise LedgerError("it repeats a release that its account does not have for this plan")
+            case "run":
+                if not _is_number(data["steps"]):
+                    raise LedgerError("a run has a number of steps")
+                self._runs[row.hash] = _Run(row.account, data["steps"])
+            case "begin" | "step":
+                self._step(row, data)
+            case "transfer" if "from" in data:
+                given = parsed(last.body)["event"]
+                taken = (data["from"], row.account, data["loss"])
+                if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
+                    raise LedgerError("it is taken from nobody")
+            case _:
+                pass
+
+    def _release(self, row: Row, data: Mapping[str, Any]) -> None:
+        reserved = self._open.pop(row.reservation, None)
+        if reserved is None:
+            raise LedgerError(f"a {row.kind!r} entry does not belong there")
+        if reserved != (row.plan_hash, row.account, data["loss"]):
+            raise LedgerError("it is a release of something other than what was reserved")
+        self._released.add(hash((row.hash, row.account, row.plan_hash)))
+
+    def _step(self, row: Row, data: Mapping[str, Any]) -> None:
+        run = self._runs.get(row.plan_hash)
+        if run is None or run.account != row.account:
+            raise LedgerError("it is about a run that its account does not have")
+        if row.kind == "begin":
+            first, last = data["first"], data["last"]
+            if not (_is_number(first) and _is_number(last) and first == run.begun + 1 and first <= last <= run.steps):
+                raise LedgerError("its steps are not those that come next in the run")
+            run.begun = last
+            run.open.update(range(first, last + 1))
+            return
+        step = data["step"]
+        if step not in run.open or row.reservation != f"{row.plan_hash}.{step}":
+            raise LedgerError("it stores a step that was not begun, or was stored before")
+        run.open.remove(step)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -1,0 +1,65 @@
+"""Large payloads beside a ledger file: each a file of its own, named by its SHA-256.
+
+A file gets its name after it is on disk, and the folder is synced before the entry that needs it is committed: an entry
+never waits for a payload that a power cut could take. A file that no entry names, after a crash, is harmless.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+from discreet.errors import LedgerError
+
+__all__ = ["folder_of", "load", "store"]
+
+
+def folder_of(path: str) -> Path:
+    """Where the large payloads of a ledger lie. Copy it with the ledger."""
+    return Path(f"{path}.payloads")
+
+
+def store(path: str, digest: str, payload: bytes) -> None:
+    """Write the file, for its owner alone, and sync it and its folder. Raises `LedgerError` if that fails."""
+    folder = folder_of(path)
+    final = folder / digest
+    partial = folder / f".{digest}.{os.getpid()}.{threading.get_ident()}"
+    try:
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            _sync(folder.parent)
+        if not final.exists():
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(handle, "wb") as file:
+                file.write(payload)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.rename(final)
+        _sync(folder)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise LedgerError(
+            f"a large release of the ledger {path!r} cannot be written to {str(folder)!r}: {error.strerror}; make room "
+            "and try the same bytes again"
+        ) from None
+
+
+def load(path: str, digest: str) -> bytes | None:
+    """What the file holds, None if it is missing. Raises `LedgerError` if it cannot be read."""
+    try:
+        return (folder_of(path) / digest).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(
+            f"a large release of the ledger {path!r} cannot be read from {str(folder_of(path))!r}: {error.strerror}"
+        ) from None
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
