@@ -11,7 +11,7 @@ from typing import Any, cast
 from discreet.errors import LedgerError, ParameterError
 from discreet.mechanisms._parameters import home, told
 from discreet.mechanisms._question import stated_loss, wrong_relation
-from discreet.privacy import Approx, Loss, from_json
+from discreet.privacy import ApproxLoss, Loss, from_json
 from discreet.rational import rational
 
 __all__ = ["mechanism_earned"]
@@ -81,7 +81,7 @@ def _built(name: str, parameters: Mapping[str, object]) -> Any:
     takes = signature(found).parameters
     values: dict[str, Any] = {each: len if each == _UNSEEN else _made(value) for each, value in parameters.items()}
     if "spend" in takes and "spend" not in values:
-        values["spend"] = Approx(values["epsilon"], values["delta"])
+        values["spend"] = ApproxLoss(values["epsilon"], values["delta"])
     return found(**{each: value for each, value in values.items() if each in takes})
 
 

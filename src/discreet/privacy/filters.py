@@ -17,8 +17,8 @@ from discreet.privacy.accounting._budget import budget_of, left
 from discreet.privacy.accounting._currencies import in_currency, parts
 from discreet.privacy.accounting._renyi import RenyiCurve
 from discreet.privacy.curves._rounding import log_bounds, up
-from discreet.privacy.losses._base import Loss, Sum, Times
-from discreet.privacy.losses._leaves import Approx, Pure
+from discreet.privacy.losses._base import Loss, SumLoss, TimesLoss
+from discreet.privacy.losses._leaves import ApproxLoss, PureLoss
 from discreet.privacy.losses._unit import Relation, checked_relation
 from discreet.privacy.losses._validation import delta as checked_delta
 from discreet.privacy.losses._validation import positive
@@ -87,14 +87,14 @@ class Filter:
     @property
     def nothing(self) -> Loss:
         """No loss, in the currency of the filter."""
-        return in_currency(Times(0, Pure(Fraction(0))), self.currency)
+        return in_currency(TimesLoss(0, PureLoss(Fraction(0))), self.currency)
 
     def add(self, spent: Loss, following: Loss) -> Loss:
         """What is spent after one more release, as one node.
 
         Raises `ParameterError` if it has no value in the currency, or is for neighbours other than the filter's.
         """
-        return in_currency(Sum((self._meant(spent), self._meant(following))), self.currency)
+        return in_currency(SumLoss((self._meant(spent), self._meant(following))), self.currency)
 
     def fits(self, spent: Loss, following: Loss) -> bool:
         """Whether `following` may be released after `spent`, decided before its noise is drawn."""
@@ -134,7 +134,7 @@ class Filter:
         return loss.under(self.relation)
 
     def _eps_delta(self) -> tuple[Fraction, Fraction]:
-        if not isinstance(self.budget, Approx):
+        if not isinstance(self.budget, ApproxLoss):
             raise ParameterError("an advanced filter needs a budget dp.approx(epsilon, delta)")
         return self.budget.eps, self.budget.at_delta
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.mechanisms import mechanism_earned
-from discreet.privacy import Loss, Pure, Relation, Sum, currency, from_json, in_currency, in_words
+from discreet.privacy import Loss, PureLoss, Relation, SumLoss, currency, from_json, in_currency, in_words
 from discreet.query._earned_level import LEVEL, level_earned, section
 
 __all__ = ["earned", "loss_follows"]
@@ -32,7 +32,7 @@ def earned(certificate: Mapping[str, Any]) -> Loss:
             raise LedgerError(f"the loss cannot be worked out: {found}")
         return found
     name = currency(_stated(certificate))
-    return in_currency(Sum((Pure(Fraction(0)), *(each for _, each, _ in _levels(certificate)))), name)
+    return in_currency(SumLoss((PureLoss(Fraction(0)), *(each for _, each, _ in _levels(certificate)))), name)
 
 
 def loss_follows(certificate: Mapping[str, Any]) -> str | None:
@@ -53,7 +53,7 @@ def loss_follows(certificate: Mapping[str, Any]) -> str | None:
     for part, lost, said in _levels(certificate):
         _check(part, lost, said)
         losses.append(said)
-    _check("all parts together", Sum((Pure(Fraction(0)), *losses)), stated)
+    _check("all parts together", SumLoss((PureLoss(Fraction(0)), *losses)), stated)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
-from discreet.privacy import Approx, in_words
+from discreet.privacy import ApproxLoss, in_words
 from discreet.query._bias_parts import bias_lines
 from discreet.query._explain_columns import column_lines
 from discreet.query._quantile_words import quantile_lines
@@ -111,7 +111,7 @@ def _together(level: Level) -> list[str]:
     noise = level.noise
     if (
         noise is None
-        or not isinstance(noise.loss, Approx)
+        or not isinstance(noise.loss, ApproxLoss)
         or not any(isinstance(m, Gaussian) for m in noise.mechanisms)
     ):
         return []

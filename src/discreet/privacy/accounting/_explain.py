@@ -9,7 +9,7 @@ from discreet.privacy.accounting._certify import epsilon
 from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.curves._rounding import root_up, up
 from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._text import in_words
+from discreet.privacy.losses._words import in_words
 from discreet.rational import decimal_text
 
 __all__ = ["explain"]

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.privacy.accounting._canonical import normal
+from discreet.privacy.accounting._canonical import canonical_form
 from discreet.privacy.accounting._certify import curve_of
 from discreet.privacy.accounting._closed_form import closed_curve
 from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.accounting._renyi import total
 from discreet.privacy.curves._rounding import down, log_bounds, root_up, up
 from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._leaves import Mu
+from discreet.privacy.losses._leaves import MuLoss
 from discreet.privacy.losses._validation import delta as checked_delta
-from discreet.privacy.losses._validation import probability, whole
+from discreet.privacy.losses._validation import integer, probability
 from discreet.rational import Number, decimal_text, rational
 
 __all__ = ["at_risk", "loss_tail", "mu", "posterior", "renyi", "rho", "tradeoff", "tradeoff_curve"]
@@ -45,9 +45,9 @@ def tradeoff_curve(loss: Loss, alphas: Iterable[Number]) -> list[tuple[float, fl
     [(0.0, 1.0), (0.25, 0.3204), (1.0, 0.0)]
     """
     ats = [probability(alpha, "alpha") for alpha in alphas]
-    form = normal(loss)
-    if not form.leaks and len(form.items) == 1 and isinstance(form.items[0][0], Mu):
-        squared = form.items[0][0].squared
+    form = canonical_form(loss)
+    if not form.leaks and len(form.items) == 1 and isinstance(form.items[0][0], MuLoss):
+        squared = form.items[0][0].mu_squared
         return [(float(at), _gaussian_tradeoff(squared, at)) for at in ats]
     closed = closed_curve(form)
     curve = closed or curve_of(loss, upper=True)
@@ -111,7 +111,7 @@ def renyi(loss: Loss, order: Number) -> float:
     alpha = rational(order, "order")
     if alpha <= 1:
         raise ParameterError(f"order must be greater than 1, got {decimal_text(alpha)}")
-    form = normal(loss)
+    form = canonical_form(loss)
     return math.inf if form.leaks else total(form.items, up(alpha))
 
 
@@ -214,11 +214,11 @@ def at_risk(loss: Loss, n: int) -> float:
     >>> approx(1, 1e-6).at_risk(10_000)
     0.01
     """
-    people = whole(n, "n", 0)
+    people = integer(n, "n", 0)
     pair = as_approx(loss) or as_mu(loss)
     if pair is not None:
         return up(pair[1] * people)
-    return up(normal(loss).leaked * people)
+    return up(canonical_form(loss).leaked * people)
 
 
 def _by_odds(prior: Fraction, move: float) -> tuple[float, float]:

@@ -84,13 +84,13 @@ class Range:
 
     low: float
     high: float
-    whole: bool
+    integer: bool
     lenient_low: bool
     lenient_high: bool
 
     def clip(self, x: float) -> float:
         """A value near x in the range: a whole number, or one of seven digits."""
-        near = round(x) if self.whole else float(f"{x:.7g}")
+        near = round(x) if self.integer else float(f"{x:.7g}")
         return min(max(near, self.low), self.high)
 
     def text(self) -> str:
@@ -173,7 +173,7 @@ class Search:
             x = last.x * math.exp(leap) if upward else first.x * math.exp(-leap)
             known = last.x if upward else first.x
             near = limits.clip(x)
-            self._try(known + (1 if upward else -1) if limits.whole and near == known else near)
+            self._try(known + (1 if upward else -1) if limits.integer and near == known else near)
         raise self._undecided(fits=self.probes[0].fits)
 
     def _onward(self, first: Probe, last: Probe, leap: float) -> tuple[bool | None, float]:
@@ -187,7 +187,7 @@ class Search:
         return upward, min(max(needed, 0.01), _LEAP)
 
     def _close(self, good: Probe, bad: Probe) -> bool:
-        if self.limits.whole:
+        if self.limits.integer:
             return abs(good.x - bad.x) <= 1
         return abs(good.x - bad.x) <= _TOLERANCE * min(good.x, bad.x) * 0.99
 
@@ -202,14 +202,14 @@ class Search:
         if at is None or (len(self.probes) > 16 and len(self.probes) % 3 == 0):
             at = (left + right) / 2
         else:
-            grain = 1 / good.x if self.limits.whole else _TOLERANCE
+            grain = 1 / good.x if self.limits.integer else _TOLERANCE
             push = 0.9 * grain * 2**self.pushes
             if min(at - left, right - at) < 0.8 * grain:
                 self.pushes += 1
                 at = left + push if at - left < right - at else right - push
                 at = at if left < at < right else (left + right) / 2
         low, high = sorted((good.x, bad.x))
-        if self.limits.whole:
+        if self.limits.integer:
             return min(max(round(math.exp(at)), low + 1), high - 1)
         x = float(f"{math.exp(at):.7g}")
         return x if low < x < high else math.sqrt(low) * math.sqrt(high)
@@ -250,7 +250,7 @@ def solve(
     *,
     low: float | None = None,
     high: float | None = None,
-    whole: Literal[True],
+    integer: Literal[True],
 ) -> int: ...
 @overload
 def solve(
@@ -259,7 +259,7 @@ def solve(
     *,
     low: float | None = None,
     high: float | None = None,
-    whole: Literal[False] = False,
+    integer: Literal[False] = False,
 ) -> float: ...
 def solve(
     make_loss: Callable[[Any], Loss],
@@ -267,25 +267,25 @@ def solve(
     *,
     low: float | None = None,
     high: float | None = None,
-    whole: bool = False,
+    integer: bool = False,
 ) -> float:
     """Return the x at which ``make_loss(x)`` only just fits the budget: the least noise, the most steps, or the like.
 
-    The cost must only rise or only fall with x > 0; which of the two is found out. The answer itself fits
-    (`Loss.fits`), and a value 1e-4 of it cheaper in noise, or dearer in privacy, does not; with ``whole=True`` it is a
-    whole number and its neighbour does not. Without `low` and `high` the search leaves from 1 and goes no further than
-    `make_loss` accepts. Costs nothing: no data are seen. Raises `ParameterError` if nothing in the range fits, or if
-    everything does, for then the budget does not decide.
+    The cost must only rise or only fall with x > 0; the search finds out which. The answer itself fits (`Loss.fits`),
+    and a value that costs more, by 1e-4 of x, does not. With ``integer=True`` the answer is a whole number, and the
+    next one does not fit. Without `low` and `high` the search begins at 1 and goes no further than `make_loss`
+    accepts. Costs no privacy: no data are seen. Raises `ParameterError` if nothing in the range fits, or if everything
+    does, because then the budget does not decide.
 
     >>> from discreet.privacy import approx, gaussian, pure
     >>> noise = solve(lambda noise: gaussian(noise), budget=approx(1, 1e-5))
     >>> round(noise, 2)
     3.73
-    >>> solve(lambda steps: steps * pure(0.1), budget=pure(3), whole=True)
+    >>> solve(lambda steps: steps * pure(0.1), budget=pure(3), integer=True)
     30
     """
-    least, most = _range(low, high, whole=whole)
-    limits = Range(least, most, whole=whole, lenient_low=low is None, lenient_high=high is None)
+    least, most = _range(low, high, integer=integer)
+    limits = Range(least, most, integer=integer, lenient_low=low is None, lenient_high=high is None)
     for gauge in (gauge_of(budget), verdict_of(budget)):
         search = Search(make_loss, gauge, limits)
         found = search.run()
@@ -294,10 +294,10 @@ def solve(
     raise ParameterError("the loss neither only rises nor only falls with its argument, so no value can be trusted")
 
 
-def _range(low: float | None, high: float | None, *, whole: bool) -> tuple[float, float]:
-    least = (1 if whole else _LOW) if low is None else low
-    most = (_MOST_WHOLE if whole else _HIGH) if high is None else high
-    if whole:
+def _range(low: float | None, high: float | None, *, integer: bool) -> tuple[float, float]:
+    least = (1 if integer else _LOW) if low is None else low
+    most = (_MOST_WHOLE if integer else _HIGH) if high is None else high
+    if integer:
         if not all(math.isfinite(end) for end in (least, most)):
             raise ParameterError(f"low and high must be finite numbers, got {low} and {high}")
         least, most = math.ceil(least), math.floor(most)

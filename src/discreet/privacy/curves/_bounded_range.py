@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from discreet.privacy.curves._base import Curve, Ends, Of, two_sided
 from discreet.privacy.curves._binary import log_sum, within
 from discreet.privacy.curves._rounding import down, up
-from discreet.privacy.losses._leaves import BoundedRange
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,19 +26,19 @@ _NEAR = 1e-4
 _ROUNDING = 2.0**-36
 
 
-def bounded_range_curve(eps: Fraction, count: int) -> Curve:
-    """K mechanisms of ε-bounded range: Dong, Durfee and Rogers 2020, Theorem 2; the upper end by Rényi above 20,000.
+def bounded_range_curve(eps: Fraction, count: int, upper: Curve) -> Curve:
+    """The curve of `count` mechanisms of ε-bounded range: Dong, Durfee and Rogers 2020, Theorem 2.
+
+    Above 20,000 of them the upper end is that of `upper`, any valid upper curve of the same loss.
 
     The worst pair of one mechanism has losses t and t − ε, with P(t) = (1 − e^{t−ε})/(1 − e^{−ε}). For k of them the
     worst is k copies with one t, and the best t for a target is one of (target + (l+1)ε)/(k+1), l = 0, …, k, cut to
     [0, ε]. The theorem gives a maximum over t, where an error in t counts squared; any one t gives a lower end.
     """
-    from discreet.privacy.accounting._renyi import renyi_curve
-
     low, high = _Copies(down(eps), count), _Copies(up(eps), count)
     if count > _LARGEST_COUNT:
         lower = Of(lambda target: (low.log_lower(target), 0.0), _STEP)
-        return two_sided(lower, renyi_curve(((BoundedRange(eps), count),)))
+        return two_sided(lower, upper)
     return Ends(low.log_lower, high.log_upper, _STEP)
 
 
