@@ -56,7 +56,7 @@ POISSON, FIXED = gaussian(2).sampled("0.1"), gaussian(2).sampled("0.1", "without
 def test_a_filter_that_knows_no_neighbours_takes_no_loss_that_does(first):
     filtered = Filter(rho(10))
     assert not filtered.fits(filtered.nothing, first)
-    with pytest.raises(ParameterError, match="say what the budget protects"):
+    with pytest.raises(ParameterError, match="state what the budget protects"):
         filtered.add(filtered.nothing, first)
     with pytest.raises(ParameterError):
         filtered.left(first)
@@ -65,7 +65,7 @@ def test_a_filter_that_knows_no_neighbours_takes_no_loss_that_does(first):
 def test_neighbours_are_not_lost_between_spends():
     with_or_without = Filter(rho(10), relation="add_remove")
     spent = with_or_without.add(with_or_without.nothing, POISSON + gaussian(1))
-    with pytest.raises(ParameterError, match="says nothing about adding"):
+    with pytest.raises(ParameterError, match="does not bound adding"):
         with_or_without.add(spent, FIXED)
     assert not with_or_without.fits(spent, FIXED)
 

@@ -1,4 +1,4 @@
-"""The classical theorems under their names, to teach from and to compare with; for a bound to rely on, ask a `Loss`.
+"""The classical theorems under their names, for teaching and comparison; a `Loss` has certified bounds.
 
 Numbers are floats or anything `float` takes; δ, ε and divergences are in the units of the papers (nats). Nothing here
 touches data or costs privacy. Results are right to about 1e-12 and not rounded outward.

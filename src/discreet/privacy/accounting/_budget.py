@@ -62,6 +62,6 @@ def currency(budget: Loss) -> str:
 
 def left(budget: Loss, spent: Loss) -> Loss:
     """What a budget still allows after `spent`, never below zero, as one node of the budget's currency."""
-    name, whole = budget_of(budget)
-    rest = [max(a - b, Fraction(0)) for a, b in zip(whole, parts(in_currency(spent, name)), strict=True)]
+    name, allowed = budget_of(budget)
+    rest = [max(a - b, Fraction(0)) for a, b in zip(allowed, parts(in_currency(spent, name)), strict=True)]
     return CURRENCIES[name](*rest)

@@ -1,4 +1,4 @@
-"""One plain form for every loss: how often which leaf, and the probability that something leaks outright.
+"""Canonical form of a loss: a multiset of leaves, and the δ's beside them.
 
 (ε, δ)-DP is the mixture of ε-DP with weight 1 − δ and a full leak with weight δ (Kairouz, Oh and Viswanath 2015,
 Theorem 3.4), and δ-approximate zCDP and GDP are so by definition. So the δ's of a composition come apart from the rest:
@@ -43,7 +43,7 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class CanonicalForm:
-    """Leaves with their counts; all Gaussian ones are one leaf. `leaks` holds (δ, count)."""
+    """Leaves with their counts, of which all Gaussian ones are one leaf. `leaks` holds (δ, count)."""
 
     items: tuple[tuple[Loss, int], ...]
     leaks: tuple[tuple[Fraction, int], ...]
@@ -64,7 +64,7 @@ class CanonicalForm:
 
 
 def canonical_form(loss: Loss) -> CanonicalForm:
-    """The plain form of a loss; never cheaper than the loss, and exact but for groups and mixed parallel parts.
+    """The canonical form of a loss. It never understates the loss; only groups and mixed parallel parts are inexact.
 
     >>> from discreet.privacy import approx, gaussian, mu
     >>> canonical_form(9 * gaussian(1) + 2 * approx(1, 0.1) + mu(4)).items
@@ -74,24 +74,24 @@ def canonical_form(loss: Loss) -> CanonicalForm:
     leaks: dict[Fraction, int] = {}
     squares: list[Fraction] = []
     for leaf, count in _leaves(loss, 1):
-        kept = leaf
+        counted = leaf
         match leaf:
             case MuLoss(each, delta):
                 squares.append(each * count)
-                kept = None
+                counted = None
             case ApproxLoss(eps, delta):
-                kept = PureLoss(eps)
+                counted = PureLoss(eps)
             case RhoLoss(rho, delta):
-                kept = RhoLoss(rho, _ZERO) if rho else None
+                counted = RhoLoss(rho, _ZERO) if rho else None
             case DiscreteLaplaceLoss(scale, 1):
                 # Its loss is ±1/scale, as P(x ≤ 0) = 1/(1 + e^{−1/scale}): it is randomized response.
-                kept, delta = PureLoss(1 / scale), _ZERO
+                counted, delta = PureLoss(1 / scale), _ZERO
             case _:
                 delta = _ZERO
         if delta:
             leaks[delta] = leaks.get(delta, 0) + count
-        if kept is not None and kept != PureLoss(_ZERO):
-            items[kept] = items.get(kept, 0) + count
+        if counted is not None and counted != PureLoss(_ZERO):
+            items[counted] = items.get(counted, 0) + count
     squared = _total(squares)
     gaussian = ((MuLoss(squared), 1),) if squared else ()
     return CanonicalForm((*gaussian, *items.items()), tuple(leaks.items()))
@@ -140,7 +140,7 @@ def _leaf(node: Loss) -> Loss:
 
 
 def _rewritten(node: Loss) -> Loss | None:
-    """The same loss with fewer combinators; the node itself where nothing is known."""
+    """The same loss with fewer combinators; the node itself where no rule applies; None for other nodes."""
     match node:
         case SampledLoss(rate, scheme, term):
             if rate == 1:
@@ -164,7 +164,7 @@ def _rewritten(node: Loss) -> Loss | None:
 
 
 def _plain(loss: Loss) -> Loss:
-    """The plain form as one loss again."""
+    """The canonical form as one loss again."""
     form = canonical_form(loss)
     match form.items, form.leaks:
         case (((PureLoss(eps), 1),), ((delta, 1),)):
@@ -213,7 +213,7 @@ def _grouped(leaf: Loss, k: int) -> Loss | None:
 
 
 def _worst(terms: list[Loss]) -> Loss:
-    """The worst of several plain losses: one of them where they compare, else the parallel node itself."""
+    """The worst of several canonical losses: one of them if they compare, else the parallel node itself."""
     worst = terms[0]
     for term in terms[1:]:
         bigger = _bigger(worst, term)

@@ -1,7 +1,7 @@
 """What a loss means as (ε, δ), and whether it fits a budget.
 
-First a theorem is asked (`_closed`), then the numeric core (`_numeric`). Every upper end is rounded up, every lower
-end down; the modules that compute say how.
+A theorem is tried first (`_closed_form`), then numeric composition (`_numeric`). Every upper end is rounded up, every
+lower end down.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["bounds", "certified_epsilon", "curve_of", "delta", "epsilon", "fits"
 
 
 def curve_of(loss: Loss, gap: float = 1e-3, *, upper: bool = False) -> Curve:
-    """The certified privacy curve of a loss; with `upper`, fast, and its lower ends may say nothing."""
+    """The certified privacy curve of a loss; with `upper` it is fast, and its lower ends may be trivial."""
     from discreet.privacy.accounting._numeric import combined_curve, numeric_curve
 
     form = canonical_form(loss)
@@ -121,7 +121,7 @@ def _exp_down(log_value: float) -> float:
 
 @lru_cache(maxsize=16)
 def certified_epsilon(loss: Loss, delta: Fraction) -> float:
-    """`epsilon`, remembered: a search that tried a loss asks once more whether it fits."""
+    """`epsilon` with a cache: a search asks again whether the loss that it tried last fits."""
     return epsilon(loss, delta)
 
 
@@ -141,5 +141,5 @@ def fits(loss: Loss, budget: Loss) -> bool:
         or (spent is not None and not isinstance(loss, SumLoss | TimesLoss | ShuffledLoss))
     ):
         return False
-    found = certified_epsilon(loss, allowed[1])
-    return math.isfinite(found) and Fraction(found) <= allowed[0]
+    certified = certified_epsilon(loss, allowed[1])
+    return math.isfinite(certified) and Fraction(certified) <= allowed[0]

@@ -1,4 +1,4 @@
-"""Which losses have a closed form, and which theorem gives it."""
+"""Curves by theorem, for the losses that have a closed form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.privacy.accounting._canonical import CanonicalForm, canonical_form
 from discreet.privacy.accounting._currencies import as_pure
 from discreet.privacy.accounting._renyi import renyi_curve
 from discreet.privacy.curves._amplification import grouped_curve, sampled_curve, shuffled_curve
-from discreet.privacy.curves._base import Curve, Of, best, either, leaking, two_sided
+from discreet.privacy.curves._base import Curve, FunctionCurve, best, either, leaking, two_sided
 from discreet.privacy.curves._binary import LARGEST_COUNT, optimal_curve
 from discreet.privacy.curves._bounded_range import bounded_range_curve
 from discreet.privacy.curves._finite import (
@@ -38,11 +38,11 @@ from discreet.privacy.losses._leaves import (
 
 __all__ = ["closed_curve"]
 
-_NO_LOSS = Of(lambda eps: (-math.inf, -math.inf))  # noqa: ARG005
+_NO_LOSS = FunctionCurve(lambda eps: (-math.inf, -math.inf))  # noqa: ARG005
 
 
 def closed_curve(form: CanonicalForm) -> Curve | None:
-    """The curve of a plain form by a theorem, or None where only numeric composition does it justice."""
+    """The curve of a canonical form by a theorem, or None where only numeric composition is tight."""
     curve = _composed(form.items) if form.items else _NO_LOSS
     return None if curve is None else leaking(curve, form.log_kept)
 
@@ -92,8 +92,8 @@ def _single(leaf: Loss) -> Curve | None:
             return _grouped(k, term)
         case ParallelLoss(terms, _):
             curves = [closed_curve(canonical_form(term)) for term in terms]
-            found = [curve for curve in curves if curve is not None]
-            return either(*found) if len(found) == len(curves) else None
+            known = [curve for curve in curves if curve is not None]
+            return either(*known) if len(known) == len(curves) else None
         case ShuffledLoss(n, RandomizedResponseLoss(p, 2)):
             return shuffled_curve(_log_odds(p), n, binary=True)
         case ShuffledLoss(n, term):
@@ -118,9 +118,9 @@ def _grouped(k: int, term: Loss) -> Curve | None:
     if not isinstance(term, SampledLoss) or term.scheme != "poisson":
         return steps
     # None of the k is in the sample with probability (1 − q)^k; given that one is, the unsampled loss of k bounds all.
-    whole = closed_curve(canonical_form(GroupLoss(k, term.term)))
+    unsampled = closed_curve(canonical_form(GroupLoss(k, term.term)))
     rate = 1 - (1 - term.rate) ** k
-    return steps if whole is None else best(steps, sampled_curve(whole, rate, attained=False))
+    return steps if unsampled is None else best(steps, sampled_curve(unsampled, rate, attained=False))
 
 
 def _all_gaussian(items: tuple[tuple[Loss, int], ...]) -> bool:

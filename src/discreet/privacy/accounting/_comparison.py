@@ -1,4 +1,4 @@
-"""What other theorems say of a loss at the same δ, beside the certified ε: for teaching, and for trust."""
+"""The ε of a loss at one δ by other theorems, to compare with the certified one."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def compare(loss: Loss, delta: Number) -> tuple[Comparison, ...]:
         ("Renyi divergences", lambda: _renyi(form, rest), True, "Canonne, Kamath and Steinke 2020, Proposition 12"),
         ("Gaussian limit", lambda: _limit(form, rest), False, "Bu, Dong, Long and Su 2020, Corollary 4"),
     )
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for name, value, bound, source in theorems:
         try:
             epsilon = value()
         except (ParameterError, OverflowError):
             epsilon = None
         if epsilon is not None and math.isfinite(epsilon):
-            found.append(Comparison(name, epsilon, bound, source))
-    return tuple(found)
+            comparisons.append(Comparison(name, epsilon, bound, source))
+    return tuple(comparisons)
 
 
 def _basic(loss: Loss, at: Fraction) -> float | None:

@@ -265,12 +265,12 @@ def _total(pairs: Iterable[Pair | None]) -> Pair | None:
 
 
 def _worst(pairs: Iterable[Pair | None]) -> Pair | None:
-    found: Pair = (_ZERO, _ZERO)
+    worst: Pair = (_ZERO, _ZERO)
     for pair in pairs:
         if pair is None:
             return None
-        found = max(found[0], pair[0]), max(found[1], pair[1])
-    return found
+        worst = max(worst[0], pair[0]), max(worst[1], pair[1])
+    return worst
 
 
 def _scaled(pair: Pair | None, count: int) -> Pair | None:

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 __all__ = ["combined_curve", "numeric_curve"]
 
 _LOG_TINY = -250.0
-_LOG_LEAST = -667.0  # ln of the least δ that numbers are asked for
+_LOG_LEAST = -667.0  # ln of the least δ at which numeric composition is used
 _FEW = 50
 _MOST_COPIES = 10**8  # past them no mesh is fine enough
 _COARSE = 1e-6  # how far a bisection goes whose every step reads a composition
 
 
 def numeric_curve(form: CanonicalForm, gap: float, *, upper: bool = False) -> Curve:
-    """The composition of a plain form by privacy-loss distributions, beside what Rényi divergences say of it.
+    """The composition of a canonical form by privacy-loss distributions, combined with its Rényi divergences.
 
-    With `upper` its lower ends say nothing: then a composition is read at many points, and is as tight as it can be.
+    With `upper` its lower ends are trivial: then one composition is read at many points, and is as tight as it can be.
     """
     high = _parts(form.items, upper=True)
     low = high if upper else _parts(form.items, upper=False)
-    pairs: Curve = _Uppers(high) if upper else _Pairs(high, high if low == high else low, gap)
+    pairs: Curve = _Pessimistic(high) if upper else _Pairs(high, high if low == high else low, gap)
     # Rényi divergences help leaves without an exact pair, if these are few, and where δ is below all floats.
     exact = low == high and all(pairs_of(leaf, upper=True) and count <= _MOST_COPIES for leaf, count in form.items)
     if len(form.items) > _FEW:
@@ -56,13 +56,13 @@ def combined_curve(form: CanonicalForm, gap: float, *, upper: bool = False) -> C
     inner = _inner(form.items[0][0], gap, upper=upper)
     if inner is not None and not upper:
         parts = _parts(form.items, upper=False)
-        inner = best(inner, _Lower(parts, gap)) if parts else inner
+        inner = best(inner, _Optimistic(parts, gap)) if parts else inner
     return None if inner is None else leaking(inner, form.log_kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """Rényi divergences and numbers side by side; numbers are not asked where δ is below e^{−250} anyway."""
+    """Rényi divergences and numeric composition, the latter skipped where δ is below e^{−250}."""
 
     renyi: RenyiCurve
     pairs: Curve
@@ -91,7 +91,7 @@ class Numeric:
         return min(low, ceiling), min(high, ceiling)
 
 
-class _Uppers:
+class _Pessimistic:
     """Upper ends only, from few compositions."""
 
     def __init__(self, parts: Parts) -> None:
@@ -100,31 +100,31 @@ class _Uppers:
         self._profile = Profile(parts)
 
     def log_delta(self, eps: float) -> Bounds:
-        """Nothing, and an upper bound of ln δ at ε."""
+        """A trivial lower end, and an upper bound of ln δ at ε."""
         return -math.inf, _log(self._profile.delta(eps))
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        """Nothing, and an upper bound of ε."""
+        """A trivial lower end, and an upper bound of ε."""
         if log_delta[0] < _LOG_LEAST:
             return 0.0, math.inf
         return 0.0, self._profile.epsilon(_delta_at(log_delta))
 
 
 @dataclass(frozen=True, slots=True)
-class _Lower:
+class _Optimistic:
     """Lower ends only, from a composition that is attained."""
 
     parts: Parts
     gap: float
 
     def log_delta(self, eps: float) -> Bounds:
-        """A lower bound of ln δ at ε, and nothing."""
+        """A lower bound of ln δ at ε, and a trivial upper end."""
         from discreet.privacy.pld import delta_bounds
 
         return _log(delta_bounds(self.parts, eps, self.gap)[0]), 0.0
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        """A lower bound of ε, and nothing."""
+        """A lower bound of ε, and a trivial upper end."""
         from discreet.privacy.pld import epsilon_bounds
 
         if log_delta[1] < _LOG_LEAST:
@@ -205,18 +205,18 @@ def _dominating(leaf: Loss, count: int) -> tuple[Pair, int]:
 def _inner(leaf: Loss, gap: float, *, upper: bool) -> Curve | None:
     from discreet.privacy.curves._amplification import grouped_curve, sampled_curve
 
-    def of(term: Loss, *, upper: bool = upper) -> Curve:
+    def inner_curve(term: Loss, *, upper: bool = upper) -> Curve:
         form = canonical_form(term)
         closed = closed_curve(form) or combined_curve(form, gap, upper=upper)
         return closed or numeric_curve(form, gap, upper=upper)
 
     match leaf:
         case SampledLoss(rate, _, term):
-            return sampled_curve(of(term), rate, attained=False)
+            return sampled_curve(inner_curve(term), rate, attained=False)
         case GroupLoss(k, term):
-            return grouped_curve(of(term), k, of(term, upper=True), tolerance=_COARSE)
+            return grouped_curve(inner_curve(term), k, inner_curve(term, upper=True), tolerance=_COARSE)
         case ParallelLoss(terms, _):
-            return either(*map(of, terms))
+            return either(*map(inner_curve, terms))
         case _:
             return None
 

@@ -85,7 +85,7 @@ def pairs_of(leaf: Loss, *, upper: bool) -> tuple[Pair, ...]:
 
 
 def _strongest(term: Loss) -> Loss:
-    """Of a composition the leaf that says most: who ignores all else learns no less from it alone."""
+    """The leaf with the largest ρ of a composition: an adversary may ignore all other leaves."""
     leaves = [
         MuLoss(2 * leaf.rho_value) if isinstance(leaf, RhoLoss) else leaf for leaf, _ in canonical_form(term).items
     ]
@@ -100,8 +100,8 @@ def _strength(leaf: Loss) -> Fraction:
 
 
 def _noise(leaf: Loss, rate: float, *, upper: bool) -> tuple[Pair, ...]:
-    """The pair of additive noise. Losses past `_MOST_LOSS` are no floats as likelihoods: what has them reveals all, as
-    an upper end, and is replaced by less, as a lower one: more noise, or a smaller step.
+    """The pair of additive noise. The likelihood ratio of a loss past `_MOST_LOSS` is no float. A leaf with such losses
+    reveals everything in an upper end, and is replaced by more noise, or a smaller step, in a lower end.
     """
     from discreet.privacy.pld import (
         FinitePair,

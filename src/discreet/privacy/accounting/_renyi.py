@@ -64,9 +64,9 @@ class RenyiCurve:
 
         def value(log_excess: float) -> float:
             excess = math.exp(log_excess)
-            found = terms(1 + excess, excess)
+            summands = terms(1 + excess, excess)
             # Each term is right to 1e-14 of itself, the sum too.
-            total = sum(found) + 1e-13 * sum(abs(term) for term in found)
+            total = sum(summands) + 1e-13 * sum(abs(term) for term in summands)
             return total if not math.isnan(total) else math.inf
 
         centre = min((-20 + 0.5 * step for step in range(161)), key=value)
@@ -120,7 +120,7 @@ def divergence(leaf: Loss, order: float) -> float:
         case SampledLoss(rate, _, term):
             return _sampled(rate, leaf.scheme == "poisson", term, order)
         case ParallelLoss(terms, _):
-            return max(_of(term, order) for term in terms)
+            return max(_total_divergence(term, order) for term in terms)
         case ShuffledLoss() | GroupLoss():
             eps = as_pure(leaf)
             return math.inf if eps is None else _pure(up(eps), order)
@@ -128,7 +128,7 @@ def divergence(leaf: Loss, order: float) -> float:
             return math.inf
 
 
-def _of(loss: Loss, order: float) -> float:
+def _total_divergence(loss: Loss, order: float) -> float:
     form = canonical_form(loss)
     return math.inf if form.leaks else total(form.items, order)
 
@@ -194,15 +194,15 @@ def _sampled(rate: Fraction, poisson: bool, term: Loss, order: float) -> float: 
             return low / (below - 1)
         high = below * _sampled_gaussian(up(rate), up(term.mu_squared), below + 1)
         return (low + (order - below) * (high - low)) / (order - 1) * _SAFE
-    return _mixed(up(rate), _of(term, order), order)
+    return _mixed(up(rate), _total_divergence(term, order), order)
 
 
-def _mixed(rate: float, whole: float, order: float) -> float:
+def _mixed(rate: float, unsampled: float, order: float) -> float:
     """e^{(α−1)D} is jointly convex: the sample holds the record with probability q, and is the same otherwise."""
-    exponent = (order - 1) * whole
+    exponent = (order - 1) * unsampled
     if exponent > 700:
-        return whole
-    return min(whole, math.log1p(rate * math.expm1(exponent)) / (order - 1) * _SAFE + 1e-15)
+        return unsampled
+    return min(unsampled, math.log1p(rate * math.expm1(exponent)) / (order - 1) * _SAFE + 1e-15)
 
 
 @lru_cache(maxsize=100_000)

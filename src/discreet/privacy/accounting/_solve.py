@@ -1,6 +1,6 @@
 """The smallest noise, the most steps, the largest sampling rate that a budget allows.
 
-What is returned was itself checked: it fits.
+The value that is returned has itself been checked to fit.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def verdict_of(budget: Loss) -> Gauge:
 
 
 def _by_epsilon(loss: Loss, epsilon: Fraction, delta: Fraction, *, near: bool) -> float:
-    """Far from the budget a rough bracket, which leaves ε itself on one side, says enough at a fraction of the work."""
+    """Far from the budget a rough bracket of ε decides, at a fraction of the work."""
     allowed = float(epsilon)
     if not near:
         low, high = loss.bounds(delta=delta, gap=_COARSE)
@@ -80,7 +80,7 @@ _NEAR = 0.3  # as an excess: from there on the next guess is too good for a roug
 
 @dataclass
 class Range:
-    """Where to search. An end that nobody named is lenient: a refusal by `make_loss` moves it inward."""
+    """Where to search. An end that the caller left open is lenient: a refusal by `make_loss` moves it inward."""
 
     low: float
     high: float
@@ -139,7 +139,7 @@ class Search:
         return probe
 
     def _try(self, x: float) -> None:
-        """Probe x; where nobody named that end of the range, a refusal by `make_loss` narrows the range."""
+        """Probe x; where the caller left that end of the range open, a refusal by `make_loss` narrows the range."""
         known = [probe.x for probe in self.probes]
         try:
             self._probe(x)
@@ -240,7 +240,7 @@ class Search:
         return ParameterError(f"no value {where} fits the budget; widen low and high, or allow a larger budget")
 
 
-_LOW, _HIGH, _MOST_WHOLE = 1e-9, 1e9, 10**12
+_LOW, _HIGH, _MOST_INTEGER = 1e-9, 1e9, 10**12
 
 
 @overload
@@ -288,15 +288,15 @@ def solve(
     limits = Range(least, most, integer=integer, lenient_low=low is None, lenient_high=high is None)
     for gauge in (gauge_of(budget), verdict_of(budget)):
         search = Search(make_loss, gauge, limits)
-        found = search.run()
-        if make_loss(found).fits(budget):
-            return found
+        x = search.run()
+        if make_loss(x).fits(budget):
+            return x
     raise ParameterError("the loss neither only rises nor only falls with its argument, so no value can be trusted")
 
 
 def _range(low: float | None, high: float | None, *, integer: bool) -> tuple[float, float]:
     least = (1 if integer else _LOW) if low is None else low
-    most = (_MOST_WHOLE if integer else _HIGH) if high is None else high
+    most = (_MOST_INTEGER if integer else _HIGH) if high is None else high
     if integer:
         if not all(math.isfinite(end) for end in (least, most)):
             raise ParameterError(f"low and high must be finite numbers, got {low} and {high}")

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy.curves._base import Curve, Ends, Of, two_sided
+from discreet.privacy.curves._base import Curve, FunctionCurve, SplitBounds, two_sided
 from discreet.privacy.curves._binary import log_sum, within
 from discreet.privacy.curves._rounding import down, up
 
@@ -37,9 +37,9 @@ def bounded_range_curve(eps: Fraction, count: int, upper: Curve) -> Curve:
     """
     low, high = _Copies(down(eps), count), _Copies(up(eps), count)
     if count > _LARGEST_COUNT:
-        lower = Of(lambda target: (low.log_lower(target), 0.0), _STEP)
+        lower = FunctionCurve(lambda target: (low.log_lower(target), 0.0), _STEP)
         return two_sided(lower, upper)
-    return Ends(low.log_lower, high.log_upper, _STEP)
+    return SplitBounds(low.log_lower, high.log_upper, _STEP)
 
 
 class _Copies:
@@ -122,8 +122,8 @@ class _Copies:
     def _masses(self, tops: Floats) -> tuple[Floats, Floats]:
         import numpy as np
 
-        whole = math.expm1(-self.eps)
-        return np.expm1(tops - self.eps) / whole, np.exp(tops - self.eps) * np.expm1(-tops) / whole
+        total = math.expm1(-self.eps)
+        return np.expm1(tops - self.eps) / total, np.exp(tops - self.eps) * np.expm1(-tops) / total
 
     def _terms(self, target: float, tops: Floats, minus: Floats, side: int) -> Floats:
         """Ln P(j)(1 − e^{target − loss})⁺ for each t and j, at a target moved by 2⁻⁴⁸: up for side 1, down for −1."""

@@ -188,7 +188,7 @@ class Loss:
             return SubstitutedLoss(self)
         if self.relation is None:
             return self
-        raise ParameterError("a loss that holds under substitution says nothing about adding or removing a record")
+        raise ParameterError("a loss for substitution does not bound adding or removing a record")
 
     def epsilon(self, delta: Number = 0) -> float:
         """The least ε that discreet can certify at this δ: an upper bound, rounded up; ``inf`` where none is known.

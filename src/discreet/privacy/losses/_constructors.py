@@ -1,4 +1,4 @@
-"""How people write the leaves of a loss."""
+"""Constructors of the leaves of a loss."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def approx(epsilon: Number, delta: Number) -> Loss:
 
 
 def rho(rho: Number, delta: Number = 0) -> Loss:
-    """δ-approximate ρ-zero-concentrated differential privacy; δ pays for key discovery, which no ρ alone can buy.
+    """δ-approximate ρ-zero-concentrated differential privacy. Key discovery needs δ > 0: no ρ alone covers it.
 
     Raises `ParameterError` unless 0 < ρ ≤ 1e100 and 0 ≤ δ < 1. Source: Bun and Steinke 2016, Definitions 1.1 and 8.1.
 
@@ -152,8 +152,8 @@ def discrete_gaussian(sigma: Number, sensitivity: int = 1) -> Loss:
 def randomized_response(p: Number, k: int = 2) -> Loss:
     """A person's own report: the true one of `k` values with probability `p`, else one of the others, uniformly.
 
-    ε = |ln(p(k−1)/(1−p))|, whether the truth is the likelier answer or the unlikelier one. p = 1/k costs nothing and
-    tells nothing. Valid under substitution: the report exists either way. Raises `ParameterError` unless 0 < p < 1
+    ε = |ln(p(k−1)/(1−p))|, for p above 1/k and below. At p = 1/k the report is independent of the truth, and ε = 0.
+    Valid under substitution: the report exists either way. Raises `ParameterError` unless 0 < p < 1
     and k ≥ 2. Source: Warner 1965; Kairouz, Oh and Viswanath 2016, "Extremal mechanisms", Definition 2.
 
     >>> round(randomized_response(0.2).epsilon(), 3), randomized_response(0.5).epsilon()

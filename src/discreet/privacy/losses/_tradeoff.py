@@ -1,4 +1,4 @@
-"""How people write trade-off functions: from a callable or a table to symmetric, convex corners."""
+"""The constructor of trade-off functions: from a callable or a table to symmetric, convex corners."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def tradeoff(f: Callable[[float], float] | Iterable[tuple[Number, Number]]) -> L
     """f-differential privacy: an adversary with type I error α has a type II error of at least f(α).
 
     `f` is a convex, decreasing function of α in [0, 1] with f(α) ≤ 1 − α, or a table of its corners (α, f(α)) from
-    α = 0 on, joined by straight lines. Neighbours come in both orders, so what holds is the larger of f and its
-    inverse (Dong, Roth and Su 2022, on symmetric trade-off functions): it is kept. Of a function, the tangent-like
-    lines between 200 samples are kept, which lie below a convex f: never cheaper than f, and close to it.
+    α = 0 on, joined by straight lines. Neighbours come in both orders, so the loss is the larger of f and its inverse
+    (Dong, Roth and Su 2022, on symmetric trade-off functions). A callable is replaced by the prolonged chords between
+    200 samples, which lie below a convex f and close to it, so the loss is never understated.
 
     Raises `ParameterError` if f is not convex, not decreasing, or leaves [0, 1 − α].
 
@@ -67,19 +67,19 @@ def _sampled(f: Callable[[float], float]) -> list[Point]:
 
 def _undercut(points: list[Point]) -> list[Point]:
     """Between inner neighbours, where the chords on the left and on the right meet; at the ends, the chord beside."""
-    found: list[Point] = []
+    corners: list[Point] = []
     for i in range(len(points) - 1):
         (a, fa), (b, fb) = points[i], points[i + 1]
         left = None if i == 0 else (points[i], _slope(points[i - 1], points[i]))
         right = None if i + 2 == len(points) else (points[i + 1], _slope(points[i + 1], points[i + 2]))
         if left is None and right is not None:
-            found.append((a, max(Fraction(0), fb - right[1] * (b - a))))
+            corners.append((a, max(Fraction(0), fb - right[1] * (b - a))))
         elif right is None and left is not None:
-            found.append((b, max(Fraction(0), fa + left[1] * (b - a))))
+            corners.append((b, max(Fraction(0), fa + left[1] * (b - a))))
         elif left is not None and right is not None and right[1] != left[1]:
             x = ((fb - right[1] * b) - (fa - left[1] * a)) / (left[1] - right[1])
-            found.append((x, max(Fraction(0), fa + left[1] * (x - a))))
-    return found
+            corners.append((x, max(Fraction(0), fa + left[1] * (x - a))))
+    return corners
 
 
 def _at(points: list[Point], alpha: Fraction) -> Fraction:
@@ -126,13 +126,13 @@ def _symmetric(points: list[Point]) -> tuple[Point, ...]:
     if inverse[0][0] > 0:
         inverse = [(Fraction(0), inverse[0][1]), *inverse]
     cuts = sorted({a for a, _ in points} | {a for a, _ in inverse} | {Fraction(0)})
-    found: list[Point] = []
+    corners: list[Point] = []
     for a, b in pairwise(cuts):
         left, right = _at(points, a) - _at(inverse, a), _at(points, b) - _at(inverse, b)
-        found.append((a, max(_at(points, a), _at(inverse, a))))
+        corners.append((a, max(_at(points, a), _at(inverse, a))))
         if left * right < 0:
             x = a + (b - a) * left / (left - right)
-            found.append((x, _at(points, x)))
+            corners.append((x, _at(points, x)))
     last = cuts[-1]
-    found.append((last, max(_at(points, last), _at(inverse, last))))
-    return tuple(_corners(found))
+    corners.append((last, max(_at(points, last), _at(inverse, last))))
+    return tuple(_corners(corners))

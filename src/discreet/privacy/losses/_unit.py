@@ -1,4 +1,4 @@
-"""Who is protected, and what a neighbour is."""
+"""The unit of protection and the neighbour relation."""
 
 from __future__ import annotations
 
