@@ -47,7 +47,7 @@ def test_laplace_loss_is_the_worst_log_ratio(scale, shift) -> None:
 def test_gaussian_loss_is_the_worst_renyi_slope(sigma, shift) -> None:
     """ρ is the supremum of D_α(P‖Q)/α over α > 1; entries add (Canonne, Kamath and Steinke 2020, Theorem 14)."""
     mechanism = DiscreteGaussian(sigma)
-    stated = float(mechanism.loss(Norms(sum(map(abs, shift)), sum(s * s for s in shift))).r)
+    stated = float(mechanism.loss(Norms(sum(map(abs, shift)), sum(s * s for s in shift))).rho_value)
     with mpmath.workprec(300):
         p = law(mechanism, 200)
 

@@ -1,8 +1,8 @@
 """What a loss costs in each currency, exactly: ε, (ε, δ), (ρ, δ), (μ², δ).
 
-Each reading is a pure function over nodes and adds up over sums, whatever was chosen adaptively. `None` says that the
-node has no such meaning, which is never an error here: the caller decides whether to refuse. Where a constant is not
-rational (a logarithm of a sampled loss) the fraction is above it by 1e-14 of it.
+Each function is pure, and its value adds up over sums, also of releases chosen adaptively. `None` means that the node
+has no value in that currency, which is never an error here: the caller decides whether to refuse. Where a constant is
+not rational (a logarithm of a sampled loss) the fraction is above it by 1e-14 of it.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ CURRENCIES: dict[str, type[PureLoss] | type[ApproxLoss] | type[RhoLoss] | type[M
     "rho": RhoLoss,
     "mu": MuLoss,
 }
-"""The currencies a budget can be kept in. Sums of ε, of (ε, δ), of (ρ, δ) and of (μ², δ) are valid filters for adaptive
-spending; `discreet.privacy.filters` names the theorems."""
+"""The currencies that a budget can be stated in. Sums of ε, of (ε, δ), of (ρ, δ) and of (μ², δ) are valid filters for
+adaptive spending; `discreet.privacy.filters` names the theorems."""
 
 
 def as_pure(loss: Loss) -> Fraction | None:
@@ -232,7 +232,7 @@ def _sampled_epsilon(rate: Fraction, eps: Fraction) -> Fraction:
 
 
 def _grouped(k: int, eps: Fraction, delta: Fraction) -> Pair | None:
-    """(kε, δ(e^{kε}−1)/(e^ε−1)): Vadhan 2017, "The complexity of differential privacy", Lemma 2.2, its sum kept."""
+    """(kε, δ(e^{kε}−1)/(e^ε−1)): Vadhan 2017, "The complexity of differential privacy", Lemma 2.2, exact sum."""
     if delta == 0 or eps == 0:
         return k * eps, min(k * delta, Fraction(1))
     near = up(eps)

@@ -70,7 +70,7 @@ def discrete_gaussian_curve(sigma: Fraction, sensitivity: int) -> Curve | None:
     """L(x) = (s² − 2xs)/2σ², summed over |x| ≤ 40σ + s; if these are many, `wide_gaussian_curve`, or None.
 
     What is left out has mass below e^{−700}·2, which is added above. The least x that counts decides: δ below about
-    1e-300 is not resolved, and the bracket says so.
+    1e-300 is not resolved, and the bracket is wide there.
     """
     import numpy as np
 

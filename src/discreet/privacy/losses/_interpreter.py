@@ -1,4 +1,4 @@
-"""What gives losses their meaning: an interface, so that losses need not know who computes it."""
+"""The interface of what gives losses their meaning, so that losses import nothing that computes it."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Swapped:
 
     @property
     def bounded(self) -> bool:
-        """As the pair; nobody composes a pair that is bounded on one side only."""
+        """As the pair; pairs that are bounded on one side only are not composed."""
         return self.pair.bounded
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:
