@@ -24,7 +24,7 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian
 from discreet.policy import load_policy
-from discreet.privacy import Loss, Mu, Pure, Rho, budget_of
+from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.query import Group, Plan, make_plan
 
 REGIONS = ["north", "east", "south", "west"]
@@ -68,7 +68,7 @@ def even(plan: Plan, spend: Loss) -> list[Any]:
     (level,) = plan.levels
     each = main / len(level.norms)
     kind = {"pure": DiscreteLaplace, "rho": DiscreteGaussian, "mu": Gaussian}[name]
-    price = {"pure": Pure(each), "rho": Rho(each, Fraction(0)), "mu": Mu(each, Fraction(0))}[name]
+    price = {"pure": PureLoss(each), "rho": RhoLoss(each, Fraction(0)), "mu": MuLoss(each, Fraction(0))}[name]
     return [kind.calibrate(price, norms) for norms in level.norms]
 
 

@@ -364,7 +364,7 @@ def test_a_budget_in_mu_pays_for_gaussian_answers_and_for_epsilon() -> None:
         with pytest.raises(dp.ParameterError, match="mu"):
             opened.sql(QUERY, spend=dp.rho("0.01"))
         assert opened.remaining == left
-    assert float(left.squared) == pytest.approx(1 - 0.36 - 0.25 - dp.pure("0.1").mu() ** 2)
+    assert float(left.mu_squared) == pytest.approx(1 - 0.36 - 0.25 - dp.pure("0.1").mu() ** 2)
 
 
 def test_rows_can_be_counted_where_the_policy_names_no_column() -> None:

@@ -10,7 +10,7 @@ import pytest
 import discreet as dp
 from discreet.ledger import open_ledger
 from discreet.noise import _source
-from discreet.privacy import Approx
+from discreet.privacy import ApproxLoss
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -38,7 +38,7 @@ def test_the_charge_is_on_disk_before_the_first_random_bit(tmp_path, monkeypatch
         with open_ledger(copy / "t.ledger", None) as ledger:
             ledger.verify()
             assert [entry.kind for entry in ledger.entries()] == ["create", "reserve"]
-            assert ledger.spent == Approx(dp.approx(1, 1e-7).eps, dp.approx(1, 1e-7).at_delta)  # type: ignore[attr-defined]
+            assert ledger.spent == ApproxLoss(dp.approx(1, 1e-7).eps, dp.approx(1, 1e-7).at_delta)  # type: ignore[attr-defined]
 
 
 def test_a_refused_spend_draws_nothing_and_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

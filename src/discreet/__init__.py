@@ -2,7 +2,7 @@
 
 >>> import discreet as dp
 >>> dp.pure(0.1) + dp.pure(0.2)
-Sum(terms=(Pure(eps=Fraction(1, 10)), Pure(eps=Fraction(1, 5))))
+pure(0.1) + pure(0.2)
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def connect(  # noqa: PLR0913
     >>> with connect({"t": pa.table({"x": [1, 2, 3]})}, policy) as session:
     ...     release = session.sql("SELECT COUNT(*) AS n FROM t", spend=pure(0.25))
     ...     session.remaining
-    Pure(eps=Fraction(3, 4))
+    pure(0.75)
     """
     checked = load_policy(policy)
     engine = open_engine(source, checked)
@@ -275,7 +275,7 @@ class Session:
         ...     session.release(DiscreteLaplace(scale=4), 43, sensitivity=1, name="visits").value == release.value
         ...     session.remaining
         True
-        Pure(eps=Fraction(3, 4))
+        pure(0.75)
         """
         question = MechanismQuestion(mechanism, value, sensitivity, spend, name)
         return self.answer(question, idempotency_key=idempotency_key)

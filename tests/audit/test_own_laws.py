@@ -28,7 +28,7 @@ from discreet.audit.enumeration._exact import ExactVerdict, exact
 from discreet.mechanisms.quantiles import _joint as _quantile_chain
 from discreet.mechanisms.quantiles._joint import Places
 from discreet.mechanisms.thresholds import _partition_selection
-from discreet.privacy import Loss, Rho
+from discreet.privacy import Loss, RhoLoss
 from discreet.query import draw
 from discreet.sensitivity import Mode
 
@@ -301,7 +301,7 @@ def test_the_true_loss_is_within_the_claim(name: str) -> None:
 
         verdict = against(claim)
         assert not verdict.violated, verdict.sentence
-        assert verdict.holds or isinstance(claim, Rho), verdict.sentence  # no enumeration proves every Rényi order
+        assert verdict.holds or isinstance(claim, RhoLoss), verdict.sentence  # no enumeration proves every Rényi order
         if case.at is not None:
             allowed = claim.delta(case.at)
             assert against(dp.approx(case.at, allowed)).delta_at_claimed[0] >= case.tight * allowed
@@ -397,5 +397,5 @@ def answers(sql: str, spend: Loss, miss: Fraction) -> ExactVerdict:
 def test_the_true_loss_of_a_query_is_within_its_spend(sql: str, spend: Loss, miss: Fraction, tight: float) -> None:
     verdict = answers(sql, spend, miss)
     assert not verdict.violated, verdict.sentence
-    assert verdict.holds or isinstance(spend, Rho), verdict.sentence
+    assert verdict.holds or isinstance(spend, RhoLoss), verdict.sentence
     assert verdict.epsilon[0] >= tight * verdict.claimed

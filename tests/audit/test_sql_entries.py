@@ -15,7 +15,7 @@ from discreet.audit.sql._entry import SqlEntry
 from discreet.audit.sql._pair import loss_between
 from discreet.errors import QueryError
 from discreet.policy import load_policy
-from discreet.privacy import Pure, Rho
+from discreet.privacy import PureLoss, RhoLoss
 from discreet.query import (
     Grouped,
     Joined,
@@ -88,7 +88,7 @@ def test_every_clause_noise_currency_unit_and_relation_has_an_entry() -> None:
     noises = [plan.levels[0].noise for plan in plans if plan.levels[0].noise is not None]
     assert {type(mechanism) for noise in noises for mechanism in noise.mechanisms} == set(get_args(NoiseMechanism))
     discovery = {type(noise.loss) for noise in noises if noise.selection is not None}
-    assert discovery | {Pure} == {type(noise.loss) for noise in noises}
+    assert discovery | {PureLoss} == {type(noise.loss) for noise in noises}
     assert {(plan.unit.name, plan.unit.relation) for plan in plans} == {
         (name, relation) for name in ("u", None) for relation in ("add_remove", "substitute")
     }
@@ -165,11 +165,11 @@ def test_the_claim_is_what_the_pair_loses(name: str) -> None:
         assert "private" in name
         return
     match entry.claim:
-        case Pure(claimed):
+        case PureLoss(claimed):
             assert claimed == 1
             assert (lost.epsilon() == 1) is entry.tight
             assert lost.epsilon() <= 1
-        case Rho(claimed, _):
+        case RhoLoss(claimed, _):
             assert 0.999 * claimed * entry.tight <= lost.rho() <= claimed
         case claim:
             allowed = claim.epsilon(0.01)

@@ -12,7 +12,7 @@ from mutants._databases import kept
 from discreet.audit import check
 from discreet.audit.sql._pair import loss_between
 from discreet.mechanisms import PartitionSelection
-from discreet.privacy import Pure
+from discreet.privacy import PureLoss
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -77,7 +77,7 @@ def test_every_mutant_breaks_its_claim_by_a_fifth() -> None:
         assert mutant.epsilon >= 1.2 * mutant.claimed, mutant.name
 
 
-_WITH_SUMS = [each for each in sql.MUTANTS if math.isfinite(each.epsilon) and isinstance(each.claim, Pure)]
+_WITH_SUMS = [each for each in sql.MUTANTS if math.isfinite(each.epsilon) and isinstance(each.claim, PureLoss)]
 """Those without private keys, whose leak is how far the sums move."""
 
 

@@ -96,7 +96,7 @@ def test_an_odometer_reads_each_currency() -> None:
     assert odometer(dp.pure("0.5"), DELTA) == (0.5, 0)
     assert odometer(dp.approx("0.5", "1e-7"), DELTA) == (0.5, Fraction(1, 10**7))
     assert odometer(dp.rho(1, "1e-7"), DELTA) == (Odometer(DELTA).epsilon(dp.rho(1)), DELTA + Fraction(1, 10**7))
-    assert odometer(dp.Rho(Fraction(0), Fraction(0)), DELTA) == (0.0, 0)
+    assert odometer(dp.RhoLoss(Fraction(0), Fraction(0)), DELTA) == (0.0, 0)
     found = odometer(dp.mu(1), DELTA)
     assert found is not None
     assert found[0] > 1

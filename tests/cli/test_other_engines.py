@@ -46,7 +46,7 @@ def in_spark(cli: Any, spark: Any) -> str:
 
 def _spent() -> Fraction:
     with open_ledger("visits.ledger", None) as ledger:
-        assert isinstance(ledger.spent, dp.privacy.Approx | dp.privacy.Pure)
+        assert isinstance(ledger.spent, dp.privacy.ApproxLoss | dp.privacy.PureLoss)
         return ledger.spent.eps
 
 

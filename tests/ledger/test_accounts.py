@@ -15,7 +15,7 @@ from discreet.errors import BudgetExceeded, LedgerError, ParameterError
 from discreet.ledger import Reservation, Stored, open_ledger
 from discreet.ledger.sqlite import _sqlite
 from discreet.ledger.state._account import PERIODS, next_start, start
-from discreet.privacy import Pure, approx, pure, rho
+from discreet.privacy import PureLoss, approx, pure, rho
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -39,7 +39,7 @@ def test_a_spend_draws_on_the_account_and_on_the_whole():
         with pytest.raises(BudgetExceeded, match="the budget that all accounts share") as caught:
             bob.reserve("plan", pure("0.25"))
         assert "1.5" not in str(caught.value), "what others spent is not told"
-        assert (bob.spent, ledger.spent, ledger.remaining) == (pure("1.5"), pure(3), Pure(Fraction(0)))
+        assert (bob.spent, ledger.spent, ledger.remaining) == (pure("1.5"), pure(3), PureLoss(Fraction(0)))
         assert ledger.verify() == 5
 
 
@@ -218,7 +218,7 @@ def test_transfers_move_what_is_left_of_a_cap():
             ledger.transfer("ada", "bob", pure(2))
         ledger.transfer("ada", "bob", pure("1.5"))
         assert {name: each.cap for name, each in ledger.accounts.items()} == {"ada": pure("0.5"), "bob": pure("2.5")}
-        assert ada.remaining == Pure(Fraction(0))
+        assert ada.remaining == PureLoss(Fraction(0))
         for giver, taker in (("ada", "ada"), ("bob", "nobody"), ("nobody", "bob"), ("", "bob"), ("bob", "")):
             with pytest.raises((LedgerError, ParameterError)):
                 ledger.transfer(giver, taker, pure("0.1"))
@@ -307,7 +307,7 @@ def test_the_history_reads_in_every_currency_that_can_express_it():
         assert set(history) == {"pure", "approx", "rho", "mu"}
         assert history["pure"] == pure(1)
         assert history["rho"] == rho("0.05")
-        assert 0 < history["mu"].squared < Fraction(16, 100)
+        assert 0 < history["mu"].mu_squared < Fraction(16, 100)
         ledger.reserve("plan", approx("0.1", "1e-9"), fresh=True)
         assert set(ledger.history) == {"approx", "rho", "mu"}
         ledger.reserve("plan", rho("0.01"), fresh=True)
@@ -392,11 +392,11 @@ class Sharing(RuleBasedStateMachine):
     @invariant()
     def holds(self):
         whole, accounts = self.ledger.whole, self.ledger.accounts
-        assert whole.spent == Pure(self.spent(None, start("month", self.now)))
+        assert whole.spent == PureLoss(self.spent(None, start("month", self.now)))
         for name, cap in self.caps.items():
-            assert (accounts[name].cap, accounts[name].spent) == (Pure(cap), Pure(self.spent(name, NOON)))
+            assert (accounts[name].cap, accounts[name].spent) == (PureLoss(cap), PureLoss(self.spent(name, NOON)))
         everything = {p: sum((c[1] for c in self.charges if c[2] == p), Fraction(0)) for p in (None, "n", "s")}
-        assert self.ledger.history["pure"] == Pure(everything[None] + max(everything["n"], everything["s"]))
+        assert self.ledger.history["pure"] == PureLoss(everything[None] + max(everything["n"], everything["s"]))
 
     def teardown(self):
         if hasattr(self, "ledger"):

@@ -16,7 +16,7 @@ from discreet.errors import LedgerError
 from discreet.ledger import Ledger, open_ledger
 from discreet.ledger._owner import OwnedLedger
 from discreet.ledger.log._commitments import sha256
-from discreet.privacy import Pure, pure
+from discreet.privacy import PureLoss, pure
 
 STORM = [sys.executable, str(Path(__file__).with_name("storm.py"))]
 SOAK = pytest.mark.soak
@@ -45,7 +45,7 @@ def told_in(reports: Path) -> dict[str, dict[str, list[str]]]:
 def test_killed_at_any_moment_and_tried_again(place: str, tmp_path: Path, kills: int) -> None:
     reports, requests = tmp_path / "reports", requests_for(kills)
     reports.mkdir()
-    wanted = Pure(sum(request.loss.eps for request in requests))  # type: ignore[attr-defined]
+    wanted = PureLoss(sum(request.loss.eps for request in requests))  # type: ignore[attr-defined]
     budget, cap = pure(2 * wanted.eps / 5), pure(wanted.eps * 13 / 100)
     with open_ledger(place, budget) as ledger:
         for name in ACCOUNTS[1:]:
@@ -105,7 +105,7 @@ def _nothing_is_overspent(ledger: OwnedLedger, entries: list) -> None:
     for name in ACCOUNTS:
         state = _asked(ledger, name).state()
         own = sum(sum(each) for each in paid.values()) if name == "" else sum(paid[name])
-        assert state.spent == Pure(own)
+        assert state.spent == PureLoss(own)
         assert state.spent.eps <= state.cap.eps
     assert ledger.remaining.eps < pure("5/1000").eps, "there was no race at the limit"
 

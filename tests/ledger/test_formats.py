@@ -23,11 +23,11 @@ from discreet.ledger.log import _schema as _table
 from discreet.ledger.log._chain import check, walk
 from discreet.ledger.log._commitments import canonical, sha256
 from discreet.ledger.postgres import _postgres as postgres
-from discreet.privacy import Approx, approx, pure
+from discreet.privacy import ApproxLoss, approx, pure
 from discreet.release import parse_release_file
 
 FORMAT_1 = Path(__file__).with_name("format_1.sqlite")
-SPENT = Approx(Fraction(3, 5), Fraction(1, 10**9))
+SPENT = ApproxLoss(Fraction(3, 5), Fraction(1, 10**9))
 
 
 @pytest.fixture

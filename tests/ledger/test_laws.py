@@ -12,11 +12,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
 from discreet.ledger import open_ledger
 from discreet.privacy import (
-    Approx,
+    ApproxLoss,
     Loss,
-    Pure,
-    Rho,
-    Sum,
+    PureLoss,
+    RhoLoss,
+    SumLoss,
     approx,
     discrete_gaussian,
     from_json,
@@ -36,7 +36,7 @@ def test_thirty_tenths_are_exactly_three():
         for _ in range(30):
             ledger.reserve("plan", pure(0.1))
         assert ledger.spent == pure(3)
-        assert ledger.remaining == Pure(Fraction(0))
+        assert ledger.remaining == PureLoss(Fraction(0))
         with pytest.raises(BudgetExceeded, match=r"asks for epsilon 0\.1, and epsilon 0 is left of .* epsilon 3"):
             ledger.reserve("plan", pure(0.1))
         assert ledger.verify() == 31
@@ -84,7 +84,7 @@ def test_each_currency_admits_its_whole_budget_and_nothing_more(budget, fitting,
         (mu(1), rho(0.01)),
         (mu(1), discrete_gaussian(100)),
         (rho(1), pure("1e51")),
-        (rho(1), Pure(Fraction(10**200))),
+        (rho(1), PureLoss(Fraction(10**200))),
         (rho(1), gaussian(2).sampled("0.1")),
         (rho(1), gaussian(2).sampled("0.1", "without_replacement")),
         (pure(1), randomized_response("0.6")),
@@ -101,10 +101,10 @@ def test_a_spend_that_the_currency_cannot_express_is_refused_and_writes_nothing(
 def test_a_sum_nested_too_deeply_is_refused_in_words():
     deep = pure(0.1)
     for _ in range(20_000):
-        deep = Sum((deep, pure(0.1)))
+        deep = SumLoss((deep, pure(0.1)))
     with open_ledger(None, pure(3)) as ledger, pytest.raises(ParameterError, match="too many terms"):
         ledger.reserve("plan", deep)
-    while isinstance(deep, Sum):  # take it apart from the top: releasing it whole would recurse in C
+    while isinstance(deep, SumLoss):  # take it apart from the top: releasing it whole would recurse in C
         deep = deep.terms[0]
 
 
@@ -114,7 +114,7 @@ def test_a_sum_nested_too_deeply_is_refused_in_words():
         0 * pure(1),
         2 * approx(1, 0.6),
         3.0,
-        Pure(Fraction(1, 10**301)),
+        PureLoss(Fraction(1, 10**301)),
         gaussian(1),
         gaussian(1).sampled("0.01"),
         pure(1) + rho(1),
@@ -154,7 +154,7 @@ def test_fractions_without_a_common_denominator_are_charged_upwards_and_stay_sma
 def test_a_charge_with_too_many_digits_is_rounded_up():
     tiny = Fraction(1, 10**2000)
     with open_ledger(None, rho(1)) as ledger:
-        assert ledger.reserve("plan", pure(tiny)).loss == Rho(Fraction(1, 10**300), Fraction(0))
+        assert ledger.reserve("plan", pure(tiny)).loss == RhoLoss(Fraction(1, 10**300), Fraction(0))
 
 
 def test_commit_stores_once():
@@ -217,7 +217,7 @@ def test_entries_tell_the_story():
         create, reserve, release = ledger.entries()
     assert [e.kind for e in (create, reserve, release)] == ["create", "reserve", "release"]
     assert create.loss == approx(1, 1e-6)
-    assert reserve.spent == release.spent == release.loss == Approx(Fraction(1, 4), Fraction(0))
+    assert reserve.spent == release.spent == release.loss == ApproxLoss(Fraction(1, 4), Fraction(0))
     assert reserve.reservation == release.reservation == reservation.id
     assert (release.previous, release.hash) == (reserve.hash, stored.head)
 
@@ -289,7 +289,7 @@ class Spending(RuleBasedStateMachine):
             assert (None if stored is None else stored.payload) == self.found.get(plan)
 
     def total(self, charges: list[Loss]) -> Loss:
-        return in_currency(Sum((0 * pure(1), *charges)), self.ledger.currency)
+        return in_currency(SumLoss((0 * pure(1), *charges)), self.ledger.currency)
 
     def teardown(self) -> None:
         if self.ledger is not None:

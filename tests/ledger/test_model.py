@@ -19,9 +19,9 @@ import pytest
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Reservation, open_ledger
 from discreet.ledger.sqlite import _sqlite
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, currency, parts
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, currency, parts
 
-NODES = {"pure": Pure, "approx": Approx, "rho": Rho, "mu": Mu}
+NODES = {"pure": PureLoss, "approx": ApproxLoss, "rho": RhoLoss, "mu": MuLoss}
 NAMES = ("", "ada", "bob", "cyd")
 REGIONS = ("north", "south")
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)

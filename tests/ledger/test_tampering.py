@@ -18,7 +18,7 @@ from discreet.ledger.log._chain import Walker, check, facts_in, row_after, state
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.state._arithmetic import numbers, of_loss
 from discreet.ledger.state._events import Event, apply
-from discreet.privacy import Pure, pure
+from discreet.privacy import PureLoss, pure
 
 COLUMNS = [*Row._fields, "payload"]
 ROWS = range(7)
@@ -229,7 +229,7 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("repeat", {"answer": None}, scene, asked),
         ("repeat", {}, scene, asked),
         ("refund", {"loss": ["1/4"]}, whole(common=pure(1)), {"reservation": dead, "plan_hash": "c"}),
-        ("renew", {}, whole(common=Pure(Fraction(0))), {}),
+        ("renew", {}, whole(common=PureLoss(Fraction(0))), {}),
         ("renew", {"cap": ["0"]}, scene, {}),
         ("freeze", {}, scene, {}),
         ("thaw", {}, whole(frozen=True), {}),

@@ -15,7 +15,7 @@ from discreet.errors import BudgetExceeded, LedgerError, ParameterError
 from discreet.ledger import Reservation, Stored, open_ledger
 from discreet.ledger.sqlite import _sqlite
 from discreet.ledger.state._account import PERIODS
-from discreet.privacy import Approx, approx, mu, pure, rho
+from discreet.privacy import ApproxLoss, approx, mu, pure, rho
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 WEST = timezone(timedelta(hours=-5))
@@ -160,7 +160,7 @@ def test_transfers_make_no_cap_that_is_none():
             ledger.grant(name, approx(1, 0.6))
         with pytest.raises(ParameterError, match="less than 1"):
             ledger.transfer("ada", "bob", approx("0.1", "0.4"))
-        assert {each.cap for each in ledger.accounts.values()} == {Approx(Fraction(1), Fraction(3, 5))}
+        assert {each.cap for each in ledger.accounts.values()} == {ApproxLoss(Fraction(1), Fraction(3, 5))}
 
 
 def test_transfers_that_race_with_spends_lose_nothing(place):

@@ -18,7 +18,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import AboveThreshold
-from discreet.privacy import Pure, approx, fits, pure, rho
+from discreet.privacy import PureLoss, approx, fits, pure, rho
 
 ALARM = 1e-12
 BELOW, ABOVE = False, True
@@ -299,7 +299,7 @@ def test_calibration(spend, epsilon) -> None:
     how = {"cutoff": 3, "monotone": True, "numeric": True, "split": "optimal"}
     mechanism = AboveThreshold.calibrate(spend, 7, threshold=5, **how)
     assert mechanism == AboveThreshold(5, epsilon, 7, **how)
-    assert mechanism.loss() == Pure(Fraction(epsilon))
+    assert mechanism.loss() == PureLoss(Fraction(epsilon))
     assert fits(mechanism.loss(), spend)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
-from discreet.privacy import Approx, Pure, Rho, approx, as_approx, as_rho, fits, mu, pure, rho
+from discreet.privacy import ApproxLoss, PureLoss, RhoLoss, approx, as_approx, as_rho, fits, mu, pure, rho
 from discreet.sensitivity import Norms
 
 BOTH = [DiscreteLaplace, DiscreteGaussian]
@@ -38,7 +38,7 @@ def test_laplace_loss_is_the_worst_log_ratio(scale, shift) -> None:
         p = law(mechanism, 300)
         worst = mpmath.fsum(max(abs(mpmath.log(p[k] / p[k - s])) for k in range(-200, 201)) for s in shift)
     loss = mechanism.loss(sum(map(abs, shift)))
-    assert isinstance(loss, Pure)
+    assert isinstance(loss, PureLoss)
     assert abs(float(loss.eps) - float(worst)) <= 1e-12 * float(worst)
 
 
@@ -47,7 +47,7 @@ def test_laplace_loss_is_the_worst_log_ratio(scale, shift) -> None:
 def test_gaussian_loss_is_the_worst_renyi_slope(sigma, shift) -> None:
     """ρ is the supremum of D_α(P‖Q)/α over α > 1; entries add (Canonne, Kamath and Steinke 2020, Theorem 14)."""
     mechanism = DiscreteGaussian(sigma)
-    stated = float(mechanism.loss(Norms(sum(map(abs, shift)), sum(s * s for s in shift))).r)
+    stated = float(mechanism.loss(Norms(sum(map(abs, shift)), sum(s * s for s in shift))).rho_value)
     with mpmath.workprec(300):
         p = law(mechanism, 200)
 
@@ -145,17 +145,17 @@ def test_laplace_calibration_spends_exactly_what_is_allowed(eps, sensitivity) ->
 def test_gaussian_calibration_is_the_least_sigma_on_the_grid(r, l2_squared) -> None:
     norms = Norms(l2_squared, l2_squared)
     mechanism = DiscreteGaussian.calibrate(rho(r), norms)
-    assert mechanism.loss(norms).r <= r
+    assert mechanism.loss(norms).rho_value <= r
     if mechanism.sigma > Fraction(1, 1000):
         smaller = DiscreteGaussian(mechanism.sigma * (1 - Fraction(1, 2**39)))
-        assert smaller.loss(norms).r > r
+        assert smaller.loss(norms).rho_value > r
 
 
 def test_least_scale_and_no_sensitivity() -> None:
     assert DiscreteLaplace.calibrate(pure(10**6), 1).scale == Fraction(1, 1000)
     assert DiscreteGaussian.calibrate(rho(10**9), 1).sigma == Fraction(1, 1000)
-    assert DiscreteLaplace.calibrate(pure(1), 0).loss(0) == Pure(Fraction(0))
-    assert DiscreteGaussian.calibrate(rho(1), 0).loss(0) == Rho(Fraction(0), Fraction(0))
+    assert DiscreteLaplace.calibrate(pure(1), 0).loss(0) == PureLoss(Fraction(0))
+    assert DiscreteGaussian.calibrate(rho(1), 0).loss(0) == RhoLoss(Fraction(0), Fraction(0))
     assert DiscreteGaussian.calibrate(rho(1, 1e-6), 2).sigma >= Fraction(2) * Fraction(7071067811, 10**10)
 
 
@@ -166,12 +166,12 @@ def test_spends_that_cannot_be_met_are_refused() -> None:
         with pytest.raises(ParameterError, match="DiscreteLaplace"):
             DiscreteGaussian.calibrate(spend, 1)
     with pytest.raises(ParameterError, match="epsilon"):
-        DiscreteGaussian.calibrate(Approx(Fraction(0), Fraction(1, 10)), 1)
-    for spend in (Approx(Fraction(0), Fraction(1, 10)), Pure(Fraction(0))):
+        DiscreteGaussian.calibrate(ApproxLoss(Fraction(0), Fraction(1, 10)), 1)
+    for spend in (ApproxLoss(Fraction(0), Fraction(1, 10)), PureLoss(Fraction(0))):
         with pytest.raises(ParameterError, match="epsilon"):
             DiscreteLaplace.calibrate(spend, 1)
     with pytest.raises(ParameterError, match="rho"):
-        DiscreteGaussian.calibrate(Rho(Fraction(0), Fraction(0)), 1)
+        DiscreteGaussian.calibrate(RhoLoss(Fraction(0), Fraction(0)), 1)
     for kind, spend in ((DiscreteLaplace, pure(1)), (DiscreteGaussian, rho(1))):
         for bad in (-1, float("nan"), 10**30):
             with pytest.raises(ParameterError):

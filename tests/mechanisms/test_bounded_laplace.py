@@ -15,7 +15,7 @@ from scipy import stats
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import BoundedLaplace
-from discreet.privacy import Pure, fits
+from discreet.privacy import PureLoss, fits
 from discreet.sensitivity import Norms
 
 ALARM = 1e-12  # a chi-square test with the secure source fails by chance with about this probability
@@ -172,8 +172,8 @@ def test_extremes() -> None:
     assert set(flat.release([0] * 500)) == {-(10**40), 1 - 10**40, 2 - 10**40}
     assert float(flat.loss(1).eps * 2**56) == pytest.approx(4 / 3, rel=1e-9)
     assert BoundedLaplace("0.001", (0, 9)).loss(1).eps == pytest.approx(1000)
-    assert BoundedLaplace(3, (0, 9)).loss(0) == BoundedLaplace(3, (0, 9)).loss("0.5") == Pure(Fraction(0))
-    assert BoundedLaplace(3, (0, 9)).loss(10**40) == BoundedLaplace(3, (0, 9)).loss(9) == Pure(Fraction(3))
+    assert BoundedLaplace(3, (0, 9)).loss(0) == BoundedLaplace(3, (0, 9)).loss("0.5") == PureLoss(Fraction(0))
+    assert BoundedLaplace(3, (0, 9)).loss(10**40) == BoundedLaplace(3, (0, 9)).loss(9) == PureLoss(Fraction(3))
     assert BoundedLaplace.calibrate(dp.pure(1), 0, (0, 9)).scale == Fraction(1, 1000)
 
 

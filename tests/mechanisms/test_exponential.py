@@ -15,7 +15,7 @@ from scipy import stats
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.selection._candidates import exponents_of, utilities_of
-from discreet.privacy import BoundedRange, approx, as_mu, as_rho, fits, mu, pure, rho
+from discreet.privacy import BoundedRangeLoss, approx, as_mu, as_rho, fits, mu, pure, rho
 
 ALARM = 1e-12
 
@@ -174,4 +174,4 @@ def test_bad_error_arguments_are_refused(candidates, level) -> None:
 
 
 def test_loss() -> None:
-    assert Exponential("0.7", 3).loss() == BoundedRange(Fraction(7, 10))
+    assert Exponential("0.7", 3).loss() == BoundedRangeLoss(Fraction(7, 10))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, PartitionSelection
-from discreet.privacy import Mu, Pure, as_mu, fits
+from discreet.privacy import MuLoss, PureLoss, as_mu, fits
 from discreet.sensitivity import Norms
 
 
@@ -74,11 +74,11 @@ def test_rho_and_mu_are_met_exactly(sensitivity: object) -> None:
         mechanism = Gaussian.calibrate(spend, sensitivity)
         loss = mechanism.loss(sensitivity)
         assert fits(loss, dp.mu("0.1")) if spend != dp.rho("0.005") else fits(loss, spend)
-        assert loss.squared >= Fraction(1, 100) * (1 - Fraction(1, 2**30))
+        assert loss.mu_squared >= Fraction(1, 100) * (1 - Fraction(1, 2**30))
 
 
 def test_no_sensitivity_costs_nothing() -> None:
-    assert Gaussian(1).loss(0) == Pure(Fraction(0))
+    assert Gaussian(1).loss(0) == PureLoss(Fraction(0))
 
 
 def test_pure_spends_are_refused() -> None:
@@ -105,7 +105,7 @@ def test_error_and_std_follow_the_law() -> None:
 @given(st.fractions("1/10000", 40), st.integers(1, 20))
 @settings(max_examples=40, deadline=None)
 def test_keys_bought_with_a_mu_are_within_it(squared: Fraction, keys: int) -> None:
-    selection = PartitionSelection.calibrate(Mu(squared, Fraction(1, 10**6)), keys)
+    selection = PartitionSelection.calibrate(MuLoss(squared, Fraction(1, 10**6)), keys)
     spent = as_mu(selection.loss())
     assert spent is not None
     assert spent[0] <= squared

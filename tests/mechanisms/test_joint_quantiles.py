@@ -18,7 +18,7 @@ from discreet.mechanisms import Quantiles
 from discreet.mechanisms.quantiles import _joint as _joint_quantiles
 from discreet.mechanisms.quantiles import _joint as _quantile_chain
 from discreet.mechanisms.quantiles._joint import Joint, Places
-from discreet.privacy import BoundedRange, Pure, approx, fits, mu, pure, rho
+from discreet.privacy import BoundedRangeLoss, PureLoss, approx, fits, mu, pure, rho
 
 ALARM = 1e-12
 RELATIONS = ["add_remove", "substitute"]
@@ -167,9 +167,9 @@ def test_release_follows_the_law(relation, asked, cells, monkeypatch) -> None:
 
 def test_loss_and_calibration() -> None:
     made = Quantiles(DECILES, (0, 100), 3, step=1, method="joint")
-    assert made.loss() == Pure(Fraction(1, 4)) + BoundedRange(Fraction(11, 4))
-    assert Quantiles(DECILES[:2], (0, 100), 3, step=1, method="joint").loss() == BoundedRange(Fraction(3))
-    assert Quantiles(DECILES, (0, 9), 3, step=1, method="joint", relation="substitute").loss() == BoundedRange(
+    assert made.loss() == PureLoss(Fraction(1, 4)) + BoundedRangeLoss(Fraction(11, 4))
+    assert Quantiles(DECILES[:2], (0, 100), 3, step=1, method="joint").loss() == BoundedRangeLoss(Fraction(3))
+    assert Quantiles(DECILES, (0, 9), 3, step=1, method="joint", relation="substitute").loss() == BoundedRangeLoss(
         Fraction(3)
     )
     assert Quantiles.calibrate(pure(1), DECILES, (0, 100), step=1).epsilon == 1

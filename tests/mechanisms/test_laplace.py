@@ -15,7 +15,7 @@ import discreet as dp
 from discreet import privacy
 from discreet.errors import ParameterError
 from discreet.mechanisms import Laplace
-from discreet.privacy import Pure, fits
+from discreet.privacy import PureLoss, fits
 from discreet.sensitivity import Norms
 
 
@@ -139,10 +139,10 @@ def test_calibration_in_other_currencies(spend: dp.Loss) -> None:
 
 
 def test_edges() -> None:
-    assert Laplace(1).loss(0) == Pure(Fraction(0))
+    assert Laplace(1).loss(0) == PureLoss(Fraction(0))
     assert Laplace.calibrate(dp.pure(1), 0).scale == Fraction(1, 1000)
-    assert Laplace(5).loss("5/2") == privacy.Laplace(Fraction(2))
-    for spend, sensitivity in ((dp.pure(1), -1), (dp.pure(1), 10**30), (Pure(Fraction(0)), 1), (dp.pure(1), None)):
+    assert Laplace(5).loss("5/2") == privacy.LaplaceLoss(Fraction(2))
+    for spend, sensitivity in ((dp.pure(1), -1), (dp.pure(1), 10**30), (PureLoss(Fraction(0)), 1), (dp.pure(1), None)):
         with pytest.raises(ParameterError):
             Laplace.calibrate(spend, sensitivity)
 

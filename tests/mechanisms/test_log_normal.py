@@ -13,7 +13,7 @@ from scipy import special
 
 from discreet.mechanisms import SmoothSensitivity
 from discreet.mechanisms.statistics._dilation import _ROOT, fit_log_normal, log_normal_rate, steepest
-from discreet.privacy import Rho, rho
+from discreet.privacy import RhoLoss, rho
 
 NOISES = ["uniform_log_normal", "laplace_log_normal"]
 ALPHAS = (1.01, 1.5, 2, 3, 5, 10, 20, 60, 200, 1000)
@@ -61,7 +61,7 @@ def test_loss_is_within_the_spend(noise, paid: str, share) -> None:
     mechanism = SmoothSensitivity("median", bounds=(0, 1), spend=rho(paid), noise=noise, beta=beta)
     found = spent(noise, float(mechanism.sigma), float(mechanism.rate), float(mechanism.beta))
     assert 1.15 < float(paid) / found < {"uniform_log_normal": 2.6, "laplace_log_normal": 3.7}[noise]
-    assert mechanism.loss() == Rho(Fraction(paid), Fraction(0))
+    assert mechanism.loss() == RhoLoss(Fraction(paid), Fraction(0))
 
 
 @pytest.mark.parametrize("noise", NOISES)

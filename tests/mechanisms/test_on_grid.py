@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, OnGrid, RandomizedResponse
 from discreet.mechanisms.additive._on_grid import Grid
-from discreet.privacy import Pure, approx, mu, pure, rho
+from discreet.privacy import PureLoss, approx, mu, pure, rho
 from discreet.sensitivity import Norms
 
 QUIET = DiscreteLaplace("0.001")
@@ -103,7 +103,7 @@ def test_loss_is_the_worst_log_ratio_of_the_released_integers() -> None:
     for moved in (Fraction(1, 20), Fraction(1, 2), Fraction(3, 5), Fraction(4)):
         pairs = product(range(len(values)), repeat=2)
         worst = max(abs(at[i] - at[j]) for i, j in pairs if abs(values[i] - values[j]) <= moved)
-        assert noisy.loss(moved) == Pure(Fraction(worst, 3))
+        assert noisy.loss(moved) == PureLoss(Fraction(worst, 3))
 
 
 def test_nothing_is_released_off_the_grid() -> None:
@@ -133,7 +133,7 @@ def test_values_are_cut_to_the_bounds_and_so_are_their_moves() -> None:
     noisy = OnGrid(QUIET, step="0.25", bounds=(-1, 2))
     far = [1e300, -1e300, 10**500, Decimal("1e999999"), Decimal("-1e999999"), Fraction(-(10**400), 3), np.int64(5)]
     assert [noisy.release(each) for each in far] == [2, -1, 2, 2, -1, -1, 2]
-    assert OnGrid(DiscreteLaplace(12), step="0.25", bounds=(-1, 2)).loss(10**9) == Pure(Fraction(1))
+    assert OnGrid(DiscreteLaplace(12), step="0.25", bounds=(-1, 2)).loss(10**9) == PureLoss(Fraction(1))
     many = Grid.of("0.25", (-1, 2), 3).move(100)
     assert many == Norms(36, 36 * 12, 12)
     assert Grid.of("0.4", (0, 1), 1).move(7) == 3  # the upper bound, 2.5 steps, is rounded up
@@ -218,7 +218,7 @@ def test_calibration_is_within_the_spend_at_every_scale(entries, scale) -> None:
         assert noisy.error("0.9") >= noisy.std
         values = np.asarray(noisy.release([0.0] * entries))
         assert (np.abs(values) <= noisy.error(1 - Fraction(1, 10**12))).all()
-    assert noisy.loss(0) == Pure(Fraction(0))
+    assert noisy.loss(0) == PureLoss(Fraction(0))
 
 
 def test_error_counts_the_rounding() -> None:

@@ -13,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import PartitionSelection
 from discreet.mechanisms.thresholds._partition_selection import _thresholds
 from discreet.noise import exp_bounds
-from discreet.privacy import Approx, Rho, approx, pure, rho
+from discreet.privacy import ApproxLoss, RhoLoss, approx, pure, rho
 
 CASES = [
     ("1", "1e-6", 1),
@@ -98,13 +98,13 @@ def test_concentrated_spend() -> None:
     assert choice.keys * choice.key_epsilon**2 / 2 <= Fraction("0.3")
     assert choice.keys * choice.key_epsilon**2 / 2 >= Fraction("0.3") * (1 - Fraction(1, 2**38))
     loss = choice.loss()
-    assert loss == Rho(5 * choice.key_epsilon**2 / 2, Fraction(1, 10**6))
+    assert loss == RhoLoss(5 * choice.key_epsilon**2 / 2, Fraction(1, 10**6))
     assert loss.fits(rho("0.3", "1e-6"))
 
 
 def test_approximate_spend() -> None:
     choice = PartitionSelection.calibrate(approx(1, 1e-6), keys=4)
-    assert choice.loss() == Approx(Fraction(1), Fraction(1, 10**6))
+    assert choice.loss() == ApproxLoss(Fraction(1), Fraction(1, 10**6))
     assert choice.key_epsilon == Fraction(1, 4)
 
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import PermuteAndFlip
-from discreet.privacy import Pure, approx, fits, mu, pure, rho
+from discreet.privacy import PureLoss, approx, fits, mu, pure, rho
 
 ALARM = 1e-12
 
@@ -115,7 +115,7 @@ def test_frequencies_follow_the_law() -> None:
 def test_calibration(spend, epsilon) -> None:
     mechanism = PermuteAndFlip.calibrate(spend, 7, monotone=True)
     assert mechanism == PermuteAndFlip(epsilon, 7, monotone=True)
-    assert mechanism.loss() == Pure(Fraction(epsilon))
+    assert mechanism.loss() == PureLoss(Fraction(epsilon))
     assert fits(mechanism.loss(), spend)
 
 
@@ -123,7 +123,7 @@ def test_calibration_to_mu() -> None:
     assert fits(PermuteAndFlip.calibrate(mu("0.5"), 1).loss(), mu("0.5"))
 
 
-@pytest.mark.parametrize("spend", [Pure(Fraction(0)), 0 * Pure(Fraction(1))])
+@pytest.mark.parametrize("spend", [PureLoss(Fraction(0)), 0 * PureLoss(Fraction(1))])
 def test_a_spend_of_nothing_is_refused(spend) -> None:
     with pytest.raises(ParameterError, match="spend"):
         PermuteAndFlip.calibrate(spend, 1)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.mechanisms import ProposeTestRelease
 from discreet.mechanisms.statistics._answer import answer, numeric, power_of_two_below, to_float
-from discreet.privacy import Approx, approx, pure, rho
+from discreet.privacy import ApproxLoss, approx, pure, rho
 from discreet.sensitivity import CountDistinct, Mode, Profile, distance
 
 
@@ -135,7 +135,7 @@ def test_halves_of_epsilon_and_all_of_delta() -> None:
     assert mechanism.test.loss(1).eps == Fraction(1, 2)
     steps = mechanism.bound / mechanism.step + 1
     assert mechanism.noise.loss(steps).eps == Fraction(1, 2)
-    assert mechanism.loss() == Approx(Fraction(1), Fraction(1, 10**6))
+    assert mechanism.loss() == ApproxLoss(Fraction(1), Fraction(1, 10**6))
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 1), st.fractions(min_value=Fraction(1, 100), max_value=1))

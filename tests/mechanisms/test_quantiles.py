@@ -16,7 +16,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Quantiles
-from discreet.privacy import BoundedRange, Times, approx, fits, mu, pure, rho
+from discreet.privacy import BoundedRangeLoss, TimesLoss, approx, fits, mu, pure, rho
 
 ALARM = 1e-12
 DECILES = [Fraction(k, 10) for k in range(1, 10)]
@@ -130,7 +130,7 @@ def test_several_quantiles_lose_no_more_than_stated(epsilon, asked, size, record
 def test_rho_of_several_quantiles_with_jitter(relation) -> None:
     """A mixture of laws with bounded range has none, but keeps to its ρ: every Rényi divergence over its order."""
     mechanism = Quantiles(["1/4", "1/2"], (0, 3), "1.5", relation=relation, step=1)
-    assert mechanism.loss() == Times(2, BoundedRange(Fraction(3, 2)))
+    assert mechanism.loss() == TimesLoss(2, BoundedRangeLoss(Fraction(3, 2)))
     for p, q in pairs_of_laws(mechanism, 4, 3, bits=1):
         for a, b in ((p, q), (q, p)):
             for alpha in (1.001, 2, 10, 50):
@@ -216,7 +216,7 @@ def test_frequencies_follow_the_law(asked, cells, relation, draws) -> None:
 
 def test_loss_levels_and_calibration() -> None:
     assert [Quantiles(DECILES[:m], (0, 1), 1).levels for m in range(1, 10)] == [1, 2, 2, 3, 3, 3, 3, 4, 4]
-    assert Quantiles("0.5", (0, 1), "0.7").loss() == BoundedRange(Fraction(7, 10))
+    assert Quantiles("0.5", (0, 1), "0.7").loss() == BoundedRangeLoss(Fraction(7, 10))
     assert Quantiles.calibrate(pure(1), DECILES, (0, 1)) == Quantiles(DECILES, (0, 1), "0.25")
     assert Quantiles.calibrate(rho(2), DECILES, (0, 1), step="0.1").epsilon == 2
     for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3"), mu("0.3")):

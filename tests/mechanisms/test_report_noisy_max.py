@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Exponential, PermuteAndFlip, ReportNoisyMax
-from discreet.privacy import BoundedRange, Pure, approx, fits, pure, rho
+from discreet.privacy import BoundedRangeLoss, PureLoss, approx, fits, pure, rho
 
 ALARM = 1e-12
 NOISES = ["gumbel", "exponential", "laplace"]
@@ -120,7 +120,7 @@ def test_gumbel_and_exponential_noise_are_run_as_their_equals() -> None:
 
 def test_loss_and_calibration() -> None:
     assert [ReportNoisyMax("0.7", 1, noise).loss() for noise in NOISES] == [
-        BoundedRange(Fraction(7, 10)), Pure(Fraction(7, 10)), Pure(Fraction(7, 10)),
+        BoundedRangeLoss(Fraction(7, 10)), PureLoss(Fraction(7, 10)), PureLoss(Fraction(7, 10)),
     ]  # fmt: skip
     for noise in NOISES:
         for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3")):

@@ -17,7 +17,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import SampleAndAggregate
 from discreet.mechanisms.numeric._chunks import assignment, cut, draws, frame, persons
 from discreet.mechanisms.statistics._isolated import check_function
-from discreet.privacy import Pure, approx, mu, pure, rho
+from discreet.privacy import PureLoss, approx, mu, pure, rho
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that fresh processes find it too
 import chunk_functions as functions
@@ -196,7 +196,7 @@ def test_spends(aggregator) -> None:
         assert mechanism.loss().fits(spend)
         assert not mechanism.loss().fits(less)
         assert math.isfinite(mechanism.release(np.ones(3)))
-    assert over(functions.mean, spend=approx(1, 1e-6)).loss() == Pure(Fraction(1))
+    assert over(functions.mean, spend=approx(1, 1e-6)).loss() == PureLoss(Fraction(1))
     assert over(functions.mean, spend=mu(1)).loss() == mu(1)
     assert over(functions.mean, spend=approx(1, 1e-6), aggregator="median").loss() == approx(1, 1e-6)
 

@@ -14,7 +14,7 @@ from scipy import stats
 from discreet.errors import ParameterError
 from discreet.mechanisms import SmoothSensitivity
 from discreet.mechanisms.statistics._dilation import laplace_beta, laplace_delta, laplace_rate, student_rate
-from discreet.privacy import Approx, Pure, Rho, approx, mu, pure, rho
+from discreet.privacy import ApproxLoss, PureLoss, RhoLoss, approx, mu, pure, rho
 from discreet.sensitivity import Mode, Profile, Quantile, Slope
 
 EPSILONS = ["0.01", "0.1", "0.5", "1", "2", "5", "8", "11", "14", "20", "35", "50"]
@@ -77,7 +77,7 @@ def test_laplace_loss_is_within_the_spend_and_beta_is_the_largest(epsilon: str, 
     mechanism = SmoothSensitivity("median", bounds=(0, 1), spend=approx(epsilon, delta))
     assert worst(epsilon, mechanism.beta, mechanism.rate) <= sixty(delta)
     assert mechanism.rate == Fraction(epsilon) / 2
-    assert mechanism.loss() == Approx(Fraction(epsilon), Fraction(delta))
+    assert mechanism.loss() == ApproxLoss(Fraction(epsilon), Fraction(delta))
     if mechanism.beta < min(Fraction(epsilon), 64):
         more = mechanism.beta * (1 + Fraction(1, 10**9))
         found = worst(epsilon, more, mechanism.rate)
@@ -140,7 +140,7 @@ def test_heavy_tails_spend_pure_epsilon_and_all_of_it(epsilon: float, noise, m: 
     mechanism = SmoothSensitivity("median", bounds=(0, 1), spend=pure(epsilon), noise=noise, beta=beta)
     found = worst_heavy_loss(m, float(mechanism.beta), float(mechanism.rate))
     assert epsilon / 1.001 <= found <= epsilon * (1 + 1e-9)
-    assert mechanism.loss() == Pure(Fraction(str(epsilon)))
+    assert mechanism.loss() == PureLoss(Fraction(str(epsilon)))
     published = (epsilon - (2 * m - 1) * float(mechanism.beta)) / m
     assert mechanism.rate >= published
 
@@ -264,8 +264,8 @@ class Endless:
         ({"spend": rho(1), "noise": "student_t"}, "epsilon"),
         ({"noise": "uniform_log_normal"}, "rho"),
         ({"spend": mu(1)}, "mu"),
-        ({"spend": Rho(Fraction(0), Fraction(0))}, "rho must"),
-        ({"spend": Pure(Fraction(0))}, "epsilon must"),
+        ({"spend": RhoLoss(Fraction(0), Fraction(0))}, "rho must"),
+        ({"spend": PureLoss(Fraction(0))}, "epsilon must"),
         ({"spend": rho("0.5"), "beta": "3.1"}, "beta"),
         ({"spend": rho("0.5"), "beta": "1e300"}, "beta"),
         ({"spend": rho("0.5"), "beta": 0}, "beta"),

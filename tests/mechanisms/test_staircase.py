@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteLaplace, Staircase
-from discreet.privacy import Pure, fits
+from discreet.privacy import PureLoss, fits
 from discreet.sensitivity import Norms
 
 
@@ -131,15 +131,15 @@ def test_calibration() -> None:
         mechanism = Staircase.calibrate(spend, 12)
         assert mechanism.sensitivity == 12
         assert fits(mechanism.loss(12), spend)
-        assert not fits(Pure(mechanism.epsilon * Fraction(1001, 1000)), spend)
+        assert not fits(PureLoss(mechanism.epsilon * Fraction(1001, 1000)), spend)
     assert Staircase.calibrate(dp.pure(5), 100, "squared").step == 15
     assert Staircase.calibrate(dp.pure(2), "7/2").sensitivity == 3
     vector = Staircase.calibrate(dp.pure(2), Norms(4, 16))
     assert (vector.epsilon, vector.sensitivity) == (Fraction(1, 2), 1)
-    assert vector.loss(Norms(4, 16)) == Pure(Fraction(2))
+    assert vector.loss(Norms(4, 16)) == PureLoss(Fraction(2))
     assert Staircase.calibrate(dp.pure(10**6), 3).epsilon == 1000
     for nothing in (0, "0.9", Norms(0, 0)):
-        assert Staircase.calibrate(dp.pure(1), nothing).loss(nothing) == Pure(Fraction(0))
+        assert Staircase.calibrate(dp.pure(1), nothing).loss(nothing) == PureLoss(Fraction(0))
 
 
 def test_extremes() -> None:

@@ -14,7 +14,7 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, ThresholdedCounts
-from discreet.privacy import Approx, Mu, Rho
+from discreet.privacy import ApproxLoss, MuLoss, RhoLoss
 
 REACH = 60
 
@@ -66,9 +66,9 @@ WORLDS = {1: [((1,), (0,)), ((2,), (1,)), ((9,), (8,))], 2: [((1, 1), (0, 0)), (
 def test_the_exact_loss_is_within_the_stated_one(noise, keys) -> None:
     mechanism = ThresholdedCounts(noise, 7, keys)
     stated = mechanism.loss()
-    base = float(stated.eps) if isinstance(stated, Approx) else 1.0
+    base = float(stated.eps) if isinstance(stated, ApproxLoss) else 1.0
     for epsilon in (base, base / 2, base * 1.5):
-        allowed = stated.delta(epsilon) if not isinstance(stated, Approx) or epsilon >= base else 1
+        allowed = stated.delta(epsilon) if not isinstance(stated, ApproxLoss) or epsilon >= base else 1
         for here, there in WORLDS[keys]:
             for a, b in ((here, there), (there, here)):
                 assert excess(mechanism, a, b, epsilon) <= allowed * (1 + 1e-9)
@@ -126,9 +126,9 @@ def test_what_is_shown() -> None:
     sure = ThresholdedCounts(DiscreteLaplace("0.001"), 10)
     assert sure.release(np.array([0, 9, 10, 500])) == [None, None, 10, 500]
     assert sure.release([]) == []
-    assert sure.loss() == Approx(Fraction(1000), sure.delta)
-    assert isinstance(ThresholdedCounts(Gaussian(1), 40).loss(), Mu)
-    assert isinstance(ThresholdedCounts(DiscreteGaussian(1), 40).loss(), Rho)
+    assert sure.loss() == ApproxLoss(Fraction(1000), sure.delta)
+    assert isinstance(ThresholdedCounts(Gaussian(1), 40).loss(), MuLoss)
+    assert isinstance(ThresholdedCounts(DiscreteGaussian(1), 40).loss(), RhoLoss)
     assert 0 < ThresholdedCounts(Gaussian(1), 2**61).delta < 1e-200
 
 

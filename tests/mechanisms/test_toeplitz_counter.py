@@ -23,7 +23,7 @@ from discreet.mechanisms.streams._toeplitz_counter import (
     _rounded,
     factor_for,
 )
-from discreet.privacy import Mu, Pure, approx, fits, mu, pure, rho
+from discreet.privacy import MuLoss, PureLoss, approx, fits, mu, pure, rho
 from discreet.sensitivity import Norms
 
 ALARM = 1e-12
@@ -186,20 +186,20 @@ def exact_delta(steps: int, places: int, sigma: float, step: int, epsilon: float
 def test_the_stated_loss_covers_the_exact_law(steps, places, sigma, step, whole) -> None:
     distance = ToeplitzCounter(steps, 1)._distance(Fraction(1), places)
     for epsilon in (0.2, 1.0, 2.0):
-        claimed = Mu((distance / Fraction(sigma)) ** 2).delta(epsilon)
+        claimed = MuLoss((distance / Fraction(sigma)) ** 2).delta(epsilon)
         assert exact_delta(steps, places, sigma, step, epsilon, whole) <= claimed + 1e-10  # draws beyond 7 sigma
 
 
 def test_without_rounding_on_the_way_the_loss_is_tight() -> None:
     """Two steps: rounding to the grid of the noise moves little here, and the first increment is in both."""
     truth = exact_delta(2, 3, 1.0, 0, 1.0, whole=False)
-    norm = Mu(factor_for(2).norm(2) ** 2).delta(1.0)
+    norm = MuLoss(factor_for(2).norm(2) ** 2).delta(1.0)
     assert truth == pytest.approx(norm, rel=0.02)
 
 
 def test_a_norm_of_one_is_caught() -> None:
     """As if noise for a single count would do for all prefix sums."""
-    assert exact_delta(2, 2, 1.0, 0, 1.0, whole=False) > 1.1 * Mu(Fraction(1)).delta(1.0)
+    assert exact_delta(2, 2, 1.0, 0, 1.0, whole=False) > 1.1 * MuLoss(Fraction(1)).delta(1.0)
 
 
 def test_draws_come_from_the_stated_noise(monkeypatch) -> None:
@@ -264,12 +264,12 @@ def test_calibration_is_within_the_spend_and_close(spend, sensitivity, steps) ->
 
 def test_extreme_spends_and_steps() -> None:
     assert ToeplitzCounter.calibrate(mu(10**6), 1, 100).release([1] * 100) == list(range(1, 101))
-    assert ToeplitzCounter.calibrate(mu(1), 0, 100).loss(0) == Pure(Fraction(0))
+    assert ToeplitzCounter.calibrate(mu(1), 0, 100).loss(0) == PureLoss(Fraction(0))
     faint = ToeplitzCounter.calibrate(mu("1e-9"), 1, 10**6)
     assert faint.places < 40 and fits(faint.loss(1), mu("1e-9"))
     coarse = ToeplitzCounter(2**40, 2**56)
     assert coarse.places == 0
-    assert coarse.loss(1).squared > (factor_for(2**40).norm(2**40) / 2**56) ** 2
+    assert coarse.loss(1).mu_squared > (factor_for(2**40).norm(2**40) / 2**56) ** 2
     assert coarse.error(0.5) < coarse.error(0.95) < coarse.error(1 - 1e-12)
     assert len(coarse.start().add_all([2**90, -(2**99), 1])) == 3
     for how in ({"sensitivity": "1e17"}, {"spend": mu("1e-17")}, {"sensitivity": "1e12", "spend": mu("1e-6")}):

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import TopK
-from discreet.privacy import BoundedRange, Times, approx, fits, pure, rho
+from discreet.privacy import BoundedRangeLoss, TimesLoss, approx, fits, pure, rho
 
 ALARM = 1e-12
 
@@ -82,7 +82,7 @@ def test_frequencies_follow_the_law() -> None:
 
 
 def test_loss_and_calibration() -> None:
-    assert TopK(3, "0.7", 1).loss() == Times(3, BoundedRange(Fraction(7, 10)))
+    assert TopK(3, "0.7", 1).loss() == TimesLoss(3, BoundedRangeLoss(Fraction(7, 10)))
     assert TopK.calibrate(pure(1), 2, 5, monotone=True) == TopK(5, "0.2", 2, monotone=True)
     for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3")):
         assert fits(TopK.calibrate(spend, 7, 5).loss(), spend)

@@ -17,7 +17,7 @@ import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import TruncatedLaplace
 from discreet.noise import _laplace_in_window as _window
-from discreet.privacy import Approx, Pure, fits
+from discreet.privacy import ApproxLoss, PureLoss, fits
 from discreet.sensitivity import Norms
 
 ALARM = 1e-12  # a chi-square test with the secure source fails by chance with about this probability
@@ -55,7 +55,7 @@ def test_the_stated_delta_is_the_exact_one(scale: str, bound: int) -> None:
             loss = mechanism.loss(k)
             assert loss == mechanism.loss(Norms(k, k * k)) == mechanism.loss(Fraction(k) + Fraction(1, 3))
             if k > 2 * bound:
-                assert loss == Approx(Fraction(0), Fraction(1))
+                assert loss == ApproxLoss(Fraction(0), Fraction(1))
                 assert needed[-1] == pytest.approx(1)
                 continue
             assert loss.eps == k / mechanism.scale
@@ -129,7 +129,7 @@ def test_calibration_in_other_currencies() -> None:
         mechanism = TruncatedLaplace.calibrate(spend, 4)
         assert fits(mechanism.loss(4), spend)
         assert not fits(TruncatedLaplace(mechanism.scale, mechanism.bound - 1).loss(4), spend)
-    for spend in (dp.pure(1), dp.rho(1), dp.mu(1), dp.approx(1, 0), Approx(Fraction(1), Fraction(1, 10**301))):
+    for spend in (dp.pure(1), dp.rho(1), dp.mu(1), dp.approx(1, 0), ApproxLoss(Fraction(1), Fraction(1, 10**301))):
         with pytest.raises(ParameterError, match="delta"):
             TruncatedLaplace.calibrate(spend, 1)
 
@@ -208,8 +208,8 @@ def test_extremes() -> None:
     assert flat.std == pytest.approx((2 / 3) ** 0.5, rel=1e-12)
     assert float(flat.loss(1).at_delta) == pytest.approx(1 / 3, rel=1e-12)
     assert TruncatedLaplace.calibrate(dp.approx(1, "0.1"), 0).bound == 0
-    assert TruncatedLaplace(3, 4).loss(0) == TruncatedLaplace(3, 4).loss("0.5") == Pure(Fraction(0))
-    assert TruncatedLaplace(3, 4).loss(10**40) == Approx(Fraction(0), Fraction(1))
+    assert TruncatedLaplace(3, 4).loss(0) == TruncatedLaplace(3, 4).loss("0.5") == PureLoss(Fraction(0))
+    assert TruncatedLaplace(3, 4).loss(10**40) == ApproxLoss(Fraction(0), Fraction(1))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.privacy import Mu, Pure, Rho, approx, bounded_range, gaussian, mu, pure, rho
+from discreet.privacy import MuLoss, PureLoss, RhoLoss, approx, bounded_range, gaussian, mu, pure, rho
 from discreet.privacy.filters import Filter, Odometer
 
 
@@ -37,9 +37,9 @@ def test_basic_filters_spend_exactly_the_budget(budget, each, count):
 
 
 def test_what_is_left():
-    assert Filter(mu(1)).left(gaussian(2)) == Mu(3 * mu("0.5").squared)
-    assert Filter(pure(1)).left(pure(2)) == Pure(pure(1).eps * 0)
-    assert Filter(rho(1)).nothing == Rho(0, 0)
+    assert Filter(mu(1)).left(gaussian(2)) == MuLoss(3 * mu("0.5").mu_squared)
+    assert Filter(pure(1)).left(pure(2)) == PureLoss(pure(1).eps * 0)
+    assert Filter(rho(1)).nothing == RhoLoss(0, 0)
     with pytest.raises(ParameterError):
         Filter(approx(1, 1e-6), rate="advanced").left(pure(1))
 
@@ -56,7 +56,7 @@ POISSON, FIXED = gaussian(2).sampled("0.1"), gaussian(2).sampled("0.1", "without
 def test_a_filter_that_knows_no_neighbours_takes_no_loss_that_does(first):
     filtered = Filter(rho(10))
     assert not filtered.fits(filtered.nothing, first)
-    with pytest.raises(ParameterError, match="say what the budget protects"):
+    with pytest.raises(ParameterError, match="state what the budget protects"):
         filtered.add(filtered.nothing, first)
     with pytest.raises(ParameterError):
         filtered.left(first)
@@ -65,7 +65,7 @@ def test_a_filter_that_knows_no_neighbours_takes_no_loss_that_does(first):
 def test_neighbours_are_not_lost_between_spends():
     with_or_without = Filter(rho(10), relation="add_remove")
     spent = with_or_without.add(with_or_without.nothing, POISSON + gaussian(1))
-    with pytest.raises(ParameterError, match="says nothing about adding"):
+    with pytest.raises(ParameterError, match="does not bound adding"):
         with_or_without.add(spent, FIXED)
     assert not with_or_without.fits(spent, FIXED)
 
@@ -73,7 +73,7 @@ def test_neighbours_are_not_lost_between_spends():
 def test_a_substitution_is_charged_as_two_steps():
     filtered = Filter(rho(10), relation="substitute")
     spent = filtered.add(filtered.add(filtered.nothing, FIXED), POISSON)
-    assert spent == Rho(FIXED.term.noise**-2 / 2 * 5, 0)
+    assert spent == RhoLoss(FIXED.term.noise**-2 / 2 * 5, 0)
     with pytest.raises(ParameterError, match="relation"):
         Filter(rho(1), relation="edges")
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.ledger.state._arithmetic import limit
 from discreet.privacy import (
-    Approx,
+    ApproxLoss,
     Loss,
-    Pure,
-    Rho,
-    Sum,
+    PureLoss,
+    RhoLoss,
+    SumLoss,
     as_approx,
     as_pure,
     as_rho,
@@ -135,10 +135,10 @@ def test_a_budget_fits_itself(loss: Loss) -> None:
 
 @given(positive, deltas)
 def test_conversions_follow_the_closed_forms(epsilon: Fraction, delta: Fraction) -> None:
-    assert in_currency(dp.pure(epsilon), "approx") == Approx(epsilon, Fraction(0))
-    assert in_currency(dp.pure(epsilon), "rho") == Rho(epsilon**2 / 2, Fraction(0))
-    assert in_currency(dp.approx(epsilon, delta), "rho") == Rho(epsilon**2 / 2, delta)
-    assert in_currency(3 * dp.pure(epsilon), "pure") == Pure(3 * epsilon)
+    assert in_currency(dp.pure(epsilon), "approx") == ApproxLoss(epsilon, Fraction(0))
+    assert in_currency(dp.pure(epsilon), "rho") == RhoLoss(epsilon**2 / 2, Fraction(0))
+    assert in_currency(dp.approx(epsilon, delta), "rho") == RhoLoss(epsilon**2 / 2, delta)
+    assert in_currency(3 * dp.pure(epsilon), "pure") == PureLoss(3 * epsilon)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ KNOWN_FROM_ABOVE = [
     dp.rho(1) + dp.pure(1),
     dp.rho(1) + dp.mu(1),
     dp.rdp([2], [1]),
-    Sum(()),
+    SumLoss(()),
 ]
 
 
@@ -290,7 +290,7 @@ def test_the_epsilon_of_a_pair_is_itself_rounded_up(epsilon: Fraction, delta: Fr
         (dp.rho(1, 1e-6), 1e-9, math.inf),
         (0 * dp.rho(1), 0, 0.0),
         (0 * dp.pure(1), 0, 0.0),
-        (Pure(Fraction(10**300)), 0, 1e300),
+        (PureLoss(Fraction(10**300)), 0, 1e300),
         (dp.pure("1e100"), 0, 1e100),
         (dp.pure("1e-400"), 0, 5e-324),
         (dp.rho(1), "0.999999999999999999999999", 0.0),

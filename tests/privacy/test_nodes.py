@@ -12,26 +12,26 @@ from hypothesis import strategies as st
 from discreet import privacy
 from discreet.errors import ParameterError
 from discreet.privacy import (
-    Approx,
-    BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Group,
-    Laplace,
-    Mu,
-    NonAdaptive,
-    Parallel,
-    Pure,
-    RandomizedResponse,
-    Rdp,
-    Rho,
-    Sampled,
-    Shuffled,
-    Substituted,
-    Sum,
-    Times,
-    Tradeoff,
+    ApproxLoss,
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    GroupLoss,
+    LaplaceLoss,
+    MuLoss,
+    NonAdaptiveLoss,
+    ParallelLoss,
+    PureLoss,
+    RandomizedResponseLoss,
+    RdpLoss,
+    RhoLoss,
+    SampledLoss,
+    ShuffledLoss,
+    SubstitutedLoss,
+    SumLoss,
+    TimesLoss,
+    TradeoffLoss,
     approx,
     bounded_range,
     discrete_gaussian,
@@ -49,7 +49,6 @@ from discreet.privacy import (
     to_json,
     tradeoff,
 )
-from discreet.privacy.losses._combinators import parallel
 
 STEP = gaussian("1.1").sampled("0.01")
 ALL = [
@@ -165,10 +164,10 @@ def test_relations_do_not_mix():
     other = gaussian(1).sampled(0.1, "without_replacement")
     assert (STEP.relation, other.relation, gaussian(1).relation) == ("add_remove", "substitute", None)
     assert (STEP + gaussian(1)).relation == "add_remove"
-    for mixed in (lambda: STEP + other, lambda: Sum((pure(1), STEP, other)), lambda: other.sampled(0.5)):
+    for mixed in (lambda: STEP + other, lambda: SumLoss((pure(1), STEP, other)), lambda: other.sampled(0.5)):
         with pytest.raises(ParameterError, match="substitut"):
             mixed()
-    with pytest.raises(ParameterError, match="says nothing about adding"):
+    with pytest.raises(ParameterError, match="does not bound adding"):
         other.under("add_remove")
     with pytest.raises(ParameterError, match="local"):
         pure(1).sampled(0.5).shuffled(10)
@@ -193,7 +192,7 @@ def test_python_sum_and_long_sums():
     assert sum([pure(1), pure(2)]) == pure(1) + pure(2)
     total = sum(pure(Fraction(1, 1000)) for _ in range(3000))
     assert total.epsilon() == 3.0
-    deep = Pure(Fraction(1))
+    deep = PureLoss(Fraction(1))
     for _ in range(300):
         deep = deep + pure(1)
     assert deep.bounds(delta=1e-6) == (301 * pure(1)).bounds(delta=1e-6)
@@ -242,8 +241,8 @@ def test_fits(loss, budget, verdict):
 
 
 def test_mu_keeps_its_square_exactly():
-    assert 4 * [mu("0.5")] and privacy.in_currency(sum(4 * [mu("0.5")]), "mu") == mu(1) == Mu(Fraction(1))
-    assert privacy.left(mu(1), gaussian(2)) == Mu(Fraction(3, 4))
+    assert 4 * [mu("0.5")] and privacy.in_currency(sum(4 * [mu("0.5")]), "mu") == mu(1) == MuLoss(Fraction(1))
+    assert privacy.left(mu(1), gaussian(2)) == MuLoss(Fraction(3, 4))
 
 
 @given(
@@ -273,42 +272,49 @@ def at(value):
     return Fraction(value)
 
 
-ONE = Pure(Fraction(1))
+ONE = PureLoss(Fraction(1))
 INVALID = {
-    "epsilon": [lambda: Pure(at(-1)), lambda: Pure(0.5), lambda: Pure(True), lambda: Approx(at(-1), at(0)),
-                lambda: Pure(at(10**301)), lambda: BoundedRange(at(-1)), lambda: NonAdaptive(2, at(-1))],
-    "delta": [lambda: Approx(at(1), at(-1)), lambda: Rho(at(1), at(-1)), lambda: Mu(at(1), at(-1))],
-    "rho": [lambda: Rho(at(-1), at(0)), lambda: Rho("1", at(0))],
-    "mu": [lambda: Mu(at(-1)), lambda: Mu(Fraction(1, 10**201)), lambda: mu("1e-101"), lambda: mu("1e101")],
-    "noise": [lambda: Gaussian(at(0)), lambda: Gaussian(0.5), lambda: gaussian("1e-101"), lambda: gaussian("1e101")],
-    "scale": [lambda: Laplace(at(0)), lambda: DiscreteLaplace(at(-1), 1), lambda: laplace("1e-400")],
-    "sigma": [lambda: DiscreteGaussian(at(0), 1)],
-    "sensitivity": [lambda: DiscreteLaplace(at(1), 0), lambda: DiscreteLaplace(at(1), -3), lambda:
-                    DiscreteGaussian(at(1), True), lambda: DiscreteGaussian(at(1), 10**400)],
-    "p ": [lambda: RandomizedResponse(at(1), 2), lambda: RandomizedResponse(at(0), 2), lambda:
-           RandomizedResponse(Fraction(1, 10**101), 2)],
-    "k ": [lambda: RandomizedResponse(Fraction(1, 2), 1), lambda: Group(0, ONE), lambda: Group(Fraction(1, 10), ONE),
-           lambda: Group(True, ONE), lambda: approx(1, "1e-6").group(10**400)],
-    "count": [lambda: Times(Fraction(1, 10), ONE), lambda: Times(-3, ONE), lambda: Times(True, ONE),
-              lambda: NonAdaptive(0, at(1)), lambda: 10**400 * pure(1)],
+    "epsilon": [lambda: PureLoss(at(-1)), lambda: PureLoss(0.5), lambda: PureLoss(True),
+                lambda: ApproxLoss(at(-1), at(0)),
+                lambda: PureLoss(at(10**301)), lambda: BoundedRangeLoss(at(-1)), lambda: NonAdaptiveLoss(2, at(-1))],
+    "delta": [lambda: ApproxLoss(at(1), at(-1)), lambda: RhoLoss(at(1), at(-1)), lambda: MuLoss(at(1), at(-1))],
+    "rho": [lambda: RhoLoss(at(-1), at(0)), lambda: RhoLoss("1", at(0))],
+    "mu": [lambda: MuLoss(at(-1)), lambda: MuLoss(Fraction(1, 10**201)), lambda: mu("1e-101"), lambda: mu("1e101")],
+    "noise": [lambda: GaussianLoss(at(0)), lambda: GaussianLoss(0.5), lambda: gaussian("1e-101"),
+              lambda: gaussian("1e101")],
+    "scale": [lambda: LaplaceLoss(at(0)), lambda: DiscreteLaplaceLoss(at(-1), 1), lambda: laplace("1e-400")],
+    "sigma": [lambda: DiscreteGaussianLoss(at(0), 1)],
+    "sensitivity": [lambda: DiscreteLaplaceLoss(at(1), 0), lambda: DiscreteLaplaceLoss(at(1), -3), lambda:
+                    DiscreteGaussianLoss(at(1), True), lambda: DiscreteGaussianLoss(at(1), 10**400)],
+    "p ": [lambda: RandomizedResponseLoss(at(1), 2), lambda: RandomizedResponseLoss(at(0), 2), lambda:
+           RandomizedResponseLoss(Fraction(1, 10**101), 2)],
+    "k ": [lambda: RandomizedResponseLoss(Fraction(1, 2), 1), lambda: GroupLoss(0, ONE),
+           lambda: GroupLoss(Fraction(1, 10), ONE),
+           lambda: GroupLoss(True, ONE), lambda: approx(1, "1e-6").group(10**400)],
+    "count": [lambda: TimesLoss(Fraction(1, 10), ONE), lambda: TimesLoss(-3, ONE), lambda: TimesLoss(True, ONE),
+              lambda: NonAdaptiveLoss(0, at(1)), lambda: 10**400 * pure(1)],
     "multiply": [lambda: 10**15 * (10 * pure(1)), lambda: 10**10 * (pure(1) + gaussian(1).group(10**6)),
                  lambda: (10**8 * pure(1)).parallel(pure(1)).group(10**8)],
-    "n ": [lambda: Shuffled(0, ONE), lambda: Shuffled(10**101, ONE)],
-    "local": [lambda: Shuffled(10, gaussian(1)), lambda: Shuffled(10, pure(1).sampled("0.5"))],
+    "n ": [lambda: ShuffledLoss(0, ONE), lambda: ShuffledLoss(10**101, ONE)],
+    "local": [lambda: ShuffledLoss(10, gaussian(1)), lambda: ShuffledLoss(10, pure(1).sampled("0.5"))],
     "shuffled report": [lambda: pure(10_001).shuffled(10), lambda: pure("1e-30").shuffled(10)],
-    "rate": [lambda: Sampled(at(2), "poisson", ONE), lambda: Sampled(0.5, "poisson", ONE),
+    "rate": [lambda: SampledLoss(at(2), "poisson", ONE), lambda: SampledLoss(0.5, "poisson", ONE),
              lambda: pure(1).sampled("1e-101"), lambda: pure(1).sampled("1e-60").sampled("1e-60")],
-    "scheme": [lambda: Sampled(Fraction(1, 100), "nonsense", ONE), lambda: Sampled(Fraction(1, 100), None, ONE)],
-    "relation": [lambda: Parallel((ONE,), "edges")],
-    "one loss or more": [lambda: Parallel(()), lambda: parallel([])],
-    "substitut": [lambda: Parallel((ONE, ONE.under("substitute"))), lambda: Substituted(ONE.under("substitute")),
-                  lambda: Sampled(Fraction(1, 2), "poisson", ONE.under("substitute")).relation,
-                  lambda: Sampled(Fraction(1, 2), "without_replacement", STEP).relation,
-                  lambda: Sampled(Fraction(1, 2), "poisson", ONE.under("substitute")).fits(pure(1))],
-    "built from losses": [lambda: Sum((ONE, 2)), lambda: Times(2, 2), lambda: Group(2, None), lambda: Parallel((1,)),
-                          lambda: Sampled(Fraction(1, 2), "poisson", "x"), lambda: Substituted(1)],
-    "orders": [lambda: Rdp((), ()), lambda: Rdp((at(2),), (at(-1),)), lambda: Rdp((at(3), at(2)), (at(1), at(1)))],
-    "trade-off": [lambda: Tradeoff(()), lambda: Tradeoff(((at(0), Fraction(1, 2)), (at(1), at(0)))),
+    "scheme": [lambda: SampledLoss(Fraction(1, 100), "nonsense", ONE),
+               lambda: SampledLoss(Fraction(1, 100), None, ONE)],
+    "relation": [lambda: ParallelLoss((ONE,), "edges")],
+    "one loss or more": [lambda: ParallelLoss(())],
+    "substitut": [lambda: ParallelLoss((ONE, ONE.under("substitute"))),
+                  lambda: SubstitutedLoss(ONE.under("substitute")),
+                  lambda: SampledLoss(Fraction(1, 2), "poisson", ONE.under("substitute")).relation,
+                  lambda: SampledLoss(Fraction(1, 2), "without_replacement", STEP).relation,
+                  lambda: SampledLoss(Fraction(1, 2), "poisson", ONE.under("substitute")).fits(pure(1))],
+    "built from losses": [lambda: SumLoss((ONE, 2)), lambda: TimesLoss(2, 2), lambda: GroupLoss(2, None),
+                          lambda: ParallelLoss((1,)),
+                          lambda: SampledLoss(Fraction(1, 2), "poisson", "x"), lambda: SubstitutedLoss(1)],
+    "orders": [lambda: RdpLoss((), ()), lambda: RdpLoss((at(2),), (at(-1),)),
+               lambda: RdpLoss((at(3), at(2)), (at(1), at(1)))],
+    "trade-off": [lambda: TradeoffLoss(()), lambda: TradeoffLoss(((at(0), Fraction(1, 2)), (at(1), at(0)))),
                   lambda: tradeoff([(0, 1), (Fraction(1, 10**400), Fraction(1, 2)), (Fraction(1, 2), 0)])],
 }  # fmt: skip
 
@@ -343,8 +349,8 @@ def test_json_nested_without_end_is_refused():
 
 
 def test_whole_numbers_in_nodes_become_fractions():
-    assert Laplace(3).bounds(delta=0) == Laplace(Fraction(3)).bounds(delta=0)
-    assert isinstance(Pure(2).eps, Fraction)
+    assert LaplaceLoss(3).bounds(delta=0) == LaplaceLoss(Fraction(3)).bounds(delta=0)
+    assert isinstance(PureLoss(2).eps, Fraction)
 
 
 def test_a_group_of_two_by_add_remove_holds_under_substitution():
@@ -363,7 +369,7 @@ def test_counts_and_groups_multiply_within_one_bound(first, more):
         product *= each
         if product > 10**15:
             with pytest.raises(ParameterError, match="multiply"):
-                each * loss if i % 2 else Group(each, loss)
+                each * loss if i % 2 else GroupLoss(each, loss)
             return
-        loss = each * loss if i % 2 else Group(each, loss)
+        loss = each * loss if i % 2 else GroupLoss(each, loss)
     assert loss.epsilon() == product

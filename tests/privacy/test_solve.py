@@ -36,7 +36,7 @@ def test_the_least_laplace_noise_is_known(epsilon: float, count: int) -> None:
 @given(each=st.floats(1e-4, 1), budget=st.floats(1, 1000))
 def test_the_most_steps_are_exact(each: float, budget: float) -> None:
     most = Fraction(str(budget)) // Fraction(str(each))
-    assert solve(lambda steps: steps * pure(each), pure(budget), whole=True) == most
+    assert solve(lambda steps: steps * pure(each), pure(budget), integer=True) == most
 
 
 @given(r=st.floats(0.01, 10), delta=st.floats(1e-9, 1e-6))
@@ -65,7 +65,7 @@ def test_numeric_compositions_both_ways(make: object, cheaper: float) -> None:
 
 def test_whole_steps_of_a_numeric_composition() -> None:
     budget = approx(3, 1e-6)
-    steps = solve(lambda steps: steps * gaussian(1.1).sampled(0.01), budget, whole=True)
+    steps = solve(lambda steps: steps * gaussian(1.1).sampled(0.01), budget, integer=True)
     assert isinstance(steps, int)
     assert (steps * gaussian(1.1).sampled(0.01)).fits(budget)
     assert not ((steps + 1) * gaussian(1.1).sampled(0.01)).fits(budget)
@@ -85,7 +85,7 @@ def test_the_example_of_the_docs_is_quick() -> None:
 def test_ends_are_kept() -> None:
     budget = approx(1, 1e-6)
     assert 3 <= solve(gaussian, budget, low=3, high=100) < 5
-    assert solve(lambda steps: steps * pure(1), pure(7.5), low=2, high=8, whole=True) == 7
+    assert solve(lambda steps: steps * pure(1), pure(7.5), low=2, high=8, integer=True) == 7
     assert solve(lambda x: pure(x).sampled(0.5), pure(1), high=5) < 5
 
 
@@ -102,14 +102,14 @@ def test_a_gauge_that_promises_too_much_is_not_believed() -> None:
         (gaussian, approx(1, 1e-6), {"high": 2}, "no value from 1e-09 to 2 fits"),
         (gaussian, approx(1, 1e-6), {"low": 9}, "every value from 9 to 1e.09 fits"),
         (lambda x: pure(0.5).sampled(x), pure(1), {}, "every value from 1e-09 to 1 fits"),
-        (lambda n: n * pure(2), pure(1), {"whole": True}, "no value from 1 to 1e.12 fits"),
+        (lambda n: n * pure(2), pure(1), {"integer": True}, "no value from 1 to 1e.12 fits"),
         (lambda _: pure(2), pure(1), {}, "no value from 1e-09 to 1e.09 fits"),
         (lambda _: pure(1), pure(1), {"low": 1, "high": 1}, "every value from 1 to 1 fits"),
         (lambda _: pure(-1), pure(1), {}, "epsilon must be greater than 0"),
         (pure, pure(1), {"low": 0}, "0 < low <= high"),
         (pure, pure(1), {"low": 2, "high": 1}, "0 < low <= high"),
         (pure, pure(1), {"low": float("nan")}, "low"),
-        (lambda x: x * pure(1), pure(1), {"high": float("inf"), "whole": True}, "finite"),
+        (lambda x: x * pure(1), pure(1), {"high": float("inf"), "integer": True}, "finite"),
         (lambda x: pure(0.5).sampled(x), pure(0.1), {"high": 3, "low": 2}, "rate must be between 0 and 1"),
     ],
 )

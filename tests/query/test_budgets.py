@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.mechanisms import DiscreteLaplace, Gaussian
 from discreet.policy import Policy, load_policy
-from discreet.privacy import Loss, Mu, Rho, as_mu, as_rho, budget_of
+from discreet.privacy import Loss, MuLoss, RhoLoss, as_mu, as_rho, budget_of
 from discreet.query import Plan, assume_rows, make_plan
 from discreet.query._spend import with_spend
 from discreet.query.budget._calibrate import calibrate
@@ -65,8 +65,8 @@ SPENDS: dict[str, Loss] = {
     "pure": dp.pure("0.7"),
     "approx": dp.approx("0.7", "0.00001"),
     "a large delta": dp.approx("0.7", "0.1"),
-    "rho": Rho(Fraction(1, 7), Fraction(1, 10**6)),
-    "mu": Mu(Fraction(2, 3), Fraction(1, 10**6)),
+    "rho": RhoLoss(Fraction(1, 7), Fraction(1, 10**6)),
+    "mu": MuLoss(Fraction(2, 3), Fraction(1, 10**6)),
 }
 
 
@@ -148,9 +148,9 @@ def test_whatever_the_slopes_the_measures_cost_what_they_may(
     (level,) = plan.levels
     rows = [row + [1.0] * (len(level.norms) - 3) for row in slopes]
     spend: Loss = {
-        "epsilon": dp.privacy.Approx(epsilon, delta) if delta else dp.privacy.Pure(epsilon),
-        "rho": Rho(epsilon, delta),
-        "mu": Mu(epsilon, delta),
+        "epsilon": dp.privacy.ApproxLoss(epsilon, delta) if delta else dp.privacy.PureLoss(epsilon),
+        "rho": RhoLoss(epsilon, delta),
+        "mu": MuLoss(epsilon, delta),
     }[currency]
     noise = calibrate(spend, level.bounded, level.norms, plan.unit, rows)
     run = replace(plan, levels=(replace(level, noise=noise),), spend=spend)
@@ -301,7 +301,7 @@ def test_the_least_spend_reaches_its_error_within_five_in_a_hundred(
     reached = [(bought.error(column, level) or math.nan) / target for column, target in targets.items()]
     assert 0.95 <= max(reached) <= 1
     main, *delta = budget_of(spend)[1]
-    less = {"pure": dp.privacy.Pure, "approx": dp.privacy.Approx, "rho": Rho, "mu": Mu}[currency](
+    less = {"pure": dp.privacy.PureLoss, "approx": dp.privacy.ApproxLoss, "rho": RhoLoss, "mu": MuLoss}[currency](
         main * Fraction(996, 1000), *delta
     )
     cheaper = with_spend(plan, less)

@@ -21,7 +21,7 @@ from discreet.audit import query as audited
 from discreet.engines.duckdb import DuckDB
 from discreet.ledger import open_ledger
 from discreet.policy import load_policy
-from discreet.privacy import Loss, Mu, Rho
+from discreet.privacy import Loss, MuLoss, RhoLoss
 from discreet.query import Plan, make_plan
 from discreet.query._checked_query import FORMAT
 from discreet.session import Session
@@ -67,8 +67,8 @@ SETS = {
 }
 SPENDS: dict[str, Loss] = {
     "approx": dp.approx("0.7", "0.00001"),
-    "rho": Rho(Fraction(1, 7), Fraction(1, 10**6)),
-    "mu": Mu(Fraction(2, 3), Fraction(1, 10**6)),
+    "rho": RhoLoss(Fraction(1, 7), Fraction(1, 10**6)),
+    "mu": MuLoss(Fraction(2, 3), Fraction(1, 10**6)),
     "pure": dp.pure("0.3"),
 }
 MEASURED = "COUNT(*) AS n, SUM(x) AS s, AVG(y) AS v, MEDIAN(x) AS m, COUNT(DISTINCT u) AS d"
@@ -83,8 +83,10 @@ def _share(spend: Loss, levels: int, private: int, *, needed: bool) -> Loss:
     """By hand, what a level may spend."""
     kind, (main, *rest) = dp.privacy.budget_of(spend)
     delta = sum(rest, Fraction(0)) / private if needed else Fraction(0)
-    made = {"pure": dp.privacy.Approx, "approx": dp.privacy.Approx, "rho": Rho, "mu": Mu}[kind](main / levels, delta)
-    return dp.privacy.Pure(main / levels) if kind in ("pure", "approx") and not delta else made
+    made = {"pure": dp.privacy.ApproxLoss, "approx": dp.privacy.ApproxLoss, "rho": RhoLoss, "mu": MuLoss}[kind](
+        main / levels, delta
+    )
+    return dp.privacy.PureLoss(main / levels) if kind in ("pure", "approx") and not delta else made
 
 
 @pytest.mark.parametrize("spend", SPENDS)
@@ -124,7 +126,7 @@ def test_the_levels_cost_the_spend_less_a_delta_that_nobody_needs(name: str, wri
         expected = (expected[0].replace("approx", "pure"), expected[1][:1] + (Fraction(0),) * (len(parts) - 1))
     assert (kind, parts) == expected
     assert dp.privacy.budget_of(_of(plan)) == expected
-    assert type(_of(plan)) in (dp.privacy.Pure, dp.privacy.Approx, Rho, Mu)
+    assert type(_of(plan)) in (dp.privacy.PureLoss, dp.privacy.ApproxLoss, RhoLoss, MuLoss)
 
 
 def test_a_row_that_one_level_does_not_count_counts_in_the_others() -> None:
@@ -243,7 +245,7 @@ def test_having_order_and_limit_are_over_all_levels(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    "spend", [dp.approx(1, "0.00001"), Rho(Fraction(1, 3), Fraction(1, 10**5))], ids=["approx", "rho"]
+    "spend", [dp.approx(1, "0.00001"), RhoLoss(Fraction(1, 3), Fraction(1, 10**5))], ids=["approx", "rho"]
 )
 def test_errors_are_those_of_the_plain_plans(spend: Loss, rows: pa.Table) -> None:
     """A level's noise is its own: the others' do not widen it, nor does it theirs."""

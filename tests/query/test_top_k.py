@@ -20,7 +20,7 @@ from sqlglot import exp
 import discreet as dp
 from discreet.engines.duckdb import DuckDB
 from discreet.policy import Policy, load_policy
-from discreet.privacy import Loss, Mu, Relation, Rho, as_mu, to_json
+from discreet.privacy import Loss, MuLoss, Relation, RhoLoss, as_mu, to_json
 from discreet.query import Count, Group, Measure, People, Plan, Sum, draw, make_plan
 from discreet.query._checked_query import FORMAT
 from discreet.query.measures._sensitivity import chosen_norms, measure_norms
@@ -200,9 +200,9 @@ def test_the_choice_and_the_counts_cost_the_spend(relation: str, currency: str) 
     choice = top.mechanism.loss()
     assert choice == top.loss(1)
     match SPENDS[currency]:
-        case Rho(spent, _):
+        case RhoLoss(spent, _):
             paid, rate = [each.rho() for each in (choice, *losses)], float(spent)
-        case Mu(spent, _):
+        case MuLoss(spent, _):
             paid, rate = [float(as_mu(each)[0]) for each in (dp.pure(top.mechanism.epsilon), *losses)], float(spent)
         case _:
             paid, rate = [each.epsilon() for each in (choice, *losses)], 1.0

@@ -79,7 +79,7 @@ def open_ledger(  # noqa: PLR0913
     ...     reserved = ledger.reserve("plan-1", pure(0.5))  # then draw noise, then store, then answer
     ...     stored = ledger.commit(reserved, b"the whole release")
     ...     ledger.remaining, ledger.find("plan-1") == stored
-    (Pure(eps=Fraction(5, 2)), True)
+    (pure(2.5), True)
     """
     from discreet.ledger._owner import OwnedLedger, checked_period, checked_until
     from discreet.ledger.crypto._encryption import Seal

@@ -45,7 +45,7 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         ...     ada = ledger.open_account("ada", token)
         ...     reserved = ada.reserve("plan-1", pure(0.25))
         ...     ada.remaining, ledger.remaining
-        (Pure(eps=Fraction(3, 4)), Pure(eps=Fraction(11, 4)))
+        (pure(0.75), pure(2.75))
         """
         found = self._known(name, token)
         if found.role != "analyst":

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.numeric._roots import root_down
-from discreet.privacy import Loss, Pure, as_mu, budget_of
+from discreet.privacy import Loss, PureLoss, as_mu, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Norms
 
@@ -74,7 +74,7 @@ def epsilon_of_mu(squared: Fraction) -> Fraction:
     half = math.sqrt(squared) / 2
     epsilon = Fraction(float(log_ndtr(half) - log_ndtr(-half)))
     step = Fraction(1, 2**40)
-    while epsilon > 0 and (as_mu(Pure(epsilon)) or (squared + 1, 0))[0] > squared:
+    while epsilon > 0 and (as_mu(PureLoss(epsilon)) or (squared + 1, 0))[0] > squared:
         epsilon *= 1 - step
         step *= 2
     return epsilon

@@ -1,5 +1,6 @@
 """What a release costs: losses, their composition, and the unit they protect."""
 
+from discreet.privacy import accounting as _accounting
 from discreet.privacy import filters, game, theorems
 from discreet.privacy.accounting._budget import budget_of, currency, left
 from discreet.privacy.accounting._certify import fits
@@ -7,9 +8,16 @@ from discreet.privacy.accounting._comparison import compare
 from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho, in_currency, parts
 from discreet.privacy.accounting._meanings import tradeoff_curve
 from discreet.privacy.accounting._solve import solve
-from discreet.privacy.curves._tradeoff import tradeoff
-from discreet.privacy.losses._base import Loss, Sum, Times
-from discreet.privacy.losses._combinators import Group, Parallel, Sampled, Shuffled, Substituted
+from discreet.privacy.losses._base import (
+    GroupLoss,
+    Loss,
+    ParallelLoss,
+    SampledLoss,
+    ShuffledLoss,
+    SubstitutedLoss,
+    SumLoss,
+    TimesLoss,
+)
 from discreet.privacy.losses._constructors import (
     approx,
     bounded_range,
@@ -24,48 +32,50 @@ from discreet.privacy.losses._constructors import (
     rdp,
     rho,
 )
+from discreet.privacy.losses._json import from_json, to_json
 from discreet.privacy.losses._leaves import (
-    Approx,
-    BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mu,
-    NonAdaptive,
-    Pure,
-    RandomizedResponse,
-    Rdp,
-    Rho,
-    Tradeoff,
+    ApproxLoss,
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    MuLoss,
+    NonAdaptiveLoss,
+    PureLoss,
+    RandomizedResponseLoss,
+    RdpLoss,
+    RhoLoss,
+    TradeoffLoss,
 )
 from discreet.privacy.losses._parser import from_text
-from discreet.privacy.losses._text import from_json, in_words, to_json
+from discreet.privacy.losses._tradeoff import tradeoff
 from discreet.privacy.losses._unit import Relation, Unit
+from discreet.privacy.losses._words import in_words
 
 __all__ = [
-    "Approx",
-    "BoundedRange",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Gaussian",
-    "Group",
-    "Laplace",
+    "ApproxLoss",
+    "BoundedRangeLoss",
+    "DiscreteGaussianLoss",
+    "DiscreteLaplaceLoss",
+    "GaussianLoss",
+    "GroupLoss",
+    "LaplaceLoss",
     "Loss",
-    "Mu",
-    "NonAdaptive",
-    "Parallel",
-    "Pure",
-    "RandomizedResponse",
-    "Rdp",
+    "MuLoss",
+    "NonAdaptiveLoss",
+    "ParallelLoss",
+    "PureLoss",
+    "RandomizedResponseLoss",
+    "RdpLoss",
     "Relation",
-    "Rho",
-    "Sampled",
-    "Shuffled",
-    "Substituted",
-    "Sum",
-    "Times",
-    "Tradeoff",
+    "RhoLoss",
+    "SampledLoss",
+    "ShuffledLoss",
+    "SubstitutedLoss",
+    "SumLoss",
+    "TimesLoss",
+    "TradeoffLoss",
     "Unit",
     "approx",
     "as_approx",
@@ -101,3 +111,5 @@ __all__ = [
     "tradeoff",
     "tradeoff_curve",
 ]
+
+Loss.interpreter = _accounting

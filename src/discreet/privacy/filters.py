@@ -1,7 +1,7 @@
 """Filters and odometers: spending when every next spend may depend on all earlier answers.
 
-A filter stops before a budget is exceeded; an odometer says at any time what was spent. Both are pure functions over
-losses; the ledger keeps the state. Sums of ε, (ε, δ), ρ and μ² are filters in their currency. A composition by privacy
+A filter stops before a budget is exceeded; an odometer bounds at any time what was spent. Both are pure functions over
+losses; the ledger holds the state. Sums of ε, (ε, δ), ρ and μ² are filters in their currency. A composition by privacy
 loss distributions is *not*: it is for schedules fixed in advance.
 """
 
@@ -17,8 +17,8 @@ from discreet.privacy.accounting._budget import budget_of, left
 from discreet.privacy.accounting._currencies import in_currency, parts
 from discreet.privacy.accounting._renyi import RenyiCurve
 from discreet.privacy.curves._rounding import log_bounds, up
-from discreet.privacy.losses._base import Loss, Sum, Times
-from discreet.privacy.losses._leaves import Approx, Pure
+from discreet.privacy.losses._base import Loss, SumLoss, TimesLoss
+from discreet.privacy.losses._leaves import ApproxLoss, PureLoss
 from discreet.privacy.losses._unit import Relation, checked_relation
 from discreet.privacy.losses._validation import delta as checked_delta
 from discreet.privacy.losses._validation import positive
@@ -41,12 +41,12 @@ class Filter:
     """Whether a next spend, chosen after all earlier answers, may still be made.
 
     ``rate="basic"`` adds up in the currency of the budget. ``rate="advanced"``, for an (ε, δ) budget, adds up ρ: it
-    keeps `slack` of the δ for the conversion (half, unless said otherwise) and lets ε grow like a square root. Raises
+    reserves `slack` of the δ for the conversion (half by default) and lets ε grow like a square root. Raises
     `ParameterError` for a budget without a δ there, and for one that is not stated in a currency (`budget_of`).
 
-    What is spent is one number, which no longer knows for which neighbours. So a filter adds losses that hold for
-    whatever its budget protects (``loss.relation`` is None), and others if it is told its `relation`: those of the
-    same, and under ``"substitute"`` those for add/remove as groups of two. It refuses the rest.
+    What is spent is one number without a neighbour relation. So a filter adds losses that hold for whatever its budget
+    protects (``loss.relation`` is None). With a `relation` it also adds losses for that relation and, under
+    ``"substitute"``, losses for add/remove as groups of two. It refuses the rest.
 
     >>> from discreet.privacy import approx, pure
     >>> basic, advanced = Filter(approx(5, 1e-6)), Filter(approx(5, 1e-6), rate="advanced", slack=1e-6)
@@ -87,14 +87,14 @@ class Filter:
     @property
     def nothing(self) -> Loss:
         """No loss, in the currency of the filter."""
-        return in_currency(Times(0, Pure(Fraction(0))), self.currency)
+        return in_currency(TimesLoss(0, PureLoss(Fraction(0))), self.currency)
 
     def add(self, spent: Loss, following: Loss) -> Loss:
         """What is spent after one more release, as one node.
 
         Raises `ParameterError` if it has no value in the currency, or is for neighbours other than the filter's.
         """
-        return in_currency(Sum((self._meant(spent), self._meant(following))), self.currency)
+        return in_currency(SumLoss((self._meant(spent), self._meant(following))), self.currency)
 
     def fits(self, spent: Loss, following: Loss) -> bool:
         """Whether `following` may be released after `spent`, decided before its noise is drawn."""
@@ -128,13 +128,13 @@ class Filter:
             return loss
         if self.relation is None:
             raise ParameterError(
-                f"this loss is for neighbours by {loss.relation}; say what the budget protects, "
+                f"this loss is for neighbours by {loss.relation}; state what the budget protects, "
                 f"Filter(budget, relation={loss.relation!r}), so that a loss for others is not added to it"
             )
         return loss.under(self.relation)
 
     def _eps_delta(self) -> tuple[Fraction, Fraction]:
-        if not isinstance(self.budget, Approx):
+        if not isinstance(self.budget, ApproxLoss):
             raise ParameterError("an advanced filter needs a budget dp.approx(epsilon, delta)")
         return self.budget.eps, self.budget.at_delta
 

@@ -1,7 +1,7 @@
 """The adaptive composition game (Dwork and Roth 2014, Definition 3.7), played by an adversary against mechanisms.
 
 In every round the adversary picks two neighbours and a mechanism, knowing all earlier outcomes; in world b the
-mechanism runs on neighbour b. What it then holds is its view. A composition is (ε, δ)-DP if the views of the
+mechanism runs on neighbour b. All outcomes together are its view. A composition is (ε, δ)-DP if the views of the
 two worlds are, for every adversary; so a view whose ε exceeds a claim refutes the claim.
 """
 
@@ -66,12 +66,12 @@ def views(adversary: Adversary, rounds: int) -> Views:
     >>> class Curious:
     ...     def choose(self, transcript):
     ...         return Round(lambda x: {x: 0.75, 1 - x: 0.25}, 0, 1)
-    >>> found = views(Curious(), 2)
-    >>> round(found.epsilon(), 6) == round(2 * math.log(3), 6)
+    >>> both = views(Curious(), 2)
+    >>> round(both.epsilon(), 6) == round(2 * math.log(3), 6)
     True
     """
-    found = list(_branches(adversary, rounds, (), 1.0, 1.0))
-    outcomes, p, q = zip(*found, strict=True)
+    branches = list(_branches(adversary, rounds, (), 1.0, 1.0))
+    outcomes, p, q = zip(*branches, strict=True)
     return Views(outcomes, p, q)
 
 
@@ -82,7 +82,7 @@ def _branches(
     if move is None:
         yield past, p, q
         return
-    worlds = _law(move, move.x0), _law(move, move.x1)
+    worlds = _distribution(move, move.x0), _distribution(move, move.x1)
     for outcome in {**worlds[0], **worlds[1]}:
         first, second = p * worlds[0].get(outcome, 0.0), q * worlds[1].get(outcome, 0.0)
         if first or second:
@@ -92,9 +92,9 @@ def _branches(
 def play(
     adversary: Adversary, world: Literal[0, 1], rounds: int, draw: Callable[[Mapping[Hashable, float]], Hashable]
 ) -> Transcript:
-    """One game in one world; `draw` picks an outcome, or runs the real thing where its law is not known.
+    """One game in one world; `draw` picks an outcome, or runs the mechanism itself if its distribution is unknown.
 
-    The caller brings the randomness: this package has none.
+    The caller provides the randomness: this package has none.
     """
     past: Transcript = ()
     for _ in range(rounds):
@@ -139,8 +139,8 @@ def _grown(mass: float, epsilon: float) -> float:
     return math.exp(epsilon) * mass if epsilon < 700 else math.exp(min(epsilon + math.log(mass), 709.0))
 
 
-def _law(move: Round, x: object) -> Mapping[Hashable, float]:
-    law = move.mechanism(x)
-    if not law or abs(math.fsum(law.values()) - 1) > 1e-9 or min(law.values()) < 0:
+def _distribution(move: Round, x: object) -> Mapping[Hashable, float]:
+    masses = move.mechanism(x)
+    if not masses or abs(math.fsum(masses.values()) - 1) > 1e-9 or min(masses.values()) < 0:
         raise ParameterError("a mechanism must give probabilities of its outcomes that sum to 1")
-    return law
+    return masses

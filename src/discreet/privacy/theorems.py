@@ -1,4 +1,4 @@
-"""The classical theorems under their names, to teach from and to compare with; for a bound to rely on, ask a `Loss`.
+"""The classical theorems under their names, for teaching and comparison; a `Loss` has certified bounds.
 
 Numbers are floats or anything `float` takes; δ, ε and divergences are in the units of the papers (nats). Nothing here
 touches data or costs privacy. Results are right to about 1e-12 and not rounded outward.
@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from discreet.errors import ParameterError
+from discreet.privacy.losses._constructors import approx
 from discreet.privacy.losses._unit import Relation, checked_relation
+from discreet.privacy.losses._validation import integer
 
 __all__ = [
     "advanced_composition",
@@ -65,8 +67,6 @@ def optimal_composition(epsilon: float, delta: float, k: int, total_delta: float
     >>> round(optimal_composition(0.1, 0, 100, 1e-6), 4)
     4.7746
     """
-    from discreet.privacy.losses._constructors import approx
-
     return (_count(k) * approx(epsilon, delta)).epsilon(total_delta)
 
 
@@ -207,9 +207,7 @@ def _delta(value: float, name: str = "delta") -> float:
 
 
 def _count(k: int) -> int:
-    from discreet.privacy.losses._validation import whole
-
-    return whole(k, "k")
+    return integer(k, "k")
 
 
 def _ratio(a: float, b: float) -> float:

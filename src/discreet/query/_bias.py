@@ -14,7 +14,7 @@ from sqlglot import exp, parse_one
 
 from discreet.errors import QueryError
 from discreet.policy import Policy
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.query._checked_query import BiasPart, BiasPlan
 from discreet.query._plan import Plan
 from discreet.query._planner import make_plan
@@ -193,8 +193,8 @@ def _part(spend: Loss, share: Fraction, *, keeps_delta: bool) -> Loss:
     delta = sum(rest, Fraction(0)) if keeps_delta else Fraction(0)
     match name:
         case "rho":
-            return Rho(main * share, delta)
+            return RhoLoss(main * share, delta)
         case "mu":
-            return Mu(main * share, delta)
+            return MuLoss(main * share, delta)
         case _:
-            return Approx(main * share, delta) if delta else Pure(main * share)
+            return ApproxLoss(main * share, delta) if delta else PureLoss(main * share)

@@ -8,7 +8,19 @@ from typing import Any, cast
 
 from discreet.errors import LedgerError
 from discreet.mechanisms import PartitionSelection, Quantiles, TopK
-from discreet.privacy import Approx, Loss, Mu, Pure, Relation, Sum, currency, from_json, in_currency, parts, to_json
+from discreet.privacy import (
+    ApproxLoss,
+    Loss,
+    MuLoss,
+    PureLoss,
+    Relation,
+    SumLoss,
+    currency,
+    from_json,
+    in_currency,
+    parts,
+    to_json,
+)
 from discreet.query.budget._noise import Level, Noise, NoiseMechanism, noise_from_json, noise_to_json, top_keys_to_json
 from discreet.query.budget._quantiles import quantile_to_json
 from discreet.query.measures._bounded import public_groups
@@ -127,15 +139,17 @@ def level_earned(data: Mapping[str, Any], relation: Relation) -> Loss:
 
 def _together(lost: Sequence[Loss], stated: Loss) -> Loss:
     name = currency(stated)
-    gaussian = [loss for loss in lost if isinstance(loss, Mu)]
+    gaussian = [loss for loss in lost if isinstance(loss, MuLoss)]
     if name != "approx" or not gaussian:
-        return in_currency(Sum(tuple(lost)), name)
-    others = in_currency(Sum((Pure(Fraction(0)), *(loss for loss in lost if not isinstance(loss, Mu)))), name)
+        return in_currency(SumLoss(tuple(lost)), name)
+    others = in_currency(
+        SumLoss((PureLoss(Fraction(0)), *(loss for loss in lost if not isinstance(loss, MuLoss)))), name
+    )
     rest = parts(in_currency(stated, name))[0] - parts(others)[0]
     if rest < 0:
         return others
-    noise = Mu(sum((loss.squared for loss in gaussian), Fraction(0)))
-    return in_currency(others + Approx(rest, Fraction(noise.delta(rest))), name)
+    noise = MuLoss(sum((loss.squared for loss in gaussian), Fraction(0)))
+    return in_currency(others + ApproxLoss(rest, Fraction(noise.delta(rest))), name)
 
 
 def _limits(data: object, rows: int, groups_each: int, groups: int | None, *, grouped: bool) -> Limits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
-from discreet.privacy import Approx, in_words
+from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
 from discreet.query.budget._noise import Level, Noise, NoiseMechanism
 from discreet.query.measures._bounded import public_groups
@@ -230,7 +230,7 @@ def _together(level: Level) -> list[str]:
     noise = level.noise
     if (
         noise is None
-        or not isinstance(noise.loss, Approx)
+        or not isinstance(noise.loss, ApproxLoss)
         or not any(isinstance(m, Gaussian) for m in noise.mechanisms)
     ):
         return []

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from discreet.errors import ParameterError
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.query._checked_query import CheckedQuery
 from discreet.query._explain import rank_line
 from discreet.query.budget._calibrate import calibrate, level_spends
@@ -110,11 +110,11 @@ def _number(place: int) -> Fraction:
 def _spend(name: str, main: Fraction, delta: Fraction) -> Loss:
     match name:
         case "rho":
-            return Rho(main, delta)
+            return RhoLoss(main, delta)
         case "mu":
-            return Mu(main * main, delta)
+            return MuLoss(main * main, delta)
         case _:
-            return Approx(main, delta) if delta else Pure(main)
+            return ApproxLoss(main, delta) if delta else PureLoss(main)
 
 
 def _currency(plan: CheckedQuery, currency: str | None, delta: Number | None) -> tuple[str, Fraction]:

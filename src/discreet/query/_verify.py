@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.privacy import Loss, Pure, Relation, Sum, currency, from_json, in_currency
+from discreet.privacy import Loss, PureLoss, Relation, SumLoss, currency, from_json, in_currency
 from discreet.query._certificate_levels import LEVEL, level_earned, section
 from discreet.release import check_within, stated_in
 
@@ -23,7 +23,7 @@ _SUGGESTED = LEVEL | {"of", "cells"}
 def recompute_query_loss(certificate: Mapping[str, Any]) -> Loss:
     """The loss that follows from the mechanisms of a certificate, in the stated currency. Raises `LedgerError`."""
     name = currency(stated_in(certificate))
-    return in_currency(Sum((Pure(Fraction(0)), *(loss for _, loss, _ in _levels(certificate)))), name)
+    return in_currency(SumLoss((PureLoss(Fraction(0)), *(loss for _, loss, _ in _levels(certificate)))), name)
 
 
 def verify_query_loss(certificate: Mapping[str, Any]) -> None:
@@ -33,7 +33,7 @@ def verify_query_loss(certificate: Mapping[str, Any]) -> None:
     for part, lost, of_part in _levels(certificate):
         check_within(part, lost, of_part)
         losses.append(of_part)
-    check_within("all parts together", Sum((Pure(Fraction(0)), *losses)), stated)
+    check_within("all parts together", SumLoss((PureLoss(Fraction(0)), *losses)), stated)
 
 
 def _levels(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Loss, Loss]]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from discreet import mechanisms, sensitivity
 from discreet.errors import LedgerError, ParameterError
 from discreet.mechanisms import stated_loss, wrong_relation
-from discreet.privacy import Approx, Loss, from_json
+from discreet.privacy import ApproxLoss, Loss, from_json
 from discreet.rational import rational
 from discreet.release._parameters import certified_name, parameters_to_json
 from discreet.release._stated import check_within, stated_in
@@ -104,7 +104,7 @@ def _instance(name: str, parameters: Mapping[str, object]) -> Any:
         each: len if each == _FUNCTION else _parameter(value) for each, value in parameters.items()
     }
     if "spend" in takes and "spend" not in values:
-        values["spend"] = Approx(values["epsilon"], values["delta"])
+        values["spend"] = ApproxLoss(values["epsilon"], values["delta"])
     return shipped(**{each: value for each, value in values.items() if each in takes})
 
 

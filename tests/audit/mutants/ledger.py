@@ -14,7 +14,7 @@ from discreet.ledger import Reservation
 from discreet.ledger import _accounts as sql
 from discreet.ledger.log import _rows as rows
 from discreet.ledger.state import _account as accounts
-from discreet.privacy import Loss, Pure, approx, parts, pure
+from discreet.privacy import Loss, PureLoss, approx, parts, pure
 from discreet.query import SQL
 from discreet.release import MechanismQuestion, Terms
 from discreet.session import Session
@@ -70,7 +70,9 @@ def _any_payload(self: Any, reservation: Reservation, payload: bytes) -> bytes:
 
 def _free_again(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     """A plan that has a release is charged nothing, and drawn anew."""
-    return _reserve(self, plan_hash, Pure(Fraction(0)) if _find(self, plan_hash) else loss, **request | {"fresh": True})
+    return _reserve(
+        self, plan_hash, PureLoss(Fraction(0)) if _find(self, plan_hash) else loss, **request | {"fresh": True}
+    )
 
 
 def _own_charges(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:

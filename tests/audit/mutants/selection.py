@@ -14,7 +14,7 @@ from discreet.mechanisms.selection import _most_frequent as most_frequent
 from discreet.mechanisms.selection import _permute_and_flip as permute_and_flip
 from discreet.mechanisms.selection._candidates import exponents_of, utilities_of
 from discreet.noise import bernoulli_exp, discrete_laplace, uniform_below
-from discreet.privacy import BoundedRange, pure
+from discreet.privacy import BoundedRangeLoss, pure
 from discreet.sensitivity import Mode
 from mutants._laws import epsilon_between, picked_in_turn, softmax
 from mutants._mutant import Mutant, patched
@@ -99,7 +99,7 @@ MUTANTS = (
         patched((Exponential, "release", _softmax_of_floats)),
         lambda: Exponential.calibrate(pure(1), 1).release,
         ([-1489, -1491], [-1490, -1490]),
-        BoundedRange(1),
+        BoundedRangeLoss(1),
         math.inf,
         samples=4_000,
         slow=True,

@@ -27,7 +27,7 @@ from discreet.audit.black_box._events import Aim, Event, learn
 from discreet.audit.black_box._subject import Draws, subject
 from discreet.audit.black_box._verdict import Trial, Verdict, Witness
 from discreet.errors import ParameterError
-from discreet.privacy import Loss, Rho
+from discreet.privacy import Loss, RhoLoss
 from discreet.rational import Number
 
 __all__ = ["check"]
@@ -202,7 +202,7 @@ class _Audit:
     @property
     def _refuted(self) -> bool:
         stated = self.claim.stated
-        if isinstance(stated, Rho) and self.rho > stated.r:
+        if isinstance(stated, RhoLoss) and self.rho > stated.rho_value:
             return True
         return any(self.claim.refuted_by(each.likelier, each.rarer) for each in self._trials)
 

@@ -11,7 +11,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.audit.black_box._columns import Floats
 from discreet.errors import ParameterError
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, as_approx, as_rho, budget_of, in_currency, tradeoff_curve
+from discreet.privacy import (
+    ApproxLoss,
+    Loss,
+    MuLoss,
+    PureLoss,
+    RhoLoss,
+    as_approx,
+    as_rho,
+    budget_of,
+    in_currency,
+    tradeoff_curve,
+)
 from discreet.rational import Number, rational
 
 __all__ = [
@@ -124,7 +135,7 @@ class Claim:
     delta: float
     epsilon: float
     beside: float
-    stated: Rho | Mu | None
+    stated: RhoLoss | MuLoss | None
     curve: Floats | None
 
     @property
@@ -135,7 +146,7 @@ class Claim:
     @property
     def is_rho(self) -> bool:
         """Whether one ρ with no δ beside it is claimed, which many disjoint events refute better than any one."""
-        return isinstance(self.stated, Rho) and self.beside == 0
+        return isinstance(self.stated, RhoLoss) and self.beside == 0
 
     def delta_shown(self, p: Floats, q: Floats) -> Floats:
         """No δ below this holds at the claimed ε."""
@@ -152,9 +163,9 @@ class Claim:
         from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
         match self.stated:
-            case Rho():
+            case RhoLoss():
                 return rho_shown(p, q, self.beside)
-            case Mu():
+            case MuLoss():
                 return mu_shown(p, q, self.beside)
             case None if self.curve is None:
                 return self.delta_shown(p, q)
@@ -168,9 +179,9 @@ class Claim:
         if float(epsilon_shown(p, q, self.delta)) > self.epsilon:
             return True
         match self.stated:
-            case Rho(rho):
+            case RhoLoss(rho):
                 return float(rho_shown(p, q, self.beside)) > rho
-            case Mu(squared):
+            case MuLoss(squared):
                 return float(mu_shown(p, q, self.beside)) ** 2 * (1 - 1e-12) > squared
             case None:
                 return self.curve is not None and p > q and 1 - p < tradeoff_curve(self.loss, [q])[0][1] - 1e-11
@@ -181,7 +192,7 @@ def claim_of(loss: Loss, delta: Number | None) -> Claim:
     at, epsilon = stated_point(loss, delta)
     stated = _stated(loss)
     curve = None
-    if stated is None and not isinstance(loss, Pure | Approx):
+    if stated is None and not isinstance(loss, PureLoss | ApproxLoss):
         curve = np.array([least for _, least in tradeoff_curve(loss, _ERRORS.tolist())])
     return Claim(loss, float(at), epsilon, float(_beside(loss)), stated, curve)
 
@@ -207,13 +218,13 @@ def doubt_of(confidence: Number) -> float:
     return doubt
 
 
-def _stated(loss: Loss) -> Rho | Mu | None:
+def _stated(loss: Loss) -> RhoLoss | MuLoss | None:
     try:
         name, _ = budget_of(loss)
     except ParameterError:
         return None
     converted = in_currency(loss, name)
-    return converted if isinstance(converted, Rho | Mu) else None
+    return converted if isinstance(converted, RhoLoss | MuLoss) else None
 
 
 def _beside(loss: Loss) -> Fraction:

@@ -14,7 +14,7 @@ from discreet.audit.one_run_audit._bound import epsilon_shown, mu_shown, orders_
 from discreet.audit.one_run_audit._verdict import Guesses, OneRunVerdict
 from discreet.errors import ParameterError
 from discreet.noise import permutation
-from discreet.privacy import Approx, Loss, Pure, as_approx, as_mu
+from discreet.privacy import ApproxLoss, Loss, PureLoss, as_approx, as_mu
 from discreet.rational import Number
 
 __all__ = ["one_run"]
@@ -103,7 +103,7 @@ def _p_values(claim: Loss, stated: tuple[float, float], seen: Sequence[Guesses],
     """Of each rule alone: the least over points (δ, ε) of the claim's curve, each of which bounds it."""
     pair = as_approx(claim)
     points = [stated] if pair is None else [stated, (float(pair[1]), float(pair[0]))]
-    is_curve = not isinstance(claim, Pure | Approx)
+    is_curve = not isinstance(claim, PureLoss | ApproxLoss)
     gaussian = as_mu(claim) if is_curve else None
     mu = math.sqrt(gaussian[0]) if gaussian is not None and not gaussian[1] else None
     if is_curve and mu is None:

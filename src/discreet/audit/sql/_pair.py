@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.audit.sql._query import Query, Tables
-from discreet.privacy import Loss, Pure
+from discreet.privacy import Loss, PureLoss
 from discreet.query import Group, Noise
 from discreet.sensitivity import Norms
 
@@ -28,9 +28,9 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
     >>> policy = {"version": "1", "tables": {"t": {"unit": "u", "max_rows": 4, "columns": {}}}}
     >>> count = query("SELECT COUNT(*) AS n FROM t", policy, pure(1))
     >>> loss_between(count, {"t": pa.table({"u": [1, 1, 1]})}, {"t": pa.table({"u": [2]})})
-    Pure(eps=Fraction(1, 2))
+    pure(0.5)
     >>> loss_between(count, {"t": pa.table({"u": [1]})}, {"t": pa.table({"u": [2]})})
-    Pure(eps=Fraction(0, 1))
+    pure(0)
     """
     plan, groups = query.aggregate(first)
     _, others = query.aggregate(second)
@@ -41,7 +41,7 @@ def loss_between(query: Query, first: Tables, second: Tables) -> Loss | None:
             return None
         losses += _losses(level.noise, here, there)
     if not losses:
-        return Pure(Fraction(0))
+        return PureLoss(Fraction(0))
     total = losses[0]
     for loss in losses[1:]:
         total = total + loss

@@ -150,7 +150,7 @@ class Query:
         >>> from discreet.privacy import pure
         >>> policy = {"version": "1", "tables": {"t": {"unit": "rows", "columns": {}}}}
         >>> query("SELECT COUNT(*) AS n FROM t", policy, pure(1)).loss
-        Pure(eps=Fraction(1, 1))
+        pure(1)
         """
         plan = make_plan(self.text, self.policy, self.spend)
         assert plan.loss is not None

@@ -25,7 +25,6 @@ __all__ = [
     "kind_of",
     "make",
     "meta",
-    "payload_parts",
     "rare",
     "rare_kinds",
     "repeats",
@@ -92,15 +91,6 @@ secrets = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
-
-payload_parts = sa.Table(
-    "payload_parts",
-    sa.MetaData(),
-    sa.Column("sha256", sa.Text, primary_key=True),
-    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("bytes", sa.LargeBinary, nullable=False),
-)
-"""Large payloads on a server, in parts; beside a file they are files of their own."""
 
 SIGNING_KEY = "signing key"
 """The name of the secret that signs."""

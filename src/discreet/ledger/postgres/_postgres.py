@@ -24,7 +24,6 @@ import sqlalchemy as sa
 from psycopg import Connection, Error, Pipeline
 from psycopg.errors import Diagnostic
 from psycopg.pq import TransactionStatus
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.event import listen
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
@@ -32,7 +31,7 @@ from sqlalchemy.pool import QueuePool
 from discreet.errors import LedgerError
 from discreet.ledger.log import _database
 from discreet.ledger.log._database import Fill
-from discreet.ledger.log._schema import payload_parts
+from discreet.ledger.postgres import _payload_parts
 from discreet.ledger.postgres._errors import in_server_words, reach
 from discreet.ledger.postgres._url import address_of
 
@@ -41,7 +40,6 @@ __all__ = ["Database", "append_only", "clock", "mark", "marked"]
 Driver = Connection[tuple[Any, ...]]
 
 _CONNECTIONS = 8
-_PART, _PARTS_AT_ONCE = 2**20, 16
 _PIPELINE = "discreet pipeline"
 _abandoned: list[sa.Engine] = []
 """A parent's, kept so that a child never ends them."""
@@ -132,26 +130,22 @@ class Database:
 
     def store_large(self, digest: str, payload: bytes) -> bool:
         """Rows of a table of its own, some at a time, so that other writers need not wait for all of them."""
-        parts = [payload[i : i + _PART] for i in range(0, len(payload), _PART)]
         with self._writing() as connection:
-            if not sa.inspect(connection).has_table(payload_parts.name, self._address.ledger):
-                payload_parts.create(connection)
-                append_only(connection, payload_parts.name)
-        for begin in range(0, len(parts), _PARTS_AT_ONCE):
+            if not self._has_parts(connection):
+                _payload_parts.TABLE.create(connection)
+                append_only(connection, _payload_parts.TABLE.name)
+        for parts in _payload_parts.batches(payload):
             with self._writing() as connection:
-                for i, part in enumerate(parts[begin : begin + _PARTS_AT_ONCE], begin):
-                    row = {"sha256": digest, "part": i, "bytes": part}
-                    connection.execute(insert(payload_parts).values(row).on_conflict_do_nothing())
+                _payload_parts.write(connection, digest, parts)
         return True
 
     def load_large(self, digest: str) -> bytes | None:
         """The parts, put together."""
         with self.transaction(write=False) as connection:
-            if not sa.inspect(connection).has_table(payload_parts.name, self._address.ledger):
-                return None
-            wanted = sa.select(payload_parts.c.bytes).where(payload_parts.c.sha256 == digest)
-            parts = connection.execute(wanted.order_by(payload_parts.c.part)).scalars().all()
-        return b"".join(map(bytes, parts)) if parts else None
+            return _payload_parts.joined(connection, digest) if self._has_parts(connection) else None
+
+    def _has_parts(self, connection: sa.Connection) -> bool:
+        return sa.inspect(connection).has_table(_payload_parts.TABLE.name, self._address.ledger)
 
     def create(self, fill: Fill) -> bool:
         """Make the ledger, whole or not at all, whoever else does so now; False if it is there already."""

@@ -13,7 +13,18 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import ParameterError
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Times, currency, in_currency, in_words, parts
+from discreet.privacy import (
+    ApproxLoss,
+    Loss,
+    MuLoss,
+    PureLoss,
+    RhoLoss,
+    TimesLoss,
+    currency,
+    in_currency,
+    in_words,
+    parts,
+)
 
 __all__ = [
     "CURRENCIES",
@@ -36,8 +47,8 @@ __all__ = [
 ]
 
 
-_NODES: dict[str, type[Pure] | type[Approx] | type[Rho] | type[Mu]] = {
-    "pure": Pure, "approx": Approx, "rho": Rho, "mu": Mu,
+_NODES: dict[str, type[PureLoss] | type[ApproxLoss] | type[RhoLoss] | type[MuLoss]] = {
+    "pure": PureLoss, "approx": ApproxLoss, "rho": RhoLoss, "mu": MuLoss,
 }  # fmt: skip
 _GRID = 10**300
 _LARGEST = 10**100
@@ -49,8 +60,8 @@ def charge(loss: Loss, name: str) -> Loss:
     Raises `ParameterError` if the currency cannot express it, if a number in it is above 1e100, or if it is a loss for
     neighbours of its own: a charge is a number for the unit of the ledger's policy, which a ledger does not know.
 
-    >>> charge(Pure(Fraction(1, 10)) + Pure(Fraction(1, 5)), "approx")
-    Approx(eps=Fraction(3, 10), at_delta=Fraction(0, 1))
+    >>> charge(PureLoss(Fraction(1, 10)) + PureLoss(Fraction(1, 5)), "approx")
+    approx(0.3, 0)
     """
     relation = _checked(loss).relation
     if relation is not None:
@@ -80,14 +91,14 @@ def limit(budget: Loss) -> Loss:
 
 def nothing(name: str) -> Loss:
     """No loss, in the currency `name`."""
-    return in_currency(Times(0, Pure(Fraction(0))), name)
+    return in_currency(TimesLoss(0, PureLoss(Fraction(0))), name)
 
 
 def add(spent: Loss, charged: Loss) -> Loss:
     """The total after one more charge; both are nodes of one currency.
 
-    >>> add(Pure(Fraction(1, 10)), Pure(Fraction(1, 5)))
-    Pure(eps=Fraction(3, 10))
+    >>> add(PureLoss(Fraction(1, 10)), PureLoss(Fraction(1, 5)))
+    pure(0.3)
     """
     return type(spent)(*(_up(a + b if b else a) for a, b in zip(parts(spent), parts(charged), strict=True)))
 

@@ -16,7 +16,7 @@ from discreet.mechanisms.additive._base import IntegerRelease
 from discreet.mechanisms.numeric._integers import least, sums
 from discreet.mechanisms.numeric._roots import powers, second_moment
 from discreet.noise import MAX_WINDOW, MIN_SCALE, exp_bounds, laplace_in_window, scale_in_range
-from discreet.privacy import Loss, Pure
+from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -90,7 +90,7 @@ class BoundedLaplace(IntegerRelease):
         >>> round(BoundedLaplace(scale=1, bounds=(0, 10)).loss(1).epsilon(), 3)
         1.209
         """
-        return Pure(_cost(self.scale, self._width, sensitivity))
+        return PureLoss(_cost(self.scale, self._width, sensitivity))
 
     @property
     def _width(self) -> int:

@@ -13,8 +13,7 @@ from discreet.mechanisms.additive._gaussian import Gaussian
 from discreet.mechanisms.numeric._integers import sums
 from discreet.mechanisms.numeric._roots import root_up
 from discreet.noise import MAX_SCALE, MIN_SCALE, discrete_gaussian, scale_in_range
-from discreet.privacy import Approx, Loss, Rho, budget_of, solve
-from discreet.privacy import DiscreteGaussian as DiscreteGaussianLoss
+from discreet.privacy import ApproxLoss, DiscreteGaussianLoss, Loss, RhoLoss, budget_of, solve
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -73,7 +72,7 @@ class DiscreteGaussian(IntegerRelease):
             case "approx", (epsilon, delta) if delta > 0:
                 if epsilon <= 0:
                     raise ParameterError("epsilon must be greater than 0")
-                return cls._within(Approx(epsilon, delta), sensitivity)
+                return cls._within(ApproxLoss(epsilon, delta), sensitivity)
             case kind, _:
                 raise ParameterError(
                     f"discrete Gaussian noise is calibrated to a rho or to an epsilon with a delta, and this spend is "
@@ -83,7 +82,7 @@ class DiscreteGaussian(IntegerRelease):
         return cls(max(root_up(_squared(sensitivity) / (2 * allowed)), MIN_SCALE))
 
     @classmethod
-    def _within(cls, spend: Approx, sensitivity: Number | Norms) -> DiscreteGaussian:
+    def _within(cls, spend: ApproxLoss, sensitivity: Number | Norms) -> DiscreteGaussian:
         """The least sigma, nearly, by a search that leaves from what continuous noise would need."""
         start = Gaussian.calibrate(spend, sensitivity if isinstance(sensitivity, Norms) else whole_steps(sensitivity))
         if start.sigma <= 4 * MIN_SCALE and cls(MIN_SCALE).loss(sensitivity).fits(spend):
@@ -112,7 +111,7 @@ class DiscreteGaussian(IntegerRelease):
             steps = whole_steps(sensitivity)
             if 0 < steps <= _MOST_STEPS:
                 return DiscreteGaussianLoss(self.sigma, steps)
-        return Rho(_squared(sensitivity) / (2 * self.sigma**2), Fraction(0))
+        return RhoLoss(_squared(sensitivity) / (2 * self.sigma**2), Fraction(0))
 
     def _released(self, values: list[int]) -> list[int]:
         return sums(values, discrete_gaussian(self.sigma, len(values)))

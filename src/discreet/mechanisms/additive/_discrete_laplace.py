@@ -11,7 +11,7 @@ from discreet.mechanisms._sensitivity import l1_of, level_of
 from discreet.mechanisms.additive._base import IntegerRelease
 from discreet.mechanisms.numeric._integers import least, sums
 from discreet.noise import MIN_SCALE, discrete_laplace, exp_bounds, scale_in_range
-from discreet.privacy import Loss, Pure, budget_of
+from discreet.privacy import Loss, PureLoss, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -26,7 +26,7 @@ class DiscreteLaplace(IntegerRelease):
     (L1 sensitivity / scale). Source: Ghosh, Roughgarden and Sundararajan 2012; ``proofs/discrete_laplace.md``.
 
     >>> DiscreteLaplace(scale=10).loss(sensitivity=1)
-    Pure(eps=Fraction(1, 10))
+    pure(0.1)
     """
 
     scale: Fraction
@@ -61,7 +61,7 @@ class DiscreteLaplace(IntegerRelease):
 
         Raises `ParameterError` if the sensitivity is below 0. Source: ``proofs/discrete_laplace.md``.
         """
-        return Pure(l1_of(sensitivity) / self.scale)
+        return PureLoss(l1_of(sensitivity) / self.scale)
 
     def _released(self, values: list[int]) -> list[int]:
         return sums(values, discrete_laplace(self.scale, len(values)))

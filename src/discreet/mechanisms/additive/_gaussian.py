@@ -12,7 +12,7 @@ from discreet.mechanisms.additive._base import IntegerRelease
 from discreet.mechanisms.numeric._integers import sums
 from discreet.mechanisms.numeric._roots import root_up
 from discreet.noise import MIN_SCALE, rounded_gaussian, scale_in_range
-from discreet.privacy import Loss, Mu, Pure, budget_of
+from discreet.privacy import Loss, MuLoss, PureLoss, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -29,7 +29,7 @@ class Gaussian(IntegerRelease):
     continuous noise is post-processing, so a release costs what the Gaussian mechanism costs: μ = L2 sensitivity /
     sigma, for one number and for a vector alike. Source: Dong, Roth and Su 2022, Theorem 2.7; ``proofs/gaussian.md``.
 
-    >>> Gaussian(sigma=10).loss(sensitivity=1) == Mu(Fraction(1, 100))
+    >>> Gaussian(sigma=10).loss(sensitivity=1) == MuLoss(Fraction(1, 100))
     True
     """
 
@@ -60,7 +60,7 @@ class Gaussian(IntegerRelease):
         Raises `ParameterError` if the sensitivity is below 0.
         """
         squared = l2_squared_of(sensitivity) / self.sigma**2
-        return Mu(squared) if squared else Pure(Fraction(0))
+        return MuLoss(squared) if squared else PureLoss(Fraction(0))
 
     def _released(self, values: list[int]) -> list[int]:
         return sums(values, rounded_gaussian(self.sigma, len(values)))
@@ -114,7 +114,7 @@ def _by_curve(eps: Fraction, delta: Fraction) -> Fraction:
     """The largest μ², nearly, with a certified δ(ε) of the Gaussian mechanism of at most `delta`, by bisection."""
 
     def fits(mu: Fraction) -> bool:
-        return Fraction(Mu(mu * mu).delta(eps)) <= delta
+        return Fraction(MuLoss(mu * mu).delta(eps)) <= delta
 
     low, high = Fraction(0), Fraction(1)
     while fits(high):

@@ -11,7 +11,7 @@ from discreet.mechanisms._sensitivity import epsilon_within, l1_of, level_of
 from discreet.mechanisms.additive._base import IntegerRelease
 from discreet.mechanisms.numeric._integers import least, sums
 from discreet.noise import MIN_SCALE, exp_bounds, rounded_laplace_noise, scale_in_range
-from discreet.privacy import Loss, Pure
+from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -29,7 +29,7 @@ class Laplace(IntegerRelease):
     Proposition 1; ``proofs/laplace.md``.
 
     >>> Laplace(scale=10).loss(sensitivity=1)
-    Laplace(scale=Fraction(10, 1))
+    laplace(10)
     """
 
     scale: Fraction
@@ -62,7 +62,7 @@ class Laplace(IntegerRelease):
         (0.1, 4.69)
         """
         moved = l1_of(sensitivity)
-        return privacy.Laplace(self.scale / moved) if moved else Pure(Fraction(0))
+        return privacy.LaplaceLoss(self.scale / moved) if moved else PureLoss(Fraction(0))
 
     def _released(self, values: list[int]) -> list[int]:
         return sums(values, rounded_laplace_noise(self.scale, len(values)))

@@ -172,7 +172,7 @@ class OnGrid:
     >>> from discreet.mechanisms import DiscreteLaplace
     >>> mean = OnGrid(DiscreteLaplace(scale=64), step=2**-10, bounds=(0, 1))
     >>> mean.loss(sensitivity=1 / 16), mean.release(0.3) * 2**10 % 1
-    (Pure(eps=Fraction(1, 1)), 0.0)
+    (pure(1), 0.0)
     """
 
     mechanism: Mechanism

@@ -13,7 +13,7 @@ from discreet.mechanisms.additive._base import IntegerRelease
 from discreet.mechanisms.numeric._integers import least, sums, whole_in
 from discreet.mechanisms.numeric._roots import powers
 from discreet.noise import MAX_SCALE, MIN_SCALE, scale_in_range, staircase
-from discreet.privacy import Loss, Pure
+from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -91,9 +91,9 @@ class Staircase(IntegerRelease):
         `ParameterError` if it is below 0. Source: ``proofs/staircase.md``.
 
         >>> Staircase(epsilon=1, sensitivity=10).loss(10), Staircase(epsilon=1, sensitivity=10).loss(11)
-        (Pure(eps=Fraction(1, 1)), Pure(eps=Fraction(2, 1)))
+        (pure(1), pure(2))
         """
-        return Pure(cost_of(sensitivity, lambda move: self.epsilon * -(-move // self.sensitivity)))
+        return PureLoss(cost_of(sensitivity, lambda move: self.epsilon * -(-move // self.sensitivity)))
 
     def _released(self, values: list[int]) -> list[int]:
         return sums(values, staircase(self.epsilon, self.sensitivity, self.step, len(values)))

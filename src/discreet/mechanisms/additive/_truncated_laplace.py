@@ -14,7 +14,7 @@ from discreet.mechanisms.additive._base import IntegerRelease
 from discreet.mechanisms.numeric._integers import least, sums, whole_in
 from discreet.mechanisms.numeric._roots import powers, second_moment
 from discreet.noise import MAX_WINDOW, MIN_SCALE, laplace_in_window, scale_in_range
-from discreet.privacy import Approx, Loss, Pure, budget_of
+from discreet.privacy import ApproxLoss, Loss, PureLoss, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -89,9 +89,9 @@ class TruncatedLaplace(IntegerRelease):
         """
         moved = _steps(sensitivity)
         if moved == 0:
-            return Pure(Fraction(0))
+            return PureLoss(Fraction(0))
         delta = _outside(self.scale, self.bound, moved)
-        return Approx(moved / self.scale, delta) if delta < 1 else Approx(Fraction(0), Fraction(1))
+        return ApproxLoss(moved / self.scale, delta) if delta < 1 else ApproxLoss(Fraction(0), Fraction(1))
 
     def _released(self, values: list[int]) -> list[int]:
         lowest = np.full(len(values), -self.bound, dtype=np.int64)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.mechanisms._sensitivity import log_of
 from discreet.noise import discrete_laplace, exp_bounds, uniform64, uniform_below
-from discreet.privacy import BoundedRange, Loss, Pure, Relation
+from discreet.privacy import BoundedRangeLoss, Loss, PureLoss, Relation
 
 __all__ = ["LEAST_EPSILON", "MOST_CELLS", "MOST_EPSILON", "MOST_QUANTILES", "PLACE_BITS", "Chain", "Joint", "Places"]
 
@@ -241,8 +241,8 @@ class Joint:
 
     def loss(self) -> Loss:
         """The count's pure loss, if there is a count, and then one of bounded range."""
-        choice = BoundedRange(self.epsilon - self.counted)
-        return Pure(self.counted) + choice if self.counted else choice
+        choice = BoundedRangeLoss(self.epsilon - self.counted)
+        return PureLoss(self.counted) + choice if self.counted else choice
 
     def drawn(self, cells: NDArray[np.int64], counts: NDArray[np.int64] | None = None) -> list[int]:
         """The cell of each quantile, where each cell given has a record, or so many. Costs `loss()`, uncharged."""

@@ -17,7 +17,7 @@ from discreet.mechanisms._sensitivity import epsilon_within, level_of, log_of, p
 from discreet.mechanisms.quantiles._cuts import Stretch, draw_cut
 from discreet.mechanisms.quantiles._joint import LEAST_EPSILON, MOST_CELLS, MOST_EPSILON, MOST_QUANTILES, Joint
 from discreet.noise import uniform64
-from discreet.privacy import BoundedRange, Loss, Relation, budget_of
+from discreet.privacy import BoundedRangeLoss, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import adds_or_removes, clamped, interval
 
@@ -67,7 +67,7 @@ class Quantiles:
 
     >>> quartiles = Quantiles(["1/4", "1/2", "3/4"], bounds=(0, 100), epsilon=5, step=1)
     >>> quartiles.release(range(100_000)), quartiles.loss()
-    (array([100., 100., 100.]), Times(count=2, term=BoundedRange(eps=Fraction(5, 1))))
+    (array([100., 100., 100.]), 2 * bounded_range(5))
     """
 
     probabilities: Fraction | tuple[Fraction, ...]
@@ -193,7 +193,7 @@ class Quantiles:
         """
         if self.method == "joint":
             return self._joint.loss()
-        level = BoundedRange(self.epsilon)
+        level = BoundedRangeLoss(self.epsilon)
         return level if self.levels == 1 else self.levels * level
 
     def release(self, x: Any) -> float | NDArray[np.float64]:

@@ -148,7 +148,7 @@ class RandomizedResponse:
         Source: Warner 1965; ``proofs/randomized_response.md``.
 
         >>> RandomizedResponse("0.2").loss()
-        RandomizedResponse(p=Fraction(1, 5), k=2)
+        randomized_response(0.2)
         """
         return randomized_response(self.p, self.k)
 

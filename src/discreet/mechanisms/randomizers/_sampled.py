@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms._stated_loss import stated_loss
 from discreet.mechanisms.numeric._chunks import frame, numbered
 from discreet.noise import bernoulli
-from discreet.privacy import Approx, Loss, Pure, budget_of
+from discreet.privacy import ApproxLoss, Loss, PureLoss, budget_of
 from discreet.rational import Number, rational
 
 __all__ = ["Sampled"]
@@ -134,7 +134,7 @@ class Sampled:
 
 def _rate(rate: Number) -> Fraction:
     exact = rational(rate, "rate")
-    Pure(Fraction(1)).sampled(exact)  # refuses what is no rate
+    PureLoss(Fraction(1)).sampled(exact)  # refuses what is no rate
     if exact == 0:
         raise ParameterError("rate must be greater than 0: nothing would be sampled")
     return exact
@@ -160,6 +160,6 @@ def _before_sampling(spend: Loss, rate: Fraction) -> Loss:
             if epsilon > _MOST_EPSILON or rate == 1:
                 return spend
             raised = Fraction(math.log1p(math.expm1(float(epsilon)) / float(rate)) * _LOWERED)
-            return Approx(raised, min(deltas[0] / rate, 1 - Fraction(1, 2**20))) if deltas else Pure(raised)
+            return ApproxLoss(raised, min(deltas[0] / rate, 1 - Fraction(1, 2**20))) if deltas else PureLoss(raised)
         case _:
             return spend

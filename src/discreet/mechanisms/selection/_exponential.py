@@ -10,7 +10,7 @@ import numpy as np
 from discreet.mechanisms._sensitivity import epsilon_within, level_of, linf_of, log_error, positive_of, rate_of
 from discreet.mechanisms.selection._candidates import Utilities, exponents_of, utilities_of
 from discreet.noise import bernoulli_exp, uniform_below
-from discreet.privacy import BoundedRange, Loss
+from discreet.privacy import BoundedRangeLoss, Loss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -38,7 +38,7 @@ class Exponential:
 
     >>> choice = Exponential(epsilon=1, sensitivity=1)
     >>> choice.loss(), choice.release([0, 3000, 7])
-    (BoundedRange(eps=Fraction(1, 1)), 1)
+    (bounded_range(1), 1)
     """
 
     epsilon: Fraction
@@ -70,7 +70,7 @@ class Exponential:
         >>> Exponential(2, 1).loss().rho()
         0.5
         """
-        return BoundedRange(self.epsilon)
+        return BoundedRangeLoss(self.epsilon)
 
     def release(self, utilities: Utilities) -> int:
         """The index of the picked candidate.

@@ -34,7 +34,7 @@ class MostFrequent:
     >>> from discreet.privacy import pure
     >>> vote = MostFrequent.calibrate(pure(2), Mode(("no", "yes")))
     >>> vote.loss(), vote.release(["yes"] * 99)
-    (Pure(eps=Fraction(2, 1)), 'yes')
+    (pure(2), 'yes')
     """
 
     mode: Mode

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.mechanisms._sensitivity import epsilon_within, level_of, linf_of, log_error, positive_of, rate_of
 from discreet.mechanisms.selection._candidates import Utilities, exponents_of, utilities_of
 from discreet.noise import bernoulli_exp, uniform_below
-from discreet.privacy import Loss, Pure
+from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -37,7 +37,7 @@ class PermuteAndFlip:
 
     >>> choice = PermuteAndFlip(epsilon=1, sensitivity=1)
     >>> choice.loss(), choice.release([0, 3000, 7])
-    (Pure(eps=Fraction(1, 1)), 1)
+    (pure(1), 1)
     """
 
     epsilon: Fraction
@@ -67,9 +67,9 @@ class PermuteAndFlip:
         """Pure ε, monotone or not. Source: McKenna and Sheldon 2020; ``proofs/permute_and_flip.md``.
 
         >>> PermuteAndFlip(2, 1).loss()
-        Pure(eps=Fraction(2, 1))
+        pure(2)
         """
-        return Pure(self.epsilon)
+        return PureLoss(self.epsilon)
 
     def release(self, utilities: Utilities) -> int:
         """The index of the picked candidate.

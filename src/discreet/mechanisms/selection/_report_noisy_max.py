@@ -14,7 +14,7 @@ from discreet.mechanisms.selection._candidates import Utilities, utilities_of
 from discreet.mechanisms.selection._exponential import Exponential
 from discreet.mechanisms.selection._permute_and_flip import PermuteAndFlip
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
-from discreet.privacy import Loss, Pure
+from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -45,7 +45,7 @@ class ReportNoisyMax:
 
     >>> choice = ReportNoisyMax(epsilon=1, sensitivity=1, noise="laplace")
     >>> choice.loss(), choice.release([0, 3000, 7])
-    (Pure(eps=Fraction(1, 1)), 1)
+    (pure(1), 1)
     """
 
     epsilon: Fraction
@@ -98,9 +98,9 @@ class ReportNoisyMax:
         """ε-bounded range for Gumbel noise, pure ε for the others. Source: ``proofs/report_noisy_max.md``.
 
         >>> ReportNoisyMax(2, 1, "gumbel").loss()
-        BoundedRange(eps=Fraction(2, 1))
+        bounded_range(2)
         """
-        return Pure(self.epsilon) if self.noise == "laplace" else self._same.loss()
+        return PureLoss(self.epsilon) if self.noise == "laplace" else self._same.loss()
 
     def release(self, utilities: Utilities) -> int:
         """The index of the picked candidate.

@@ -15,7 +15,7 @@ from discreet.mechanisms.additive._discrete_gaussian import DiscreteGaussian
 from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.additive._gaussian import Gaussian
 from discreet.mechanisms.statistics._answer import answer, fixed, numeric, power_of_two_below, to_float
-from discreet.privacy import Approx, Loss, Mu, Pure, Relation, Rho, budget_of
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, Relation, RhoLoss, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Mean, Norms, Statistic, clamped, interval
 
@@ -56,7 +56,7 @@ class GlobalSensitivity:
     >>> from discreet.privacy import pure
     >>> mean = GlobalSensitivity("mean", bounds=(0, 100), spend=pure(1))
     >>> mean.loss(), abs(mean.release([20, 40] * 5000) - 30) < 1
-    (Pure(eps=Fraction(1, 1)), True)
+    (pure(1), True)
     """
 
     statistic: Statistic
@@ -159,14 +159,16 @@ def _rounded(steps: Fraction) -> int:
 def _least_noise(spend: Loss, moves: Norms | int) -> tuple[DiscreteLaplace | DiscreteGaussian | Gaussian, Loss]:
     match budget_of(spend):
         case "rho", (rho, _):
-            return DiscreteGaussian.calibrate(spend, moves), Rho(rho, Fraction(0))
+            return DiscreteGaussian.calibrate(spend, moves), RhoLoss(rho, Fraction(0))
         case "mu", (squared, _):
-            return Gaussian.calibrate(spend, moves), Mu(squared, Fraction(0))
+            return Gaussian.calibrate(spend, moves), MuLoss(squared, Fraction(0))
         case _, (epsilon, *rest):
-            laplace = DiscreteLaplace.calibrate(Pure(epsilon), moves)
+            laplace = DiscreteLaplace.calibrate(PureLoss(epsilon), moves)
             if not any(rest):
-                return laplace, Pure(epsilon)
+                return laplace, PureLoss(epsilon)
             gaussian = Gaussian.calibrate(spend, moves)
-            return (gaussian, Approx(epsilon, rest[0])) if gaussian.std < laplace.std else (laplace, Pure(epsilon))
+            return (
+                (gaussian, ApproxLoss(epsilon, rest[0])) if gaussian.std < laplace.std else (laplace, PureLoss(epsilon))
+            )
         case _:
             raise ParameterError("the spend must be greater than 0")

@@ -12,7 +12,7 @@ from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numeric._integers import least
 from discreet.mechanisms.statistics._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.noise import MIN_SCALE, exp_bounds
-from discreet.privacy import Approx, Loss, Relation, budget_of
+from discreet.privacy import ApproxLoss, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Statistic, distance
 
@@ -52,7 +52,7 @@ class ProposeTestRelease:
     >>> from discreet.privacy import approx
     >>> cautious = ProposeTestRelease("median", bound=0.01, bounds=(0, 1), spend=approx(1, 1e-12))
     >>> cautious.loss()
-    Approx(eps=Fraction(1, 1), at_delta=Fraction(1, 1000000000000))
+    approx(1, 1e-12)
     >>> print(cautious.release([0, 1]))
     None
     """
@@ -95,7 +95,7 @@ class ProposeTestRelease:
 
     def loss(self) -> Loss:
         """(ε, δ), the whole spend, whether it answers or refuses. Source: ``proofs/propose_test_release.md``."""
-        return Approx(self.epsilon, self.delta)
+        return ApproxLoss(self.epsilon, self.delta)
 
     @property
     def threshold(self) -> int:

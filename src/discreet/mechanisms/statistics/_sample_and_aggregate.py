@@ -68,7 +68,7 @@ class SampleAndAggregate:
     >>> import statistics
     >>> from discreet.privacy import pure
     >>> SampleAndAggregate(statistics.fmean, chunks=100, bounds=(0, 1), spend=pure(1)).loss()
-    Pure(eps=Fraction(1, 1))
+    pure(1)
     """
 
     function: Callable[[Any], Any]

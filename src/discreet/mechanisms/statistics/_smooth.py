@@ -23,7 +23,7 @@ from discreet.noise import (
     rounded_student_t,
     rounded_uniform_log_normal,
 )
-from discreet.privacy import Approx, Loss, Pure, Relation, Rho, budget_of
+from discreet.privacy import ApproxLoss, Loss, PureLoss, Relation, RhoLoss, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Statistic, smooth
 
@@ -86,7 +86,7 @@ class SmoothSensitivity:
     >>> from discreet.privacy import pure
     >>> median = SmoothSensitivity("median", bounds=(0, 1), spend=pure(1), noise="cauchy", beta=0.5)
     >>> median.loss(), round(float(median.rate), 4)
-    (Pure(eps=Fraction(1, 1)), 1.0422)
+    (pure(1), 1.0422)
     """
 
     statistic: Statistic
@@ -180,7 +180,7 @@ class SmoothSensitivity:
                 return rounded_student_t(center, scale, _DEGREES[student])
 
 
-def _paid(spend: Loss, noise: str | None) -> tuple[Pure | Approx | Rho, tuple[str, ...]]:
+def _paid(spend: Loss, noise: str | None) -> tuple[PureLoss | ApproxLoss | RhoLoss, tuple[str, ...]]:
     """What is spent, and the noises that may be taken for it."""
     if noise is not None and noise not in _NOISES:
         raise ParameterError(f"noise must be one of {', '.join(_NOISES)}, got {noise!r}")
@@ -199,32 +199,32 @@ def _paid(spend: Loss, noise: str | None) -> tuple[Pure | Approx | Rho, tuple[st
             f"{'rho' if kind == 'rho' else 'epsilon'}; leave the noise out to take one that fits"
         )
     if kind == "rho":
-        return Rho(amount, Fraction(0)), _LOG_NORMALS if noise is None else (noise,)
+        return RhoLoss(amount, Fraction(0)), _LOG_NORMALS if noise is None else (noise,)
     taken = noise or ("laplace" if delta > 0 else "student_t")
     if taken != "laplace":
-        return Pure(amount), (taken,)
+        return PureLoss(amount), (taken,)
     if delta <= 0:
         raise ParameterError(
             "Laplace noise for smooth sensitivity needs a delta above 0, because its scale differs between neighbours; "
             "spend for example dp.approx(1, 1e-6), or take noise='student_t'"
         )
-    return Approx(amount, delta), (taken,)
+    return ApproxLoss(amount, delta), (taken,)
 
 
 def _fitted(
-    paid: Pure | Approx | Rho, noises: tuple[str, ...], beta: Fraction | None
+    paid: PureLoss | ApproxLoss | RhoLoss, noises: tuple[str, ...], beta: Fraction | None
 ) -> tuple[str, Fraction, Fraction | None, Fraction]:
     """Noise, β, σ and rate; a rate of 0 or less if no noise of any scale would do."""
     if beta is not None and beta <= 0:
         return noises[0], beta, None, Fraction(0)
     match paid:
-        case Rho(rho):
+        case RhoLoss(rho):
             return fit_log_normal(cast("tuple[LogNormal, ...]", noises), rho, beta)
-        case Approx(epsilon, delta):
+        case ApproxLoss(epsilon, delta):
             if beta is None:
                 return noises[0], laplace_beta(epsilon, delta), None, epsilon / 2
             return noises[0], beta, None, laplace_rate(epsilon, delta, beta)
-        case Pure(epsilon):
+        case PureLoss(epsilon):
             chosen = epsilon * _BETA_SHARE[noises[0]] if beta is None else beta
             return noises[0], chosen, None, student_rate(epsilon, chosen, _DEGREES[noises[0]])
 

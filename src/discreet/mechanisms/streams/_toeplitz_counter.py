@@ -19,7 +19,7 @@ from discreet.mechanisms.numeric._integers import whole_in
 from discreet.mechanisms.numeric._roots import root_up
 from discreet.mechanisms.streams._count_stream import MOST_STEPS, CounterRelease, CountStream, drawn_in_blocks
 from discreet.noise import MAX_SCALE, MIN_SCALE, rounded_gaussian, scale_in_range
-from discreet.privacy import Loss, Mu, Pure, budget_of
+from discreet.privacy import Loss, MuLoss, PureLoss, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -208,11 +208,11 @@ class ToeplitzCounter(CounterRelease):
         k · m for a person who moves up to k increments by up to m each. It holds for increments chosen in view of
         earlier estimates. Raises `ParameterError` if it is below 0. Source: ``proofs/toeplitz_counter.md``.
 
-        >>> ToeplitzCounter(steps=1, sigma=10).loss(sensitivity=2) == Mu(Fraction(1, 25))
+        >>> ToeplitzCounter(steps=1, sigma=10).loss(sensitivity=2) == MuLoss(Fraction(1, 25))
         True
         """
         squared = (self._distance(l1_of(sensitivity), self.places) / self.sigma) ** 2
-        return Mu(squared) if squared else Pure(Fraction(0))
+        return MuLoss(squared) if squared else PureLoss(Fraction(0))
 
     def start(self) -> CountStream:
         """A stream that takes one increment at a time, in memory for ln(T)/2 + 2 numbers.

@@ -15,7 +15,7 @@ from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numeric._integers import least, whole_in
 from discreet.mechanisms.streams._count_stream import MOST_STEPS, CounterRelease, CountStream, drawn_in_blocks
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
-from discreet.privacy import Loss, Pure, budget_of
+from discreet.privacy import Loss, PureLoss, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -44,7 +44,7 @@ class TreeCounter(CounterRelease):
 
     >>> counter = TreeCounter(steps=1000, scale=3)
     >>> counter.arity, counter.height, counter.loss(sensitivity=1)
-    (13, 3, Pure(eps=Fraction(1, 1)))
+    (13, 3, pure(1))
     """
 
     steps: int
@@ -95,7 +95,7 @@ class TreeCounter(CounterRelease):
         k · m for a person who moves up to k increments by up to m each. It holds for increments chosen in view of
         earlier estimates. Raises `ParameterError` if it is below 0. Source: ``proofs/tree_counter.md``.
         """
-        return Pure(self.height * l1_of(sensitivity) / self.scale)
+        return PureLoss(self.height * l1_of(sensitivity) / self.scale)
 
     def start(self) -> CountStream:
         """A stream that takes one increment at a time, in memory for `arity` · `height` / 2 numbers.

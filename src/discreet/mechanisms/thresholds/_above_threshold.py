@@ -17,7 +17,7 @@ from discreet.mechanisms._sensitivity import epsilon_within, level_of, linf_of, 
 from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numeric._integers import whole_number, whole_numbers
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
-from discreet.privacy import Loss, Pure
+from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -243,9 +243,9 @@ class AboveThreshold:
         Source: Lyu, Su and Li 2017, Theorems 4 and 5; ``proofs/above_threshold.md``.
 
         >>> AboveThreshold(10, 0.5, 1, cutoff=3).loss()
-        Pure(eps=Fraction(1, 2))
+        pure(0.5)
         """
-        return Pure(self.epsilon)
+        return PureLoss(self.epsilon)
 
     def start(self) -> ThresholdStream:
         """A stream with a fresh noisy threshold, that answers one query at a time, adaptively chosen.

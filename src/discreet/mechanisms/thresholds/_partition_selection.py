@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms._sensitivity import epsilon_of_mu
 from discreet.mechanisms.numeric._roots import root_down
 from discreet.noise import exp_bounds, uniform64
-from discreet.privacy import Approx, Loss, Rho, budget_of
+from discreet.privacy import ApproxLoss, Loss, RhoLoss, budget_of
 from discreet.rational import Number, decimal_text, rational
 
 __all__ = ["NEEDS_DELTA", "PartitionSelection", "units_of"]
@@ -115,11 +115,11 @@ class PartitionSelection:
         Source: ``proofs/partition_selection.md``.
 
         >>> PartitionSelection(2, 1e-6, keys=2).loss()
-        Approx(eps=Fraction(2, 1), at_delta=Fraction(1, 1000000))
+        approx(2, 1e-06)
         """
         if self.concentrated:
-            return Rho(self.keys * self.key_epsilon**2 / 2, self.delta)
-        return Approx(self.epsilon, self.delta)
+            return RhoLoss(self.keys * self.key_epsilon**2 / 2, self.delta)
+        return ApproxLoss(self.epsilon, self.delta)
 
     def probability(self, units: int) -> Fraction:
         """The exact probability that a key with so many distinct units is kept. Costs no privacy.

@@ -17,7 +17,7 @@ from discreet.mechanisms.additive._gaussian import Gaussian
 from discreet.mechanisms.numeric._integers import least, whole_in
 from discreet.mechanisms.thresholds._partition_selection import NEEDS_DELTA, units_of
 from discreet.noise import exp_bounds
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, budget_of
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.rational import Number
 from discreet.sensitivity import Norms
 
@@ -94,13 +94,13 @@ class ThresholdedCounts:
             raise ParameterError(f"for a spend in {kind}, noise must be 'gaussian' or left out, got {noise!r}")
         match kind, allowed:
             case "rho", (rho, delta) if delta > 0:
-                return cls._with(DiscreteGaussian.calibrate(Rho(rho, Fraction(0)), moves), keys, delta)
+                return cls._with(DiscreteGaussian.calibrate(RhoLoss(rho, Fraction(0)), moves), keys, delta)
             case "mu", (squared, delta) if delta > 0:
-                return cls._with(Gaussian.calibrate(Mu(squared), moves), keys, delta)
+                return cls._with(Gaussian.calibrate(MuLoss(squared), moves), keys, delta)
             case "approx", (epsilon, delta) if delta > 0 and noise == "gaussian":
-                return cls._with(Gaussian.calibrate(Approx(epsilon, delta / 2), moves), keys, delta / 2)
+                return cls._with(Gaussian.calibrate(ApproxLoss(epsilon, delta / 2), moves), keys, delta / 2)
             case "approx", (epsilon, delta) if delta > 0:
-                return cls._with(DiscreteLaplace.calibrate(Pure(epsilon), moves), keys, delta)
+                return cls._with(DiscreteLaplace.calibrate(PureLoss(epsilon), moves), keys, delta)
             case _:
                 raise ParameterError(NEEDS_DELTA)
 
@@ -125,12 +125,12 @@ class ThresholdedCounts:
         Fraction(1, 1)
         """
         match self.noise.loss(_moves(self.keys)):
-            case Pure(epsilon):
-                return Approx(epsilon, self.delta)
-            case Rho(rho, _):
-                return Rho(rho, self.delta)
-            case Mu(squared, _):
-                return Mu(squared, self.delta)
+            case PureLoss(epsilon):
+                return ApproxLoss(epsilon, self.delta)
+            case RhoLoss(rho, _):
+                return RhoLoss(rho, self.delta)
+            case MuLoss(squared, _):
+                return MuLoss(squared, self.delta)
             case other:
                 raise ParameterError(f"this noise states a {type(other).__name__} loss, which takes no delta beside it")
 

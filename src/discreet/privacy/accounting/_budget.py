@@ -6,42 +6,48 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy.accounting._currencies import CURRENCIES, in_currency, parts
-from discreet.privacy.losses._base import Loss, Sum, Times
-from discreet.privacy.losses._leaves import Approx, Mu, Pure, Rho
+from discreet.privacy.losses._base import Loss, SumLoss, TimesLoss
+from discreet.privacy.losses._json import kind_of
+from discreet.privacy.losses._leaves import ApproxLoss, MuLoss, PureLoss, RhoLoss
 from discreet.rational import decimal_text
 
 __all__ = ["budget_of", "currency", "left"]
 
-_STATED: dict[str, set[type]] = {"pure": {Pure}, "approx": {Pure, Approx}, "rho": {Rho}, "mu": {Mu}}
+_STATED: dict[str, set[type[Loss]]] = {
+    "pure": {PureLoss},
+    "approx": {PureLoss, ApproxLoss},
+    "rho": {RhoLoss},
+    "mu": {MuLoss},
+}
 
 
 def budget_of(budget: Loss) -> tuple[str, tuple[Fraction, ...]]:
     """The currency that a budget fixes and what it allows there: ε; ε and δ; ρ and δ; or μ² and δ.
 
-    A budget is stated in one currency: `Pure`, `Approx`, `Rho`, `Mu`, or sums and multiples of one of these (of `Pure`
-    and `Approx` too). Every other loss is known in a currency from above only, and what stays below an upper bound of
+    A budget is stated in one currency: `pure`, `approx`, `rho`, `mu`, or sums and multiples of one of these (of `pure`
+    and `approx` too). Every other loss is known in a currency from above only, and what stays below an upper bound of
     the budget need not stay below the budget; it raises `ParameterError`, as a δ of 1 or more does.
 
     >>> from discreet.privacy import approx, pure
     >>> budget_of(pure(1) + 2 * approx(1, 0.25))
     ('approx', (Fraction(3, 1), Fraction(1, 2)))
     """
-    kinds: set[type] = set()
-    stack: list[object] = [budget]
+    nodes: set[type[Loss]] = set()
+    stack = [budget]
     while stack:
         match stack.pop():
-            case Sum(terms):
+            case SumLoss(terms):
                 stack.extend(terms)
-            case Times(_, term):
+            case TimesLoss(_, term):
                 stack.append(term)
             case stated:
-                kinds.add(type(stated))
-    name = next((name for name, stated in _STATED.items() if kinds and kinds <= stated), None)
+                nodes.add(type(stated))
+    name = next((name for name, stated in _STATED.items() if nodes and nodes <= stated), None)
     if name is None:
         raise ParameterError(
             "state a budget or a spend in one currency: dp.pure(epsilon), dp.approx(epsilon, delta), dp.rho(rho) or "
             "dp.mu(mu); not "
-            f"{', '.join(sorted(kind.__name__ for kind in kinds)) or 'an empty sum'}"
+            f"{', '.join(sorted(map(kind_of, nodes))) or 'an empty sum'}"
         )
     allowed = parts(in_currency(budget, name))
     if any(part >= 1 for part in allowed[1:]):
@@ -56,6 +62,6 @@ def currency(budget: Loss) -> str:
 
 def left(budget: Loss, spent: Loss) -> Loss:
     """What a budget still allows after `spent`, never below zero, as one node of the budget's currency."""
-    name, whole = budget_of(budget)
-    rest = [max(a - b, Fraction(0)) for a, b in zip(whole, parts(in_currency(spent, name)), strict=True)]
+    name, allowed = budget_of(budget)
+    rest = [max(a - b, Fraction(0)) for a, b in zip(allowed, parts(in_currency(spent, name)), strict=True)]
     return CURRENCIES[name](*rest)

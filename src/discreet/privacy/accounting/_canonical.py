@@ -1,4 +1,4 @@
-"""One plain form for every loss: how often which leaf, and the probability that something leaks outright.
+"""Canonical form of a loss: a multiset of leaves, and the δ's beside them.
 
 (ε, δ)-DP is the mixture of ε-DP with weight 1 − δ and a full leak with weight δ (Kairouz, Oh and Viswanath 2015,
 Theorem 3.4), and δ-approximate zCDP and GDP are so by definition. So the δ's of a composition come apart from the rest:
@@ -13,30 +13,37 @@ from fractions import Fraction
 
 from discreet.privacy.accounting._currencies import as_approx
 from discreet.privacy.curves._rounding import log_bounds
-from discreet.privacy.losses._base import Loss, Sum, Times
-from discreet.privacy.losses._combinators import Group, Parallel, Sampled, Substituted
+from discreet.privacy.losses._base import (
+    GroupLoss,
+    Loss,
+    ParallelLoss,
+    SampledLoss,
+    SubstitutedLoss,
+    SumLoss,
+    TimesLoss,
+)
 from discreet.privacy.losses._leaves import (
-    Approx,
-    BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mu,
-    NonAdaptive,
-    Pure,
-    RandomizedResponse,
-    Rho,
+    ApproxLoss,
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    MuLoss,
+    NonAdaptiveLoss,
+    PureLoss,
+    RandomizedResponseLoss,
+    RhoLoss,
 )
 
-__all__ = ["Normal", "normal"]
+__all__ = ["CanonicalForm", "canonical_form"]
 
 _ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Normal:
-    """Leaves with their counts; all Gaussian ones are one leaf. `leaks` holds (δ, count)."""
+class CanonicalForm:
+    """Leaves with their counts, of which all Gaussian ones are one leaf. `leaks` holds (δ, count)."""
 
     items: tuple[tuple[Loss, int], ...]
     leaks: tuple[tuple[Fraction, int], ...]
@@ -56,38 +63,38 @@ class Normal:
         return sum((delta * count for delta, count in self.leaks), _ZERO)
 
 
-def normal(loss: Loss) -> Normal:
-    """The plain form of a loss; never cheaper than the loss, and exact but for groups and mixed parallel parts.
+def canonical_form(loss: Loss) -> CanonicalForm:
+    """The canonical form of a loss. It never understates the loss; only groups and mixed parallel parts are inexact.
 
     >>> from discreet.privacy import approx, gaussian, mu
-    >>> normal(9 * gaussian(1) + 2 * approx(1, 0.1) + mu(4)).items
-    ((Mu(squared=Fraction(25, 1), at_delta=Fraction(0, 1)), 1), (Pure(eps=Fraction(1, 1)), 2))
+    >>> canonical_form(9 * gaussian(1) + 2 * approx(1, 0.1) + mu(4)).items
+    ((mu(5), 1), (pure(1), 2))
     """
     items: dict[Loss, int] = {}
     leaks: dict[Fraction, int] = {}
     squares: list[Fraction] = []
     for leaf, count in _leaves(loss, 1):
-        kept = leaf
+        counted = leaf
         match leaf:
-            case Mu(each, delta):
+            case MuLoss(each, delta):
                 squares.append(each * count)
-                kept = None
-            case Approx(eps, delta):
-                kept = Pure(eps)
-            case Rho(rho, delta):
-                kept = Rho(rho, _ZERO) if rho else None
-            case DiscreteLaplace(scale, 1):
+                counted = None
+            case ApproxLoss(eps, delta):
+                counted = PureLoss(eps)
+            case RhoLoss(rho, delta):
+                counted = RhoLoss(rho, _ZERO) if rho else None
+            case DiscreteLaplaceLoss(scale, 1):
                 # Its loss is ±1/scale, as P(x ≤ 0) = 1/(1 + e^{−1/scale}): it is randomized response.
-                kept, delta = Pure(1 / scale), _ZERO
+                counted, delta = PureLoss(1 / scale), _ZERO
             case _:
                 delta = _ZERO
         if delta:
             leaks[delta] = leaks.get(delta, 0) + count
-        if kept is not None and kept != Pure(_ZERO):
-            items[kept] = items.get(kept, 0) + count
+        if counted is not None and counted != PureLoss(_ZERO):
+            items[counted] = items.get(counted, 0) + count
     squared = _total(squares)
-    gaussian = ((Mu(squared), 1),) if squared else ()
-    return Normal((*gaussian, *items.items()), tuple(leaks.items()))
+    gaussian = ((MuLoss(squared), 1),) if squared else ()
+    return CanonicalForm((*gaussian, *items.items()), tuple(leaks.items()))
 
 
 def _total(squares: list[Fraction]) -> Fraction:
@@ -107,12 +114,12 @@ def _leaves(loss: Loss, count: int) -> Iterator[tuple[Loss, int]]:
     while stack:
         node, times = stack.pop()
         match node:
-            case Sum(terms):
+            case SumLoss(terms):
                 stack.extend((term, times) for term in reversed(terms))
-            case Times(number, term):
+            case TimesLoss(number, term):
                 if number:
                     stack.append((term, times * number))
-            case Sampled() | Group() | Substituted() | Parallel():
+            case SampledLoss() | GroupLoss() | SubstitutedLoss() | ParallelLoss():
                 rewritten = _rewritten(node)
                 if rewritten is None:
                     yield node, times
@@ -126,51 +133,51 @@ def _leaves(loss: Loss, count: int) -> Iterator[tuple[Loss, int]]:
 
 def _leaf(node: Loss) -> Loss:
     match node:
-        case Gaussian(noise):
-            return Mu(1 / (noise * noise))
+        case GaussianLoss(noise):
+            return MuLoss(1 / (noise * noise))
         case _:
             return node
 
 
 def _rewritten(node: Loss) -> Loss | None:
-    """The same loss with fewer combinators; the node itself where nothing is known."""
+    """The same loss with fewer combinators; the node itself where no rule applies; None for other nodes."""
     match node:
-        case Sampled(rate, scheme, term):
+        case SampledLoss(rate, scheme, term):
             if rate == 1:
                 return term
             if rate == 0:
-                return Pure(_ZERO)
+                return PureLoss(_ZERO)
             inner = _plain(term)
-            if isinstance(inner, Sampled) and inner.scheme == scheme == "poisson":
-                return Sampled(rate * inner.rate, scheme, inner.term)
-            return Sampled(rate, scheme, inner)
-        case Substituted(term):
-            return Group(2, term)
-        case Group(k, term):
+            if isinstance(inner, SampledLoss) and inner.scheme == scheme == "poisson":
+                return SampledLoss(rate * inner.rate, scheme, inner.term)
+            return SampledLoss(rate, scheme, inner)
+        case SubstitutedLoss(term):
+            return GroupLoss(2, term)
+        case GroupLoss(k, term):
             # Each leaf for the group: the groups of a composition compose.
-            return _sum((_grouped(leaf, k) or Group(k, leaf), count) for leaf, count in _leaves(term, 1))
-        case Parallel(terms, relation):
+            return _sum((_grouped(leaf, k) or GroupLoss(k, leaf), count) for leaf, count in _leaves(term, 1))
+        case ParallelLoss(terms, relation):
             worst = _worst([_plain(term) for term in terms])
-            return worst if relation == "add_remove" else Times(2, worst)
+            return worst if relation == "add_remove" else TimesLoss(2, worst)
         case _:
             return None
 
 
 def _plain(loss: Loss) -> Loss:
-    """The plain form as one loss again."""
-    form = normal(loss)
+    """The canonical form as one loss again."""
+    form = canonical_form(loss)
     match form.items, form.leaks:
-        case (((Pure(eps), 1),), ((delta, 1),)):
-            return Approx(eps, delta)
+        case (((PureLoss(eps), 1),), ((delta, 1),)):
+            return ApproxLoss(eps, delta)
         case _:
             pass
-    leaks = ((Approx(_ZERO, delta), count) for delta, count in form.leaks)
+    leaks = ((ApproxLoss(_ZERO, delta), count) for delta, count in form.leaks)
     return _sum((*form.items, *leaks))
 
 
 def _sum(items: Iterable[tuple[Loss, int]]) -> Loss:
-    terms = tuple(leaf if count == 1 else Times(count, leaf) for leaf, count in items)
-    return terms[0] if len(terms) == 1 else Sum(terms) if terms else Pure(_ZERO)
+    terms = tuple(leaf if count == 1 else TimesLoss(count, leaf) for leaf, count in items)
+    return terms[0] if len(terms) == 1 else SumLoss(terms) if terms else PureLoss(_ZERO)
 
 
 def _grouped(leaf: Loss, k: int) -> Loss | None:
@@ -178,57 +185,57 @@ def _grouped(leaf: Loss, k: int) -> Loss | None:
     μ: Dong, Roth and Su 2022, Theorem 2.14.
     """
     match leaf:
-        case Pure(eps):
-            return Pure(k * eps)
-        case Mu(squared, delta) if not delta:
-            return Mu(k * k * squared)
-        case Rho(rho, delta) if not delta:
-            return Rho(k * k * rho, _ZERO)
-        case Laplace(scale):
-            return Laplace(scale / k)
-        case DiscreteLaplace(scale, sensitivity):
-            return DiscreteLaplace(scale, k * sensitivity)
-        case DiscreteGaussian(sigma, sensitivity):
-            return DiscreteGaussian(sigma, k * sensitivity)
-        case BoundedRange(eps):
-            return BoundedRange(k * eps)
-        case RandomizedResponse():
+        case PureLoss(eps):
+            return PureLoss(k * eps)
+        case MuLoss(squared, delta) if not delta:
+            return MuLoss(k * k * squared)
+        case RhoLoss(rho, delta) if not delta:
+            return RhoLoss(k * k * rho, _ZERO)
+        case LaplaceLoss(scale):
+            return LaplaceLoss(scale / k)
+        case DiscreteLaplaceLoss(scale, sensitivity):
+            return DiscreteLaplaceLoss(scale, k * sensitivity)
+        case DiscreteGaussianLoss(sigma, sensitivity):
+            return DiscreteGaussianLoss(sigma, k * sensitivity)
+        case BoundedRangeLoss(eps):
+            return BoundedRangeLoss(k * eps)
+        case RandomizedResponseLoss():
             pair = as_approx(leaf)
-            return None if pair is None else Pure(k * pair[0])
-        case Approx(eps, delta) if not delta:
-            return Pure(k * eps)
-        case NonAdaptive(count, eps):
-            return NonAdaptive(count, k * eps)
-        case Group(size, term):
-            return Group(size * k, term)
+            return None if pair is None else PureLoss(k * pair[0])
+        case ApproxLoss(eps, delta) if not delta:
+            return PureLoss(k * eps)
+        case NonAdaptiveLoss(count, eps):
+            return NonAdaptiveLoss(count, k * eps)
+        case GroupLoss(size, term):
+            return GroupLoss(size * k, term)
         case _:
             return None
 
 
 def _worst(terms: list[Loss]) -> Loss:
-    """The worst of several plain losses: one of them where they compare, else the parallel node itself."""
+    """The worst of several canonical losses: one of them if they compare, else the parallel node itself."""
     worst = terms[0]
     for term in terms[1:]:
         bigger = _bigger(worst, term)
         if bigger is None:
-            return Parallel(tuple(terms), "add_remove")
+            return ParallelLoss(tuple(terms), "add_remove")
         worst = bigger
     return worst
 
 
 def _bigger(a: Loss, b: Loss) -> Loss | None:
     match a, b:
-        case Pure(x), Pure(y):
+        case PureLoss(x), PureLoss(y):
             return a if x >= y else b
-        case Mu(x, d), Mu(y, e) if not d and not e:
+        case MuLoss(x, d), MuLoss(y, e) if not d and not e:
             return a if x >= y else b
-        case Rho(x, d), Rho(y, e) if not d and not e:
+        case RhoLoss(x, d), RhoLoss(y, e) if not d and not e:
             return a if x >= y else b
-        case Approx(x, d), Approx(y, e):
-            return Approx(max(x, y), max(d, e))
-        case Laplace(x), Laplace(y):
+        case ApproxLoss(x, d), ApproxLoss(y, e):
+            return ApproxLoss(max(x, y), max(d, e))
+        case LaplaceLoss(x), LaplaceLoss(y):
             return a if x <= y else b
-        case BoundedRange(x), BoundedRange(y):
+        case BoundedRangeLoss(x), BoundedRangeLoss(y):
             return a if x >= y else b
         case _:
             return a if a == b else None

@@ -1,7 +1,7 @@
 """What a loss means as (ε, δ), and whether it fits a budget.
 
-First a theorem is asked (`_closed`), then the numeric core (`_numeric`). Every upper end is rounded up, every lower
-end down; the modules that compute say how.
+A theorem is tried first (`_closed_form`), then numeric composition (`_numeric`). Every upper end is rounded up, every
+lower end down.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from functools import lru_cache
 
 from discreet.errors import ParameterError
 from discreet.privacy.accounting._budget import budget_of
-from discreet.privacy.accounting._canonical import normal
+from discreet.privacy.accounting._canonical import canonical_form
 from discreet.privacy.accounting._closed_form import closed_curve
 from discreet.privacy.accounting._currencies import as_approx, in_currency, parts
 from discreet.privacy.curves._amplification import grouped_curve
 from discreet.privacy.curves._base import Bounds, Curve, best
 from discreet.privacy.curves._rounding import down, log_bounds, up
-from discreet.privacy.losses._base import Loss, Sum, Times
-from discreet.privacy.losses._combinators import Group, Shuffled, Substituted
+from discreet.privacy.losses._base import GroupLoss, Loss, ShuffledLoss, SubstitutedLoss, SumLoss, TimesLoss
 from discreet.privacy.losses._validation import at_least_zero
 from discreet.privacy.losses._validation import delta as checked_delta
 from discreet.rational import Number
@@ -28,22 +27,22 @@ __all__ = ["bounds", "certified_epsilon", "curve_of", "delta", "epsilon", "fits"
 
 
 def curve_of(loss: Loss, gap: float = 1e-3, *, upper: bool = False) -> Curve:
-    """The certified privacy curve of a loss; with `upper`, fast, and its lower ends may say nothing."""
+    """The certified privacy curve of a loss; with `upper` it is fast, and its lower ends may be trivial."""
     from discreet.privacy.accounting._numeric import combined_curve, numeric_curve
 
-    form = normal(loss)
+    form = canonical_form(loss)
     closed = closed_curve(form) or combined_curve(form, gap, upper=upper)
     if closed is not None:
         return closed
     curve = numeric_curve(form, gap, upper=upper)
     match loss:
-        case Group(k, term):
+        case GroupLoss(k, term):
             # Either the group of each release, composed, or the composition, for the group: both are valid.
             return best(
                 grouped_curve(curve_of(term, gap, upper=upper), k, curve_of(term, upper=True), tolerance=1e-6), curve
             )
-        case Substituted(term):
-            return curve_of(Group(2, term), gap, upper=upper)
+        case SubstitutedLoss(term):
+            return curve_of(GroupLoss(2, term), gap, upper=upper)
         case _:
             return curve
 
@@ -76,7 +75,7 @@ def _epsilon(loss: Loss, at: Fraction, gap: float, *, upper: bool = False) -> Bo
     basic = up(pair[0]) if pair is not None and pair[1] <= at else math.inf
     if at == 0:
         # Only what is pure has an ε here; at δ = 0 basic composition is exact for every leaf that is tight by itself.
-        form = normal(loss)
+        form = canonical_form(loss)
         if basic == 0.0 or not form.items:
             return (0.0, 0.0) if not form.leaks else (math.inf, math.inf)
         return 0.0 if upper else _pure_lower(loss, basic), basic
@@ -122,7 +121,7 @@ def _exp_down(log_value: float) -> float:
 
 @lru_cache(maxsize=16)
 def certified_epsilon(loss: Loss, delta: Fraction) -> float:
-    """`epsilon`, remembered: a search that tried a loss asks once more whether it fits."""
+    """`epsilon` with a cache: a search asks again whether the loss that it tried last fits."""
     return epsilon(loss, delta)
 
 
@@ -136,7 +135,11 @@ def fits(loss: Loss, budget: Loss) -> bool:
         spent = None
     if spent is not None and all(a <= b for a, b in zip(spent, allowed, strict=True)):
         return True
-    if name != "approx" or allowed[1] == 0 or (spent is not None and not isinstance(loss, Sum | Times | Shuffled)):
+    if (
+        name != "approx"
+        or allowed[1] == 0
+        or (spent is not None and not isinstance(loss, SumLoss | TimesLoss | ShuffledLoss))
+    ):
         return False
-    found = certified_epsilon(loss, allowed[1])
-    return math.isfinite(found) and Fraction(found) <= allowed[0]
+    certified = certified_epsilon(loss, allowed[1])
+    return math.isfinite(certified) and Fraction(certified) <= allowed[0]

@@ -1,8 +1,8 @@
 """What a loss costs in each currency, exactly: ε, (ε, δ), (ρ, δ), (μ², δ).
 
-Each reading is a pure function over nodes and adds up over sums, whatever was chosen adaptively. `None` says that the
-node has no such meaning, which is never an error here: the caller decides whether to refuse. Where a constant is not
-rational (a logarithm of a sampled loss) the fraction is above it by 1e-14 of it.
+Each function is pure, and its value adds up over sums, also of releases chosen adaptively. `None` means that the node
+has no value in that currency, which is never an error here: the caller decides whether to refuse. Where a constant is
+not rational (a logarithm of a sampled loss) the fraction is above it by 1e-14 of it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,30 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.privacy.curves._rounding import log_bounds, to_fraction_up, up
-from discreet.privacy.losses._base import Loss, Sum, Times
-from discreet.privacy.losses._combinators import Group, Parallel, Sampled, Shuffled, Substituted
+from discreet.privacy.losses._base import (
+    GroupLoss,
+    Loss,
+    ParallelLoss,
+    SampledLoss,
+    ShuffledLoss,
+    SubstitutedLoss,
+    SumLoss,
+    TimesLoss,
+)
 from discreet.privacy.losses._leaves import (
-    Approx,
-    BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mu,
-    NonAdaptive,
-    Pure,
-    RandomizedResponse,
-    Rdp,
-    Rho,
-    Tradeoff,
+    ApproxLoss,
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    MuLoss,
+    NonAdaptiveLoss,
+    PureLoss,
+    RandomizedResponseLoss,
+    RdpLoss,
+    RhoLoss,
+    TradeoffLoss,
 )
 
 __all__ = ["CURRENCIES", "as_approx", "as_mu", "as_pure", "as_rho", "in_currency", "parts"]
@@ -36,23 +44,23 @@ __all__ = ["CURRENCIES", "as_approx", "as_mu", "as_pure", "as_rho", "in_currency
 Pair = tuple[Fraction, Fraction]
 _ZERO = Fraction(0)
 
-CURRENCIES: dict[str, type[Pure] | type[Approx] | type[Rho] | type[Mu]] = {
-    "pure": Pure,
-    "approx": Approx,
-    "rho": Rho,
-    "mu": Mu,
+CURRENCIES: dict[str, type[PureLoss] | type[ApproxLoss] | type[RhoLoss] | type[MuLoss]] = {
+    "pure": PureLoss,
+    "approx": ApproxLoss,
+    "rho": RhoLoss,
+    "mu": MuLoss,
 }
-"""The currencies a budget can be kept in. Sums of ε, of (ε, δ), of (ρ, δ) and of (μ², δ) are valid filters for adaptive
-spending; `discreet.privacy.filters` names the theorems."""
+"""The currencies that a budget can be stated in. Sums of ε, of (ε, δ), of (ρ, δ) and of (μ², δ) are valid filters for
+adaptive spending; `discreet.privacy.filters` names the theorems."""
 
 
 def as_pure(loss: Loss) -> Fraction | None:
     """The ε of pure differential privacy, if the loss has one."""
     match loss:
-        case Sampled(rate, _, term):
+        case SampledLoss(rate, _, term):
             each = as_pure(term) if rate else _ZERO
             return None if each is None else _sampled_epsilon(rate, each)
-        case Shuffled(_, term):
+        case ShuffledLoss(_, term):
             return as_pure(term)
         case _:
             pair = as_approx(loss)
@@ -62,35 +70,35 @@ def as_pure(loss: Loss) -> Fraction | None:
 def as_approx(loss: Loss) -> Pair | None:
     """(ε, δ) by basic composition, if every part is a pure or an (ε, δ) loss."""
     match loss:
-        case Pure(eps) | BoundedRange(eps):
+        case PureLoss(eps) | BoundedRangeLoss(eps):
             return eps, _ZERO
-        case Approx(eps, delta):
+        case ApproxLoss(eps, delta):
             return eps, delta
-        case NonAdaptive(count, eps):
+        case NonAdaptiveLoss(count, eps):
             return count * eps, _ZERO
-        case Laplace(scale):
+        case LaplaceLoss(scale):
             return 1 / scale, _ZERO
-        case DiscreteLaplace(scale, sensitivity):
+        case DiscreteLaplaceLoss(scale, sensitivity):
             return sensitivity / scale, _ZERO
-        case RandomizedResponse(p, k):
+        case RandomizedResponseLoss(p, k):
             low, high = log_bounds(p * (k - 1) / (1 - p))
             return Fraction(max(high, -low)), _ZERO
-        case Sum(terms):
+        case SumLoss(terms):
             return _total(as_approx(term) for term in terms)
-        case Times(count, term):
+        case TimesLoss(count, term):
             return _scaled(as_approx(term), count)
-        case Shuffled(_, term):
+        case ShuffledLoss(_, term):
             return as_approx(term)
-        case Sampled(rate, _, term):
+        case SampledLoss(rate, _, term):
             pair = as_approx(term) if rate else (_ZERO, _ZERO)
             return _mapped(pair, lambda eps, delta: (_sampled_epsilon(rate, eps), rate * delta))
-        case Group(k, term):
+        case GroupLoss(k, term):
             return _mapped(as_approx(term), lambda eps, delta: _grouped(k, eps, delta))
-        case Substituted(term):
-            return as_approx(Group(2, term))
-        case Parallel(terms, relation):
+        case SubstitutedLoss(term):
+            return as_approx(GroupLoss(2, term))
+        case ParallelLoss(terms, relation):
             return _scaled(_worst(as_approx(term) for term in terms), 1 if relation == "add_remove" else 2)
-        case Rho() | Mu() | Rdp() | Gaussian() | DiscreteGaussian() | Tradeoff():
+        case RhoLoss() | MuLoss() | RdpLoss() | GaussianLoss() | DiscreteGaussianLoss() | TradeoffLoss():
             return None
         case _:
             raise _unknown(loss)
@@ -106,33 +114,33 @@ def as_rho(loss: Loss) -> Pair:
     there.
     """
     match loss:
-        case Rho(rho, delta):
+        case RhoLoss(rho, delta):
             return rho, delta
-        case Mu(squared, delta):
+        case MuLoss(squared, delta):
             return squared / 2, delta
-        case Gaussian(noise):
+        case GaussianLoss(noise):
             return 1 / (2 * noise * noise), _ZERO
-        case DiscreteGaussian(sigma, sensitivity):
+        case DiscreteGaussianLoss(sigma, sensitivity):
             return Fraction(sensitivity) ** 2 / (2 * sigma * sigma), _ZERO
-        case BoundedRange(eps):
+        case BoundedRangeLoss(eps):
             return eps * eps / 8, _ZERO
-        case NonAdaptive(count, eps):
+        case NonAdaptiveLoss(count, eps):
             return count * eps * eps / 8, _ZERO
-        case Sum(terms):
+        case SumLoss(terms):
             pairs = [as_rho(term) for term in terms]
             return sum((r for r, _ in pairs), _ZERO), sum((d for _, d in pairs), _ZERO)
-        case Times(0, _):
+        case TimesLoss(0, _):
             return _ZERO, _ZERO
-        case Times(count, term):
+        case TimesLoss(count, term):
             rho, delta = as_rho(term)
             return count * rho, count * delta
-        case Sampled(_, _, term) if as_pure(loss) is None:
+        case SampledLoss(_, _, term) if as_pure(loss) is None:
             return as_rho(term)
-        case Group(k, term) if as_approx(loss) is None and as_rho(term)[1] == 0:
+        case GroupLoss(k, term) if as_approx(loss) is None and as_rho(term)[1] == 0:
             return k * k * as_rho(term)[0], _ZERO
-        case Substituted(term) if as_approx(loss) is None:
-            return as_rho(Group(2, term))
-        case Parallel(terms, relation) if as_approx(loss) is None:
+        case SubstitutedLoss(term) if as_approx(loss) is None:
+            return as_rho(GroupLoss(2, term))
+        case ParallelLoss(terms, relation) if as_approx(loss) is None:
             pair = _worst(as_rho(term) for term in terms)
             return _scaled(pair, 1 if relation == "add_remove" else 2) or (_ZERO, _ZERO)
         case _:
@@ -150,19 +158,19 @@ def as_mu(loss: Loss) -> Pair | None:
     it, and a convex curve lies below its chords. (ε, δ)-DP is ε-DP off an event of probability δ.
     """
     match loss:
-        case Mu(squared, delta):
+        case MuLoss(squared, delta):
             return squared, delta
-        case Gaussian(noise):
+        case GaussianLoss(noise):
             return 1 / (noise * noise), _ZERO
-        case Sum(terms):
+        case SumLoss(terms):
             return _total(as_mu(term) for term in terms)
-        case Times(count, term):
+        case TimesLoss(count, term):
             return _scaled(as_mu(term), count)
-        case Group(k, term) if as_approx(loss) is None:
+        case GroupLoss(k, term) if as_approx(loss) is None:
             return _mapped(as_mu(term), lambda squared, delta: None if delta else (k * k * squared, delta))
-        case Substituted(term) if as_approx(loss) is None:
-            return as_mu(Group(2, term))
-        case Parallel(terms, relation) if as_approx(loss) is None:
+        case SubstitutedLoss(term) if as_approx(loss) is None:
+            return as_mu(GroupLoss(2, term))
+        case ParallelLoss(terms, relation) if as_approx(loss) is None:
             return _scaled(_worst(as_mu(term) for term in terms), 1 if relation == "add_remove" else 2)
         case _:
             return _mapped(as_approx(loss), lambda eps, delta: (_mu_of_pure(eps), delta))
@@ -180,7 +188,7 @@ def in_currency(loss: Loss, name: str) -> Loss:
                 "this budget is kept in pure epsilon, which a spend with a delta or a rho does not fit; "
                 "spend dp.pure(epsilon), or keep a budget with a delta"
             )
-        return Pure(eps)
+        return PureLoss(eps)
     if name == "approx":
         pair = as_approx(loss)
         if pair is None:
@@ -188,9 +196,9 @@ def in_currency(loss: Loss, name: str) -> Loss:
                 "this budget is kept in (epsilon, delta), which a spend in rho does not fit; "
                 "spend dp.pure(epsilon) or dp.approx(epsilon, delta), or keep the budget in rho"
             )
-        return Approx(*pair)
+        return ApproxLoss(*pair)
     if name == "rho":
-        return Rho(*as_rho(loss))
+        return RhoLoss(*as_rho(loss))
     if name == "mu":
         pair = as_mu(loss)
         if pair is None:
@@ -198,16 +206,16 @@ def in_currency(loss: Loss, name: str) -> Loss:
                 "this budget is kept in mu, which a spend in rho or in Renyi divergences does not fit; "
                 "spend dp.mu(m), dp.gaussian(noise), dp.pure(epsilon) or dp.approx(epsilon, delta)"
             )
-        return Mu(*pair)
+        return MuLoss(*pair)
     raise ParameterError(f"unknown currency {name!r}; known are {', '.join(CURRENCIES)}")
 
 
 def parts(loss: Loss) -> tuple[Fraction, ...]:
     """The numbers that add up, of a node of a currency."""
     match loss:
-        case Pure(eps):
+        case PureLoss(eps):
             return (eps,)
-        case Approx(first, delta) | Rho(first, delta) | Mu(first, delta):
+        case ApproxLoss(first, delta) | RhoLoss(first, delta) | MuLoss(first, delta):
             return first, delta
         case _:
             raise _unknown(loss)
@@ -224,7 +232,7 @@ def _sampled_epsilon(rate: Fraction, eps: Fraction) -> Fraction:
 
 
 def _grouped(k: int, eps: Fraction, delta: Fraction) -> Pair | None:
-    """(kε, δ(e^{kε}−1)/(e^ε−1)): Vadhan 2017, "The complexity of differential privacy", Lemma 2.2, its sum kept."""
+    """(kε, δ(e^{kε}−1)/(e^ε−1)): Vadhan 2017, "The complexity of differential privacy", Lemma 2.2, exact sum."""
     if delta == 0 or eps == 0:
         return k * eps, min(k * delta, Fraction(1))
     near = up(eps)
@@ -257,12 +265,12 @@ def _total(pairs: Iterable[Pair | None]) -> Pair | None:
 
 
 def _worst(pairs: Iterable[Pair | None]) -> Pair | None:
-    found: Pair = (_ZERO, _ZERO)
+    worst: Pair = (_ZERO, _ZERO)
     for pair in pairs:
         if pair is None:
             return None
-        found = max(found[0], pair[0]), max(found[1], pair[1])
-    return found
+        worst = max(worst[0], pair[0]), max(worst[1], pair[1])
+    return worst
 
 
 def _scaled(pair: Pair | None, count: int) -> Pair | None:

@@ -9,15 +9,15 @@ from discreet.privacy.accounting._certify import epsilon
 from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.curves._rounding import root_up, up
 from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._text import in_words
+from discreet.privacy.losses._words import in_words
 from discreet.rational import decimal_text
 
 __all__ = ["explain"]
 
 _RELATION = {
-    "add_remove": "one unit being there or not",
-    "substitute": "one unit having other data",
-    None: "neighbours as its sensitivity was worked out for",
+    "add_remove": "add/remove, one unit is present or absent",
+    "substitute": "substitution, one unit has other data",
+    None: "those that the sensitivity was computed for",
 }
 
 
@@ -27,7 +27,7 @@ def explain(loss: Loss) -> str:
     >>> from discreet.privacy import pure
     >>> print(pure(1).explain())
     Loss: epsilon 1.
-    Neighbours: neighbours as its sensitivity was worked out for.
+    Neighbours: those that the sensitivity was computed for.
     Pure epsilon 1: every outcome is at most 2.718 times likelier with one unit's data than without.
     A belief of 1 % about one person can become at most 6.945 %, whatever else is known.
     """
@@ -44,27 +44,30 @@ def explain(loss: Loss) -> str:
         return "\n".join(lines)
     pair = as_approx(loss)
     if pair is not None:
+        delta = decimal_text(pair[1])
         lines.append(
-            f"By basic composition epsilon {decimal_text(pair[0])} but for a delta of {decimal_text(pair[1])}: "
-            f"of n people about {decimal_text(pair[1])}·n may be exposed outright."
+            f"By basic composition epsilon {decimal_text(pair[0])}, delta {delta}: "
+            f"up to {delta}·n of n people are expected to be exposed outright."
         )
     lines.extend(_single_numbers(loss))
     for delta in ("1e-6", "1e-9"):
-        found = epsilon(loss, delta)
-        if found < float("inf"):
-            lines.append(f"At delta {delta}: epsilon {found:.4g}.")
+        certified = epsilon(loss, delta)
+        if certified < float("inf"):
+            lines.append(f"At delta {delta}: epsilon {certified:.4g}.")
     return "\n".join(lines)
 
 
 def _single_numbers(loss: Loss) -> list[str]:
-    found: list[str] = []
+    sentences: list[str] = []
     mu = as_mu(loss)
     if mu is not None and as_approx(loss) is None:
-        found.append(f"Telling neighbours apart is as hard as telling N(0,1) from N({up(root_up(mu[0])):.4g},1).")
+        sentences.append(
+            f"Distinguishing neighbours is as hard as distinguishing N(0,1) from N({up(root_up(mu[0])):.4g},1)."
+        )
     try:
         rho, delta = as_rho(loss)
     except ParameterError:
-        return found
+        return sentences
     tail = f", off an event of probability {decimal_text(delta)}" if delta else ""
-    found.append(f"Concentrated: rho {decimal_text(rho)}{tail}.")
-    return found
+    sentences.append(f"Concentrated: rho {decimal_text(rho)}{tail}.")
+    return sentences

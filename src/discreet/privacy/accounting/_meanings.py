@@ -1,4 +1,4 @@
-"""What else a loss means: to a tester of hypotheses, and as one Rényi, concentrated or Gaussian number."""
+"""Other meanings of a loss: its trade-off function, Rényi divergence, ρ, μ, posterior beliefs, and people at risk."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.privacy.accounting._canonical import normal
+from discreet.privacy.accounting._canonical import canonical_form
 from discreet.privacy.accounting._certify import curve_of
 from discreet.privacy.accounting._closed_form import closed_curve
 from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.accounting._renyi import total
 from discreet.privacy.curves._rounding import down, log_bounds, root_up, up
 from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._leaves import Mu
+from discreet.privacy.losses._leaves import MuLoss
 from discreet.privacy.losses._validation import delta as checked_delta
-from discreet.privacy.losses._validation import probability, whole
+from discreet.privacy.losses._validation import integer, probability
 from discreet.rational import Number, decimal_text, rational
 
 __all__ = ["at_risk", "loss_tail", "mu", "posterior", "renyi", "rho", "tradeoff", "tradeoff_curve"]
@@ -38,53 +38,53 @@ def tradeoff(loss: Loss, alpha: Number) -> float:
 
 
 def tradeoff_curve(loss: Loss, alphas: Iterable[Number]) -> list[tuple[float, float]]:
-    """`tradeoff` at many type I errors, for little more than the price of one: pairs (alpha, least type II error).
+    """`tradeoff` at many type I errors, for little more work than one: pairs (alpha, least type II error).
 
     >>> from discreet.privacy import pure
     >>> [(alpha, round(beta, 4)) for alpha, beta in tradeoff_curve(pure(1), [0, 0.25, 1])]
     [(0.0, 1.0), (0.25, 0.3204), (1.0, 0.0)]
     """
     ats = [probability(alpha, "alpha") for alpha in alphas]
-    form = normal(loss)
-    if not form.leaks and len(form.items) == 1 and isinstance(form.items[0][0], Mu):
-        squared = form.items[0][0].squared
+    form = canonical_form(loss)
+    if not form.leaks and len(form.items) == 1 and isinstance(form.items[0][0], MuLoss):
+        squared = form.items[0][0].mu_squared
         return [(float(at), _gaussian_tradeoff(squared, at)) for at in ats]
     closed = closed_curve(form)
     curve = closed or curve_of(loss, upper=True)
     points, rounds = (40, 30) if closed is not None else (60, 6)
     known: dict[float, float] = {}
 
-    def kept(eps: float) -> float:
+    def one_minus_delta(eps: float) -> float:
         if eps not in known:
             known[eps] = -math.expm1(min(curve.log_delta(eps)[1], 0.0)) * (1 - 2.0**-50) - 2.0**-52
         return known[eps]
 
     top = min(max(curve.epsilon((-30.0, -30.0))[1], 1e-3), 700.0)
     grid = [top * (i / points) ** 2 for i in range(points + 1)]
-    return [(float(at), _best_line(kept, up(at), grid, rounds)) for at in ats]
+    return [(float(at), _best_line(one_minus_delta, up(at), grid, rounds)) for at in ats]
 
 
-def _best_line(kept: Callable[[float], float], error: float, grid: list[float], rounds: int) -> float:
+def _best_line(one_minus_delta: Callable[[float], float], error: float, grid: list[float], rounds: int) -> float:
     """The largest lower bound at one type I error: over a grid of ε, then by golden section beside the best one."""
 
     def line(eps: float) -> float:
-        part = kept(eps)
+        part = one_minus_delta(eps)
         return max(part - math.exp(min(eps, 700.0)) * error * (1 + 2.0**-50), math.exp(-eps) * (part - error), 0.0)
 
     values = [line(eps) for eps in grid]
     best = max(range(len(grid)), key=values.__getitem__)
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
-    found = values[best]
+    highest = values[best]
     golden = (math.sqrt(5) - 1) / 2
     for _ in range(rounds):
         left, right = high - golden * (high - low), low + golden * (high - low)
         at_left, at_right = line(left), line(right)
-        found = max(found, at_left, at_right)
+        highest = max(highest, at_left, at_right)
         if at_left > at_right:
             high = right
         else:
             low = left
-    return max(0.0, found * (1 - 2.0**-48))
+    return max(0.0, highest * (1 - 2.0**-48))
 
 
 def _gaussian_tradeoff(squared: Fraction, alpha: Fraction) -> float:
@@ -111,7 +111,7 @@ def renyi(loss: Loss, order: Number) -> float:
     alpha = rational(order, "order")
     if alpha <= 1:
         raise ParameterError(f"order must be greater than 1, got {decimal_text(alpha)}")
-    form = normal(loss)
+    form = canonical_form(loss)
     return math.inf if form.leaks else total(form.items, up(alpha))
 
 
@@ -151,25 +151,7 @@ _SHARES = (Fraction(2, 5), Fraction(1, 4), Fraction(1, 8), Fraction(1, 16), Frac
 
 
 def posterior(loss: Loss, prior: Number, delta: Number = 0, *, independent: bool = False) -> tuple[float, float]:
-    """The range in which an adversary's belief about one person ends, who held `prior` before.
-
-    At δ = 0 on every output: the odds move by at most e^{±2ε}, against what the same output would have taught without
-    the person's data; for *any* prior, however records hang together. With ``independent=True`` (the person's record is
-    independent of all others, the loss is for substitution) the odds move by at most e^{±ε} from the prior itself.
-
-    At δ > 0 except on an event of probability at most δ, over what is true and the output. Then, in general, it is the
-    belief in what is *true* that stays within a factor e^{±2ε}. The event is the tail of the privacy loss, not the δ of
-    (ε, δ): see `loss_tail`. A loss for add/remove counts twice for ``independent=True``.
-
-    Raises `ParameterError` unless 0 ≤ prior ≤ 1, and at δ = 0 if the loss is not pure.
-    Sources: Kifer and Machanavajjhala 2014; Dwork and Roth 2014, Section 2.3; proofs/composition.md.
-
-    >>> from discreet.privacy import pure
-    >>> [round(b, 4) for b in pure(1).posterior(0.01)]
-    [0.0014, 0.0695]
-    >>> [round(b, 4) for b in pure(1).posterior(0.01, independent=True)]
-    [0.0037, 0.0267]
-    """
+    """The range in which the belief about one person ends of an adversary with this prior. See `Loss.posterior`."""
     before, at = probability(prior, "prior"), checked_delta(delta)
     steps = 1 if independent and loss.relation != "add_remove" else 2
     if at == 0:
@@ -178,10 +160,10 @@ def posterior(loss: Loss, prior: Number, delta: Number = 0, *, independent: bool
             raise ParameterError(
                 "only a pure epsilon bounds a belief on every output; allow an event, for example delta=1e-6"
             )
-        return _by_odds(before, steps * up(eps))
+        return _moved_belief(before, steps * up(eps))
     if independent:
         relevant = loss.under("substitute") if loss.relation == "add_remove" else loss
-        return _by_odds(before, loss_tail(relevant, at))
+        return _moved_belief(before, loss_tail(relevant, at))
     factor = math.exp(min(2 * loss_tail(loss, at / 2), 700.0)) * (1 + 1e-13)
     return max(0.0, down(before) / factor), min(1.0, up(before) * factor)
 
@@ -214,18 +196,18 @@ def at_risk(loss: Loss, n: int) -> float:
     >>> approx(1, 1e-6).at_risk(10_000)
     0.01
     """
-    people = whole(n, "n", 0)
+    people = integer(n, "n", 0)
     pair = as_approx(loss) or as_mu(loss)
     if pair is not None:
         return up(pair[1] * people)
-    return up(normal(loss).leaked * people)
+    return up(canonical_form(loss).leaked * people)
 
 
-def _by_odds(prior: Fraction, move: float) -> tuple[float, float]:
+def _moved_belief(prior: Fraction, move: float) -> tuple[float, float]:
     """p/(p + (1−p)e^{±m}), outward by 1e-13 of it."""
     p = float(prior)
     if p in (0.0, 1.0):
         return (down(prior), up(prior))
-    odds = math.exp(-min(move, 700.0))
-    low, high = p * odds / (p * odds + (1 - p)), p / (p + (1 - p) * odds)
+    factor = math.exp(-min(move, 700.0))
+    low, high = p * factor / (p * factor + (1 - p)), p / (p + (1 - p) * factor)
     return low * (1 - 1e-13), min(1.0, high * (1 + 1e-13))

@@ -12,37 +12,36 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy.accounting._canonical import Normal, normal
+from discreet.privacy.accounting._canonical import CanonicalForm, canonical_form
 from discreet.privacy.accounting._closed_form import closed_curve
 from discreet.privacy.accounting._pairs import pair_above, pairs_of
 from discreet.privacy.accounting._renyi import RenyiCurve, renyi_curve
 from discreet.privacy.curves._base import Bounds, Curve, best, either, leaking
-from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._combinators import Group, Parallel, Sampled
-from discreet.privacy.losses._leaves import BoundedRange, Mu, NonAdaptive, Rdp, Rho
+from discreet.privacy.losses._base import GroupLoss, Loss, ParallelLoss, SampledLoss
+from discreet.privacy.losses._leaves import BoundedRangeLoss, MuLoss, NonAdaptiveLoss, RdpLoss, RhoLoss
 
 if TYPE_CHECKING:
-    from discreet.privacy.pld.__init__ import Pair
+    from discreet.privacy.pld import Pair
 
     Parts = list[tuple[Pair, int]]
 
 __all__ = ["combined_curve", "numeric_curve"]
 
 _LOG_TINY = -250.0
-_LOG_LEAST = -667.0  # ln of the least δ that numbers are asked for
+_LOG_LEAST = -667.0  # ln of the least δ at which numeric composition is used
 _FEW = 50
 _MOST_COPIES = 10**8  # past them no mesh is fine enough
 _COARSE = 1e-6  # how far a bisection goes whose every step reads a composition
 
 
-def numeric_curve(form: Normal, gap: float, *, upper: bool = False) -> Curve:
-    """The composition of a plain form by privacy-loss distributions, beside what Rényi divergences say of it.
+def numeric_curve(form: CanonicalForm, gap: float, *, upper: bool = False) -> Curve:
+    """The composition of a canonical form by privacy-loss distributions, combined with its Rényi divergences.
 
-    With `upper` its lower ends say nothing: then a composition is read at many points, and is as tight as it can be.
+    With `upper` its lower ends are trivial: then one composition is read at many points, and is as tight as it can be.
     """
     high = _parts(form.items, upper=True)
     low = high if upper else _parts(form.items, upper=False)
-    pairs: Curve = _Uppers(high) if upper else _Pairs(high, high if low == high else low, gap)
+    pairs: Curve = _Pessimistic(high) if upper else _Pairs(high, high if low == high else low, gap)
     # Rényi divergences help leaves without an exact pair, if these are few, and where δ is below all floats.
     exact = low == high and all(pairs_of(leaf, upper=True) and count <= _MOST_COPIES for leaf, count in form.items)
     if len(form.items) > _FEW:
@@ -50,20 +49,20 @@ def numeric_curve(form: Normal, gap: float, *, upper: bool = False) -> Curve:
     return leaking(Numeric(renyi_curve(form.items), pairs, exact), form.log_kept)
 
 
-def combined_curve(form: Normal, gap: float, *, upper: bool = False) -> Curve | None:
+def combined_curve(form: CanonicalForm, gap: float, *, upper: bool = False) -> Curve | None:
     """The curve of a single combinator over a composition that is itself numeric; None for anything else."""
     if len(form.items) != 1 or form.items[0][1] != 1:
         return None
     inner = _inner(form.items[0][0], gap, upper=upper)
     if inner is not None and not upper:
         parts = _parts(form.items, upper=False)
-        inner = best(inner, _Lower(parts, gap)) if parts else inner
+        inner = best(inner, _Optimistic(parts, gap)) if parts else inner
     return None if inner is None else leaking(inner, form.log_kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Numeric:
-    """Rényi divergences and numbers side by side; numbers are not asked where δ is below e^{−250} anyway."""
+    """Rényi divergences and numeric composition, the latter skipped where δ is below e^{−250}."""
 
     renyi: RenyiCurve
     pairs: Curve
@@ -92,41 +91,41 @@ class Numeric:
         return min(low, ceiling), min(high, ceiling)
 
 
-class _Uppers:
+class _Pessimistic:
     """Upper ends only, from few compositions."""
 
     def __init__(self, parts: Parts) -> None:
-        from discreet.privacy.pld.__init__ import Profile
+        from discreet.privacy.pld import Profile
 
         self._profile = Profile(parts)
 
     def log_delta(self, eps: float) -> Bounds:
-        """Nothing, and an upper bound of ln δ at ε."""
+        """A trivial lower end, and an upper bound of ln δ at ε."""
         return -math.inf, _log(self._profile.delta(eps))
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        """Nothing, and an upper bound of ε."""
+        """A trivial lower end, and an upper bound of ε."""
         if log_delta[0] < _LOG_LEAST:
             return 0.0, math.inf
         return 0.0, self._profile.epsilon(_delta_at(log_delta))
 
 
 @dataclass(frozen=True, slots=True)
-class _Lower:
+class _Optimistic:
     """Lower ends only, from a composition that is attained."""
 
     parts: Parts
     gap: float
 
     def log_delta(self, eps: float) -> Bounds:
-        """A lower bound of ln δ at ε, and nothing."""
-        from discreet.privacy.pld.__init__ import delta_bounds
+        """A lower bound of ln δ at ε, and a trivial upper end."""
+        from discreet.privacy.pld import delta_bounds
 
         return _log(delta_bounds(self.parts, eps, self.gap)[0]), 0.0
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        """A lower bound of ε, and nothing."""
-        from discreet.privacy.pld.__init__ import epsilon_bounds
+        """A lower bound of ε, and a trivial upper end."""
+        from discreet.privacy.pld import epsilon_bounds
 
         if log_delta[1] < _LOG_LEAST:
             return 0.0, math.inf
@@ -143,7 +142,7 @@ class _Pairs:
 
     def log_delta(self, eps: float) -> Bounds:
         """A bracket of ln δ at ε."""
-        from discreet.privacy.pld.__init__ import delta_bounds
+        from discreet.privacy.pld import delta_bounds
 
         low, high = delta_bounds(self.high, eps, self.gap)
         if self.low is not self.high:
@@ -152,7 +151,7 @@ class _Pairs:
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
         """A bracket of ε. The lower end holds at the δ that the float stands for, and a little above."""
-        from discreet.privacy.pld.__init__ import epsilon_bounds
+        from discreet.privacy.pld import epsilon_bounds
 
         if log_delta[0] < _LOG_LEAST:
             return 0.0, math.inf
@@ -173,10 +172,10 @@ def _parts(items: Iterable[tuple[Loss, int]], *, upper: bool) -> Parts:
     parts: Parts = []
     concentrated: list[tuple[Loss, int]] = []
     for leaf, count in items:
-        if isinstance(leaf, Rho | Rdp):
+        if isinstance(leaf, RhoLoss | RdpLoss):
             concentrated.append((leaf, count))
-        elif isinstance(leaf, NonAdaptive) and not upper:
-            parts.extend((pair, count * leaf.count) for pair in pairs_of(BoundedRange(leaf.eps), upper=False))
+        elif isinstance(leaf, NonAdaptiveLoss) and not upper:
+            parts.extend((pair, count * leaf.count) for pair in pairs_of(BoundedRangeLoss(leaf.eps), upper=False))
         else:
             pair = pairs_of(leaf, upper=upper)
             if pair:
@@ -184,20 +183,20 @@ def _parts(items: Iterable[tuple[Loss, int]], *, upper: bool) -> Parts:
             elif upper:
                 parts.append(_dominating(leaf, count))
     if concentrated:
-        curve = closed_curve(Normal(tuple(concentrated), ()))
+        curve = closed_curve(CanonicalForm(tuple(concentrated), ()))
         if curve is not None and upper:
             parts.append((pair_above(curve), 1))
         elif not upper:
-            squared = sum(n * (2 * leaf.r if isinstance(leaf, Rho) else 0) for leaf, n in concentrated)
-            parts.extend((pair, 1) for pair in pairs_of(Mu(Fraction(squared)), upper=False) if squared)
+            squared = sum(n * (2 * leaf.rho_value if isinstance(leaf, RhoLoss) else 0) for leaf, n in concentrated)
+            parts.extend((pair, 1) for pair in pairs_of(MuLoss(Fraction(squared)), upper=False) if squared)
     return parts
 
 
 def _dominating(leaf: Loss, count: int) -> tuple[Pair, int]:
-    together = closed_curve(Normal(((leaf, count),), ())) if count > 1 else None
+    together = closed_curve(CanonicalForm(((leaf, count),), ())) if count > 1 else None
     if together is not None:
         return pair_above(together), 1
-    alone = closed_curve(Normal(((leaf, 1),), ()))
+    alone = closed_curve(CanonicalForm(((leaf, 1),), ()))
     if alone is None:
         alone = _inner(leaf, 1e-3, upper=True) or renyi_curve(((leaf, 1),))
     return pair_above(alone), count
@@ -206,18 +205,18 @@ def _dominating(leaf: Loss, count: int) -> tuple[Pair, int]:
 def _inner(leaf: Loss, gap: float, *, upper: bool) -> Curve | None:
     from discreet.privacy.curves._amplification import grouped_curve, sampled_curve
 
-    def of(term: Loss, *, upper: bool = upper) -> Curve:
-        form = normal(term)
+    def inner_curve(term: Loss, *, upper: bool = upper) -> Curve:
+        form = canonical_form(term)
         closed = closed_curve(form) or combined_curve(form, gap, upper=upper)
         return closed or numeric_curve(form, gap, upper=upper)
 
     match leaf:
-        case Sampled(rate, _, term):
-            return sampled_curve(of(term), rate, attained=False)
-        case Group(k, term):
-            return grouped_curve(of(term), k, of(term, upper=True), tolerance=_COARSE)
-        case Parallel(terms, _):
-            return either(*map(of, terms))
+        case SampledLoss(rate, _, term):
+            return sampled_curve(inner_curve(term), rate, attained=False)
+        case GroupLoss(k, term):
+            return grouped_curve(inner_curve(term), k, inner_curve(term, upper=True), tolerance=_COARSE)
+        case ParallelLoss(terms, _):
+            return either(*map(inner_curve, terms))
         case _:
             return None
 

@@ -9,28 +9,27 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
-from discreet.privacy.accounting._canonical import normal
+from discreet.privacy.accounting._canonical import canonical_form
 from discreet.privacy.accounting._currencies import as_rho
 from discreet.privacy.curves._base import Curve
 from discreet.privacy.curves._rounding import down, up
 from discreet.privacy.curves._tradeoff import tradeoff_pair
-from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._combinators import Group, Parallel, Sampled
+from discreet.privacy.losses._base import GroupLoss, Loss, ParallelLoss, SampledLoss
 from discreet.privacy.losses._leaves import (
-    Approx,
-    BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Laplace,
-    Mu,
-    Pure,
-    RandomizedResponse,
-    Rho,
-    Tradeoff,
+    ApproxLoss,
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    LaplaceLoss,
+    MuLoss,
+    PureLoss,
+    RandomizedResponseLoss,
+    RhoLoss,
+    TradeoffLoss,
 )
 
 if TYPE_CHECKING:
-    from discreet.privacy.pld.__init__ import FinitePair, Pair
+    from discreet.privacy.pld import FinitePair, Pair
 
 __all__ = ["pair_above", "pairs_of"]
 
@@ -44,49 +43,53 @@ _WIDEST = 20_000  # sigma of a discrete Gaussian whose masses are listed
 @lru_cache(maxsize=4096)
 def pairs_of(leaf: Loss, *, upper: bool) -> tuple[Pair, ...]:
     """The pair of one leaf; empty if there is none. The core allows for parameters that are off by a few round-offs."""
-    from discreet.privacy.pld.__init__ import FinitePair, approximate_pair, bounded_range_pair, response_pair
+    from discreet.privacy.pld import FinitePair, approximate_pair, bounded_range_pair, response_pair
 
     match leaf:
-        case Pure(eps) | Approx(eps, _) if eps > _MOST_LOSS:
+        case PureLoss(eps) | ApproxLoss(eps, _) if eps > _MOST_LOSS:
             return (FinitePair((1, 0), (0, 1)) if upper else approximate_pair(_MOST_LOSS),)
-        case Pure(eps):
+        case PureLoss(eps):
             return (approximate_pair(up(eps)),)
-        case Approx(eps, delta):
+        case ApproxLoss(eps, delta):
             return (approximate_pair(up(eps), delta),)
-        case RandomizedResponse(p, k):
+        case RandomizedResponseLoss(p, k):
             return (response_pair(p, k),)
-        case BoundedRange(eps) if upper:
+        case BoundedRangeLoss(eps) if upper:
             return (approximate_pair(up(eps)),)
-        case BoundedRange(eps) if eps < _MOST_LOSS:
+        case BoundedRangeLoss(eps) if eps < _MOST_LOSS:
             return (bounded_range_pair(float(eps), float(eps) / 2),)
-        case Tradeoff(points):
+        case TradeoffLoss(points):
             return (FinitePair(*tradeoff_pair(points)),)
-        case Sampled(rate, "poisson", (Pure() | Approx() | BoundedRange() | Tradeoff()) as term):
+        case SampledLoss(rate, "poisson", (PureLoss() | ApproxLoss() | BoundedRangeLoss() | TradeoffLoss()) as term):
             return tuple(
                 _sampled(pair, _rate(rate, upper=upper))
                 for pair in pairs_of(term, upper=upper)
                 if isinstance(pair, FinitePair)
             )
-        case Sampled(rate, "poisson", Mu() | Laplace() | DiscreteLaplace() | DiscreteGaussian() as term):
+        case SampledLoss(
+            rate, "poisson", MuLoss() | LaplaceLoss() | DiscreteLaplaceLoss() | DiscreteGaussianLoss() as term
+        ):
             return _noise(term, _rate(rate, upper=upper), upper=upper)
-        case Sampled(rate, "without_replacement", term) if not upper:
+        case SampledLoss(rate, "without_replacement", term) if not upper:
             # Attained: all other records are equal, so whether the one is in the sample is all that matters.
-            return pairs_of(Sampled(rate, "poisson", term), upper=False)
-        case Sampled(rate, "poisson", term) if not upper:
-            simpler = _strongest(Sampled(rate, "poisson", _strongest(term)))
+            return pairs_of(SampledLoss(rate, "poisson", term), upper=False)
+        case SampledLoss(rate, "poisson", term) if not upper:
+            simpler = _strongest(SampledLoss(rate, "poisson", _strongest(term)))
             return () if simpler == leaf else pairs_of(simpler, upper=False)
-        case Group(_, term) if not upper:
+        case GroupLoss(_, term) if not upper:
             return pairs_of(_strongest(term), upper=False)  # the others may not change
-        case Parallel(terms, _) if not upper:
+        case ParallelLoss(terms, _) if not upper:
             return pairs_of(max(map(_strongest, terms), key=_strength), upper=False)
         case _:
             return _noise(leaf, 1.0, upper=upper)
 
 
 def _strongest(term: Loss) -> Loss:
-    """Of a composition the leaf that says most: who ignores all else learns no less from it alone."""
-    leaves = [Mu(2 * leaf.r) if isinstance(leaf, Rho) else leaf for leaf, _ in normal(term).items]
-    return max(leaves, key=_strength, default=Pure(Fraction(0)))
+    """The leaf with the largest ρ of a composition: an adversary may ignore all other leaves."""
+    leaves = [
+        MuLoss(2 * leaf.rho_value) if isinstance(leaf, RhoLoss) else leaf for leaf, _ in canonical_form(term).items
+    ]
+    return max(leaves, key=_strength, default=PureLoss(Fraction(0)))
 
 
 def _strength(leaf: Loss) -> Fraction:
@@ -97,10 +100,10 @@ def _strength(leaf: Loss) -> Fraction:
 
 
 def _noise(leaf: Loss, rate: float, *, upper: bool) -> tuple[Pair, ...]:
-    """The pair of additive noise. Losses past `_MOST_LOSS` are no floats as likelihoods: what has them reveals all, as
-    an upper end, and is replaced by less, as a lower one: more noise, or a smaller step.
+    """The pair of additive noise. The likelihood ratio of a loss past `_MOST_LOSS` is no float. A leaf with such losses
+    reveals everything in an upper end, and is replaced by more noise, or a smaller step, in a lower end.
     """
-    from discreet.privacy.pld.__init__ import (
+    from discreet.privacy.pld import (
         FinitePair,
         GaussianPair,
         LaplacePair,
@@ -110,20 +113,20 @@ def _noise(leaf: Loss, rate: float, *, upper: bool) -> tuple[Pair, ...]:
 
     revealed = FinitePair((1, 0), (0, 1))
     match leaf:
-        case Mu(squared, _) if squared > 0:
+        case MuLoss(squared, _) if squared > 0:
             if squared <= 2 * _MOST_LOSS:
                 return (GaussianPair(1 / math.sqrt(float(squared)), rate),)
             return (revealed if upper else GaussianPair(1 / math.sqrt(2 * _MOST_LOSS), rate),)
-        case Laplace(scale):
+        case LaplaceLoss(scale):
             if scale * _MOST_LOSS >= 1:
                 return (LaplacePair(float(scale), rate),)
             return (revealed if upper else LaplacePair(1 / _MOST_LOSS, rate),)
-        case DiscreteLaplace(scale, sensitivity):
+        case DiscreteLaplaceLoss(scale, sensitivity):
             if sensitivity <= min(_MOST_ATOMS, scale * _MOST_LOSS):
                 return (discrete_laplace_pair(float(scale), sensitivity, rate),)
             step = min(_MOST_ATOMS, int(scale * _MOST_LOSS))
             return () if upper or step < 1 else (discrete_laplace_pair(float(scale), step, rate),)
-        case DiscreteGaussian(sigma, sensitivity) if sigma < _WIDEST:
+        case DiscreteGaussianLoss(sigma, sensitivity) if sigma < _WIDEST:
             if sensitivity <= _MOST_ATOMS:
                 return (discrete_gaussian_pair(float(sigma), sensitivity, rate),)
             return () if upper else (discrete_gaussian_pair(float(sigma), _MOST_ATOMS, rate),)
@@ -142,7 +145,7 @@ def _rate(rate: Fraction, *, upper: bool) -> float:
 
 def _sampled(pair: FinitePair, rate: float) -> Pair:
     """(1−q)Q + qP against Q, for the removal of a record."""
-    from discreet.privacy.pld.__init__ import FinitePair
+    from discreet.privacy.pld import FinitePair
 
     def mixed(a: float | Fraction, b: float | Fraction) -> float | Fraction:
         return 0 if a == b == 0 and not isinstance(a, float) and not isinstance(b, float) else (
@@ -166,7 +169,7 @@ def pair_above(curve: Curve) -> Pair:
     """
     import numpy as np
 
-    from discreet.privacy.pld.__init__ import FinitePair
+    from discreet.privacy.pld import FinitePair
 
     top = min(curve.epsilon((_LOG_FLOOR, _LOG_FLOOR))[1], 300.0)
     points: list[tuple[Fraction, Fraction]] = [(Fraction(0), Fraction(1))]

@@ -9,23 +9,22 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
-from discreet.privacy.accounting._canonical import normal
+from discreet.privacy.accounting._canonical import canonical_form
 from discreet.privacy.accounting._currencies import as_pure
 from discreet.privacy.curves._base import Bounds
 from discreet.privacy.curves._rounding import log_bounds, up
-from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._combinators import Group, Parallel, Sampled, Shuffled
+from discreet.privacy.losses._base import GroupLoss, Loss, ParallelLoss, SampledLoss, ShuffledLoss
 from discreet.privacy.losses._leaves import (
-    BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Laplace,
-    Mu,
-    NonAdaptive,
-    Pure,
-    RandomizedResponse,
-    Rdp,
-    Rho,
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    LaplaceLoss,
+    MuLoss,
+    NonAdaptiveLoss,
+    PureLoss,
+    RandomizedResponseLoss,
+    RdpLoss,
+    RhoLoss,
 )
 
 __all__ = ["RenyiCurve", "divergence", "renyi_curve", "total"]
@@ -65,9 +64,9 @@ class RenyiCurve:
 
         def value(log_excess: float) -> float:
             excess = math.exp(log_excess)
-            found = terms(1 + excess, excess)
+            summands = terms(1 + excess, excess)
             # Each term is right to 1e-14 of itself, the sum too.
-            total = sum(found) + 1e-13 * sum(abs(term) for term in found)
+            total = sum(summands) + 1e-13 * sum(abs(term) for term in summands)
             return total if not math.isnan(total) else math.inf
 
         centre = min((-20 + 0.5 * step for step in range(161)), key=value)
@@ -98,39 +97,39 @@ def total(items: tuple[tuple[Loss, int], ...], order: float) -> float:
 def divergence(leaf: Loss, order: float) -> float:
     """D_α of a plain leaf without a δ, rounded up; ``inf`` where nothing finite is known."""
     match leaf:
-        case Pure(eps):
+        case PureLoss(eps):
             return _pure(up(eps), order)
-        case RandomizedResponse(p, k):
+        case RandomizedResponseLoss(p, k):
             return _response(p, k, order)
-        case Rho(rho, _):
+        case RhoLoss(rho, _):
             return order * up(rho) * _SAFE
-        case Mu(squared, _):
+        case MuLoss(squared, _):
             return order * up(squared) / 2 * _SAFE
-        case BoundedRange(eps):
+        case BoundedRangeLoss(eps):
             return min(order * up(eps) ** 2 / 8 * _SAFE, _pure(up(eps), order))
-        case NonAdaptive(count, eps):
-            return count * divergence(BoundedRange(eps), order)
-        case DiscreteGaussian(sigma, sensitivity):
+        case NonAdaptiveLoss(count, eps):
+            return count * divergence(BoundedRangeLoss(eps), order)
+        case DiscreteGaussianLoss(sigma, sensitivity):
             return order * up((sensitivity / sigma) ** 2) / 2 * _SAFE
-        case Laplace(scale):
+        case LaplaceLoss(scale):
             return _laplace(up(1 / scale), order)
-        case DiscreteLaplace(scale, sensitivity):
+        case DiscreteLaplaceLoss(scale, sensitivity):
             return _pure(up(sensitivity / scale), order)
-        case Rdp(orders, values):
+        case RdpLoss(orders, values):
             return _interpolated(orders, values, order)
-        case Sampled(rate, _, term):
+        case SampledLoss(rate, _, term):
             return _sampled(rate, leaf.scheme == "poisson", term, order)
-        case Parallel(terms, _):
-            return max(_of(term, order) for term in terms)
-        case Shuffled() | Group():
+        case ParallelLoss(terms, _):
+            return max(_total_divergence(term, order) for term in terms)
+        case ShuffledLoss() | GroupLoss():
             eps = as_pure(leaf)
             return math.inf if eps is None else _pure(up(eps), order)
         case _:
             return math.inf
 
 
-def _of(loss: Loss, order: float) -> float:
-    form = normal(loss)
+def _total_divergence(loss: Loss, order: float) -> float:
+    form = canonical_form(loss)
     return math.inf if form.leaks else total(form.items, order)
 
 
@@ -186,24 +185,24 @@ def _interpolated(orders: tuple[Fraction, ...], values: tuple[Fraction, ...], or
 
 
 def _sampled(rate: Fraction, poisson: bool, term: Loss, order: float) -> float:  # noqa: FBT001
-    if poisson and isinstance(term, Mu):
+    if poisson and isinstance(term, MuLoss):
         below = math.floor(order)
         if below >= 4096:
             return divergence(term, order)
-        low = 0.0 if below < 2 else (below - 1) * _sampled_gaussian(up(rate), up(term.squared), below)
+        low = 0.0 if below < 2 else (below - 1) * _sampled_gaussian(up(rate), up(term.mu_squared), below)
         if order == below and below >= 2:
             return low / (below - 1)
-        high = below * _sampled_gaussian(up(rate), up(term.squared), below + 1)
+        high = below * _sampled_gaussian(up(rate), up(term.mu_squared), below + 1)
         return (low + (order - below) * (high - low)) / (order - 1) * _SAFE
-    return _mixed(up(rate), _of(term, order), order)
+    return _mixed(up(rate), _total_divergence(term, order), order)
 
 
-def _mixed(rate: float, whole: float, order: float) -> float:
+def _mixed(rate: float, unsampled: float, order: float) -> float:
     """e^{(α−1)D} is jointly convex: the sample holds the record with probability q, and is the same otherwise."""
-    exponent = (order - 1) * whole
+    exponent = (order - 1) * unsampled
     if exponent > 700:
-        return whole
-    return min(whole, math.log1p(rate * math.expm1(exponent)) / (order - 1) * _SAFE + 1e-15)
+        return unsampled
+    return min(unsampled, math.log1p(rate * math.expm1(exponent)) / (order - 1) * _SAFE + 1e-15)
 
 
 @lru_cache(maxsize=100_000)

@@ -1,6 +1,6 @@
 """The smallest noise, the most steps, the largest sampling rate that a budget allows.
 
-What is returned was itself checked: it fits.
+The value that is returned has itself been checked to fit.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def verdict_of(budget: Loss) -> Gauge:
 
 
 def _by_epsilon(loss: Loss, epsilon: Fraction, delta: Fraction, *, near: bool) -> float:
-    """Far from the budget a rough bracket, which leaves ε itself on one side, says enough at a fraction of the work."""
+    """Far from the budget a rough bracket of ε decides, at a fraction of the work."""
     allowed = float(epsilon)
     if not near:
         low, high = loss.bounds(delta=delta, gap=_COARSE)
@@ -80,17 +80,17 @@ _NEAR = 0.3  # as an excess: from there on the next guess is too good for a roug
 
 @dataclass
 class Range:
-    """Where to search. An end that nobody named is lenient: a refusal by `make_loss` moves it inward."""
+    """Where to search. An end that the caller left open is lenient: a refusal by `make_loss` moves it inward."""
 
     low: float
     high: float
-    whole: bool
+    integer: bool
     lenient_low: bool
     lenient_high: bool
 
     def clip(self, x: float) -> float:
         """A value near x in the range: a whole number, or one of seven digits."""
-        near = round(x) if self.whole else float(f"{x:.7g}")
+        near = round(x) if self.integer else float(f"{x:.7g}")
         return min(max(near, self.low), self.high)
 
     def text(self) -> str:
@@ -139,7 +139,7 @@ class Search:
         return probe
 
     def _try(self, x: float) -> None:
-        """Probe x; where nobody named that end of the range, a refusal by `make_loss` narrows the range."""
+        """Probe x; where the caller left that end of the range open, a refusal by `make_loss` narrows the range."""
         known = [probe.x for probe in self.probes]
         try:
             self._probe(x)
@@ -173,7 +173,7 @@ class Search:
             x = last.x * math.exp(leap) if upward else first.x * math.exp(-leap)
             known = last.x if upward else first.x
             near = limits.clip(x)
-            self._try(known + (1 if upward else -1) if limits.whole and near == known else near)
+            self._try(known + (1 if upward else -1) if limits.integer and near == known else near)
         raise self._undecided(fits=self.probes[0].fits)
 
     def _onward(self, first: Probe, last: Probe, leap: float) -> tuple[bool | None, float]:
@@ -187,7 +187,7 @@ class Search:
         return upward, min(max(needed, 0.01), _LEAP)
 
     def _close(self, good: Probe, bad: Probe) -> bool:
-        if self.limits.whole:
+        if self.limits.integer:
             return abs(good.x - bad.x) <= 1
         return abs(good.x - bad.x) <= _TOLERANCE * min(good.x, bad.x) * 0.99
 
@@ -202,14 +202,14 @@ class Search:
         if at is None or (len(self.probes) > 16 and len(self.probes) % 3 == 0):
             at = (left + right) / 2
         else:
-            grain = 1 / good.x if self.limits.whole else _TOLERANCE
+            grain = 1 / good.x if self.limits.integer else _TOLERANCE
             push = 0.9 * grain * 2**self.pushes
             if min(at - left, right - at) < 0.8 * grain:
                 self.pushes += 1
                 at = left + push if at - left < right - at else right - push
                 at = at if left < at < right else (left + right) / 2
         low, high = sorted((good.x, bad.x))
-        if self.limits.whole:
+        if self.limits.integer:
             return min(max(round(math.exp(at)), low + 1), high - 1)
         x = float(f"{math.exp(at):.7g}")
         return x if low < x < high else math.sqrt(low) * math.sqrt(high)
@@ -240,7 +240,7 @@ class Search:
         return ParameterError(f"no value {where} fits the budget; widen low and high, or allow a larger budget")
 
 
-_LOW, _HIGH, _MOST_WHOLE = 1e-9, 1e9, 10**12
+_LOW, _HIGH, _MOST_INTEGER = 1e-9, 1e9, 10**12
 
 
 @overload
@@ -250,7 +250,7 @@ def solve(
     *,
     low: float | None = None,
     high: float | None = None,
-    whole: Literal[True],
+    integer: Literal[True],
 ) -> int: ...
 @overload
 def solve(
@@ -259,7 +259,7 @@ def solve(
     *,
     low: float | None = None,
     high: float | None = None,
-    whole: Literal[False] = False,
+    integer: Literal[False] = False,
 ) -> float: ...
 def solve(
     make_loss: Callable[[Any], Loss],
@@ -267,37 +267,37 @@ def solve(
     *,
     low: float | None = None,
     high: float | None = None,
-    whole: bool = False,
+    integer: bool = False,
 ) -> float:
     """Return the x at which ``make_loss(x)`` only just fits the budget: the least noise, the most steps, or the like.
 
-    The cost must only rise or only fall with x > 0; which of the two is found out. The answer itself fits
-    (`Loss.fits`), and a value 1e-4 of it cheaper in noise, or dearer in privacy, does not; with ``whole=True`` it is a
-    whole number and its neighbour does not. Without `low` and `high` the search leaves from 1 and goes no further than
-    `make_loss` accepts. Costs nothing: no data are seen. Raises `ParameterError` if nothing in the range fits, or if
-    everything does, for then the budget does not decide.
+    The cost must only rise or only fall with x > 0; the search finds out which. The answer itself fits (`Loss.fits`),
+    and a value that costs more, by 1e-4 of x, does not. With ``integer=True`` the answer is a whole number, and the
+    next one does not fit. Without `low` and `high` the search begins at 1 and goes no further than `make_loss`
+    accepts. Costs no privacy: no data are seen. Raises `ParameterError` if nothing in the range fits, or if everything
+    does, because then the budget does not decide.
 
     >>> from discreet.privacy import approx, gaussian, pure
     >>> noise = solve(lambda noise: gaussian(noise), budget=approx(1, 1e-5))
     >>> round(noise, 2)
     3.73
-    >>> solve(lambda steps: steps * pure(0.1), budget=pure(3), whole=True)
+    >>> solve(lambda steps: steps * pure(0.1), budget=pure(3), integer=True)
     30
     """
-    least, most = _range(low, high, whole=whole)
-    limits = Range(least, most, whole=whole, lenient_low=low is None, lenient_high=high is None)
+    least, most = _range(low, high, integer=integer)
+    limits = Range(least, most, integer=integer, lenient_low=low is None, lenient_high=high is None)
     for gauge in (gauge_of(budget), verdict_of(budget)):
         search = Search(make_loss, gauge, limits)
-        found = search.run()
-        if make_loss(found).fits(budget):
-            return found
+        x = search.run()
+        if make_loss(x).fits(budget):
+            return x
     raise ParameterError("the loss neither only rises nor only falls with its argument, so no value can be trusted")
 
 
-def _range(low: float | None, high: float | None, *, whole: bool) -> tuple[float, float]:
-    least = (1 if whole else _LOW) if low is None else low
-    most = (_MOST_WHOLE if whole else _HIGH) if high is None else high
-    if whole:
+def _range(low: float | None, high: float | None, *, integer: bool) -> tuple[float, float]:
+    least = (1 if integer else _LOW) if low is None else low
+    most = (_MOST_INTEGER if integer else _HIGH) if high is None else high
+    if integer:
         if not all(math.isfinite(end) for end in (least, most)):
             raise ParameterError(f"low and high must be finite numbers, got {low} and {high}")
         least, most = math.ceil(least), math.floor(most)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.privacy.curves._base import WIDE, Bounds, Curve, Ends, Of, outward
+from discreet.privacy.curves._base import WIDE, Bounds, Curve, FunctionCurve, SplitBounds, outward
 from discreet.privacy.curves._rounding import down, log_bounds, up
 from discreet.privacy.curves._shuffled import log_lower, log_upper
 
@@ -28,11 +28,11 @@ class _Sampled:
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
         log_rate = log_bounds(self.rate)
-        whole = outward(log_delta[0] - log_rate[1], -1), outward(log_delta[1] - log_rate[0], 1)
-        if whole[0] >= 0:
+        unsampled = outward(log_delta[0] - log_rate[1], -1), outward(log_delta[1] - log_rate[0], 1)
+        if unsampled[0] >= 0:
             return 0.0, 0.0
-        low, high = self.curve.epsilon((whole[0], min(whole[1], 0.0)))
-        lower = _resampled(low, down(self.rate)) * (1 - WIDE) if self.attained and whole[1] < 0 else 0.0
+        low, high = self.curve.epsilon((unsampled[0], min(unsampled[1], 0.0)))
+        lower = _resampled(low, down(self.rate)) * (1 - WIDE) if self.attained and unsampled[1] < 0 else 0.0
         return lower, _resampled(high, up(self.rate)) * (1 + WIDE)
 
 
@@ -62,7 +62,7 @@ def _unsampled(eps: float, rate: float) -> float:
 @dataclass(frozen=True, slots=True)
 class _Grouped:
     lower: Curve
-    upper: Of
+    upper: FunctionCurve
 
     def log_delta(self, eps: float) -> Bounds:
         high = self.upper.log_delta(eps)[1]
@@ -91,7 +91,7 @@ def grouped_curve(curve: Curve, k: int, upper: Curve | None = None, *, tolerance
             growth = math.log(math.expm1(min(eps, 700.0)) / math.expm1(each)) + max(0.0, eps - 700.0)
         return -math.inf, each_of.log_delta(each * (1 - WIDE))[1] + growth + WIDE * (1 + eps)
 
-    return _Grouped(curve, Of(log_delta, tolerance))
+    return _Grouped(curve, FunctionCurve(log_delta, tolerance))
 
 
 def shuffled_curve(eps0: Bounds, n: int, *, binary: bool, attained: bool = True) -> Curve:
@@ -101,12 +101,12 @@ def shuffled_curve(eps0: Bounds, n: int, *, binary: bool, attained: bool = True)
     B ~ Bernoulli(e^ε₀/(e^ε₀+1)) the worst pair is (A + B, C − A + 1 − B) against (A + 1 − B, C − A + B), p = e^{−ε₀}.
     For binary randomized response p = 2/(e^ε₀+1): another's report is one of the two answers, uniformly, with that
     probability, and his own answer otherwise. Lower: binary randomized response is ε₀-DP, and the n−1 others may all
-    hold one value. Where reports are known to be others, which may tell less, it is not `attained` and is dropped.
+    hold one value. Where the reports may be others, and reveal less, that end is not `attained` and is dropped.
     """
-    return Ends(log_lower(eps0[0], n) if attained else _nothing, log_upper(eps0[1], n, binary=binary), _STEP)
+    return SplitBounds(log_lower(eps0[0], n) if attained else _nothing, log_upper(eps0[1], n, binary=binary), _STEP)
 
 
-def _nothing(eps: float) -> float:  # noqa: ARG001 (a lower end that says nothing)
+def _nothing(eps: float) -> float:  # noqa: ARG001 (a trivial lower end)
     return -math.inf
 
 

@@ -15,9 +15,9 @@ __all__ = [
     "WIDE",
     "Bounds",
     "Curve",
-    "Ends",
+    "FunctionCurve",
     "LogDelta",
-    "Of",
+    "SplitBounds",
     "best",
     "either",
     "leaking",
@@ -47,7 +47,7 @@ class Curve(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Of:
+class FunctionCurve:
     """A curve given by ln δ(ε); ε is found by bisection, and the two ends are points where the bracket was computed."""
 
     function: LogDelta
@@ -102,15 +102,15 @@ class _Best:
 
     def log_delta(self, eps: float) -> Bounds:
         """Inside every bracket."""
-        found = [curve.log_delta(eps) for curve in self.curves]
-        high = min(high for _, high in found)
-        return min(max(low for low, _ in found), high), high
+        brackets = [curve.log_delta(eps) for curve in self.curves]
+        high = min(high for _, high in brackets)
+        return min(max(low for low, _ in brackets), high), high
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
         """Inside every bracket."""
-        found = [curve.epsilon(log_delta) for curve in self.curves]
-        high = min(high for _, high in found)
-        return min(max(low for low, _ in found), high), high
+        brackets = [curve.epsilon(log_delta) for curve in self.curves]
+        high = min(high for _, high in brackets)
+        return min(max(low for low, _ in brackets), high), high
 
 
 def best(*curves: Curve) -> Curve:
@@ -120,7 +120,7 @@ def best(*curves: Curve) -> Curve:
 
 def two_sided(lower: Curve, upper: Curve) -> Curve:
     """A curve whose lower end comes from a release with that loss, and whose upper end from a theorem."""
-    return best(Of(lambda eps: (lower.log_delta(eps)[0], 0.0)), _UpperOnly(upper))
+    return best(FunctionCurve(lambda eps: (lower.log_delta(eps)[0], 0.0)), _UpperOnly(upper))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +139,12 @@ class _Either:
     curves: tuple[Curve, ...]
 
     def log_delta(self, eps: float) -> Bounds:
-        found = [curve.log_delta(eps) for curve in self.curves]
-        return max(low for low, _ in found), max(high for _, high in found)
+        brackets = [curve.log_delta(eps) for curve in self.curves]
+        return max(low for low, _ in brackets), max(high for _, high in brackets)
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        found = [curve.epsilon(log_delta) for curve in self.curves]
-        return max(low for low, _ in found), max(high for _, high in found)
+        brackets = [curve.epsilon(log_delta) for curve in self.curves]
+        return max(low for low, _ in brackets), max(high for _, high in brackets)
 
 
 def either(*curves: Curve) -> Curve:
@@ -167,7 +167,7 @@ class _Leaking:
         return _mixed(low, self.log_kept[1], -1), min(0.0, _mixed(high, self.log_kept[0], 1))
 
     def epsilon(self, log_delta: Bounds) -> Bounds:
-        """Ask the rest for ε at (δ − (1 − κ))/κ; there is none where δ is below what leaks."""
+        """The ε of the rest at (δ − (1 − κ))/κ; infinite where δ is below the probability of the leak."""
         leaked = outward(log1mexp(self.log_kept[1]), -1), outward(log1mexp(self.log_kept[0]), 1)
         low, high = 0.0, math.inf
         if log_delta[1] < leaked[0]:
@@ -211,12 +211,12 @@ def log1mexp(x: float) -> float:
     return math.log(-math.expm1(x)) if x > -math.log(2) else math.log1p(-math.exp(x))
 
 
-class Ends:
+class SplitBounds:
     """Lower and upper ends of ln δ(ε); ε by two bisections, each on one end, to `tolerance` of itself."""
 
     def __init__(self, lower: Callable[[float], float], upper: Callable[[float], float], tolerance: float) -> None:
-        self._lower = Of(lambda eps: (found := lower(eps), found), tolerance)
-        self._upper = Of(lambda eps: (-math.inf, upper(eps)), tolerance)
+        self._lower = FunctionCurve(lambda eps: (low := lower(eps), low), tolerance)
+        self._upper = FunctionCurve(lambda eps: (-math.inf, upper(eps)), tolerance)
 
     def log_delta(self, eps: float) -> Bounds:
         """A bracket of ln δ at ε."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from discreet.privacy.curves._base import Bounds, Curve, Of
+from discreet.privacy.curves._base import Bounds, Curve, FunctionCurve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ def optimal_curve(eps: Bounds, count: int) -> Curve:
     >>> round(low, 6), round(high, 6)
     (4.774568, 4.774568)
     """
-    return Of(lambda target: (_log_delta(target, eps[0], count)[0], _log_delta(target, eps[1], count)[1]))
+    return FunctionCurve(lambda target: (_log_delta(target, eps[0], count)[0], _log_delta(target, eps[1], count)[1]))
 
 
 def _log_delta(target: float, eps: float, count: int) -> Bounds:
@@ -92,10 +92,10 @@ def within(log_terms: Callable[[Floats], Floats], last: int, depth: float) -> Fl
         step = (high - low) // 256
         grid = np.append(np.arange(low, high, step, dtype=np.float64), high)
         values = log_terms(grid)
-        kept = np.flatnonzero(values > np.max(values) - depth)
-        if kept.size == 0:
+        near_top = np.flatnonzero(values > np.max(values) - depth)
+        if near_top.size == 0:
             break
-        narrow = int(grid[max(kept[0] - 1, 0)]), int(grid[min(kept[-1] + 1, grid.size - 1)])
+        narrow = int(grid[max(near_top[0] - 1, 0)]), int(grid[min(near_top[-1] + 1, grid.size - 1)])
         if narrow == (low, high):
             break
         low, high = narrow

@@ -6,10 +6,9 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy.curves._base import Curve, Ends, Of, two_sided
+from discreet.privacy.curves._base import Curve, FunctionCurve, SplitBounds, two_sided
 from discreet.privacy.curves._binary import log_sum, within
 from discreet.privacy.curves._rounding import down, up
-from discreet.privacy.losses._leaves import BoundedRange
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,20 +26,20 @@ _NEAR = 1e-4
 _ROUNDING = 2.0**-36
 
 
-def bounded_range_curve(eps: Fraction, count: int) -> Curve:
-    """K mechanisms of ε-bounded range: Dong, Durfee and Rogers 2020, Theorem 2; the upper end by Rényi above 20,000.
+def bounded_range_curve(eps: Fraction, count: int, upper: Curve) -> Curve:
+    """The curve of `count` mechanisms of ε-bounded range: Dong, Durfee and Rogers 2020, Theorem 2.
+
+    Above 20,000 of them the upper end is that of `upper`, any valid upper curve of the same loss.
 
     The worst pair of one mechanism has losses t and t − ε, with P(t) = (1 − e^{t−ε})/(1 − e^{−ε}). For k of them the
     worst is k copies with one t, and the best t for a target is one of (target + (l+1)ε)/(k+1), l = 0, …, k, cut to
     [0, ε]. The theorem gives a maximum over t, where an error in t counts squared; any one t gives a lower end.
     """
-    from discreet.privacy.accounting._renyi import renyi_curve
-
     low, high = _Copies(down(eps), count), _Copies(up(eps), count)
     if count > _LARGEST_COUNT:
-        lower = Of(lambda target: (low.log_lower(target), 0.0), _STEP)
-        return two_sided(lower, renyi_curve(((BoundedRange(eps), count),)))
-    return Ends(low.log_lower, high.log_upper, _STEP)
+        lower = FunctionCurve(lambda target: (low.log_lower(target), 0.0), _STEP)
+        return two_sided(lower, upper)
+    return SplitBounds(low.log_lower, high.log_upper, _STEP)
 
 
 class _Copies:
@@ -123,8 +122,8 @@ class _Copies:
     def _masses(self, tops: Floats) -> tuple[Floats, Floats]:
         import numpy as np
 
-        whole = math.expm1(-self.eps)
-        return np.expm1(tops - self.eps) / whole, np.exp(tops - self.eps) * np.expm1(-tops) / whole
+        total = math.expm1(-self.eps)
+        return np.expm1(tops - self.eps) / total, np.exp(tops - self.eps) * np.expm1(-tops) / total
 
     def _terms(self, target: float, tops: Floats, minus: Floats, side: int) -> Floats:
         """Ln P(j)(1 − e^{target − loss})⁺ for each t and j, at a target moved by 2⁻⁴⁸: up for side 1, down for −1."""

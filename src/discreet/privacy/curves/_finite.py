@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.privacy.curves._base import WIDE, Bounds, Curve, Of
+from discreet.privacy.curves._base import WIDE, Bounds, Curve, FunctionCurve
 from discreet.privacy.curves._gaussian import wide_gaussian_curve
 from discreet.privacy.curves._rounding import down, up
 
@@ -37,7 +37,7 @@ def pair_curve(p: Floats, log_ratio: Floats, error: float = WIDE) -> Curve:
         low, high = (math.log(each) if each > 0 else -math.inf for each in sums)
         return low - moved, high + moved
 
-    return Of(log_delta)
+    return FunctionCurve(log_delta)
 
 
 def laplace_curve(scale: Fraction) -> Curve:
@@ -49,7 +49,7 @@ def laplace_curve(scale: Fraction) -> Curve:
         high = math.log(-math.expm1((eps - above) / 2)) if eps < above else -math.inf
         return low - WIDE, high + WIDE
 
-    return Of(log_delta)
+    return FunctionCurve(log_delta)
 
 
 def discrete_laplace_curve(scale: Fraction, sensitivity: int) -> Curve | None:
@@ -70,7 +70,7 @@ def discrete_gaussian_curve(sigma: Fraction, sensitivity: int) -> Curve | None:
     """L(x) = (s² − 2xs)/2σ², summed over |x| ≤ 40σ + s; if these are many, `wide_gaussian_curve`, or None.
 
     What is left out has mass below e^{−700}·2, which is added above. The least x that counts decides: δ below about
-    1e-300 is not resolved, and the bracket says so.
+    1e-300 is not resolved, and the bracket is wide there.
     """
     import numpy as np
 
@@ -90,11 +90,11 @@ def discrete_gaussian_curve(sigma: Fraction, sensitivity: int) -> Curve | None:
         tail = -700.0 + math.log(2)
         return low, max(high, tail) + math.log1p(math.exp(-abs(high - tail)))
 
-    return Of(log_delta)
+    return FunctionCurve(log_delta)
 
 
 def response_curve(p: Fraction, k: int) -> Curve:
-    """Return the curve of k-ary randomized response: the k − 2 values that neither neighbour holds tell nothing."""
+    """Return the curve of k-ary randomized response: the k − 2 values that neither neighbour holds have loss 0."""
     import numpy as np
 
     other = (1 - p) / (k - 1)

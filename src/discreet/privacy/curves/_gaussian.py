@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet.privacy.curves._base import WIDE, Bounds, Curve, Of
+from discreet.privacy.curves._base import WIDE, Bounds, Curve, FunctionCurve
 from discreet.privacy.curves._rounding import down, up
 
 __all__ = ["gaussian_curve", "wide_gaussian_curve"]
@@ -22,7 +22,7 @@ def gaussian_curve(squared: Fraction) -> Curve:
     """
     below = math.nextafter(math.sqrt(down(squared)), 0)
     above = math.nextafter(math.sqrt(up(squared)), math.inf)
-    return Of(lambda eps: (_log_delta(eps, below)[0], _log_delta(eps, above)[1]))
+    return FunctionCurve(lambda eps: (_log_delta(eps, below)[0], _log_delta(eps, above)[1]))
 
 
 def _log_delta(eps: float, mu: float) -> Bounds:
@@ -84,10 +84,10 @@ def wide_gaussian_curve(sigma: Fraction, sensitivity: int) -> Curve | None:
         low, high = continuous.log_delta(eps)
         log_d, log_e = _gaps(eps, width, mu)
         lost = _log_sum(log_d, log_e) - low if low > -math.inf else math.inf
-        kept = low + math.log(-math.expm1(lost)) - WIDE * (1 + abs(low)) if lost < 0 else -math.inf
-        return kept, _log_sum(high, log_e) + WIDE
+        reduced = low + math.log(-math.expm1(lost)) - WIDE * (1 + abs(low)) if lost < 0 else -math.inf
+        return reduced, _log_sum(high, log_e) + WIDE
 
-    return Of(log_delta)
+    return FunctionCurve(log_delta)
 
 
 def _gaps(eps: float, sigma: float, mu: float) -> Bounds:

@@ -44,14 +44,14 @@ def log_mass(n: float | Floats, p: float, q: float, x: Floats) -> tuple[Floats, 
     y, size = n - x, np.asarray(n, dtype=np.float64)
     inside = (x > 0) & (y > 0)
     some, rest = np.where(inside, x, 1.0), np.where(inside, y, 1.0)
-    whole = np.where(inside, size, 2.0)
-    deviance = _deviance(some, whole * p) + _deviance(rest, whole * q)
-    scale = 0.5 * (np.log(whole / some) - np.log(2 * np.pi * rest))
+    trials = np.where(inside, size, 2.0)
+    deviance = _deviance(some, trials * p) + _deviance(rest, trials * q)
+    scale = 0.5 * (np.log(trials / some) - np.log(2 * np.pi * rest))
     log_p = np.log(p) if p < 0.5 else np.log1p(-q)
     log_q = np.log(q) if q < 0.5 else np.log1p(-p)
     power = np.where(x > 0, x * log_p, 0.0) + np.where(y > 0, y * log_q, 0.0)
-    value = np.where(inside, _stirling(whole) - _stirling(some) - _stirling(rest) - deviance + scale, power)
-    off = np.where(inside, 2.0**-44 * deviance + 2.0**-48 * np.abs(some - whole * p), 2.0**-48 * np.abs(power))
+    value = np.where(inside, _stirling(trials) - _stirling(some) - _stirling(rest) - deviance + scale, power)
+    off = np.where(inside, 2.0**-44 * deviance + 2.0**-48 * np.abs(some - trials * p), 2.0**-48 * np.abs(power))
     return value, off + 2.0**-44
 
 
@@ -69,8 +69,8 @@ def log_below(n: float, p: float, c: Floats) -> Floats:
     at, rest, mean = np.where(inside, c, 1.0), np.where(inside, n - c, 1.0), max(n, 1.0) * less
     root = np.sqrt(2 * (_deviance(at, mean) + _deviance(rest, max(n, 1.0) * (1 - less)))) * np.sign(at - mean)
     value = log_ndtr(root + 2.0**-42 * np.abs(root))
-    found = np.where(inside, value + 2.0**-44 * (1 + np.abs(value)), 0.0)
-    return np.minimum(np.where(c <= 0, -np.inf, found), 0.0)
+    bound = np.where(inside, value + 2.0**-44 * (1 + np.abs(value)), 0.0)
+    return np.minimum(np.where(c <= 0, -np.inf, bound), 0.0)
 
 
 def _deviance(x: Floats, mean: Floats | float) -> Floats:
@@ -241,10 +241,10 @@ def _log_event(eps0: float, n: float, j: Floats, line: Floats) -> float:
     """From below, ln Σ b_j·line_j/n over the points and what lies between them, by geometric sums."""
     import numpy as np
 
-    kept = line > 0
-    if not np.any(kept):
+    positive = line > 0
+    if not np.any(positive):
         return -math.inf
-    j, line = j[kept], line[kept]
+    j, line = j[positive], line[positive]
     value, off = log_mass(n, 1 / (1 + math.exp(eps0)), 1 / (1 + math.exp(-eps0)), j)
     terms = value - off + np.log(line) - math.log(n)
     width = np.diff(j)

@@ -1,4 +1,4 @@
-"""How people write the leaves of a loss."""
+"""Constructors of the leaves of a loss."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from discreet.errors import ParameterError
 from discreet.privacy.losses._base import Loss
 from discreet.privacy.losses._leaves import (
-    Approx,
-    BoundedRange,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Mu,
-    NonAdaptive,
-    Pure,
-    RandomizedResponse,
-    Rdp,
-    Rho,
+    ApproxLoss,
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    LaplaceLoss,
+    MuLoss,
+    NonAdaptiveLoss,
+    PureLoss,
+    RandomizedResponseLoss,
+    RdpLoss,
+    RhoLoss,
 )
 from discreet.privacy.losses._validation import at_least_zero, delta, positive
 from discreet.rational import Number, rational
@@ -47,9 +47,9 @@ def pure(epsilon: Number) -> Loss:
     Raises `ParameterError` unless 0 < ε ≤ 1e100. Source: Dwork and Roth 2014, Definition 2.4 with δ = 0.
 
     >>> pure(0.5)
-    Pure(eps=Fraction(1, 2))
+    pure(0.5)
     """
-    return Pure(positive(epsilon, "epsilon"))
+    return PureLoss(positive(epsilon, "epsilon"))
 
 
 def approx(epsilon: Number, delta: Number) -> Loss:
@@ -60,18 +60,18 @@ def approx(epsilon: Number, delta: Number) -> Loss:
     >>> approx(1, 1e-6).epsilon(delta=1e-6)
     1.0
     """
-    return Approx(positive(epsilon, "epsilon"), _delta(delta))
+    return ApproxLoss(positive(epsilon, "epsilon"), _delta(delta))
 
 
 def rho(rho: Number, delta: Number = 0) -> Loss:
-    """δ-approximate ρ-zero-concentrated differential privacy; δ pays for key discovery, which no ρ alone can buy.
+    """δ-approximate ρ-zero-concentrated differential privacy. Key discovery needs δ > 0: no ρ alone covers it.
 
     Raises `ParameterError` unless 0 < ρ ≤ 1e100 and 0 ≤ δ < 1. Source: Bun and Steinke 2016, Definitions 1.1 and 8.1.
 
     >>> rho(0.5).fits(rho(1))
     True
     """
-    return Rho(positive(rho, "rho"), _delta(delta))
+    return RhoLoss(positive(rho, "rho"), _delta(delta))
 
 
 def mu(mu: Number, delta: Number = 0) -> Loss:
@@ -82,7 +82,7 @@ def mu(mu: Number, delta: Number = 0) -> Loss:
     >>> mu(3) + mu(4) == mu(5), (mu(3) + mu(4)).mu()
     (False, 5.0)
     """
-    return Mu(positive(mu, "mu") ** 2, _delta(delta))
+    return MuLoss(positive(mu, "mu") ** 2, _delta(delta))
 
 
 def rdp(orders: Sequence[Number], values: Sequence[Number]) -> Loss:
@@ -96,7 +96,7 @@ def rdp(orders: Sequence[Number], values: Sequence[Number]) -> Loss:
     """
     alphas = tuple(positive(order, "orders") for order in orders)
     spent = tuple(at_least_zero(value, "values") for value in values)
-    return Rdp(alphas, spent)
+    return RdpLoss(alphas, spent)
 
 
 def gaussian(noise: Number) -> Loss:
@@ -110,7 +110,7 @@ def gaussian(noise: Number) -> Loss:
     >>> low <= 4.3771780956812 <= high, high - low < 1e-9
     (True, True)
     """
-    return Gaussian(rational(noise, "noise"))
+    return GaussianLoss(rational(noise, "noise"))
 
 
 def laplace(scale: Number) -> Loss:
@@ -122,7 +122,7 @@ def laplace(scale: Number) -> Loss:
     >>> laplace(2).epsilon()
     0.5
     """
-    return Laplace(rational(scale, "scale"))
+    return LaplaceLoss(rational(scale, "scale"))
 
 
 def discrete_laplace(scale: Number, sensitivity: int = 1) -> Loss:
@@ -134,7 +134,7 @@ def discrete_laplace(scale: Number, sensitivity: int = 1) -> Loss:
     >>> discrete_laplace(10).epsilon()
     0.1
     """
-    return DiscreteLaplace(rational(scale, "scale"), sensitivity)
+    return DiscreteLaplaceLoss(rational(scale, "scale"), sensitivity)
 
 
 def discrete_gaussian(sigma: Number, sensitivity: int = 1) -> Loss:
@@ -146,20 +146,20 @@ def discrete_gaussian(sigma: Number, sensitivity: int = 1) -> Loss:
     >>> f"{discrete_gaussian(3.7306).delta(1):.3e}"
     '1.035e-05'
     """
-    return DiscreteGaussian(rational(sigma, "sigma"), sensitivity)
+    return DiscreteGaussianLoss(rational(sigma, "sigma"), sensitivity)
 
 
 def randomized_response(p: Number, k: int = 2) -> Loss:
     """A person's own report: the true one of `k` values with probability `p`, else one of the others, uniformly.
 
-    ε = |ln(p(k−1)/(1−p))|, whether the truth is the likelier answer or the unlikelier one. p = 1/k costs nothing and
-    tells nothing. Valid under substitution: the report exists either way. Raises `ParameterError` unless 0 < p < 1
+    ε = |ln(p(k−1)/(1−p))|, for p above 1/k and below. At p = 1/k the report is independent of the truth, and ε = 0.
+    Valid under substitution: the report exists either way. Raises `ParameterError` unless 0 < p < 1
     and k ≥ 2. Source: Warner 1965; Kairouz, Oh and Viswanath 2016, "Extremal mechanisms", Definition 2.
 
     >>> round(randomized_response(0.2).epsilon(), 3), randomized_response(0.5).epsilon()
     (1.386, 0.0)
     """
-    return RandomizedResponse(rational(p, "p"), k)
+    return RandomizedResponseLoss(rational(p, "p"), k)
 
 
 def bounded_range(epsilon: Number) -> Loss:
@@ -172,7 +172,7 @@ def bounded_range(epsilon: Number) -> Loss:
     >>> bounded_range(1).rho()
     0.125
     """
-    return BoundedRange(positive(epsilon, "epsilon"))
+    return BoundedRangeLoss(positive(epsilon, "epsilon"))
 
 
 def nonadaptive(loss: Loss, count: int) -> Loss:
@@ -184,6 +184,6 @@ def nonadaptive(loss: Loss, count: int) -> Loss:
     >>> round(nonadaptive(bounded_range(0.1), 100).epsilon(delta=1e-6), 4)
     2.246
     """
-    if not isinstance(loss, BoundedRange):
+    if not isinstance(loss, BoundedRangeLoss):
         raise ParameterError("nonadaptive takes a dp.bounded_range(epsilon); other losses cost the same either way")
-    return NonAdaptive(count, loss.eps)
+    return NonAdaptiveLoss(count, loss.eps)

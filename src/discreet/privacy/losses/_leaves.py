@@ -1,6 +1,6 @@
 """The leaves of a loss: one definition or one mechanism each. Numbers are exact fractions.
 
-A node is checked when it is made, however it is made, and raises `ParameterError` naming the argument and its range.
+Every node is checked when it is created, and raises `ParameterError` naming the argument and its range.
 """
 
 from __future__ import annotations
@@ -11,22 +11,24 @@ from itertools import pairwise
 
 from discreet.errors import ParameterError
 from discreet.privacy.losses._base import Loss
-from discreet.privacy.losses._validation import LEAST, check_costs, check_noise, check_whole, fraction_in
+from discreet.privacy.losses._notation import exact_text, root_text, written
+from discreet.privacy.losses._unit import Relation
+from discreet.privacy.losses._validation import LEAST, MOST, check_costs, check_integer, check_noise, fraction_in
 
 __all__ = [
-    "Approx",
-    "BoundedRange",
-    "DiscreteGaussian",
-    "DiscreteLaplace",
-    "Gaussian",
-    "Laplace",
-    "Mu",
-    "NonAdaptive",
-    "Pure",
-    "RandomizedResponse",
-    "Rdp",
-    "Rho",
-    "Tradeoff",
+    "ApproxLoss",
+    "BoundedRangeLoss",
+    "DiscreteGaussianLoss",
+    "DiscreteLaplaceLoss",
+    "GaussianLoss",
+    "LaplaceLoss",
+    "MuLoss",
+    "NonAdaptiveLoss",
+    "PureLoss",
+    "RandomizedResponseLoss",
+    "RdpLoss",
+    "RhoLoss",
+    "TradeoffLoss",
 ]
 
 _MOST_RENYI = Fraction(10) ** 100
@@ -34,7 +36,7 @@ _LEAST_MASS = Fraction(1, 10**300)
 
 
 @dataclass(frozen=True, slots=True)
-class Pure(Loss):
+class PureLoss(Loss):
     """Pure ε-differential privacy."""
 
     eps: Fraction
@@ -42,9 +44,12 @@ class Pure(Loss):
     def __post_init__(self) -> None:
         check_costs(self, "eps")
 
+    def __repr__(self) -> str:
+        return written("pure", self.eps, as_node=self.eps > MOST)
+
 
 @dataclass(frozen=True, slots=True)
-class Approx(Loss):
+class ApproxLoss(Loss):
     """(ε, δ)-differential privacy."""
 
     eps: Fraction
@@ -53,33 +58,45 @@ class Approx(Loss):
     def __post_init__(self) -> None:
         check_costs(self, "eps", "at_delta")
 
+    def __repr__(self) -> str:
+        return written("approx", self.eps, self.at_delta, as_node=self.eps > MOST or self.at_delta >= 1)
+
 
 @dataclass(frozen=True, slots=True)
-class Rho(Loss):
+class RhoLoss(Loss):
     """δ-approximate ρ-zero-concentrated differential privacy (Bun and Steinke 2016, Definition 8.1)."""
 
-    r: Fraction
+    rho_value: Fraction
     at_delta: Fraction
 
     def __post_init__(self) -> None:
-        check_costs(self, "r", "at_delta")
+        check_costs(self, "rho_value", "at_delta")
+
+    def __repr__(self) -> str:
+        delta = (self.at_delta,) if self.at_delta else ()
+        return written("rho", self.rho_value, *delta, as_node=self.rho_value > MOST or self.at_delta >= 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Mu(Loss):
-    """μ-Gaussian differential privacy off an event of probability δ. It holds μ², which is what adds up."""
+class MuLoss(Loss):
+    """μ-Gaussian differential privacy off an event of probability δ. Its field is μ², which is what adds up."""
 
-    squared: Fraction
+    mu_squared: Fraction
     at_delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        check_costs(self, "squared", "at_delta")
-        if self.squared and self.squared < LEAST * LEAST:
+        check_costs(self, "mu_squared", "at_delta")
+        if self.mu_squared and self.mu_squared < LEAST * LEAST:
             raise ParameterError("mu must be 0 or at least 1e-100")
+
+    def __repr__(self) -> str:
+        delta = (self.at_delta,) if self.at_delta else ()
+        too_much = self.mu_squared > MOST * MOST or self.at_delta >= 1
+        return written("mu", root_text(self.mu_squared), *delta, as_node=too_much)
 
 
 @dataclass(frozen=True, slots=True)
-class Rdp(Loss):
+class RdpLoss(Loss):
     """Rényi differential privacy at some orders."""
 
     orders: tuple[Fraction, ...]
@@ -96,9 +113,13 @@ class Rdp(Loss):
         if self.orders[0] <= 1 or any(a >= b for a, b in pairwise(self.orders)):
             raise ParameterError("orders must be greater than 1 and increase")
 
+    def __repr__(self) -> str:
+        orders, values = (", ".join(map(exact_text, each)) for each in (self.orders, self.values))
+        return f"rdp([{orders}], [{values}])"
+
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(Loss):
+class GaussianLoss(Loss):
     """Continuous Gaussian noise; `noise` is its standard deviation over the L2 sensitivity."""
 
     noise: Fraction
@@ -106,9 +127,12 @@ class Gaussian(Loss):
     def __post_init__(self) -> None:
         check_noise(self, "noise")
 
+    def __repr__(self) -> str:
+        return written("gaussian", self.noise)
+
 
 @dataclass(frozen=True, slots=True)
-class Laplace(Loss):
+class LaplaceLoss(Loss):
     """Continuous Laplace noise; `scale` is its scale over the L1 sensitivity."""
 
     scale: Fraction
@@ -116,9 +140,12 @@ class Laplace(Loss):
     def __post_init__(self) -> None:
         check_noise(self, "scale")
 
+    def __repr__(self) -> str:
+        return written("laplace", self.scale)
+
 
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplace(Loss):
+class DiscreteLaplaceLoss(Loss):
     """Noise on the integers with weight exp(−abs(x)/scale), and a value that moves by at most `sensitivity` steps."""
 
     scale: Fraction
@@ -126,11 +153,15 @@ class DiscreteLaplace(Loss):
 
     def __post_init__(self) -> None:
         check_noise(self, "scale")
-        check_whole(self, "sensitivity")
+        check_integer(self, "sensitivity")
+
+    def __repr__(self) -> str:
+        sensitivity = () if self.sensitivity == 1 else (self.sensitivity,)
+        return written("discrete_laplace", self.scale, *sensitivity)
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian(Loss):
+class DiscreteGaussianLoss(Loss):
     """Noise on the integers with weight exp(−x²/2σ²), and a value that moves by at most `sensitivity` steps."""
 
     sigma: Fraction
@@ -138,11 +169,15 @@ class DiscreteGaussian(Loss):
 
     def __post_init__(self) -> None:
         check_noise(self, "sigma")
-        check_whole(self, "sensitivity")
+        check_integer(self, "sensitivity")
+
+    def __repr__(self) -> str:
+        sensitivity = () if self.sensitivity == 1 else (self.sensitivity,)
+        return written("discrete_gaussian", self.sigma, *sensitivity)
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(Loss):
+class RandomizedResponseLoss(Loss):
     """The true one of `k` values with probability `p`, else another one, uniformly."""
 
     p: Fraction
@@ -153,11 +188,19 @@ class RandomizedResponse(Loss):
             raise ParameterError(
                 "p must be greater than 0 and less than 1, by 1e-100 at least: a certain answer has no finite epsilon"
             )
-        check_whole(self, "k", 2)
+        check_integer(self, "k", 2)
+
+    def __repr__(self) -> str:
+        return written("randomized_response", self.p, *(() if self.k == 2 else (self.k,)))
+
+    @property
+    def relation(self) -> Relation | None:
+        """Substitution: the report exists either way."""
+        return "substitute"
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedRange(Loss):
+class BoundedRangeLoss(Loss):
     """ε-bounded range: the privacy losses of all outcomes lie in an interval of length ε (exponential mechanism)."""
 
     eps: Fraction
@@ -165,21 +208,27 @@ class BoundedRange(Loss):
     def __post_init__(self) -> None:
         _check_range(self)
 
+    def __repr__(self) -> str:
+        return written("bounded_range", self.eps, as_node=self.eps > MOST)
+
 
 @dataclass(frozen=True, slots=True)
-class NonAdaptive(Loss):
+class NonAdaptiveLoss(Loss):
     """`count` mechanisms of ε-bounded range, all of them fixed before the first is run."""
 
     count: int
     eps: Fraction
 
     def __post_init__(self) -> None:
-        check_whole(self, "count")
+        check_integer(self, "count")
         _check_range(self)
+
+    def __repr__(self) -> str:
+        return written("nonadaptive", repr(BoundedRangeLoss(self.eps)), self.count)
 
 
 @dataclass(frozen=True, slots=True)
-class Tradeoff(Loss):
+class TradeoffLoss(Loss):
     """f-differential privacy for a symmetric, convex, piecewise linear f: its corners (type I, type II error)."""
 
     points: tuple[tuple[Fraction, Fraction], ...]
@@ -197,8 +246,14 @@ class Tradeoff(Loss):
         if any(0 < mass < _LEAST_MASS for mass in (*ends, *(each for run in runs for each in run))):
             raise ParameterError("corners of a trade-off function must be 1e-300 apart or more")
 
+    def __repr__(self) -> str:
+        corners = ", ".join(f"({exact_text(a)}, {exact_text(b)})" for a, b in self.points)
+        runs = [(q[0] - p[0], p[1] - q[1]) for p, q in pairwise(self.points)]
+        straight = any(a * d == b * c for (a, b), (c, d) in pairwise(runs))
+        return written("tradeoff", f"[{corners}]", as_node=straight or len(self.points) == 1)
 
-def _check_range(node: BoundedRange | NonAdaptive) -> None:
+
+def _check_range(node: BoundedRangeLoss | NonAdaptiveLoss) -> None:
     check_costs(node, "eps")
     if node.eps and node.eps < LEAST:
         raise ParameterError("epsilon of a bounded range must be 0 or at least 1e-100")

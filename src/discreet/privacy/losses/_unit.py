@@ -1,4 +1,4 @@
-"""Who is protected, and what a neighbour is."""
+"""The unit of protection and the neighbour relation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 from discreet.errors import ParameterError
 
-__all__ = ["Relation", "Unit", "checked_relation", "joined"]
+__all__ = ["Relation", "Unit", "checked_relation", "common_relation"]
 
 Relation = Literal["add_remove", "substitute"]
 """``"add_remove"``: neighbours differ by one unit being present or absent; the number of units is private.
@@ -48,14 +48,12 @@ def checked_relation(value: object) -> Relation:
     raise ParameterError(f"relation must be 'add_remove' or 'substitute', got {value!r}")
 
 
-def joined(relations: Iterable[Relation | None]) -> Relation | None:
+def common_relation(relations: Iterable[Relation | None]) -> Relation | None:
     """The one relation of several losses; raises `ParameterError` if they differ (`None` goes with either)."""
-    found: Relation | None = None
-    for relation in relations:
-        if relation is not None and found is not None and relation != found:
-            raise ParameterError(
-                "these losses protect different neighbours, add_remove and substitute, and do not add up; "
-                "convert the one for add_remove: a substitution is at most two steps, loss.under('substitute')"
-            )
-        found = relation if relation is not None else found
-    return found
+    named: set[Relation] = {relation for relation in relations if relation is not None}
+    if len(named) > 1:
+        raise ParameterError(
+            "these losses protect different neighbours, add_remove and substitute, and do not add up; "
+            "convert the one for add_remove: a substitution is at most two steps, loss.under('substitute')"
+        )
+    return next(iter(named), None)

@@ -15,22 +15,23 @@ from discreet.rational import Number, decimal_text, rational
 
 __all__ = [
     "LEAST",
+    "MOST",
     "MOST_COUNT",
     "at_least_zero",
     "check_costs",
+    "check_integer",
     "check_noise",
-    "check_whole",
     "delta",
     "fraction_in",
+    "integer",
     "positive",
     "probability",
-    "whole",
 ]
 
 MOST_COUNT = 10**15
-LEAST, _MOST = Fraction(1, 10**100), Fraction(10) ** 100
-_MOST_HELD = 10**300  # what sums, squares and groups of stated losses stay below
-_ARGUMENT = {"eps": "epsilon", "at_delta": "delta", "r": "rho", "squared": "mu squared"}
+LEAST, MOST = Fraction(1, 10**100), Fraction(10) ** 100
+_MOST_IN_NODE = 10**300  # what sums, squares and groups of stated losses stay below
+_ARGUMENT = {"eps": "epsilon", "at_delta": "delta", "rho_value": "rho", "mu_squared": "mu squared"}
 
 
 def positive(value: Number, name: str) -> Fraction:
@@ -38,7 +39,7 @@ def positive(value: Number, name: str) -> Fraction:
     exact = rational(value, name)
     if exact <= 0:
         raise ParameterError(f"{name} must be greater than 0, got {decimal_text(exact)}")
-    if exact > _MOST:
+    if exact > MOST:
         raise ParameterError(f"{name} must be at most 1e100, got {decimal_text(exact)}")
     return exact
 
@@ -48,7 +49,7 @@ def at_least_zero(value: Number, name: str) -> Fraction:
     exact = rational(value, name)
     if exact < 0:
         raise ParameterError(f"{name} must be at least 0, got {decimal_text(exact)}")
-    if exact > _MOST:
+    if exact > MOST:
         raise ParameterError(f"{name} must be at most 1e100, got {decimal_text(exact)}")
     return exact
 
@@ -69,7 +70,7 @@ def probability(value: Number, name: str) -> Fraction:
     return exact
 
 
-def whole(value: object, name: str, least: int = 1, most: int = MOST_COUNT) -> int:
+def integer(value: object, name: str, least: int = 1, most: int = MOST_COUNT) -> int:
     """A whole number from `least` to `most`."""
     try:
         number = None if isinstance(value, bool) else index(cast("SupportsIndex", value))
@@ -96,7 +97,7 @@ def check_costs(node: object, *fields: str) -> None:
     """Numbers that add up, ε, δ, ρ or μ²: each at least 0, and at most 1e300."""
     for field in fields:
         value = fraction_in(node, field)
-        if value.numerator < 0 or value.numerator > _MOST_HELD * value.denominator:
+        if value.numerator < 0 or value.numerator > _MOST_IN_NODE * value.denominator:
             name = _ARGUMENT.get(field, field)
             raise ParameterError(f"{name} must be at least 0 and at most 1e300, got {decimal_text(value)}")
 
@@ -106,12 +107,12 @@ def check_noise(node: object, field: str) -> None:
     value = fraction_in(node, field)
     if value.numerator <= 0:
         raise ParameterError(f"{field} must be greater than 0, got {decimal_text(value)}")
-    if not LEAST <= value <= _MOST:
+    if not LEAST <= value <= MOST:
         raise ParameterError(f"{field} must be between 1e-100 and 1e100, got {decimal_text(value)}")
 
 
-def check_whole(node: object, field: str, least: int = 1, most: int = MOST_COUNT) -> None:
+def check_integer(node: object, field: str, least: int = 1, most: int = MOST_COUNT) -> None:
     """A whole number from `least` to `most`."""
     value = getattr(node, field)
     if type(value) is not int or not least <= value <= most:
-        object.__setattr__(node, field, whole(value, field, least, most))
+        object.__setattr__(node, field, integer(value, field, least, most))

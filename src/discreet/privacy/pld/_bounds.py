@@ -26,7 +26,7 @@ TOO_MANY = 2000  # parts, from which on one mesh has to do
 class _Wanted(Protocol):
     """What is read off a composition."""
 
-    def of(self, composition: Composition, /, *, upper: bool) -> float:
+    def read(self, composition: Composition, /, *, upper: bool) -> float:
         """A bound."""
         ...
 
@@ -39,7 +39,7 @@ class _Wanted(Protocol):
 class _Epsilon:
     delta: float
 
-    def of(self, composition: Composition, /, *, upper: bool) -> float:
+    def read(self, composition: Composition, /, *, upper: bool) -> float:
         return epsilon_of(composition, self.delta, upper=upper)
 
     def misses(self, composition: Composition, bound: float, /) -> bool:
@@ -50,7 +50,7 @@ class _Epsilon:
 class _Delta:
     epsilon: float
 
-    def of(self, composition: Composition, /, *, upper: bool) -> float:
+    def read(self, composition: Composition, /, *, upper: bool) -> float:
         return delta_of(composition, self.epsilon, upper=upper)
 
     def misses(self, composition: Composition, bound: float, /) -> bool:  # noqa: ARG002
@@ -75,7 +75,7 @@ def epsilon_bounds(parts: Parts, delta: float, gap: float = 1e-3, *, symmetric: 
     lower, upper = _bracket(
         plans,
         _Epsilon(delta),
-        lambda _, found: gap * max(min(plans[0].guess, found), 1e-6),
+        lambda _, high: gap * max(min(plans[0].guess, high), 1e-6),
         gap,
         largest_loss(plans, delta),
     )
@@ -144,22 +144,25 @@ def _bracket(
 
 def _tried(each: _Attempt, wanted: _Wanted, gap: float) -> _Attempt:
     """Both bounds on the current mesh; the next one in extended precision where round-off was what mattered."""
-    plan, step, found, rounded = each.plan, each.step, each, False
+    plan, step, improved, rounded = each.plan, each.step, each, False
     try:
         for upper in (True, False):
             parts = measures(plan, step, upper=upper)
             shape = partial(aimed_window, aim=plan.aim)
             composition = compose(parts, plan.tilt, upper=upper, extended=each.extended, shape=shape)
-            bound = wanted.of(composition, upper=upper)
+            bound = wanted.read(composition, upper=upper)
             if wanted.misses(composition, bound):
                 composition = compose(parts, plan.tilt, upper=upper, extended=each.extended)
-                bound = wanted.of(composition, upper=upper)
-            exact = wanted.of(replace(composition, error=0.0), upper=upper)
+                bound = wanted.read(composition, upper=upper)
+            exact = wanted.read(replace(composition, error=0.0), upper=upper)
             rounded = rounded or not abs(bound - exact) <= 0.1 * gap * max(abs(exact), 1e-300)
-            found = replace(found, high=min(found.high, bound)) if upper else replace(found, low=max(found.low, bound))
+            if upper:
+                improved = replace(improved, high=min(improved.high, bound))
+            else:
+                improved = replace(improved, low=max(improved.low, bound))
     except WindowTooLargeError:
-        return replace(found, step=4.0 * step, earlier=None, doubted=True)
-    return replace(found, extended=each.extended or rounded, doubted=rounded and not each.extended)
+        return replace(improved, step=4.0 * step, earlier=None, doubted=True)
+    return replace(improved, extended=each.extended or rounded, doubted=rounded and not each.extended)
 
 
 def _width(each: _Attempt) -> float:

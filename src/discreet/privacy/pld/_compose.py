@@ -112,12 +112,12 @@ def _products(
     a, b = np.abs(f), np.abs(g)
     # |FG| phi for the inverse, phi (|F| + |G|) + phi^2 for the forward transforms, 3u |FG| for the product
     average = np.mean(a * b * (phi + 4 * ROUNDING) + 1.001 * phi * (a + b + phi), axis=1) * 2.001
-    found: list[tuple[Floats, float]] = []
+    products: list[tuple[Floats, float]] = []
     for row, (one, other) in enumerate(pairs):
         length = len(one[0]) + len(other[0]) - 1
         error = (one[1] + other[1]) * (1 + 1e-6) + one[1] * other[1] + length * float(average[row])
-        found.append((product[row, :length].copy(), error))
-    return found
+        products.append((product[row, :length].copy(), error))
+    return products
 
 
 LARGEST_WINDOW = 1 << 21
@@ -170,7 +170,7 @@ def compose(
     if not all(part.mass.any() for part, _ in parts):  # nothing finite is left
         zero = np.zeros(1)
         return Composition(zero, zero, tilt, 0, 0, 0, 0, 0, 0, 0, _infinity(parts, upper=upper), 0, 0)
-    cumulants = Cumulants.of(parts)
+    cumulants = Cumulants.from_measures(parts)
     constants = cumulants.each(tilt).tolist()
     origin, first = fsum(n * part.origin for part, n in parts), sum(n * part.first for part, n in parts)
     window = shape(cumulants, tilt, parts)
@@ -205,8 +205,8 @@ def _infinity(parts: Parts, *, upper: bool) -> float:
     """1 - prod (1 - infinity)^count, rounded outward."""
     if any(part.infinity >= 1 for part, _ in parts):
         return 1.0
-    found = -expm1(fsum(n * log1p(-part.infinity) for part, n in parts))
-    return min(1.0, found * (1 + 1e-14)) if upper else found * (1 - 1e-14)
+    infinity = -expm1(fsum(n * log1p(-part.infinity) for part, n in parts))
+    return min(1.0, infinity * (1 + 1e-14)) if upper else infinity * (1 - 1e-14)
 
 
 def _tilted(part: Measure, tilt: float, constant: float, *, upper: bool) -> Floats:
@@ -214,9 +214,9 @@ def _tilted(part: Measure, tilt: float, constant: float, *, upper: bool) -> Floa
     loss = part.losses()
     with np.errstate(divide="ignore"):
         logs = np.log(part.mass)
-    kept = part.mass > 0
-    exponent = np.where(kept, logs + (tilt * loss - constant), -np.inf)
-    size = np.where(kept, np.abs(logs), 0.0) + 2 * tilt * (abs(part.origin) + np.abs(loss)) + abs(constant)
+    positive = part.mass > 0
+    exponent = np.where(positive, logs + (tilt * loss - constant), -np.inf)
+    size = np.where(positive, np.abs(logs), 0.0) + 2 * tilt * (abs(part.origin) + np.abs(loss)) + abs(constant)
     slack = ROUNDING * (8 + 4 * size)
     return np.exp(exponent) * (1 + slack if upper else 1 - slack)
 
@@ -254,5 +254,5 @@ def _convolved(weights: Sequence[Floats], counts: Sequence[int], size: int, *, e
         sizes = np.exp(logs) * relative
     # all frequencies: those of rfft count twice but for the first, which is charged twice too
     error = 2.001 * float(np.sum(sizes)) / size + 1e-300
-    found = np.maximum(np.fft.irfft(product, size), 0.0).astype(np.float64)
-    return found, error + (2 * ROUNDING * float(np.max(found)) if extended else 0.0)
+    convolution = np.maximum(np.fft.irfft(product, size), 0.0).astype(np.float64)
+    return convolution, error + (2 * ROUNDING * float(np.max(convolution)) if extended else 0.0)

@@ -83,19 +83,19 @@ def _mixed(cells: Cells, origin: float, step: float) -> tuple[Floats, Floats, Fl
         from_below = np.concatenate(([0.0], np.where((excess[1:] > 0) & (down > 0), excess[1:] / down, 0.0)))
         from_above = np.concatenate((np.where((excess[:-1] < 0) & (up > 0), -excess[:-1] / up, 0.0), [0.0]))
     from_below, from_above = (np.where(np.isfinite(each), each, 0.0) for each in (from_below, from_above))
-    kept = np.ones(len(p))
+    remaining = np.ones(len(p))
     below, above = from_below, from_above
     for _ in range(ROUNDS):
-        below = np.minimum(kept * from_below, SHARE)
-        above = np.minimum(kept * from_above, SHARE)
-        before, kept = kept, np.ones(len(p))
-        kept[:-1] -= below[1:]
-        kept[1:] -= above[:-1]
-        if np.max(np.abs(kept - before)) < 1e-15:
+        below = np.minimum(remaining * from_below, SHARE)
+        above = np.minimum(remaining * from_above, SHARE)
+        before, remaining = remaining, np.ones(len(p))
+        remaining[:-1] -= below[1:]
+        remaining[1:] -= above[:-1]
+        if np.max(np.abs(remaining - before)) < 1e-15:
             break
 
     def spread(mass: Floats) -> Floats:
-        out = kept * mass
+        out = remaining * mass
         out[1:] += below[1:] * mass[:-1]
         out[:-1] += above[:-1] * mass[1:]
         return out
@@ -123,8 +123,8 @@ def lowered(cells: Cells, origin: float, step: float, tilt: float | None, infini
     p, q, p_error, q_error = _mixed(cells, aim, step)
     p = (p - p_error) * (1 - 16 * ROUNDING)
     q = (q + q_error) * (1 + 16 * ROUNDING)
-    kept = (p > 0) & (q > 0) & np.isfinite(q)
-    p, q = p[kept], q[kept]
+    positive = (p > 0) & (q > 0) & np.isfinite(q)
+    p, q = p[positive], q[positive]
     if len(p) == 0:
         return Measure(origin, step, 0, np.zeros(1), infinity)
     ratio = np.log(p) - np.log(q)

@@ -104,8 +104,8 @@ class FinitePair:
         if len(self._loss) == 0:
             return 0.0, 0.0
         tail = float(np.exp(log_tail))
-        kept = np.flatnonzero((np.cumsum(self._p) > tail) & (np.cumsum(self._p[::-1])[::-1] > tail))
-        return (float(self._loss[kept[0]]), float(self._loss[kept[-1]])) if len(kept) else self.span(-np.inf)
+        inside = np.flatnonzero((np.cumsum(self._p) > tail) & (np.cumsum(self._p[::-1])[::-1] > tail))
+        return (float(self._loss[inside[0]]), float(self._loss[inside[-1]])) if len(inside) else self.span(-np.inf)
 
     def cells(self, edges: Floats) -> Cells:
         """Atoms counted in cells; their losses are right within 2 `error` and a few round-offs."""
@@ -144,11 +144,11 @@ def approximate_pair(epsilon: float, delta: float | Fraction = 0) -> FinitePair:
     randomized response with e^epsilon : 1.
     """
     likely, unlikely, rest = 1 / (1 + exp(-epsilon)), exp(-epsilon) / (1 + exp(-epsilon)), 1 - Fraction(delta)
-    kept = float(rest)
-    gone = float(delta)
+    intact = float(rest)
+    revealed = float(delta)
     return FinitePair(
-        (gone, kept * likely, kept * unlikely, 0),
-        (0, kept * unlikely, kept * likely, gone),
+        (revealed, intact * likely, intact * unlikely, 0),
+        (0, intact * unlikely, intact * likely, revealed),
         error=ROUNDING * (16 + 4 * epsilon),
     )
 
@@ -190,9 +190,9 @@ def discrete_laplace_pair(scale: float, sensitivity: int = 1, rate: float = 1.0)
     sensitivity + 1 atoms are left. With r = e^{-1/scale}, P(X <= -k) = r^k / (1 + r) for k >= 0.
     """
     a, s = 1 / scale, sensitivity
-    whole = 1 + exp(-a)
-    near = [-expm1(-a) * exp(-a * abs(x)) / whole for x in range(1, s)]
-    end, other = 1 / whole, exp(-a * s) / whole
+    norm = 1 + exp(-a)
+    near = [-expm1(-a) * exp(-a * abs(x)) / norm for x in range(1, s)]
+    end, other = 1 / norm, exp(-a * s) / norm
     return _sampled([other, *near[::-1], end], [end, *near, other], rate, ROUNDING * (24 + 8 * a * s))
 
 

@@ -111,12 +111,12 @@ def _peak(c: Composition, moved: float, start: int) -> float:
         return 0.0
     top = moved + log1p(1 / c.tilt) if c.tilt > 0 else inf
     after = int(np.searchsorted(c.loss, top, side="right"))
-    found = -inf
+    largest = -inf
     for index in (after - 1, after):
         if start <= index < len(c.loss):
             above = float(c.loss[index]) - moved
-            found = max(found, log(-expm1(-above)) - c.tilt * above)
-    return found
+            largest = max(largest, log(-expm1(-above)) - c.tilt * above)
+    return largest
 
 
 def epsilon_of(sum_of_losses: Composition, delta: float, *, upper: bool, near: float | None = None) -> float:
@@ -148,8 +148,8 @@ def _root(c: Composition, delta: float, first: float, top: float, *, upper: bool
     target = log(delta) if delta > 0 else -inf
 
     def miss(epsilon: float) -> float | None:
-        found = delta_of(c, epsilon, upper=upper) - c.infinity
-        return log(found) - log(delta - c.infinity) if found > 0 and delta > c.infinity else None
+        finite = delta_of(c, epsilon, upper=upper) - c.infinity
+        return log(finite) - log(delta - c.infinity) if finite > 0 and delta > c.infinity else None
 
     if target == -inf or c.tilt <= 0 or first <= 0:
         return None
@@ -189,8 +189,8 @@ def _past(c: Composition, delta: float, top: float, at_top: float) -> float:
     """Return an epsilon above the window: what is charged for all that may lie there falls like e^{-tilt epsilon}."""
     if c.tilt <= 0 or delta <= c.infinity or at_top >= 1:
         return inf
-    found = top + log((at_top - c.infinity) / (delta - c.infinity)) / c.tilt * (1 + 1e-6) + CLOSE * top
-    return found if delta_of(c, found, upper=True) <= delta else inf
+    epsilon = top + log((at_top - c.infinity) / (delta - c.infinity)) / c.tilt * (1 + 1e-6) + CLOSE * top
+    return epsilon if delta_of(c, epsilon, upper=True) <= delta else inf
 
 
 def _guess(c: Composition, delta: float) -> float:

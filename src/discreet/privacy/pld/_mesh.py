@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PURE = 1e-12  # margin for totals of one and their logarithms: sums of at most 2^17 terms, pairwise
 
 
-def connected_again(c: Composition, part: tuple[Measure, int], step: float) -> Measure:
+def coarsen_upper(c: Composition, part: tuple[Measure, int], step: float) -> Measure:
     """Spread every atom of an upper composition of `part` over its neighbours on a coarser mesh: section 2."""
     with np.errstate(divide="ignore", under="ignore"):
         logs = np.log(c.mass + c.error) + (c.log_scale - c.tilt * c.loss)
@@ -43,14 +43,14 @@ def connected_again(c: Composition, part: tuple[Measure, int], step: float) -> M
 
 def _below(part: tuple[Measure, int], loss: float) -> float:
     """A bound on the mass (not tilted) of the sum below `loss`: e^{K(-u) + u loss} for any u >= 0."""
-    cumulants = Cumulants.of([part])
+    cumulants = Cumulants.from_measures([part])
     _, _, variance = cumulants.moments(0.0)
     unit = 1 / max(variance**0.5, part[0].step)
-    found = [cumulants.total(-reach * unit) + reach * unit * loss for reach in (0.0, *REACHES)]
-    return 1.01 * exp(min(0.0, *found))
+    exponents = [cumulants.total(-reach * unit) + reach * unit * loss for reach in (0.0, *REACHES)]
+    return 1.01 * exp(min(0.0, *exponents))
 
 
-def merged_again(c: Composition, step: float, tilt: float, lost: float = 0.0) -> Measure:
+def coarsen_lower(c: Composition, step: float, tilt: float, lost: float = 0.0) -> Measure:
     """Merge a lower composition on a coarser mesh: section 3.
 
     Tilted mass that was folded into the window, or is `lost` besides, is charged in units of the new tilted total:
@@ -67,9 +67,9 @@ def merged_again(c: Composition, step: float, tilt: float, lost: float = 0.0) ->
     q = p * np.exp(-loss) * (1 + 8 * ROUNDING * (1 + np.abs(loss)))
     q_coarse: Floats = np.bincount(where, q).astype(np.float64)
     error = len(p) * ROUNDING
-    found = lowered(Cells(p_coarse, q_coarse, error * p_coarse, error * q_coarse), 0.0, step, tilt, c.infinity)
-    kept = float(np.sum(found.mass * np.exp(np.minimum(tilt * found.losses() - c.log_scale, 700.0))))
-    return replace(found, folded=min(1.0, 1.01 * (c.below + c.beyond + c.folded + lost) / max(kept, 1e-300)))
+    measure = lowered(Cells(p_coarse, q_coarse, error * p_coarse, error * q_coarse), 0.0, step, tilt, c.infinity)
+    total = float(np.sum(measure.mass * np.exp(np.minimum(tilt * measure.losses() - c.log_scale, 700.0))))
+    return replace(measure, folded=min(1.0, 1.01 * (c.below + c.beyond + c.folded + lost) / max(total, 1e-300)))
 
 
 FINE_CELLS = 1 << 17
@@ -127,7 +127,7 @@ def split_upper(split: Split, tilt: float) -> list[tuple[Measure, int]]:
     loss = shift + split.fine * (first + np.arange(len(bulk)))
     excess = max(0.0, log(float(np.sum(bulk * np.exp(-loss))))) + 4 * PURE  # now the mean of e^-L is below the total
     part = (Measure(shift + excess, split.fine, first, bulk, 0.0).trimmed(), split.count)
-    composed = connected_again(compose([part], tilt, upper=True), part, split.step)
+    composed = coarsen_upper(compose([part], tilt, upper=True), part, split.step)
     mass, _, above, shift = connected(split.pair, 0.0, split.step, split.cut, ceil(split.high / split.step) + 1)
     tail = np.concatenate(([beta], np.zeros(split.cut - 1), mass))
     return [(composed, 1), (Measure(shift, split.step, 0, tail, above), split.count)]
@@ -151,7 +151,9 @@ def split_lower(split: Split, tilt: float) -> list[tuple[Measure, int]]:
         return [(Measure(low.origin, split.step, 0, np.zeros(1), 0.0), 1)]
     part = (Measure(low.origin, split.fine, low.first, bulk, 0.0), split.count - most)
     c = compose([part], tilt, upper=False)
-    composed = merged_again(_moved(c, most * excess, 16 * PURE * (most + 1)), split.step, tilt, 1.01 * exp(LOG_OUTSIDE))
+    composed = coarsen_lower(
+        _moved(c, most * excess, 16 * PURE * (most + 1)), split.step, tilt, 1.01 * exp(LOG_OUTSIDE)
+    )
     first = min(0, tail.first)
     mass = np.zeros(tail.first + len(tail.mass) - first)
     mass[tail.first - first :] += tail.mass
@@ -165,8 +167,8 @@ def _moved(c: Composition, shift: float, lost: float) -> Composition:
 
 
 def _between(cells: Cells, start: int, stop: int) -> Cells:
-    kept = slice(start, stop)
-    return Cells(cells.p[kept], cells.q[kept], cells.p_error[kept], cells.q_error[kept])
+    chosen = slice(start, stop)
+    return Cells(cells.p[chosen], cells.q[chosen], cells.p_error[chosen], cells.q_error[chosen])
 
 
 def _poisson_reach(mean: float) -> int:
@@ -203,10 +205,10 @@ def stages_for(
     sizes = tuple(
         _size(count) if high - low < width else 1 for (_, count), (low, high) in zip(parts, spans, strict=True)
     )
-    whole = sum(count for _, count in parts)
+    total = sum(count for _, count in parts)
     outside = sum(count // size + count % size for (_, count), size in zip(parts, sizes, strict=True))
-    finer = ceil(sqrt(whole / outside))
-    coarse = step * sqrt(whole / (2 * outside))
+    finer = ceil(sqrt(total / outside))
+    coarse = step * sqrt(total / (2 * outside))
     return Stages(coarse / finer, coarse, sizes) if finer > 2 else None
 
 
@@ -238,23 +240,23 @@ class Staged:
 
     def upper(self, stages: Stages, tilt: float, log_delta: float) -> list[tuple[Measure, int]]:
         """Return measures on the coarse mesh that dominate all copies; `log_delta` is that of the delta wanted."""
-        found: list[tuple[Measure, int]] = []
+        measures: list[tuple[Measure, int]] = []
         if self._alone:
-            found.append((upper_measure(self.pair, stages.coarse, self.low, self.high), self._alone))
+            measures.append((upper_measure(self.pair, stages.coarse, self.low, self.high), self._alone))
         if self._blocks:
             inside = upper_measure(self.pair, stages.fine, self.low, self.high), self.size
             # What lies above a block's window becomes infinite, which must stay far below delta.
             tail = min(LOG_OUTSIDE, log_delta - log(self._blocks) - BLOCK_TAIL)
             block = compose([inside], tilt, upper=True, shape=partial(full_window, log_outside=tail))
-            found.append((connected_again(block, inside, stages.coarse), self._blocks))
-        return found
+            measures.append((coarsen_upper(block, inside, stages.coarse), self._blocks))
+        return measures
 
     def lower(self, stages: Stages, tilt: float) -> list[tuple[Measure, int]]:
         """Return measures on the coarse mesh that all copies dominate."""
-        found: list[tuple[Measure, int]] = []
+        measures: list[tuple[Measure, int]] = []
         if self._alone:
-            found.append((lower_measure(self.pair, stages.coarse, self.low, self.high, tilt), self._alone))
+            measures.append((lower_measure(self.pair, stages.coarse, self.low, self.high, tilt), self._alone))
         if self._blocks:
             inside = lower_measure(self.pair, stages.fine, self.low, self.high, tilt), self.size
-            found.append((merged_again(compose([inside], tilt, upper=False), stages.coarse, tilt), self._blocks))
-        return found
+            measures.append((coarsen_lower(compose([inside], tilt, upper=False), stages.coarse, tilt), self._blocks))
+        return measures

@@ -126,9 +126,9 @@ class Measure:
 
     def trimmed(self) -> Measure:
         """Without zeros at the ends."""
-        kept = np.flatnonzero(self.mass)
-        if len(kept) == 0:
+        nonzero = np.flatnonzero(self.mass)
+        if len(nonzero) == 0:
             return Measure(self.origin, self.step, self.first, np.zeros(1), self.infinity)
         return Measure(
-            self.origin, self.step, self.first + int(kept[0]), self.mass[kept[0] : kept[-1] + 1], self.infinity
+            self.origin, self.step, self.first + int(nonzero[0]), self.mass[nonzero[0] : nonzero[-1] + 1], self.infinity
         )

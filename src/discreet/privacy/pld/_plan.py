@@ -35,10 +35,10 @@ def merged(parts: Sequence[tuple[Pair, int]]) -> list[tuple[Pair, int]]:
             precisions += [count / pair.noise**2]
         else:
             counts[pair] = counts.get(pair, 0) + count
-    found = list(counts.items())
+    combined = list(counts.items())
     if precisions and fsum(precisions) > 0:
-        found.append((GaussianPair(fsum(precisions) ** -0.5), 1))
-    return found
+        combined.append((GaussianPair(fsum(precisions) ** -0.5), 1))
+    return combined
 
 
 CELLS = 1 << 21  # cells of all pairs together, at most: the work limit
@@ -102,7 +102,7 @@ def _plan(
 
 def largest_loss(plans: Sequence[Plan], delta: float) -> float:
     """No epsilon is larger than the largest finite loss, unless infinite losses have more than delta."""
-    found = 0.0
+    largest = 0.0
     for plan in plans:
         if not all(pair.bounded for pair, _ in plan.parts):
             return inf
@@ -110,8 +110,8 @@ def largest_loss(plans: Sequence[Plan], delta: float) -> float:
             return inf
         losses = [(count, max(pair.span(-inf)[1], 0.0)) for pair, count in plan.parts]
         # a loss after sampling is a logarithm near 1, right within 1e-14 absolutely
-        found = max(found, fsum(count * (high * (1 + 1e-12) + 1e-14) for count, high in losses))
-    return found
+        largest = max(largest, fsum(count * (high * (1 + 1e-12) + 1e-14) for count, high in losses))
+    return largest
 
 
 def _spans(parts: Parts, log_tail: float, tilt: float, cumulants: Cumulants) -> list[tuple[float, float]]:
@@ -121,11 +121,11 @@ def _spans(parts: Parts, log_tail: float, tilt: float, cumulants: Cumulants) -> 
     delta, over all copies, if x = (K - 16 - ln count) / tilt.
     """
     count = log(sum(n for _, n in parts))
-    found: list[tuple[float, float]] = []
+    spans: list[tuple[float, float]] = []
     for (pair, _), k in zip(parts, cumulants.each(tilt).tolist(), strict=True):
         low, high = pair.span(log_tail)
-        found.append((min(max(low, (k - 16.0 - count) / tilt), high), high))
-    return found
+        spans.append((min(max(low, (k - 16.0 - count) / tilt), high), high))
+    return spans
 
 
 def first_step(plan: Plan, tolerance: float) -> float:
@@ -162,15 +162,15 @@ def measures(plan: Plan, step: float, *, upper: bool) -> list[tuple[Measure, int
             return [each for block in blocks for each in (
                 block.upper(stages, plan.tilt, plan.aim.log_delta) if upper else block.lower(stages, plan.tilt)
             )]  # fmt: skip
-    found: list[tuple[Measure, int]] = []
+    on_mesh: list[tuple[Measure, int]] = []
     for (pair, count), (low, high), split in zip(plan.parts, plan.spans, splits, strict=True):
         closed = pair.measures(step) if len(plan.parts) > MANY else None
         if split is not None:
-            found += split_upper(split, plan.tilt) if upper else split_lower(split, plan.tilt)
+            on_mesh += split_upper(split, plan.tilt) if upper else split_lower(split, plan.tilt)
         elif closed is not None:
-            found.append((closed[upper], count))
+            on_mesh.append((closed[upper], count))
         elif upper:
-            found.append((upper_measure(pair, step, low, high), count))
+            on_mesh.append((upper_measure(pair, step, low, high), count))
         else:
-            found.append((lower_measure(pair, step, low, high, plan.tilt), count))
-    return found
+            on_mesh.append((lower_measure(pair, step, low, high, plan.tilt), count))
+    return on_mesh

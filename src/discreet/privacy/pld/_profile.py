@@ -50,13 +50,13 @@ class Profile:
         allowed = self._gap * max(plans[0].guess, 1e-6)
         rough = [_read(plan, ROUGH * allowed, delta)[1] for plan in plans]
         order = sorted(range(len(plans)), key=lambda index: -rough[index])
-        found = 0.0
+        largest = 0.0
         for index in order:
-            if rough[index] > found:
-                found = max(found, min(rough[index], _fine(plans[index], allowed, delta, rough[index])))
-        if found == inf:
-            found = min(found, epsilon_bounds(self._parts, delta, max(self._gap, 1e-4))[1])
-        return found
+            if rough[index] > largest:
+                largest = max(largest, min(rough[index], _fine(plans[index], allowed, delta, rough[index])))
+        if largest == inf:
+            largest = min(largest, epsilon_bounds(self._parts, delta, max(self._gap, 1e-4))[1])
+        return largest
 
     def delta(self, epsilon: float) -> float:
         """Return a bound on delta(epsilon)."""
@@ -75,24 +75,24 @@ class Profile:
         coarse = delta_of(_composed(plan, 9 * allowed), epsilon, upper=True)
         composition = _composed(plan, allowed)
         for _ in range(2):
-            found = delta_of(composition, epsilon, upper=True)
-            excess = (coarse - found) / 8  # the mesh is three times finer, and its error about nine times smaller
-            if excess <= 10 * SLACK * self._gap * found:
+            bound = delta_of(composition, epsilon, upper=True)
+            excess = (coarse - bound) / 8  # the mesh is three times finer, and its error about nine times smaller
+            if excess <= 10 * SLACK * self._gap * bound:
                 break
-            allowed *= max(1e-3, 10 * self._gap * found / excess)
-            coarse, composition = found, _composed(plan, allowed)
+            allowed *= max(1e-3, 10 * self._gap * bound / excess)
+            coarse, composition = bound, _composed(plan, allowed)
         return composition
 
 
 def _fine(plan: Plan, allowed: float, delta: float, near: float) -> float:
-    composition, found = _read(plan, allowed, delta, near)
-    excess = (near - found) / (ROUGH - 1)  # the mesh does that, if its error falls like its square
+    composition, epsilon = _read(plan, allowed, delta, near)
+    excess = (near - epsilon) / (ROUGH - 1)  # the mesh does that, if its error falls like its square
     if SLACK * allowed < excess < inf:
         allowed *= max(1e-2, allowed / excess)
-        composition, found = _read(plan, allowed, delta, found)
-    if found < inf and doubt_at(composition, found) > DOUBT * allowed * plan.tilt:
-        found = min(found, _read(plan, allowed, delta, found, extended=True)[1])
-    return found
+        composition, epsilon = _read(plan, allowed, delta, epsilon)
+    if epsilon < inf and doubt_at(composition, epsilon) > DOUBT * allowed * plan.tilt:
+        epsilon = min(epsilon, _read(plan, allowed, delta, epsilon, extended=True)[1])
+    return epsilon
 
 
 def _read(
@@ -100,11 +100,11 @@ def _read(
 ) -> tuple[Composition, float]:
     """Compose about where epsilon is expected, or all of it if it turns out to be elsewhere, and read it."""
     composition = _composed(plan, allowed, partial(aimed_window, aim=plan.aim), extended=extended)
-    found = epsilon_of(composition, delta, upper=True, near=near)
-    if composition.misses(found):
+    epsilon = epsilon_of(composition, delta, upper=True, near=near)
+    if composition.misses(epsilon):
         composition = _composed(plan, allowed, extended=extended)
-        found = epsilon_of(composition, delta, upper=True)
-    return composition, min(found, largest_loss([plan], delta))
+        epsilon = epsilon_of(composition, delta, upper=True)
+    return composition, min(epsilon, largest_loss([plan], delta))
 
 
 def _composed(plan: Plan, allowed: float, shape: Shape = full_window, *, extended: bool = False) -> Composition:

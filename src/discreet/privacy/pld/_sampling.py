@@ -87,8 +87,8 @@ class Swapped:
     @property
     def lattice(self) -> Lattice | None:
         """The reflected lattice."""
-        found = self.pair.lattice
-        return found and Lattice(-found.origin, found.spacing, found.only_atoms)
+        lattice = self.pair.lattice
+        return lattice and Lattice(-lattice.origin, lattice.spacing, lattice.only_atoms)
 
     def span(self, log_tail: float) -> tuple[float, float]:
         """The reflected span."""
@@ -97,8 +97,8 @@ class Swapped:
 
     def cells(self, edges: Floats) -> Cells:
         """The same events, P and Q exchanged."""
-        found = self.pair.cells(-edges[::-1])
-        return Cells(found.q[::-1], found.p[::-1], found.q_error[::-1], found.p_error[::-1], found.edge_error)
+        cells = self.pair.cells(-edges[::-1])
+        return Cells(cells.q[::-1], cells.p[::-1], cells.q_error[::-1], cells.p_error[::-1], cells.edge_error)
 
     def measures(self, step: float) -> tuple[Measure, Measure] | None:
         """Those of the pair, if both directions are alike."""
@@ -106,7 +106,7 @@ class Swapped:
 
     @property
     def bounded(self) -> bool:
-        """As the pair; nobody composes a pair that is bounded on one side only."""
+        """As the pair; pairs that are bounded on one side only are not composed."""
         return self.pair.bounded
 
     def quantiles(self, log_tail: float, cells: int) -> Floats:
@@ -115,5 +115,5 @@ class Swapped:
 
     def partition(self, step: float, low: float, high: float) -> Partition:
         """The same cells."""
-        found = self.pair.partition(step, -high, -low)
-        return Partition(-found.origin, -found.edges[::-1])
+        partition = self.pair.partition(step, -high, -low)
+        return Partition(-partition.origin, -partition.edges[::-1])

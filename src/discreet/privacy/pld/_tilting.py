@@ -30,12 +30,12 @@ class Cumulants:
     counts: Floats
 
     @staticmethod
-    def of(parts: Parts) -> Cumulants:
+    def from_measures(parts: Parts) -> Cumulants:
         """Gather the atoms of positive mass; every part must have some."""
         atoms: list[tuple[Floats, Floats]] = []
         for part, _ in parts:
-            kept = part.mass > 0
-            atoms.append((part.losses()[kept], part.mass[kept]))
+            positive = part.mass > 0
+            atoms.append((part.losses()[positive], part.mass[positive]))
         return Cumulants._gathered(atoms, [count for _, count in parts])
 
     @staticmethod
@@ -43,11 +43,11 @@ class Cumulants:
         """Estimate from cells of each pair, with the log ratio of their masses for a loss. Not a bound."""
         atoms: list[tuple[Floats, Floats]] = []
         for pair, _ in parts:
-            found = pair.cells(pair.quantiles(log_tail, cells))
-            kept = (found.p > 1e-300) & (found.q > 1e-300)
-            if not kept.any():
-                kept, found = np.ones(1, dtype=bool), Cells(np.ones(1), np.ones(1), np.zeros(1), np.zeros(1))
-            p, q = found.p[kept], found.q[kept]
+            masses = pair.cells(pair.quantiles(log_tail, cells))
+            positive = (masses.p > 1e-300) & (masses.q > 1e-300)
+            if not positive.any():
+                positive, masses = np.ones(1, dtype=bool), Cells(np.ones(1), np.ones(1), np.zeros(1), np.zeros(1))
+            p, q = masses.p[positive], masses.q[positive]
             atoms.append((np.log(p) - np.log(q), p))
         return Cumulants._gathered(atoms, [count for _, count in parts])
 

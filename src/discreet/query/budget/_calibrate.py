@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
-from discreet.privacy import Approx, Loss, Mu, Pure, Rho, Unit, budget_of
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, Unit, budget_of
 from discreet.query.budget._noise import Noise, NoiseMechanism, TopKeys
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error
@@ -151,7 +151,7 @@ def _gaussian_if_better(
     The μ² of the measures add up to at most one that is certified to be within (ε, δ).
     """
     try:
-        whole = Gaussian.calibrate(Approx(epsilon, delta), 1)
+        whole = Gaussian.calibrate(ApproxLoss(epsilon, delta), 1)
         gaussian = _measured("mu", 1 / whole.sigma**2, norms, slopes)
     except ParameterError:
         return laplace
@@ -164,8 +164,8 @@ def _gaussian_if_better(
 def _priced(name: str, main: Fraction, delta: Fraction) -> Loss:
     match name:
         case "rho":
-            return Rho(main, delta)
+            return RhoLoss(main, delta)
         case "mu":
-            return Mu(main, delta)
+            return MuLoss(main, delta)
         case _:
-            return Approx(main, delta) if delta else Pure(main)
+            return ApproxLoss(main, delta) if delta else PureLoss(main)
