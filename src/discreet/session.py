@@ -153,7 +153,7 @@ class Session:
         Parameters
         ----------
         question
-            `discreet.query.SQL`, `Suggest`, `discreet.release.MechanismQuestion`, or your own `discreet.release.Question`.
+            `discreet.query.SQL` or `Suggest`, `discreet.release.MechanismQuestion`, or a `Question` of your own.
         idempotency_key
             With one, the same request may be sent again after a connection was lost: it is answered with what the first
             one got, and paid once. If the first one was charged and got nothing, the key is refused.

@@ -69,7 +69,7 @@ class Run:
     ...     run.store(step, b"an answer", b"the next state")
     ...     again = ledger.open_run("counter-1", pure(1), steps=10)
     ...     again.begun, again.answer(1), again.state(), ledger.remaining
-    (1, b'an answer', (1, b'the next state'), Pure(eps=Fraction(2, 1)))
+    (1, b'an answer', (1, b'the next state'), pure(2))
     """
 
     def __init__(self, access: AccountAccess, reservation: Reservation, steps: int) -> None:

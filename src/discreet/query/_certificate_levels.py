@@ -148,7 +148,7 @@ def _together(lost: Sequence[Loss], stated: Loss) -> Loss:
     rest = parts(in_currency(stated, name))[0] - parts(others)[0]
     if rest < 0:
         return others
-    noise = MuLoss(sum((loss.squared for loss in gaussian), Fraction(0)))
+    noise = MuLoss(sum((loss.mu_squared for loss in gaussian), Fraction(0)))
     return in_currency(others + ApproxLoss(rest, Fraction(noise.delta(rest))), name)
 
 
