@@ -1,6 +1,6 @@
 """Processes that advance one run together and are killed at random moments: run as a script.
 
-python run_storm.py LEDGER REPORTS KILLS SEED
+python run_storm.py LEDGER REPORTS KILLS SEED SEQUENTIAL
 
 Each child writes what it knows to a file of its own, one line at a time, so that a killed one has written all it did.
 """
@@ -33,13 +33,13 @@ def digest(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()
 
 
-def advance(run: Run, report: Report, chance: random.Random) -> None:
+def advance(run: Run, report: Report, chance: random.Random, *, sequential: bool) -> None:
     """Begin some steps after the last, draw and store each, and read an old answer now and then."""
-    begun = run.begun
+    count = chance.choice([1, 1, 1, 3])
     try:
-        steps = run.begin(chance.choice([1, 1, 1, 3]), after=begun)
+        steps = run.begin(count, after=run.read()) if sequential else run.begin(count)
     except LedgerError as error:
-        if "meanwhile" not in str(error):
+        if "moved on" not in str(error):
             raise
         return
     for step in steps:
@@ -47,7 +47,13 @@ def advance(run: Run, report: Report, chance: random.Random) -> None:
         answer = os.urandom(32)  # stands for the noise: a second draw is another
         time.sleep(answer[0] / 50_000)
         report.tell("drawn", step, digest(answer))
-        run.store(step, answer, b"after %d" % step)
+        try:
+            run.store(step, answer, b"after %d" % step)
+        except LedgerError as error:
+            if "is lost" not in str(error):
+                raise
+            report.tell("lost", step)
+            return
         report.tell("stored", step, digest(answer))
     old = chance.randint(1, steps[-1])
     answer = run.answer(old)
@@ -55,18 +61,18 @@ def advance(run: Run, report: Report, chance: random.Random) -> None:
         report.tell("answered", old, digest(answer))
 
 
-def work(path: str, report: Report, seed: str) -> int:
+def work(path: str, report: Report, seed: str, *, sequential: bool) -> int:
     chance = random.Random(seed)
     with open_ledger(path, None) as whole:
         account = whole.open_account("ada")
         for turn in range(10**6):
             if turn % 5 == 0:
-                run = account.open_run(PLAN, LOSS, STEPS)
-            advance(run, report, chance)
+                run = account.open_run(PLAN, LOSS, STEPS, sequential=sequential)
+            advance(run, report, chance, sequential=sequential)
     return 0
 
 
-def main(path: str, reports: str, kills: str, seed: str) -> None:
+def main(path: str, reports: str, kills: str, seed: str, sequential: str) -> None:
     chance = random.Random(int(seed))
     open_ledger(path, None).close()  # imports what children need
     running: list[tuple[str, int]] = []
@@ -83,7 +89,12 @@ def main(path: str, reports: str, kills: str, seed: str) -> None:
 
     for index in range(int(kills)):
         name = f"child{index}"
-        running.append((name, child(partial(work, path, Report(f"{reports}/{name}"), f"{seed} {name}"))))
+        running.append(
+            (
+                name,
+                child(partial(work, path, Report(f"{reports}/{name}"), f"{seed} {name}", sequential=sequential == "1")),
+            )
+        )
         if len(running) == AT_ONCE:
             stop(*running.pop(chance.randrange(AT_ONCE)))
     for name, pid in running:

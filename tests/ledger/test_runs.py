@@ -23,7 +23,7 @@ from run_storm import LOSS, PLAN, STEPS, digest
 
 import discreet
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
-from discreet.ledger import OwnedLedger, Run, open_ledger
+from discreet.ledger import OwnedLedger, Run, RunState, open_ledger
 from discreet.ledger.log import _store
 from discreet.ledger.sqlite._payload_files import folder_of
 from discreet.privacy import PureLoss, pure, rho
@@ -41,19 +41,19 @@ def opened(place: str, key: bytes | None = None) -> OwnedLedger:
 def test_a_run_is_charged_once_and_goes_on_anywhere(place: str) -> None:
     with opened(place) as owner:
         owner.grant("ada", pure(2), token=False)
-        run = owner.open_account("ada").open_run("p", pure(1), 5)
-        assert (run.begun, run.state(), run.answer(1)) == (0, None, None)
+        run = owner.open_account("ada").open_run("p", pure(1), 5, sequential=False)
+        assert (run.read(), run.answer(1)) == (RunState(0, 0, None), None)
         assert list(run.begin()) == [1]
         run.store(1, b"one", b"after one")
     with opened(place) as owner:
-        run = owner.open_account("ada").open_run("p", pure(1), 5)
-        assert (run.begun, run.state(), run.answer(1)) == (1, (1, b"after one"), b"one")
-        assert list(run.begin(2, after=1)) == [2, 3]
+        run = owner.open_account("ada").open_run("p", pure(1), 5, sequential=False)
+        assert (run.read(), run.answer(1)) == (RunState(1, 1, b"after one"), b"one")
+        assert list(run.begin(2)) == [2, 3]
         run.store(3, b"three")
-        assert run.state() is None, "the newest stored step has none"
+        assert run.read() == RunState(3, 3, None), "the newest stored step has no state"
         assert run.answer(2) is None
         run.store(2, b"", b"")
-        assert (run.answer(2), run.state()) == (b"", (2, b""))
+        assert (run.answer(2), run.read()) == (b"", RunState(3, 2, b""))
         assert owner.spent == pure(1)
         assert owner.verify() == 8
         kinds = [(entry.kind, entry.steps) for entry in owner.entries()]
@@ -68,10 +68,8 @@ def test_a_run_is_charged_once_and_goes_on_anywhere(place: str) -> None:
 
 def test_no_step_beyond_the_last_and_none_twice(place: str) -> None:
     with opened(place) as owner:
-        run, other = (owner.open_run("p", pure(1), 3) for _ in range(2))
+        run, other = (owner.open_run("p", pure(1), 3, sequential=False) for _ in range(2))
         run.begin(2)
-        with pytest.raises(LedgerError, match="begun up to step 2 meanwhile, not 0"):
-            other.begin(after=0)
         with pytest.raises(LedgerError, match="1 of its 3 steps left, not 2"):
             other.begin(2)
         with pytest.raises(LedgerError, match="not open here"):
@@ -82,7 +80,7 @@ def test_no_step_beyond_the_last_and_none_twice(place: str) -> None:
         for again in (b"one", b"another"):
             with pytest.raises(LedgerError, match="not open here"):
                 run.store(1, again, b"s")
-        assert list(other.begin(after=2)) == [3]
+        assert list(other.begin()) == [3]
         for handle in (run, other):
             with pytest.raises(LedgerError, match="0 of its 3 steps left"):
                 handle.begin()
@@ -92,14 +90,14 @@ def test_no_step_beyond_the_last_and_none_twice(place: str) -> None:
 
 def test_a_run_is_reopened_as_it_was_charged(place: str) -> None:
     with opened(place) as owner:
-        owner.open_run("p", pure(1), 3)
+        owner.open_run("p", pure(1), 3, sequential=False)
         for loss, steps in ((pure(2), 3), (pure(1), 4)):
-            with pytest.raises(LedgerError, match="another loss, number of steps"):
+            with pytest.raises(LedgerError, match="another loss, number or kind"):
                 owner.open_run("p", loss, steps)
-        owner.open_run("q", pure(2), 1)
+        owner.open_run("q", pure(2), 1, sequential=False)
         with pytest.raises(BudgetExceeded):
-            owner.open_run("r", pure("1/10"), 1)
-        owner.open_run("p", pure(1), 3).begin()
+            owner.open_run("r", pure("1/10"), 1, sequential=False)
+        owner.open_run("p", pure(1), 3, sequential=False).begin()
         assert owner.spent == pure(3)
 
 
@@ -107,17 +105,17 @@ def test_a_run_is_reopened_as_it_was_charged(place: str) -> None:
 def test_wrong_numbers_of_steps_are_refused(steps: Any) -> None:
     with open_ledger(None, pure(3)) as owner:
         with pytest.raises(ParameterError, match="steps"):
-            owner.open_run("p", pure(1), steps)
+            owner.open_run("p", pure(1), steps, sequential=False)
         run = owner.open_run("p", pure(1), 10**9)
         with pytest.raises(ParameterError, match="steps"):
             run.begin(steps if steps != "3" else 100_001)
-        assert run.begun == 0
+        assert run.read().begun == 0
 
 
 @pytest.mark.parametrize("value", ["text", None, 3, bytearray(b"x")])
 def test_only_bytes_are_stored(value: Any) -> None:
     with open_ledger(None, pure(3)) as owner:
-        run = owner.open_run("p", pure(1), 1)
+        run = owner.open_run("p", pure(1), 1, sequential=False)
         run.begin()
         with pytest.raises(ParameterError, match="bytes"):
             run.store(1, value)
@@ -126,7 +124,7 @@ def test_only_bytes_are_stored(value: Any) -> None:
 def test_freezing_stops_steps_and_thawing_lets_them_go_on(place: str) -> None:
     with opened(place) as owner:
         owner.grant("ada", pure(2), token=False)
-        run = owner.open_account("ada").open_run("p", pure(1), 5)
+        run = owner.open_account("ada").open_run("p", pure(1), 5, sequential=False)
         (step,) = run.begin()
         for name in ("ada", ""):
             owner.freeze(name)
@@ -145,18 +143,18 @@ def test_accounts_do_not_see_the_runs_of_others(place: str) -> None:
     with opened(place) as owner:
         for name in ("ada", "bob"):
             owner.grant(name, pure(1), token=False)
-        ada, bob = (owner.open_account(name).open_run("p", pure(1), 2) for name in ("ada", "bob"))
+        ada, bob = (owner.open_account(name).open_run("p", pure(1), 2, sequential=False) for name in ("ada", "bob"))
         assert ada.id != bob.id
         ada.begin()
         ada.store(1, b"ada's", b"secret")
-        assert (bob.begun, bob.answer(1), bob.state()) == (0, None, None)
+        assert (bob.read(), bob.answer(1)) == (RunState(0, 0, None), None)
         assert all(entry.account == "bob" for entry in owner.open_account("bob").entries())
 
 
 @pytest.mark.parametrize("key", [None, KEY])
 def test_equal_states_have_different_digests_and_sealed_ones_are_unreadable(place: str, key: bytes | None) -> None:
     with opened(place, key) as owner:
-        run = owner.open_run("p", pure(1), 2)
+        run = owner.open_run("p", pure(1), 2, sequential=False)
         for step in run.begin(2):
             run.store(step, b"the same answer", b"the same secret state")
         digests = [entry.payload_sha256 for entry in owner.entries() if entry.kind == "step"]
@@ -169,12 +167,12 @@ def test_equal_states_have_different_digests_and_sealed_ones_are_unreadable(plac
         with open_ledger(place) as locked:
             assert locked.verify() == 5
             with pytest.raises(LedgerError, match="encrypted"):
-                locked.open_run("p", pure(1), 2)
+                locked.open_run("p", pure(1), 2, sequential=False)
 
 
 def test_the_same_bytes_may_be_tried_again_and_no_others(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(place) as owner:
-        run = owner.open_run("p", pure(1), 1)
+        run = owner.open_run("p", pure(1), 1, sequential=False)
         run.begin()
 
         def fails(*_: object, **__: object) -> None:
@@ -188,25 +186,25 @@ def test_the_same_bytes_may_be_tried_again_and_no_others(place: str, monkeypatch
             with pytest.raises(LedgerError, match="not open here"):
                 run.store(1, answer, state)
         run.store(1, b"one", b"s")
-        assert (run.answer(1), run.state()) == (b"one", (1, b"s"))
+        assert (run.answer(1), run.read()) == (b"one", RunState(1, 1, b"s"))
 
 
 def test_a_child_cannot_store_what_its_parent_began(tmp_path: Path) -> None:
     with opened(str(tmp_path / "ledger")) as owner:
-        run = owner.open_run("p", pure(1), 3)
+        run = owner.open_run("p", pure(1), 3, sequential=False)
         run.begin()
 
         def try_it() -> int:
             with suppress(LedgerError):
                 run.store(1, b"the child's")
                 return 1
-            (step,) = run.begin(after=1)
+            (step,) = run.begin()
             run.store(step, b"the child's own")
             return 0
 
         assert end(child(try_it)) == 0
         run.store(1, b"the parent's")
-        assert (run.answer(1), run.answer(2), run.begun) == (b"the parent's", b"the child's own", 2)
+        assert (run.answer(1), run.answer(2), run.read().begun) == (b"the parent's", b"the child's own", 2)
         owner.verify()
 
 
@@ -219,14 +217,14 @@ class TestLargePayloads:
     def test_they_are_stored_outside_the_rows_and_read_again(self, place: str, key: bytes | None) -> None:
         large = os.urandom(2_500_000)
         with opened(place, key) as owner:
-            run = owner.open_run("p", pure(1), 2)
+            run = owner.open_run("p", pure(1), 2, sequential=False)
             run.begin(2)
             run.store(1, large, b"state")
             run.store(2, b"small", large)
             owner.commit(owner.reserve("q", pure("1/2")), large)
         with opened(place, key) as owner:
-            run = owner.open_run("p", pure(1), 2)
-            assert (run.answer(1), run.answer(2), run.state()) == (large, b"small", (2, large))
+            run = owner.open_run("p", pure(1), 2, sequential=False)
+            assert (run.answer(1), run.answer(2), run.read().state) == (large, b"small", large)
             stored = owner.find("q")
             assert stored is not None and stored.payload == large
             assert owner.verify() == 7
@@ -321,15 +319,46 @@ def test_what_a_ledger_counts_is_fixed_and_held_to(tmp_path: Path) -> None:
         assert owner.facts.counts == "people"
 
 
+def test_the_steps_of_a_sequential_run_go_on_from_one_another(place: str) -> None:
+    with opened(place) as owner:
+        run, other = (owner.open_run("p", pure(1), 6) for _ in range(2))
+        for wrong in (run.begin, owner.open_run("q", pure(1), 6, sequential=False).begin):
+            with pytest.raises(ParameterError, match="sequential|independent"):
+                wrong(**({} if wrong == run.begin else {"after": run.read()}))
+        first = run.read()
+        (step,) = run.begin(after=first)
+        with pytest.raises(LedgerError, match="moved on"):
+            other.begin(after=first)
+        pending = other.read()
+        assert pending == RunState(1, 0, None)
+        run.store(step, b"one", b"after one")
+        with pytest.raises(LedgerError, match="moved on"):
+            other.begin(after=pending)
+        (step,) = run.begin(after=run.read())
+        assert list(other.begin(2, after=other.read())) == [3, 4]
+        with pytest.raises(LedgerError, match=r"step 2 is lost.*to nobody"):
+            run.store(step, b"two", b"from a state that was gone on from")
+        other.store(3, b"three", b"after three")
+        other.store(4, b"four", b"after four")
+        assert run.read() == RunState(4, 4, b"after four")
+        assert [run.answer(each) for each in range(1, 6)] == [b"one", None, b"three", b"four", None]
+        owner.verify()
+
+
 @dataclass
 class Model:
-    """What a run is: steps that were begun by a handle, and what was stored."""
+    """What a run is: steps that were begun by a handle, which are open, and what was stored."""
 
     steps: int
+    sequential: bool
     begun: int = 0
     owners: dict[int, int] = field(default_factory=dict)
     stored: dict[int, tuple[bytes, bytes | None]] = field(default_factory=dict)
-    last: int | None = None
+    last: int = 0
+
+    @property
+    def state(self) -> RunState:
+        return RunState(self.begun, self.last, self.stored[self.last][1] if self.last else None)
 
 
 @pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=SOAK) for seed in range(10, 200))])
@@ -337,23 +366,28 @@ def test_random_lives_agree_with_the_model(seed: int, tmp_path: Path) -> None:
     chance, place = random.Random(seed), str(tmp_path / "ledger")
     with open_ledger(place, rho(3)) as owner:
         owner.grant("ada", rho(3), token=False)
-    model, frozen = Model(chance.randint(1, 40)), False
+    model, frozen = Model(chance.randint(1, 40), chance.random() < 0.6), False
     owner = open_ledger(place)
     handles: list[Run] = []
+    read = [RunState(0, 0, None)]
     try:
-        for _ in range(120):
+        for _ in range(150):
             match chance.choice(["open", "begin", "begin", "store", "store", "read", "freeze", "restart"]):
                 case "open":
                     if frozen and not handles:
                         continue
-                    handles.append(owner.open_account("ada").open_run("p", rho(1), model.steps))
+                    account = owner.open_account("ada")
+                    handles.append(account.open_run("p", rho(1), model.steps, sequential=model.sequential))
                 case "begin" if handles:
                     handle, count = chance.randrange(len(handles)), chance.choice([1, 1, 2, 5])
-                    after = chance.choice([None, model.begun, model.begun, max(model.begun - 1, 0)])
-                    fits = model.begun + count <= model.steps and after in (None, model.begun) and not frozen
-                    if fits:
+                    after = chance.choice([model.state, model.state, chance.choice(read)]) if model.sequential else None
+                    here = (model.begun, model.last)
+                    going_on = after is None or (after.begun, after.stored) == here
+                    if model.begun + count <= model.steps and going_on and not frozen:
                         steps = handles[handle].begin(count, after=after)
                         assert list(steps) == list(range(model.begun + 1, model.begun + count + 1))
+                        if model.sequential:
+                            model.owners.clear()
                         model.owners |= dict.fromkeys(steps, handle)
                         model.begun += count
                     else:
@@ -370,10 +404,9 @@ def test_random_lives_agree_with_the_model(seed: int, tmp_path: Path) -> None:
                             handles[handle].store(step, answer, state)
                 case "read" if handles:
                     run, step = chance.choice(handles), chance.randint(1, model.steps)
-                    assert run.begun == model.begun
                     assert run.answer(step) == model.stored.get(step, (None,))[0]
-                    state = None if model.last is None else model.stored[model.last][1]
-                    assert run.state() == (None if state is None else (model.last, state))
+                    read.append(run.read())
+                    assert read[-1] == model.state
                 case "freeze":
                     (owner.thaw if frozen else owner.freeze)("ada")
                     frozen = not frozen
@@ -391,13 +424,14 @@ def test_random_lives_agree_with_the_model(seed: int, tmp_path: Path) -> None:
         owner.close()
 
 
+@pytest.mark.parametrize("sequential", [True, False])
 @pytest.mark.parametrize("kills", [24, pytest.param(1000, marks=SOAK)])
-def test_killed_at_any_moment_each_step_happens_once(place: str, tmp_path: Path, kills: int) -> None:
+def test_killed_at_any_moment_each_step_happens_once(place: str, tmp_path: Path, kills: int, sequential: bool) -> None:
     reports = tmp_path / "reports"
     reports.mkdir()
     with opened(place) as owner:
         owner.grant("ada", pure(2), token=False)
-    words = [*STORM, place, str(reports), str(kills), "2026"]
+    words = [*STORM, place, str(reports), str(kills), "2026", str(int(sequential))]
     done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=3000, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     written: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -406,20 +440,23 @@ def test_killed_at_any_moment_each_step_happens_once(place: str, tmp_path: Path,
             word, step, *rest = line.split()
             written[word][int(step)].add(rest[0] if rest else report.name)
     with opened(place) as owner:
-        run = owner.open_account("ada").open_run(PLAN, LOSS, STEPS)
+        run = owner.open_account("ada").open_run(PLAN, LOSS, STEPS, sequential=sequential)
         assert owner.spent == LOSS, "the run was charged once"
-        assert written["began"] and max(written["began"]) <= run.begun
+        assert written["began"] and max(written["began"]) <= run.read().begun
         for step, children in written["began"].items():
             assert len(children) == 1, f"step {step} was begun by {children}"
         for step, draws in written["drawn"].items():
             assert len(draws) == 1, f"step {step} was drawn twice"
+        for step in written["lost"]:
+            assert run.answer(step) is None, f"step {step} was given up, and is stored"
         for step, digests in (*written["stored"].items(), *written["answered"].items()):
             answer = run.answer(step)
             assert answer is not None and digests == {digest(answer)} == written["drawn"][step]
         entries = list(owner.entries())
         stored = [entry.steps[0] for entry in entries if entry.kind == "step" and entry.steps]
         assert len(stored) == len({*stored}) >= len(written["stored"]) > 0
-        assert run.begun - len(stored) <= 3 * kills + 3, "what is lost was begun by a child that was killed"
+        if not sequential:
+            assert run.read().begun - len(stored) <= 3 * kills + 3, "only children that were killed lose steps"
         assert owner.verify() == len(entries)
 
 
@@ -430,6 +467,7 @@ ALTERED = {
     "an answer is changed": "UPDATE entries SET payload = x'00' WHERE seq = 3",
     "a step is given to another run": "UPDATE entries SET plan_hash = hash WHERE seq = 3",
     "a step is stored under another name": "UPDATE entries SET reservation = 'x' WHERE seq = 3",
+    "a run is no longer sequential": """UPDATE entries SET body = replace(body, 'true', 'false') WHERE seq = 1""",
     "a run has more steps": """UPDATE entries SET body = replace(body, '"steps":5', '"steps":9') WHERE seq = 1""",
 }
 
@@ -439,9 +477,9 @@ def test_what_was_changed_by_hand_is_found(change: str, tmp_path: Path) -> None:
     place = str(tmp_path / "ledger")
     with opened(place) as owner:
         run = owner.open_run("p", pure(1), 5)
-        run.begin()
+        run.begin(after=run.read())
         run.store(1, b"one")
-        run.begin(2)
+        run.begin(2, after=run.read())
         run.store(2, b"two")
     with closing(sqlite3.connect(place)) as connection:
         for verb in ("update", "delete"):
@@ -454,7 +492,7 @@ def test_what_was_changed_by_hand_is_found(change: str, tmp_path: Path) -> None:
 
 def test_a_step_is_stored_once_by_the_database_itself(place: str) -> None:
     with opened(place) as owner:
-        run = owner.open_run("p", pure(1), 2)
+        run = owner.open_run("p", pure(1), 2, sequential=False)
         run.begin(2)
         run.store(1, b"one")
         database = owner._store.database
@@ -469,7 +507,7 @@ def test_a_certificate_of_a_run_names_its_charge() -> None:
     from discreet.ledger import check_signature
 
     with open_ledger(None, pure(3)) as owner:
-        run = owner.open_run("p", pure(1), 2)
+        run = owner.open_run("p", pure(1), 2, sequential=False)
         certificate = run.certify({"kind": "example"})
         assert certificate["position"] == run.id
         assert check_signature(certificate) == owner.facts.public_key
@@ -477,7 +515,7 @@ def test_a_certificate_of_a_run_names_its_charge() -> None:
 
 def test_charges_of_runs_and_of_releases_add_up() -> None:
     with open_ledger(None, pure(3)) as owner:
-        owner.open_run("p", pure(1), 2).begin()
+        owner.open_run("p", pure(1), 2, sequential=False).begin()
         owner.commit(owner.reserve("p", pure("1/2")), b"x")
         assert owner.spent == PureLoss(Fraction(3, 2))
         assert owner.find("p") is not None

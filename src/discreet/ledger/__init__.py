@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.ledger._accounts import AccountLedger
     from discreet.ledger._auditor import LedgerAudit, check_opening
     from discreet.ledger._owner import OwnedLedger, checked_period
-    from discreet.ledger._runs import Run
+    from discreet.ledger._runs import Run, RunState
     from discreet.ledger._verify_release import Check, verify_release
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "Request",
     "Reservation",
     "Run",
+    "RunState",
     "Stored",
     "address_of",
     "check_opening",
@@ -59,6 +60,7 @@ _NEED_SQLALCHEMY = {
     "LedgerAudit": "_auditor",
     "OwnedLedger": "_owner",
     "Run": "_runs",
+    "RunState": "_runs",
     "check_opening": "_auditor",
     "checked_period": "_owner",
     "verify_release": "_verify_release",

@@ -148,6 +148,7 @@ class AccountLedger:
         loss: Loss,
         steps: int,
         *,
+        sequential: bool = True,
         part: str | None = None,
         relation: Relation | None = None,
         counts: Counted = "people",
@@ -158,7 +159,8 @@ class AccountLedger:
         check_steps(steps)
         code_version()
         charged, history = charge_and_history(loss, self.currency)
-        event: dict[str, Any] = {"history": history, "steps": steps} | ({} if part is None else {"part": part})
+        event: dict[str, Any] = {"history": history, "steps": steps, "sequential": bool(sequential)}
+        event |= {} if part is None else {"part": part}
         store = self._store
         with self._access.confined(), store.database.transaction(write=True) as connection:
             page = store.page(connection, self._account)
@@ -171,12 +173,12 @@ class AccountLedger:
                 store.seen = row
             elif {name: value for name, value in store.event_of(row).items() if name != "relation"} != event:
                 raise LedgerError(
-                    "this account has a run of this plan with another loss, number of steps or part; open it as it "
-                    "was charged, or give the new run a plan hash of its own"
+                    "this account has a run of this plan with another loss, number or kind of steps, or part; open it "
+                    "as it was charged, or give the new run a plan hash of its own"
                 )
         at = subject_time(row, self._where)
         reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
-        return Run(self._access, reservation, steps)
+        return Run(self._access, reservation, steps, sequential=bool(sequential))
 
     def _check_counted(self, counts: Counted) -> None:
         """Raise `LedgerError` if the ledger counts the losses of something else."""

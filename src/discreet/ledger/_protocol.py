@@ -84,24 +84,6 @@ class Entry:
     """The first and last step that a run has, or that an entry began or stored."""
 
 
-class RunProtocol(Protocol):
-    """Steps under one charge; see `discreet.ledger.Run`."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def loss(self) -> Loss: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def begun(self) -> int: ...
-    def begin(self, count: int = 1, *, after: int | None = None) -> range: ...
-    def store(self, step: int, answer: bytes, state: bytes | None = None) -> None: ...
-    def answer(self, step: int) -> bytes | None: ...
-    def state(self) -> tuple[int, bytes] | None: ...
-    def certify(self, statement: Mapping[str, Any]) -> dict[str, Any]: ...
-
-
 class Ledger(Protocol):
     """A budget that outlives the process. Charge with `reserve`, then draw noise, then `commit`, then answer.
 
@@ -172,11 +154,12 @@ class Ledger(Protocol):
         loss: Loss,
         steps: int,
         *,
+        sequential: bool = True,
         part: str | None = None,
         relation: Relation | None = None,
         counts: Counted = "people",
-    ) -> RunProtocol:
-        """Charge a whole run of so many steps at once, durably: see `discreet.ledger.Run`.
+    ) -> Any:
+        """Charge a whole run of so many steps at once, durably; a `discreet.ledger.Run`.
 
         A run that this account has of this plan already goes on, at no cost, in whichever process asks. Raises what
         `reserve` raises, and `LedgerError` if that run was charged otherwise.

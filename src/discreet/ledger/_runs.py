@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import sqlalchemy as sa
+
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._access import AccountAccess
 from discreet.ledger._claims import Claims
 from discreet.ledger._protocol import Reservation
 from discreet.ledger.crypto._signing import certified, code_version
 from discreet.ledger.log import _rows
+from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._store import LedgerStore
 from discreet.privacy import Loss
 
-__all__ = ["Run", "certificate_for", "check_steps"]
+__all__ = ["Run", "RunState", "certificate_for", "check_steps"]
 
 _MOST_STEPS = 10**9
 _MOST_AT_ONCE = 100_000
@@ -50,6 +53,18 @@ class _Stored:
         return cls(body[:length], body[length:] if has_state else None)
 
 
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Where a run stands: the last step that anybody has begun, the one that was stored last (0: none), and its state.
+
+    If these are two, the steps that were begun and are not stored are lost, or another process is about to store them.
+    """
+
+    begun: int
+    stored: int
+    state: bytes | None
+
+
 class Run:
     """A run that was charged whole: training, a stream, a collection in rounds. Made by `Ledger.open_run`.
 
@@ -57,26 +72,28 @@ class Run:
     of a step, and the state that the next one needs, on disk in one transaction. Whoever opens the run again goes on
     from the counter. A step that was begun and not stored is lost: it is charged and never begun again.
 
-    Each step happens once, whoever tries: of several processes one begins it. Where a step needs the state of the one
-    before, begin it with ``after=`` that one, and a process that was overtaken is refused.
+    Each step happens once, whoever tries: of several processes one begins it. The steps of a *sequential* run need the
+    state of the one before: they go on from what `read` returns, and a process that was overtaken meanwhile is refused,
+    whether it begins a step or stores one. Steps of other runs are independent, and may be stored in any order.
 
     >>> from discreet.ledger import open_ledger
     >>> from discreet.privacy import pure
     >>> with open_ledger(None, pure(3)) as ledger:
     ...     run = ledger.open_run("counter-1", pure(1), steps=10)
-    ...     number, state = run.state() or (0, b"")
-    ...     (step,) = run.begin(after=number)        # then draw the noise of this step
+    ...     latest = run.read()                      # its state is None before the first step
+    ...     (step,) = run.begin(after=latest)        # then draw the noise of this step
     ...     run.store(step, b"an answer", b"the next state")
     ...     again = ledger.open_run("counter-1", pure(1), steps=10)
-    ...     again.begun, again.answer(1), again.state(), ledger.remaining
-    (1, b'an answer', (1, b'the next state'), pure(2))
+    ...     again.answer(1), again.read(), ledger.remaining
+    (b'an answer', RunState(begun=1, stored=1, state=b'the next state'), pure(2))
     """
 
-    def __init__(self, access: AccountAccess, reservation: Reservation, steps: int) -> None:
+    def __init__(self, access: AccountAccess, reservation: Reservation, steps: int, *, sequential: bool) -> None:
         self._access = access
         self._store = access.store
         self._reservation = reservation
         self._steps = steps
+        self._sequential = sequential
         self._claims = Claims(access.store, access.account)
         self._tried: dict[int, tuple[_Stored, bytes]] = {}
 
@@ -102,32 +119,50 @@ class Run:
             self._access.admitted(page.state)
             return self._begun(page.connection)
 
-    def begin(self, count: int = 1, *, after: int | None = None) -> range:
+    def read(self) -> RunState:
+        """Where the run stands, in one snapshot, at no cost."""
+        with self._access.confined(), self._store.reading(self._access.account) as page:
+            self._access.admitted(page.state)
+            begun, row = self._begun(page.connection), self._newest_stored(page.connection)
+            stored = None if row is None else self._unpacked(self._store.release(page.connection, row))
+        self._store.database.sync()
+        return RunState(begun, self._number(row), None if stored is None else stored.state)
+
+    def begin(self, count: int = 1, *, after: RunState | None = None) -> range:
         """Move the counter by so many steps, durably; their numbers. Only then may their noise be drawn.
 
-        With `after`, only if that is the last step that was begun. Costs nothing, for the run is charged. Raises
-        `LedgerError` if another process has begun the next step, if no steps are left, or if the budget was frozen or
-        has ended; then nothing may be drawn.
+        A sequential run goes on ``after=`` what `read` returned; steps that were begun before and are not stored are
+        lost from then on. Costs nothing, for the run is charged. Raises `LedgerError` if the run has moved on since
+        it was read, if no steps are left, or if the budget was frozen or has ended; then nothing may be drawn.
         """
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_AT_ONCE:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"count is a number of steps, from 1 to {_MOST_AT_ONCE:,}, not {count!r}")
+        if self._sequential != (after is not None):
+            raise ParameterError(
+                "the steps of a sequential run go on from what was read: begin(after=run.read())"
+                if self._sequential
+                else "the steps of this run are independent: leave after= out"
+            )
         store = self._store
         with self._access.confined(), store.database.transaction(write=True) as connection:
             page = store.page(connection, self._access.account)
             self._access.admitted(page.state)
             store.unlock()
-            begun = self._begun(connection)
-            if after is not None and begun != after:
-                raise LedgerError(
-                    f"this run was begun up to step {begun:,} meanwhile, not {after:,}: read its state, and go on from "
-                    "there"
-                )
+            begun, event = self._begun(connection), dict[str, int]()
+            if after is not None:
+                stored = self._number(self._newest_stored(connection))
+                if (begun, stored) != (after.begun, after.stored):
+                    raise LedgerError(
+                        "this run has moved on since it was read: another process began or stored a step; read it "
+                        "again, and go on from there"
+                    )
+                event["after"] = stored
             if begun + count > self._steps:
                 raise LedgerError(
                     f"this run has {self._steps - begun:,} of its {self._steps:,} steps left, not {count:,}; a new run "
                     "needs a new charge"
                 )
-            event = {"first": begun + 1, "last": begun + count}
+            event |= {"first": begun + 1, "last": begun + count}
             row = page.write("begin", event, plan_hash=self.id)
         store.seen = row
         steps = range(begun + 1, begun + count + 1)
@@ -139,7 +174,8 @@ class Run:
         """Store the answer of a step that this object began, and the state after it, in one durable transaction.
 
         Both are as encrypted as the ledger is. After a failure of the disk the same bytes may be tried again. Raises
-        `LedgerError` for other bytes, which would be a second draw, and for a step that was stored or begun elsewhere.
+        `LedgerError` for other bytes, which would be a second draw, for a step that was stored or begun elsewhere, and
+        for one of a sequential run that others have gone on without: its answer must then be shown to nobody.
         """
         if not isinstance(answer, bytes) or not isinstance(state, bytes | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError("the answer and the state of a step are bytes")
@@ -151,6 +187,11 @@ class Run:
             page = store.page(connection, self._access.account)
             if _rows.of_reservation(connection, name, store.where):
                 raise LedgerError(f"step {step:,} of this run is stored already")
+            if self._sequential and step < self._first_open(connection):
+                raise LedgerError(
+                    f"step {step:,} is lost: another process has gone on without it; show its answer to nobody, and "
+                    "read the run again"
+                )
             row = page.write(
                 "step", {"step": step}, plan_hash=self.id, reservation=name, payload=sealed, elsewhere=elsewhere
             )
@@ -169,17 +210,6 @@ class Run:
         self._store.database.sync()
         return stored.answer
 
-    def state(self) -> tuple[int, bytes] | None:
-        """The number of the step that was stored last and the state after it; None if there is none."""
-        with self._access.confined(), self._store.reading(self._access.account) as page:
-            self._access.admitted(page.state)
-            row = _rows.newest_step(page.connection, self.id, "step", self._store.where)
-            stored = None if row is None else self._unpacked(self._store.release(page.connection, row))
-        if row is None or stored is None or stored.state is None:
-            return None
-        self._store.database.sync()
-        return int(self._store.event_of(row)["step"]), stored.state
-
     def certify(self, statement: Mapping[str, Any]) -> dict[str, Any]:
         """The statement with the ledger's name for the charge of this run, signed."""
         return certificate_for(self._store, statement, self._reservation)
@@ -187,9 +217,20 @@ class Run:
     def __repr__(self) -> str:
         return f"<run {self.id[:12]}, {self._steps:,} steps>"
 
-    def _begun(self, connection: Any) -> int:
+    def _begun(self, connection: sa.Connection) -> int:
         row = _rows.newest_step(connection, self.id, "begin", self._store.where)
         return 0 if row is None else int(self._store.event_of(row)["last"])
+
+    def _first_open(self, connection: sa.Connection) -> int:
+        """The first of the steps that were begun last."""
+        row = _rows.newest_step(connection, self.id, "begin", self._store.where)
+        return 0 if row is None else int(self._store.event_of(row)["first"])
+
+    def _newest_stored(self, connection: sa.Connection) -> Row | None:
+        return _rows.newest_step(connection, self.id, "step", self._store.where)
+
+    def _number(self, row: Row | None) -> int:
+        return 0 if row is None else int(self._store.event_of(row)["step"])
 
     def _name(self, step: int) -> str:
         return f"{self.id}.{step:d}"

@@ -27,7 +27,10 @@ _COLUMNS = {
 class _Run:
     account: str
     steps: int
+    sequential: bool
     begun: int = 0
+    stored: int = 0
+    """The step that was stored last."""
     open: set[int] = field(default_factory=set[int])
     """The steps that were begun and are not stored."""
 
@@ -54,9 +57,9 @@ class Charges:
             case "repeat" if hash((data["answer"], row.account, row.plan_hash)) not in self._released:
                 raise LedgerError("it repeats a release that its account does not have for this plan")
             case "run":
-                if not _is_number(data["steps"]):
-                    raise LedgerError("a run has a number of steps")
-                self._runs[row.hash] = _Run(row.account, data["steps"])
+                if not _is_number(data["steps"]) or not isinstance(data["sequential"], bool):
+                    raise LedgerError("a run has a number of steps, and they need one another or not")
+                self._runs[row.hash] = _Run(row.account, data["steps"], data["sequential"])
             case "begin" | "step":
                 self._step(row, data)
             case "transfer" if "from" in data:
@@ -83,6 +86,10 @@ class Charges:
             first, last = data["first"], data["last"]
             if not (_is_number(first) and _is_number(last) and first == run.begun + 1 and first <= last <= run.steps):
                 raise LedgerError("its steps are not those that come next in the run")
+            if run.sequential:
+                if data["after"] != run.stored:
+                    raise LedgerError("it goes on from a step that is not the one that was stored last")
+                run.open.clear()  # whoever was overtaken stores nothing any more
             run.begun = last
             run.open.update(range(first, last + 1))
             return
@@ -90,6 +97,7 @@ class Charges:
         if step not in run.open or row.reservation != f"{row.plan_hash}.{step}":
             raise LedgerError("it stores a step that was not begun, or was stored before")
         run.open.remove(step)
+        run.stored = step
 
 
 def _is_number(value: object) -> bool:
