@@ -41,6 +41,7 @@ def advance(run: Run, report: Report, chance: random.Random, *, sequential: bool
     except LedgerError as error:
         if "moved on" not in str(error):
             raise
+        time.sleep(chance.uniform(0, 0.02))
         return
     for step in steps:
         report.tell("began", step)
