@@ -105,7 +105,7 @@ def test_error_and_std_follow_the_law() -> None:
 @given(st.fractions("1/10000", 40), st.integers(1, 20))
 @settings(max_examples=40, deadline=None)
 def test_keys_bought_with_a_mu_are_within_it(squared: Fraction, keys: int) -> None:
-    selection = PartitionSelection.calibrate(Mu(squared, Fraction(1, 10**6)), keys)
+    selection = PartitionSelection.calibrate(Mu(squared, Fraction(1, 10**6)), keys=keys)
     spent = as_mu(selection.loss())
     assert spent is not None
     assert spent[0] <= squared

@@ -210,7 +210,7 @@ def test_calibration_is_within_the_spend_at_every_scale(entries, scale) -> None:
         (Gaussian, approx(1, 1e-5)),
         (Gaussian, mu("0.3")),
     ]:
-        noisy = OnGrid.calibrate(kind, spend, moved, step=moved / 2**20, bounds=(-moved, moved), entries=entries)
+        noisy = OnGrid.calibrate(spend, moved, kind=kind, step=moved / 2**20, bounds=(-moved, moved), entries=entries)
         assert noisy.loss(moved).fits(spend)
         plain = kind.calibrate(spend, 2**20)
         assert float(noisy.mechanism.std) == pytest.approx(plain.std, rel=1e-4 if entries == 1 else 0.09)

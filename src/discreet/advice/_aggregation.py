@@ -83,7 +83,9 @@ def with_quantiles(task: Task) -> Iterator[Option]:
     """The exponential mechanism over the gaps of ordered data; nothing for other statistics."""
     if not isinstance(task.statistic, Quantile):
         return
-    mechanism = Quantiles.calibrate(task.spend, task.statistic.q, task.bounds, relation=task.relation)
+    mechanism = Quantiles.calibrate(
+        task.spend, probabilities=task.statistic.q, bounds=task.bounds, relation=task.relation
+    )
     draws = max(_FEWEST, min(_RECORDS // task.n, _MOST))
     errors = [
         mechanism.release(sample) - truth
@@ -100,7 +102,7 @@ def with_selection(task: Task) -> Iterator[Option]:
         return
     monotone = task.relation == "add_remove"
     for kind, law in ((Exponential, exponential_law), (PermuteAndFlip, permute_and_flip_law)):
-        vote = MostFrequent.calibrate(task.spend, task.statistic, relation=task.relation, kind=kind)
+        vote = MostFrequent.calibrate(task.spend, mode=task.statistic, relation=task.relation, kind=kind)
         rate = float(vote.choice.epsilon) / (1 if monotone else 2)
         gaps = [np.asarray(task.statistic.counts(sample)) for sample in task.samples]
         errors = [float(np.sqrt(law(counts, rate) @ (counts.max() - counts) ** 2)) for counts in gaps]

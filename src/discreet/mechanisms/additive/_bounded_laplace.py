@@ -57,7 +57,7 @@ class BoundedLaplace(IntegerRelease):
         object.__setattr__(self, "bounds", _bounds_of(bounds))
 
     @classmethod
-    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, bounds: tuple[int, int]) -> BoundedLaplace:
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, *, bounds: tuple[int, int]) -> BoundedLaplace:
         """The mechanism with the least scale, to 2**−40 of itself, whose exact loss is paid for by `spend`.
 
         The scale is between Δ/ε and 2Δ/ε, Δ being at most the distance of the bounds. A spend in (ε, δ) is taken at its

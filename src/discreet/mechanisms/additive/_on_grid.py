@@ -196,10 +196,10 @@ class OnGrid:
     @classmethod
     def calibrate(  # noqa: PLR0913 - one name per field
         cls,
-        kind: _Kind,
         spend: Loss,
         sensitivity: Move,
         *,
+        kind: _Kind,
         step: Number,
         bounds: tuple[Number, Number] | None = None,
         entries: int = 1,
@@ -211,7 +211,7 @@ class OnGrid:
 
         >>> from discreet.mechanisms import DiscreteGaussian
         >>> from discreet.privacy import approx
-        >>> noisy = OnGrid.calibrate(DiscreteGaussian, approx(1, 1e-5), sensitivity=1, step="0.001")
+        >>> noisy = OnGrid.calibrate(approx(1, 1e-5), sensitivity=1, kind=DiscreteGaussian, step="0.001")
         >>> round(noisy.std, 3)
         3.731
         """

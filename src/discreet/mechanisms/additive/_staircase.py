@@ -66,7 +66,7 @@ class Staircase(IntegerRelease):
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, sensitivity: Number | Norms, step: Literal["absolute", "squared"] = "absolute"
+        cls, spend: Loss, sensitivity: Number | Norms, *, step: Literal["absolute", "squared"] = "absolute"
     ) -> Staircase:
         """The mechanism with the largest ε, at most 1000, that the spend allows, and with the best step for it.
 

@@ -120,9 +120,9 @@ class Quantiles:
     def calibrate(  # noqa: PLR0913 - one name per field
         cls,
         spend: Loss,
+        *,
         probabilities: Probabilities,
         bounds: tuple[Number, Number],
-        *,
         relation: Relation = "add_remove",
         step: Number | None = None,
         method: Method | None = None,
@@ -135,9 +135,9 @@ class Quantiles:
         spend of nothing. Source: ``proofs/quantiles.md``.
 
         >>> from discreet.privacy import pure
-        >>> Quantiles.calibrate(pure(1), "0.5", bounds=(0, 120), step=1).epsilon
+        >>> Quantiles.calibrate(pure(1), probabilities="0.5", bounds=(0, 120), step=1).epsilon
         Fraction(1, 1)
-        >>> Quantiles.calibrate(pure(1), ["0.25", "0.5", "0.75"], bounds=(0, 120), step=1).method
+        >>> Quantiles.calibrate(pure(1), probabilities=["0.25", "0.5", "0.75"], bounds=(0, 120), step=1).method
         'joint'
         """
         recursive = cls(probabilities, bounds, 1, relation=relation, step=step)
@@ -271,7 +271,7 @@ class Quantiles:
             span = 2 * span if stop - start < 1 else Fraction(2)
         return self.epsilon / span
 
-    def error(self, records: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, records: int) -> float:
         """How many records any answer t is off at most, for all quantiles together with probability `level` or more.
 
         That is how far p n is from the interval [#{x < t}, #{x ≤ t}], for n up to `records`. For one quantile it is

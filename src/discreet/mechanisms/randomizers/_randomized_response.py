@@ -125,7 +125,7 @@ class RandomizedResponse:
         return cls(Fraction(one * one // (one + (k - 1) * fall), one), k)
 
     @classmethod
-    def calibrate(cls, spend: Loss, k: int = 2) -> RandomizedResponse:
+    def calibrate(cls, spend: Loss, *, k: int = 2) -> RandomizedResponse:
         """The mechanism with the largest p that the spend allows, in its own currency: ε, (ε, δ), ρ = ε²/2, or μ.
 
         A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as `from_epsilon`, and for a
@@ -184,14 +184,14 @@ class RandomizedResponse:
             raise ParameterError("an estimate needs at least one report")
         return proportions_of(np.bincount(told, minlength=self.k), self.p, self.lie, level_of(level))
 
-    def error(self, reports: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, reports: int) -> float:
         """How far the estimate of one proportion is from the truth at most, with probability `level` or more.
 
         Over `reports` people: √(ln(2/(1 − level)) / (2 · reports)) / |p − (1 − p)/(k − 1)|. Does not depend on data and
         costs no privacy. Raises `ParameterError` unless 0 < level < 1 and reports ≥ 1.
         Source: Hoeffding 1963, Theorem 1; ``proofs/randomized_response.md``.
 
-        >>> round(RandomizedResponse(0.75).error(10_000), 3)
+        >>> round(RandomizedResponse(0.75).error(reports=10_000), 3)
         0.027
         """
         if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -75,7 +75,7 @@ class Sampled:
 
     @classmethod
     def calibrate(
-        cls, kind: _Kind, spend: Loss, sensitivity: Any, *, rate: Number, function: Callable[[Any], Any]
+        cls, spend: Loss, sensitivity: Any, *, kind: _Kind, rate: Number, function: Callable[[Any], Any]
     ) -> Sampled:
         """The mechanism of that kind that is calibrated to what the spend allows once sampling is counted.
 
@@ -84,7 +84,7 @@ class Sampled:
 
         >>> from discreet.mechanisms import DiscreteLaplace
         >>> from discreet.privacy import pure
-        >>> noisy = Sampled.calibrate(DiscreteLaplace, pure(0.1), 1, rate=0.01, function=len)
+        >>> noisy = Sampled.calibrate(pure(0.1), 1, kind=DiscreteLaplace, rate=0.01, function=len)
         >>> round(float(noisy.mechanism.scale), 3), noisy.loss(1).fits(pure(0.1))
         (0.409, True)
         """

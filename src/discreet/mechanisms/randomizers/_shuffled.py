@@ -45,7 +45,7 @@ class Shuffled:
         object.__setattr__(self, "n", n)
 
     @classmethod
-    def calibrate(cls, spend: Loss, n: int, k: int = 2) -> Shuffled:
+    def calibrate(cls, spend: Loss, *, n: int, k: int = 2) -> Shuffled:
         """The shuffle whose reports have the largest ε, to 1e-4, with which the published order of them fits `spend`.
 
         For a spend with a δ by the certified curve of the shuffle; a pure ε, a ρ or a μ is not amplified. Costs no
@@ -55,7 +55,7 @@ class Shuffled:
         >>> round(Shuffled.calibrate(approx(0.1, 1e-6), n=10_000).randomizer.loss().epsilon(), 2)
         1.83
         """
-        plain = cls(RandomizedResponse.calibrate(spend, k), n)
+        plain = cls(RandomizedResponse.calibrate(spend, k=k), n)
         kind, allowed = budget_of(spend)
         if kind != "approx" or allowed[1] == 0:
             return plain
@@ -91,7 +91,7 @@ class Shuffled:
 
     def error(self, level: Number = 0.95) -> float:
         """As `RandomizedResponse.error` over the n reports."""
-        return self.randomizer.error(self.n, level)
+        return self.randomizer.error(level, reports=self.n)
 
     def _all(self, values: ArrayLike, name: str) -> NDArray[Any]:
         array = np.asarray(values)

@@ -93,7 +93,7 @@ class Exponential:
                 return int(proposed[first[0]])
             chunk = min(4 * chunk, _LARGEST_CHUNK)
 
-    def error(self, candidates: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, candidates: int) -> float:
         """How far the picked utility is below the best one at most, with probability `level` or more.
 
         In units of the utilities: ln(candidates / (1 − level)) · 2Δ/ε, or Δ/ε if monotone. Does not depend on data and

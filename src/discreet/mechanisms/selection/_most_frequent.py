@@ -32,7 +32,7 @@ class MostFrequent:
     are not. Source: ``proofs/permute_and_flip.md`` and ``proofs/exponential.md``.
 
     >>> from discreet.privacy import pure
-    >>> vote = MostFrequent.calibrate(pure(2), Mode(("no", "yes")))
+    >>> vote = MostFrequent.calibrate(pure(2), mode=Mode(("no", "yes")))
     >>> vote.loss(), vote.release(["yes"] * 99)
     (Pure(eps=Fraction(2, 1)), 'yes')
     """
@@ -53,8 +53,8 @@ class MostFrequent:
     def calibrate(
         cls,
         spend: Loss,
-        mode: Mode,
         *,
+        mode: Mode,
         relation: Relation = "add_remove",
         kind: type[Exponential] | type[PermuteAndFlip] = PermuteAndFlip,
     ) -> MostFrequent:

@@ -86,7 +86,7 @@ class PermuteAndFlip:
         accepted = np.flatnonzero(bernoulli_exp(floats, exact))
         return int(accepted[uniform_below(accepted.size, 1)[0]])
 
-    def error(self, candidates: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, candidates: int) -> float:
         """How far the picked utility is below the best one at most, with probability `level` or more.
 
         In units of the utilities: ln(candidates / (1 − level)) · 2Δ/ε, or Δ/ε if monotone. Does not depend on data and

@@ -102,24 +102,25 @@ class GlobalSensitivity:
         value = answer(self.statistic, x, self.bounds, self.step) / self.step
         return to_float(self.noise.release((value + Fraction(1, 2)).__floor__()), self.step)
 
-    def error(self, level: Number = 0.95, n: int | None = None) -> float:
+    def error(self, level: Number = 0.95, *, records: int | None = None) -> float:
         """How far the answer is from the statistic, at most, with probability `level`.
 
-        Does not depend on data; for a mean it does on n, a public guess of how many records there are, and is infinite
-        where the noise may hide them all. Raises `ParameterError` unless 0 < level < 1, and for a mean without n.
+        Does not depend on data. For a mean it depends on `records`, a public guess of how many there are, and is
+        infinite where the noise may hide them all. Raises `ParameterError` unless 0 < level < 1, and for a mean without
+        `records`.
         Source: ``proofs/global_sensitivity.md``, Error.
 
         >>> from discreet.privacy import pure
-        >>> round(GlobalSensitivity("mean", bounds=(0, 100), spend=pure(1)).error(n=10_000), 3)
+        >>> round(GlobalSensitivity("mean", bounds=(0, 100), spend=pure(1)).error(records=10_000), 3)
         0.037
         """
         if not isinstance(self.statistic, Mean):
             return to_float(self.noise.error(level) + 1, self.step)
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ParameterError(f"the error of a mean needs n, a public guess of 1 record or more, got {n!r}")
+        if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+            raise ParameterError(f"the error of a mean needs records, a public guess of 1 or more, got {records!r}")
         alone = self.relation == "substitute"
         most = self.noise.error(level if alone else (1 + level_of(level)) / 2)
-        room = _FINENESS * n - (0 if alone else 2 * most)
+        room = _FINENESS * records - (0 if alone else 2 * most)
         return float(most * self._width / room) if room > 0 else math.inf
 
     @property

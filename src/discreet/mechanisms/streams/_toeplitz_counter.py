@@ -145,7 +145,7 @@ class ToeplitzCounter(CounterRelease):
 
     >>> from discreet.privacy import mu
     >>> counter = ToeplitzCounter.calibrate(mu(1), sensitivity=1, steps=1000)
-    >>> round(float(counter.sigma), 3), round(counter.std(1000), 3), counter.error(0.95)
+    >>> round(float(counter.sigma), 3), round(counter.std_at(1000), 3), counter.error(0.95)
     (1.82, 3.279, 6)
     """
 
@@ -157,7 +157,7 @@ class ToeplitzCounter(CounterRelease):
         object.__setattr__(self, "sigma", scale_in_range(sigma, "sigma"))
 
     @classmethod
-    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, steps: int) -> ToeplitzCounter:
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, *, steps: int) -> ToeplitzCounter:
         """The counter with about the least sigma whose loss is within `spend`: (ε, δ) with δ > 0, ρ or μ.
 
         At a small δ and few steps a `TreeCounter` at the same (ε, δ) may err less: compare their `error`. Costs no
@@ -228,7 +228,12 @@ class ToeplitzCounter(CounterRelease):
         draws = drawn_in_blocks(lambda size: rounded_gaussian(sigma, size))
         return CountStream(_rounded(_prefix_noise(self._factor, draws), places), self.steps)
 
-    def std(self, step: int) -> float:
+    @property
+    def std(self) -> float:
+        """The standard deviation of the estimate of the last step, which is the worst, in float precision."""
+        return self.std_at(self.steps)
+
+    def std_at(self, step: int) -> float:
         """The standard deviation of the estimate after `step` increments, in float precision.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 1 ≤ step ≤ `steps`.

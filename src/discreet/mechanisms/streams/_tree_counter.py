@@ -60,7 +60,7 @@ class TreeCounter(CounterRelease):
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, sensitivity: Number | Norms, steps: int, *, arity: int | None = None
+        cls, spend: Loss, sensitivity: Number | Norms, *, steps: int, arity: int | None = None
     ) -> TreeCounter:
         """The counter with the least noise whose loss is at most the ε of `spend`: scale = height · Δ/ε.
 
@@ -114,7 +114,12 @@ class TreeCounter(CounterRelease):
         """How many nodes the estimate after `step` increments adds up: the sum of its digits without their signs."""
         return sum(map(abs, _digits(whole_in(step, "step", 1, self.steps), self.arity)))
 
-    def std(self, step: int) -> float:
+    @property
+    def std(self) -> float:
+        """The standard deviation of the estimate of the worst step, in float precision."""
+        return math.sqrt(_most_nodes(self.steps, self.arity)) * DiscreteLaplace(self.scale).std
+
+    def std_at(self, step: int) -> float:
         """The standard deviation of the estimate after `step` increments: √nodes times that of one node's noise.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 1 ≤ step ≤ `steps`.

@@ -275,7 +275,7 @@ class AboveThreshold:
         exact = whole_numbers(answers)
         return self.start().ask_all(exact)
 
-    def error(self, level: Number = 0.95, queries: int = 1) -> int:
+    def error(self, level: Number = 0.95, *, queries: int = 1) -> int:
         """A k such that with probability `level` or more, all answers at least k above the threshold are told above,
         and all answers more than k below it are told below, among `queries` queries before the stop.
 

@@ -75,7 +75,7 @@ class PartitionSelection:
         _refuse_if_unreasonable(self.key_epsilon, self.key_delta)
 
     @classmethod
-    def calibrate(cls, spend: Loss, keys: int = 1) -> PartitionSelection:
+    def calibrate(cls, spend: Loss, *, keys: int = 1) -> PartitionSelection:
         """The selection that spends all of (ε, δ), or all of ρ and δ, on at most `keys` keys per neighbour.
 
         In ρ, each key gets the largest ε on a fine grid with keys · ε²/2 ≤ ρ; in μ, all keys together get an ε that is

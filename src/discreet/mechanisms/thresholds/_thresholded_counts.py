@@ -76,7 +76,7 @@ class ThresholdedCounts:
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, keys: int = 1, *, noise: Literal["laplace", "gaussian"] | None = None
+        cls, spend: Loss, *, keys: int = 1, noise: Literal["laplace", "gaussian"] | None = None
     ) -> ThresholdedCounts:
         """The least noise that the spend allows, and the least threshold for its δ.
 
