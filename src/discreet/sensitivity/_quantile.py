@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity._data import Bounds, adds_or_removes, clamped, interval, middle
 from discreet.sensitivity._exact import difference_up, round_up
 from discreet.sensitivity._staircase import Staircase
@@ -117,6 +118,8 @@ class Quantile:
     """
 
     q: Number
+
+    __repr__ = call_repr
 
     def __post_init__(self) -> None:
         exact = rational(self.q, "q")

@@ -18,6 +18,7 @@ from discreet.mechanisms.numeric._roots import powers, second_moment
 from discreet.noise import MAX_WINDOW, MIN_SCALE, exp_bounds, laplace_in_window, scale_in_range
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["BoundedLaplace"]
@@ -51,6 +52,8 @@ class BoundedLaplace(IntegerRelease):
 
     scale: Fraction
     bounds: tuple[int, int]
+
+    __repr__ = call_repr
 
     def __init__(self, scale: Number, bounds: tuple[int, int]) -> None:
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))

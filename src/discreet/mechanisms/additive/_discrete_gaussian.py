@@ -16,6 +16,7 @@ from discreet.noise import MAX_SCALE, MIN_SCALE, discrete_gaussian, scale_in_ran
 from discreet.privacy import Approx, Loss, Rho, budget_of, solve
 from discreet.privacy import DiscreteGaussian as DiscreteGaussianLoss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["DiscreteGaussian"]
@@ -46,6 +47,8 @@ class DiscreteGaussian(IntegerRelease):
 
     sigma: Fraction
 
+    __repr__ = call_repr
+
     def __init__(self, sigma: Number) -> None:
         object.__setattr__(self, "sigma", scale_in_range(sigma, "sigma"))
 
@@ -62,7 +65,7 @@ class DiscreteGaussian(IntegerRelease):
 
         >>> from discreet.privacy import approx, rho
         >>> DiscreteGaussian.calibrate(rho(0.005), sensitivity=1)
-        DiscreteGaussian(sigma=Fraction(10, 1))
+        DiscreteGaussian(sigma=10)
         >>> round(float(DiscreteGaussian.calibrate(approx(1, 1e-5), sensitivity=1).sigma), 3)  # 3.731 is not enough
         3.741
         """

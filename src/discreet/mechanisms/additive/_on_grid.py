@@ -20,6 +20,7 @@ from discreet.mechanisms.numeric._roots import root_up
 from discreet.mechanisms.statistics._answer import to_float
 from discreet.privacy import Loss
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["Grid", "Move", "OnGrid"]
@@ -179,6 +180,8 @@ class OnGrid:
     step: Fraction
     bounds: tuple[Fraction, Fraction] | None
     entries: int
+
+    __repr__ = call_repr
 
     def __init__(
         self, mechanism: Mechanism, step: Number, bounds: tuple[Number, Number] | None = None, entries: int = 1

@@ -19,6 +19,7 @@ from discreet.mechanisms.quantiles._joint import LEAST_EPSILON, MOST_CELLS, MOST
 from discreet.noise import uniform64
 from discreet.privacy import BoundedRange, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import adds_or_removes, clamped, interval
 
 __all__ = ["Quantiles"]
@@ -76,6 +77,8 @@ class Quantiles:
     relation: Relation
     step: Fraction
     method: Method
+
+    __repr__ = call_repr
 
     def __init__(  # noqa: PLR0913 - one name per field
         self,

@@ -15,6 +15,7 @@ from discreet.mechanisms._sensitivity import epsilon_within, level_of, positive_
 from discreet.noise import bernoulli, exp_bounds, uniform_below
 from discreet.privacy import Loss, randomized_response
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 
 __all__ = ["Proportions", "RandomizedResponse", "proportions_of"]
 
@@ -91,6 +92,8 @@ class RandomizedResponse:
 
     p: Fraction
     k: int
+
+    __repr__ = call_repr
 
     def __init__(self, p: Number, k: int = 2) -> None:
         randomized_response(p, k)  # refuses what has no finite loss

@@ -17,6 +17,7 @@ from discreet.mechanisms.numeric._chunks import frame, numbered
 from discreet.noise import bernoulli
 from discreet.privacy import Approx, Loss, Pure, budget_of
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 
 __all__ = ["Sampled"]
 
@@ -64,6 +65,8 @@ class Sampled:
     mechanism: _Releases
     rate: Fraction
     function: Callable[[Any], Any]
+
+    __repr__ = call_repr
 
     def __init__(self, mechanism: _Releases, rate: Number, function: Callable[[Any], Any]) -> None:
         exact = _rate(rate)

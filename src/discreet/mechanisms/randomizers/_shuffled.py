@@ -13,6 +13,7 @@ from discreet.mechanisms.randomizers._randomized_response import Proportions, Ra
 from discreet.noise import permutation
 from discreet.privacy import Loss, budget_of, solve
 from discreet.rational import Number
+from discreet.reprs import call_repr
 
 __all__ = ["Shuffled"]
 
@@ -36,6 +37,8 @@ class Shuffled:
 
     randomizer: RandomizedResponse
     n: int
+
+    __repr__ = call_repr
 
     def __init__(self, randomizer: RandomizedResponse, n: int) -> None:
         if not isinstance(randomizer, RandomizedResponse):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -9,6 +9,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.selection._exponential import Exponential
 from discreet.mechanisms.selection._permute_and_flip import PermuteAndFlip
 from discreet.privacy import Loss, Relation
+from discreet.reprs import call_repr
 from discreet.sensitivity import Mode, adds_or_removes
 
 __all__ = ["MostFrequent"]
@@ -40,6 +41,8 @@ class MostFrequent:
     mode: Mode
     choice: Exponential | PermuteAndFlip
     relation: Relation
+
+    __repr__ = call_repr
 
     def __post_init__(self) -> None:
         one_way = adds_or_removes(self.relation)

@@ -12,6 +12,7 @@ from discreet.mechanisms.selection._candidates import Utilities, exponents_of, u
 from discreet.noise import bernoulli_exp, uniform_below
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["PermuteAndFlip"]
@@ -43,6 +44,8 @@ class PermuteAndFlip:
     epsilon: Fraction
     sensitivity: Fraction
     monotone: bool
+
+    __repr__ = call_repr
 
     def __init__(self, epsilon: Number, sensitivity: Number | Norms, *, monotone: bool = False) -> None:
         object.__setattr__(self, "epsilon", positive_of(epsilon, "epsilon"))

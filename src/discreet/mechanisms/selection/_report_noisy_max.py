@@ -16,6 +16,7 @@ from discreet.mechanisms.selection._permute_and_flip import PermuteAndFlip
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["ReportNoisyMax"]
@@ -52,6 +53,8 @@ class ReportNoisyMax:
     sensitivity: Fraction
     noise: Noise
     monotone: bool
+
+    __repr__ = call_repr
 
     def __init__(
         self, epsilon: Number, sensitivity: Number | Norms, noise: Noise = "exponential", *, monotone: bool = False

@@ -13,6 +13,7 @@ from discreet.mechanisms.selection._candidates import Utilities, utilities_of
 from discreet.mechanisms.selection._exponential import Exponential
 from discreet.privacy import Loss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["TopK"]
@@ -46,6 +47,8 @@ class TopK:
     epsilon: Fraction
     sensitivity: Fraction
     monotone: bool
+
+    __repr__ = call_repr
 
     def __init__(self, k: int, epsilon: Number, sensitivity: Number | Norms, *, monotone: bool = False) -> None:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -17,6 +17,7 @@ from discreet.mechanisms.additive._gaussian import Gaussian
 from discreet.mechanisms.statistics._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.privacy import Approx, Loss, Mu, Pure, Relation, Rho, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Mean, Norms, Statistic, clamped, interval
 
 __all__ = ["GlobalSensitivity"]
@@ -65,6 +66,8 @@ class GlobalSensitivity:
     relation: Relation
     noise: DiscreteLaplace | DiscreteGaussian | Gaussian
     step: Fraction
+
+    __repr__ = call_repr
 
     def __init__(
         self, statistic: str | Statistic, *, bounds: Any = None, spend: Loss, relation: Relation = "add_remove"

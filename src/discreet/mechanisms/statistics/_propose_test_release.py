@@ -14,6 +14,7 @@ from discreet.mechanisms.statistics._answer import answer, fixed, numeric, power
 from discreet.noise import MIN_SCALE, exp_bounds
 from discreet.privacy import Approx, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import Statistic, distance
 
 __all__ = ["ProposeTestRelease"]
@@ -64,6 +65,8 @@ class ProposeTestRelease:
     delta: Fraction
     relation: Relation
 
+    __repr__ = call_repr
+
     def __init__(
         self,
         statistic: str | Statistic,
@@ -93,9 +96,14 @@ class ProposeTestRelease:
             object.__setattr__(self, name, value)
         _ = self.noise, self.threshold  # a scale out of range is refused now
 
-    def loss(self) -> Loss:
-        """(ε, δ), the whole spend, whether it answers or refuses. Source: ``proofs/propose_test_release.md``."""
+    @property
+    def spend(self) -> Approx:
+        """(ε, δ), all of which a release costs."""
         return Approx(self.epsilon, self.delta)
+
+    def loss(self) -> Loss:
+        """The whole spend, whether it answers or refuses. Source: ``proofs/propose_test_release.md``."""
+        return self.spend
 
     @property
     def threshold(self) -> int:

@@ -18,6 +18,7 @@ from discreet.mechanisms.statistics._isolated import answers, check_function, he
 from discreet.mechanisms.statistics._smooth import SmoothSensitivity
 from discreet.privacy import Loss, currency
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 
 __all__ = ["SampleAndAggregate"]
 
@@ -78,6 +79,8 @@ class SampleAndAggregate:
     aggregator: Aggregator
     unit: str | int | None
     cpu_seconds: int
+
+    __repr__ = call_repr
 
     def __init__(  # noqa: PLR0913 (all but the first by keyword)
         self,

@@ -25,6 +25,7 @@ from discreet.noise import (
 )
 from discreet.privacy import Approx, Loss, Pure, Relation, Rho, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import Statistic, smooth
 
 __all__ = ["SmoothNoise", "SmoothSensitivity"]
@@ -131,6 +132,12 @@ class SmoothSensitivity:
             ("step", _step(found, bounds, most)),
         ):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        unasked = SmoothSensitivity(
+            self.statistic, bounds=self.bounds, spend=self.spend, noise=self.noise, relation=self.relation
+        )
+        return call_repr(self, leave_out={"beta"} if unasked == self else ())
 
     def loss(self) -> Loss:
         """The whole spend: (ε, δ) with Laplace noise, ρ with log-normal noise, else pure ε.

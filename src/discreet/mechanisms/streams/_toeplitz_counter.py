@@ -21,6 +21,7 @@ from discreet.mechanisms.streams._count_stream import MOST_STEPS, CounterRelease
 from discreet.noise import MAX_SCALE, MIN_SCALE, rounded_gaussian, scale_in_range
 from discreet.privacy import Loss, Mu, Pure, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["PLACES", "ToeplitzCounter", "ToeplitzFactor", "factor_for"]
@@ -151,6 +152,8 @@ class ToeplitzCounter(CounterRelease):
 
     steps: int
     sigma: Fraction
+
+    __repr__ = call_repr
 
     def __init__(self, steps: int, sigma: Number) -> None:
         object.__setattr__(self, "steps", whole_in(steps, "steps", 1, MOST_STEPS))

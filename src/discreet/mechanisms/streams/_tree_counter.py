@@ -17,6 +17,7 @@ from discreet.mechanisms.streams._count_stream import MOST_STEPS, CounterRelease
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, Pure, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["TreeCounter"]
@@ -51,6 +52,8 @@ class TreeCounter(CounterRelease):
     scale: Fraction
     arity: int
 
+    __repr__ = call_repr
+
     def __init__(self, steps: int, scale: Number, arity: int | None = None) -> None:
         object.__setattr__(self, "steps", whole_in(steps, "steps", 1, MOST_STEPS))
         if arity is not None:
@@ -70,7 +73,7 @@ class TreeCounter(CounterRelease):
 
         >>> from discreet.privacy import pure
         >>> TreeCounter.calibrate(pure("0.5"), sensitivity=1, steps=1000)
-        TreeCounter(steps=1000, scale=Fraction(6, 1), arity=13)
+        TreeCounter(steps=1000, scale=6, arity=13)
         """
         kind, (epsilon, *_) = budget_of(spend)
         if kind not in {"pure", "approx"}:

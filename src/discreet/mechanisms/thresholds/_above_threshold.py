@@ -19,6 +19,7 @@ from discreet.mechanisms.numeric._integers import whole_number, whole_numbers
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, Pure
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["AboveThreshold", "ThresholdStream"]
@@ -152,6 +153,8 @@ class AboveThreshold:
     monotone: bool
     numeric: bool
     split: Literal["even", "optimal"]
+
+    __repr__ = call_repr
 
     def __init__(  # noqa: PLR0913 - one name per field
         self,

@@ -17,6 +17,7 @@ from discreet.mechanisms.numeric._roots import root_down
 from discreet.noise import exp_bounds, uniform64
 from discreet.privacy import Approx, Loss, Rho, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 
 __all__ = ["NEEDS_DELTA", "PartitionSelection", "units_of"]
 
@@ -54,6 +55,8 @@ class PartitionSelection:
     delta: Fraction
     keys: int
     concentrated: bool
+
+    __repr__ = call_repr
 
     def __init__(self, epsilon: Number, delta: Number, keys: int = 1, *, concentrated: bool = False) -> None:
         exact_epsilon, exact_delta = rational(epsilon, "epsilon"), rational(delta, "delta")
