@@ -46,15 +46,15 @@ def with_sample_and_aggregate(task: Task, aggregator: Literal["mean", "median"])
     lower, upper = interval(task.bounds)
     ends = (0.0, (upper - lower) ** 2 / 4) if task.name == "variance" else (lower, upper)
     truths = [task.truth(sample) for sample in task.samples]
-    found: list[tuple[float, int, SampleAndAggregate]] = []
+    trials: list[tuple[float, int, SampleAndAggregate]] = []
     for chunks in tried:
         mechanism = SampleAndAggregate(function, chunks=chunks, bounds=ends, spend=task.spend, aggregator=aggregator)
         errors = [
             _error(mechanism, _answers(function, sample, chunks), truth)
             for sample, truth in zip(task.samples, truths, strict=True)
         ]
-        found.append((root_mean_square(errors), chunks, mechanism))
-    error, chunks, mechanism = min(found, key=lambda each: each[:2])
+        trials.append((root_mean_square(errors), chunks, mechanism))
+    error, chunks, mechanism = min(trials, key=lambda each: each[:2])
     yield Option(mechanism, error, "simulated", f"takes any function, unseen; {chunks} chunks")
 
 

@@ -68,11 +68,11 @@ class Jumps:
         Shorter than n + 1 entries if no pair has above >= h.
         """
         highest = np.maximum.accumulate(self.above)
-        found = np.searchsorted(highest, np.arange(min(n, int(highest[-1])) + 1))
-        partner = np.minimum(found + 1, len(self.above) - 1)
-        together = (self.size[partner] == self.size[found]) & (self.above[partner] >= np.arange(len(found)))
-        below = np.where(together, np.maximum(self.below[found], self.below[partner]), self.below[found])
-        return self.size[found], below
+        pair = np.searchsorted(highest, np.arange(min(n, int(highest[-1])) + 1))
+        partner = np.minimum(pair + 1, len(self.above) - 1)
+        together = (self.size[partner] == self.size[pair]) & (self.above[partner] >= np.arange(len(pair)))
+        below = np.where(together, np.maximum(self.below[pair], self.below[partner]), self.below[pair])
+        return self.size[pair], below
 
 
 def jumps(q: Fraction, n: int) -> Jumps:

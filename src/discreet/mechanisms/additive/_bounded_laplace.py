@@ -142,8 +142,8 @@ def _cost(scale: Fraction, width: int, sensitivity: Number | Norms) -> Fraction:
 
     def of_one(move: int) -> Fraction:
         power, moved = powers(scale, _BITS), min(move, width)
-        (_, q), (here, _), (there, _), (_, whole) = map(power, (1, moved, width - moved, width + 1))
-        return moved / scale + _log1p_up(q * (1 - here) * (1 - there) / (1 - whole))
+        (_, q), (here, _), (there, _), (_, beyond) = map(power, (1, moved, width - moved, width + 1))
+        return moved / scale + _log1p_up(q * (1 - here) * (1 - there) / (1 - beyond))
 
     return cost_of(sensitivity, of_one)
 

@@ -47,7 +47,7 @@ class Grid:
     entries: int
 
     @classmethod
-    def of(cls, step: Number, bounds: object, entries: int) -> Grid:
+    def from_numbers(cls, step: Number, bounds: object, entries: int) -> Grid:
         """The grid, from numbers as people write them."""
         exact = rational(step, "step")
         if not 1 / _WIDEST <= exact <= _WIDEST:
@@ -91,9 +91,9 @@ class Grid:
         if l1 is not None and l2 is not None:
             first = min(first, root_up(self.entries * known[1] ** 2))
         second = min(first, known[-1])
-        whole = min(math.ceil(first) + self.entries - 1, self.entries * linf)
-        squared = math.ceil(second**2 + 2 * first + self.entries) - 1
-        return Norms(whole, min(squared, whole * linf), linf)
+        l1_steps = min(math.ceil(first) + self.entries - 1, self.entries * linf)
+        l2_squared_steps = math.ceil(second**2 + 2 * first + self.entries) - 1
+        return Norms(l1_steps, min(l2_squared_steps, l1_steps * linf), linf)
 
     def _rounded(self, value: Fraction | float) -> int:
         """⌊value / step + ½⌋. Halves all go up: if they went to even numbers, 1 step could become 2."""
@@ -190,7 +190,7 @@ class OnGrid:
             raise ParameterError(
                 f"OnGrid puts noise on numbers, by a mechanism such as DiscreteLaplace, not {type(mechanism).__name__}"
             )
-        grid = Grid.of(step, bounds, entries)
+        grid = Grid.from_numbers(step, bounds, entries)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "step", grid.step)
         object.__setattr__(self, "bounds", grid.bounds)
@@ -218,7 +218,7 @@ class OnGrid:
         >>> round(noisy.std, 3)
         3.731
         """
-        mechanism = kind.calibrate(spend, Grid.of(step, bounds, entries).move(sensitivity))
+        mechanism = kind.calibrate(spend, Grid.from_numbers(step, bounds, entries).move(sensitivity))
         return cls(mechanism, step, bounds, entries)
 
     @property

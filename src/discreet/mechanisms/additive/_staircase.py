@@ -116,11 +116,11 @@ class Staircase(IntegerRelease):
         )
         width, step = self.sensitivity, self.step
         low, high = power(1)
-        whole = 2 * step + 2 * low * (width - step) - (1 - low)
+        total = 2 * step + 2 * low * (width - step) - (1 - low)
 
         def enough(k: int) -> bool:
             stair, place = divmod(k + 1 + width - step, width)
-            return 2 * power(stair)[1] * ((width - place) * (1 - low) + width * high) <= miss * whole
+            return 2 * power(stair)[1] * ((width - place) * (1 - low) + width * high) <= miss * total
 
         return least(enough)
 

@@ -111,8 +111,8 @@ class TruncatedLaplace(IntegerRelease):
         """
         miss = 1 - level_of(level)
         power = powers(self.scale, 256 + math.ceil(1 / miss).bit_length() + 2 * math.ceil(self.scale).bit_length())
-        end, whole = power(self.bound + 1), 1 + power(1)[0] - 2 * power(self.bound + 1)[1]
-        return least(lambda k: k >= self.bound or 2 * (power(k + 1)[1] - end[0]) <= miss * whole)
+        end, total = power(self.bound + 1), 1 + power(1)[0] - 2 * power(self.bound + 1)[1]
+        return least(lambda k: k >= self.bound or 2 * (power(k + 1)[1] - end[0]) <= miss * total)
 
     @property
     def std(self) -> float:

@@ -182,10 +182,10 @@ class RandomizedResponse:
         """
         if self.k > 2**24:
             raise ParameterError("an estimate needs k of at most 2**24; use fewer categories")
-        told = self._categories(reports, "reports").ravel()
-        if told.size == 0:
+        categories = self._categories(reports, "reports").ravel()
+        if categories.size == 0:
             raise ParameterError("an estimate needs at least one report")
-        return proportions_of(np.bincount(told, minlength=self.k), self.p, self.lie, level_of(level))
+        return proportions_of(np.bincount(categories, minlength=self.k), self.p, self.lie, level_of(level))
 
     def error(self, level: Number = 0.95, *, reports: int) -> float:
         """How far the estimate of one proportion is from the truth at most, with probability `level` or more.

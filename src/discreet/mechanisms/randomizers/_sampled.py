@@ -101,11 +101,11 @@ class Sampled:
         `mechanism.loss` does, and for a mechanism whose loss or `relation` is for substitution, which this sampling
         does not amplify.
         """
-        told = getattr(self.mechanism, "relation", None)
-        if told not in (None, "add_remove"):
+        relation = getattr(self.mechanism, "relation", None)
+        if relation not in (None, "add_remove"):
             raise ParameterError(
                 f"a Poisson sample has neighbours by add_remove, and the loss of this {type(self.mechanism).__name__} "
-                f"is for {told}; make it with relation='add_remove'"
+                f"is for {relation}; make it with relation='add_remove'"
             )
         return stated_loss(self.mechanism, sensitivity).sampled(self.rate)
 
@@ -132,7 +132,7 @@ class Sampled:
         if unit is not None and len(unit) != len(rows):
             raise ParameterError(f"units must be one for each row, {len(rows)}, got {len(unit)}")
         drawn = bernoulli(self.rate, len(rows) if unit is None else int(unit.max(initial=-1)) + 1)
-        return self.mechanism.release(self.function(_kept(rows, drawn if unit is None else drawn[unit])))
+        return self.mechanism.release(self.function(_drawn_rows(rows, drawn if unit is None else drawn[unit])))
 
 
 def _rate(rate: Number) -> Fraction:
@@ -143,7 +143,7 @@ def _rate(rate: Number) -> Fraction:
     return exact
 
 
-def _kept(rows: Any, drawn: NDArray[np.bool_]) -> Any:
+def _drawn_rows(rows: Any, drawn: NDArray[np.bool_]) -> Any:
     """The rows that are drawn, in their order; nothing tells their places."""
     places = np.flatnonzero(drawn)
     if isinstance(rows, list):

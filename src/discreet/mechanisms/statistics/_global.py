@@ -72,16 +72,16 @@ class GlobalSensitivity:
     def __init__(
         self, statistic: str | Statistic, *, bounds: Any = None, spend: Loss, relation: Relation = "add_remove"
     ) -> None:
-        found, most = numeric(statistic, bounds, relation)
+        chosen, most = numeric(statistic, bounds, relation)
         if not math.isfinite(most):
             raise ParameterError("this statistic has no finite global sensitivity; use SmoothSensitivity or bound it")
         if most == 0:
             raise ParameterError("this statistic is the same for all neighbours: it is public, and needs no noise")
         step = power_of_two_below(Fraction(most)) / _FINENESS
-        moves = Norms(_FINENESS, _FINENESS**2) if isinstance(found, Mean) else _rounded(Fraction(most) / step)
+        moves = Norms(_FINENESS, _FINENESS**2) if isinstance(chosen, Mean) else _rounded(Fraction(most) / step)
         noise, charged = _least_noise(spend, moves)
         for name, value in (
-            ("statistic", found),
+            ("statistic", chosen),
             ("bounds", fixed(bounds)),
             ("spend", charged),
             ("relation", relation),
@@ -142,16 +142,16 @@ class GlobalSensitivity:
         """The records' grid steps above the lower bound and below the upper one, both summed up. SENSITIVE."""
         lower, upper = interval(self.bounds)
         above = np.rint((clamped(x, lower, upper) - lower) / (upper - lower) * _FINENESS).astype(np.int64)
-        whole = sum(int(part.sum()) for part in np.array_split(above, len(above) // _MOST_IN_INT64 + 1))
-        return whole, _FINENESS * len(above) - whole
+        total = sum(int(part.sum()) for part in np.array_split(above, len(above) // _MOST_IN_INT64 + 1))
+        return total, _FINENESS * len(above) - total
 
     def _mean(self, above: int, below: int) -> float:
         if self.relation == "substitute":
-            noisy, whole = self.noise.release(above), above + below
+            noisy, total = self.noise.release(above), above + below
         else:
             noisy, other = self.noise.release([above, below])
-            whole = noisy + other
-        share = Fraction(noisy, whole) if whole > 0 else Fraction(1, 2)
+            total = noisy + other
+        share = Fraction(noisy, total) if total > 0 else Fraction(1, 2)
         return float(Fraction(interval(self.bounds)[0]) + self._width * max(Fraction(0), min(share, Fraction(1))))
 
 

@@ -110,26 +110,26 @@ class SmoothSensitivity:
         relation: Relation = "add_remove",
         beta: Number | None = None,
     ) -> None:
-        found, most = numeric(statistic, bounds, relation)
+        chosen, most = numeric(statistic, bounds, relation)
         if not math.isfinite(most):
             raise ParameterError("smooth sensitivity needs a statistic of finite global sensitivity")
         paid, noises = _paid(spend, noise)
-        taken, chosen, sigma, rate = _fitted(paid, noises, None if beta is None else rational(beta, "beta"))
-        if chosen < _LEAST_BETA or rate <= 0:
+        taken, exact_beta, sigma, rate = _fitted(paid, noises, None if beta is None else rational(beta, "beta"))
+        if exact_beta < _LEAST_BETA or rate <= 0:
             raise ParameterError(
-                f"beta {decimal_text(chosen)} leaves no room for noise: it must be 1e-8 or more, and small against "
+                f"beta {decimal_text(exact_beta)} leaves no room for noise: it must be 1e-8 or more, and small against "
                 "the spend; spend more, or give a smaller beta"
             )
         for name, value in (
-            ("statistic", found),
+            ("statistic", chosen),
             ("bounds", fixed(bounds)),
             ("spend", paid),
             ("noise", taken),
             ("relation", relation),
-            ("beta", chosen),
+            ("beta", exact_beta),
             ("sigma", sigma),
             ("rate", rate),
-            ("step", _step(found, bounds, most)),
+            ("step", _step(chosen, bounds, most)),
         ):
             object.__setattr__(self, name, value)
 

@@ -58,8 +58,8 @@ class ToeplitzFactor:
     def inverse_squares(self, steps: int) -> float:
         """Σ bⱼ² over the first `steps` entries of the first column of A·C⁻¹: the variance of that prefix sum."""
         rest, parts, falls = self._inverse()
-        whole = rest**2 * steps + 2 * rest * float(np.sum(parts * _geometric(falls, steps)))
-        return whole + float(np.outer(parts, parts).ravel() @ _geometric(_join(falls), steps))
+        rest_terms = rest**2 * steps + 2 * rest * float(np.sum(parts * _geometric(falls, steps)))
+        return rest_terms + float(np.outer(parts, parts).ravel() @ _geometric(_join(falls), steps))
 
     def inverse_sum(self, steps: int) -> float:
         """Σ bⱼ over the same entries, none of which is below 0."""

@@ -88,20 +88,20 @@ class ThresholdStream:
         Costs and raises as `ask`, but an answer after the stop is left out, not refused.
         """
         exact = iter(whole_numbers(answers))
-        told: list[bool | int | None] = []
+        results: list[bool | int | None] = []
         with self._lock:
             if os.getpid() != self._pid:
                 raise ParameterError("a stream cannot go on in a forked process; start another there")
             while chunk := list(islice(exact, _CHUNK)):
                 for answer, noise in zip(chunk, discrete_laplace(self._query_scale, len(chunk)).tolist(), strict=True):
                     if self._left == 0:
-                        return told
+                        return results
                     above = answer + int(noise) >= self._threshold
                     self._left -= above
-                    told.append(self._said(answer, above=above))
-        return told
+                    results.append(self._result(answer, above=above))
+        return results
 
-    def _said(self, answer: int, *, above: bool) -> bool | int | None:
+    def _result(self, answer: int, *, above: bool) -> bool | int | None:
         if self._value_scale is None:
             return above
         return answer + int(discrete_laplace(self._value_scale, 1)[0]) if above else None

@@ -220,12 +220,12 @@ def _thresholds(epsilon: Fraction, delta: Fraction) -> tuple[NDArray[np.uint64],
     fall = exp_bounds(epsilon, width)[1]  # at least e^-epsilon
     rise = (1 << 2 * width) // fall  # at most e^epsilon
     step = delta.numerator * _ONE // delta.denominator
-    kept, kept_all = 0, [0]
+    probability, probabilities = 0, [0]
     while True:
-        kept = min((kept * rise >> width) + step, _ONE + ((kept + step - _ONE) * fall >> width))
-        if kept >= _ONE:
+        probability = min((probability * rise >> width) + step, _ONE + ((probability + step - _ONE) * fall >> width))
+        if probability >= _ONE:
             break
-        kept_all.append(kept)
-    high = np.array([kept >> 64 for kept in kept_all], dtype=np.uint64)
-    low = np.array([kept & _WORD for kept in kept_all], dtype=np.uint64)
+        probabilities.append(probability)
+    high = np.array([probability >> 64 for probability in probabilities], dtype=np.uint64)
+    low = np.array([probability & _WORD for probability in probabilities], dtype=np.uint64)
     return high, low
