@@ -1,4 +1,4 @@
-"""Sample-and-aggregate asked about one task: the number of chunks that errs least, by what chunks of samples say."""
+"""The expected errors of sample-and-aggregate, quantiles and selection for one task."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def with_sample_and_aggregate(task: Task, aggregator: Literal["mean", "median"])
 
 
 def _answers(function: Callable[..., Any], sample: Any, chunks: int) -> Floats:
-    """What the function says of equal chunks of the shuffled sample."""
+    """The function's answers on equal chunks of the shuffled sample."""
     order = np.argsort(uniform64(len(sample)))
     size = len(sample) // chunks
     return np.asarray(function(np.asarray(sample)[order[: size * chunks]].reshape(chunks, size), axis=1))

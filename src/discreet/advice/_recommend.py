@@ -1,4 +1,4 @@
-"""Every mechanism that can answer, asked what it would err by, and put in order."""
+"""Sort the mechanisms that can release a statistic by their expected error."""
 
 from __future__ import annotations
 

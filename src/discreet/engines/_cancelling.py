@@ -1,11 +1,11 @@
-"""Cancelling: an engine works in a thread of its own, so that whoever waits for it can stop waiting, and stop it.
+"""Run an engine's work in a thread of its own, so that the caller can cancel it.
 
-Python runs the handler of a signal when the main thread is next in Python. A thread that waits inside a database is
-not, so Ctrl-C would come when the query is over.
+Python runs a signal handler only when the main thread executes Python code. While that thread waits inside a database,
+Ctrl-C has no effect until the query ends.
 
-A `Cancellation` belongs to one question. It is cancelled by `Questions.cancel`, from any thread or handler of a signal,
-or by whatever ends the caller's wait. It is never taken back, so a question that was cancelled cannot be mistaken for
-one that failed, and the next question has another: nothing is left over that could stop that one.
+A `Cancellation` belongs to one question. `Questions.cancel` sets it, from any thread or signal handler, and so does
+whatever ends the caller's wait. It is never unset, so a cancelled question is never reported as a failed one. The next
+question has a new one, so a late cancellation cannot stop it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from discreet.errors import Cancelled
 
 __all__ = ["Cancellation", "Questions", "Worker", "check_cancelled"]
 
-_GLANCE = 0.1
-"""Seconds between two looks at whether a question was cancelled."""
+_POLL_SECONDS = 0.1
+"""Seconds between two checks whether a question was cancelled."""
 _GRACE = 0.5
-"""Seconds that a caller waits for the engine to stop before it is left to itself."""
+"""Seconds that a caller waits for the engine to stop before it returns without it."""
 _AGAIN = 0.2
-"""Seconds between two interrupts: one that comes between two statements stops neither."""
+"""Seconds between two interrupts: an interrupt between two statements has no effect, so it is repeated."""
 
 _T = TypeVar("_T")
 
 
 class Cancellation:
-    """Whether one question was cancelled. No lock, so that a handler of a signal may cancel."""
+    """Whether one question was cancelled. It has no lock, so that a signal handler may set it."""
 
     __slots__ = ("cancelled",)
 
@@ -49,9 +49,9 @@ _current: ContextVar[Cancellation | None] = ContextVar("current question", defau
 
 
 def check_cancelled() -> None:
-    """Raise `Cancelled` if the question that this thread works for was cancelled; for between the steps of long work.
+    """Raise `Cancelled` if the question that this thread works for was cancelled; call it between steps of long work.
 
-    An engine asks this before it tries again what failed: a failure may be the interrupt's.
+    An engine calls it before it repeats a failed query, because an interrupt makes a query fail too.
     """
     cancellation = _current.get()
     if cancellation is not None:
@@ -66,7 +66,7 @@ class Questions:
 
     @contextmanager
     def asked(self) -> Generator[None]:
-        """What is done in the block, in this thread and by engines for it, belongs to one new question."""
+        """A context: all work of this thread in it, and of engines for this thread, belongs to one new question."""
         cancellation = Cancellation()
         outer = _current.set(cancellation)
         self._open.add(cancellation)
@@ -83,26 +83,26 @@ class Questions:
 
 
 class Worker:
-    """Does an engine's work, one piece at a time, each in a new thread while its caller waits.
+    """Runs an engine's work, one piece at a time, each in a new thread while its caller waits.
 
-    `interrupt` makes the engine stop what it does. It is called from another thread, only while there is work, as often
-    as it takes, and may fail.
+    `interrupt` asks the engine to stop. It is called from another thread, repeatedly, only while work runs, and may
+    fail.
     """
 
     def __init__(self, interrupt: Callable[[], object]) -> None:
         self._interrupt = interrupt
         self._turn = threading.Lock()
         self._gate = threading.Lock()
-        """Held while an interrupt is sent, and when work begins or ends: none is sent to the work that comes after."""
+        """Held while an interrupt is sent and while work begins or ends, so that no interrupt reaches later work."""
         self._running: Cancellation | None = None
         self._open: set[Cancellation] = set()
 
     def run(self, work: Callable[[], _T]) -> _T:
         """What `work` returns or raises, once no other work is being done.
 
-        Raises `Cancelled` if the question that the caller works for is cancelled, and what a handler of a signal
-        raises, such as `KeyboardInterrupt`: both within a second, whether or not the engine has stopped by then. It is
-        interrupted until it has, and other work waits for it.
+        Raises `Cancelled` if the caller's question is cancelled, and what a signal handler raises, such as
+        `KeyboardInterrupt`: both within a second, whether or not the engine has stopped by then. The engine is
+        interrupted until it stops, and other work waits for it.
         """
         cancellation = _current.get() or Cancellation()
         cancellation.check()
@@ -123,7 +123,7 @@ class Worker:
         thread = threading.Thread(target=copy_context().run, args=(job,), name="discreet query", daemon=True)
         try:
             thread.start()
-            while not done.wait(_GLANCE):  # by glances: not every platform wakes a thread for a signal
+            while not done.wait(_POLL_SECONDS):  # polled: not every platform wakes a thread for a signal
                 cancellation.check()
         except BaseException:
             if thread.ident is not None:
@@ -141,7 +141,7 @@ class Worker:
         return results[0]
 
     def close(self, last: Callable[[], None]) -> None:
-        """Cancel all work, and do the last there is: now, or when an engine has stopped that takes longer."""
+        """Cancel all work and call `last`: at once, or in another thread if the engine takes longer to stop."""
         for cancellation in tuple(self._open):
             cancellation.cancelled = True
         if self._turn.acquire(timeout=_GRACE):
@@ -153,7 +153,7 @@ class Worker:
             threading.Thread(target=self._close_later, args=(last,), name="discreet close", daemon=True).start()
 
     def _close_later(self, last: Callable[[], None]) -> None:
-        with self._turn, suppress(Exception):  # nobody is there to hear of it
+        with self._turn, suppress(Exception):  # no caller is left to receive an error
             last()
 
     def _in_turn(self, work: Callable[[], _T], cancellation: Cancellation) -> _T:
@@ -168,7 +168,7 @@ class Worker:
                     self._running = None
 
     def _stop(self, cancellation: Cancellation, done: threading.Event) -> None:
-        """Interrupt work until it is done, and wait for that for a moment."""
+        """Interrupt work until it is done; wait at most `_GRACE` seconds for that."""
         again = threading.Thread(target=self._interrupt_until, args=(cancellation, done), daemon=True)
         again.start()
         done.wait(_GRACE)
@@ -177,6 +177,6 @@ class Worker:
         while not done.is_set():
             with self._gate:
                 if self._running is cancellation:
-                    with suppress(Exception):  # what has no work to stop, or is gone
+                    with suppress(Exception):  # an interrupt fails if nothing runs or the connection is closed
                         self._interrupt()
             done.wait(_AGAIN)

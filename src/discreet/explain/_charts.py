@@ -1,4 +1,4 @@
-"""altair when it is there, and charts written to files."""
+"""Charts with altair, written to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What mechanisms err by on public data: drawn, counted, and set side by side."""
+"""The errors of mechanisms on public data: drawn, as histograms, and compared."""
 
 from __future__ import annotations
 

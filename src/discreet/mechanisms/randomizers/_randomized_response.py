@@ -102,9 +102,7 @@ class RandomizedResponse:
         object.__setattr__(self, "p", rational(p, "p"))
         object.__setattr__(self, "k", k)
         if self.p == self.lie:
-            raise ParameterError(
-                "p must not be 1/k: the reports would be pure chance, and tell nothing; see from_epsilon"
-            )
+            raise ParameterError("p must not be 1/k: the reports would not depend on the answers; see from_epsilon")
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, k: int = 2) -> RandomizedResponse:

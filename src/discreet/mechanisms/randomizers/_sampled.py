@@ -144,7 +144,7 @@ def _rate(rate: Number) -> Fraction:
 
 
 def _drawn_rows(rows: Any, drawn: NDArray[np.bool_]) -> Any:
-    """The rows that are drawn, in their order; nothing tells their places."""
+    """The rows that are drawn, in their order, without their places."""
     places = np.flatnonzero(drawn)
     if isinstance(rows, list):
         return [rows[place] for place in places.tolist()]

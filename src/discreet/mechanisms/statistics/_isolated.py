@@ -75,7 +75,7 @@ def answers(sent: bytes, chunks: Iterable[Any | None], cpu_seconds: int) -> list
 
 
 def here(function: Callable[[Any], Any], chunk: Any | None) -> float:
-    """What the function says of one chunk, in this process: for chunks that are not private."""
+    """The function's number for one chunk, computed in this process: for chunks that are not private."""
     try:
         return math.nan if chunk is None else _number(function(chunk))
     except (Exception, SystemExit):  # noqa: BLE001 (as from a process of its own)

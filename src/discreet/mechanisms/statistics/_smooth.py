@@ -149,7 +149,7 @@ class SmoothSensitivity:
     def release(self, x: Any) -> float:
         """The statistic of x with noise: a float, a multiple of `step` unless it is beyond 2**53 steps.
 
-        The scale of the noise is SENSITIVE and is not told. Costs `loss()`, **and charges nobody**: this is the raw
+        The scale of the noise is SENSITIVE and is not released. Costs `loss()`, **and charges nobody**: this is the raw
         toolbox. Answers are cut to 2**52 steps around 0 before the noise. Raises `ParameterError` only if x is not a
         data set of the statistic's shape. Source: ``proofs/smooth_sensitivity.md``.
 

@@ -29,7 +29,7 @@ _CHUNK = 1 << 14
 
 
 class ThresholdStream:
-    """Tells of each answer whether it is above a noisy threshold, until it has said so as often as it may.
+    """A running stream: whether each answer is above a noisy threshold, until `cutoff` answers were.
 
     `AboveThreshold.start` makes it. It keeps its noisy threshold, which must stay secret, so it cannot be copied,
     pickled or used in a forked process: a second copy would answer beyond the cutoff. Threads may share it.
@@ -53,7 +53,7 @@ class ThresholdStream:
 
     @property
     def left(self) -> int:
-        """How many more answers may be told above. Public: it follows from what was told."""
+        """How many more answers may be above before the stream stops. Public: it follows from what was released."""
         return self._left
 
     @property
@@ -77,7 +77,7 @@ class ThresholdStream:
         exact = whole_number(answer)
         if self.stopped:
             raise ParameterError(
-                "this stream has told as many answers above as its cutoff allows; "
+                "this stream has stopped: as many answers were above as its cutoff allows; "
                 "start another, which costs as much again, or use a larger cutoff"
             )
         return self.ask_all([exact])[0]
@@ -279,8 +279,10 @@ class AboveThreshold:
         return self.start().ask_all(exact)
 
     def error(self, level: Number = 0.95, *, queries: int = 1) -> int:
-        """A k such that with probability `level` or more, all answers at least k above the threshold are told above,
-        and all answers more than k below it are told below, among `queries` queries before the stop.
+        """How far answers must be from the threshold to be compared rightly, with probability `level` or more.
+
+        It is a k such that, with that probability, among `queries` queries before the stop, all answers at least k
+        above the threshold are reported above, and all answers more than k below it are reported below.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 0 < level < 1 and queries ≥ 1.
         Source: a union bound, half of 1 − level for the threshold; ``proofs/above_threshold.md``.
