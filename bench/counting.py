@@ -59,9 +59,9 @@ def root(steps: int) -> Variances:
 
 def ours(steps: int) -> Variances:
     """Of `ToeplitzCounter`, at up to 2,000 steps that are evenly spread, the last among them."""
-    counter = ToeplitzCounter.calibrate(mu(1), 1, steps)
+    counter = ToeplitzCounter.calibrate(mu(1), 1, steps=steps)
     at = np.unique(np.linspace(1, steps, min(steps, 2000)).astype(int))
-    return np.array([counter.std(int(step)) ** 2 - 1 / 12 for step in at])
+    return np.array([counter.std_at(int(step)) ** 2 - 1 / 12 for step in at])
 
 
 def lower_bound(steps: int) -> float:
@@ -72,7 +72,7 @@ def lower_bound(steps: int) -> float:
 
 def laplace_rows(steps: int) -> Iterator[tuple[str, Variances]]:
     binary = TreeCounter(steps, 1, arity=2).height
-    best = TreeCounter.calibrate(pure(1), 1, steps)
+    best = TreeCounter.calibrate(pure(1), 1, steps=steps)
     yield "binary tree *", 2.0 * binary**2 * digit_sums(steps, 2)
     yield "binary tree, Honaker", 2.0 * binary**2 * digit_sums(steps, 2, honaker)
     yield f"tree of arity {best.arity} *", 2.0 * best.height**2 * digit_sums(steps, best.arity)

@@ -116,12 +116,12 @@ def joint(x: Floats, epsilon: float) -> Floats:
 
 
 def independent_tight(x: Floats, epsilon: float) -> Floats:
-    each = [Quantiles.calibrate(pure(epsilon / 9), p, bounds=(LOWER, UPPER), step=1) for p in DECILES]
+    each = [Quantiles.calibrate(pure(epsilon / 9), probabilities=p, bounds=(LOWER, UPPER), step=1) for p in DECILES]
     return np.sort([quantile.release(x) for quantile in each])
 
 
 def discreet(x: Floats, spend: Loss, method: Method) -> Floats:
-    return Quantiles.calibrate(spend, DECILES, bounds=(LOWER, UPPER), step=1, method=method).release(x)
+    return Quantiles.calibrate(spend, probabilities=DECILES, bounds=(LOWER, UPPER), step=1, method=method).release(x)
 
 
 def discreet_recursive(x: Floats, epsilon: float) -> Floats:

@@ -190,7 +190,7 @@ OWN: dict[str, Own] = {
         lambda: m.AboveThreshold(1, 12, 1, numeric=True), [([1, 0], [0, 1])], miss=F(1, 10**4)
     ),
     "MostFrequent": Own(
-        lambda: m.MostFrequent.calibrate(dp.pure(2), Mode((0, 1))), [([0, 0, 1], [0, 1]), ([0, 1], [0])]
+        lambda: m.MostFrequent.calibrate(dp.pure(2), mode=Mode((0, 1))), [([0, 0, 1], [0, 1]), ([0, 1], [0])]
     ),
     "PartitionSelection": Own(
         lambda: m.PartitionSelection(1, "0.3"),

@@ -307,7 +307,7 @@ def test_calibration(spend, epsilon) -> None:
 def test_error_holds_exactly(queries) -> None:
     """Right on all of so many answers at that distance, below and, for one query, above."""
     mechanism = AboveThreshold(0, 1, 1)
-    reach = mechanism.error("0.9", queries)
+    reach = mechanism.error("0.9", queries=queries)
     assert math.exp(log_law((BELOW,) * queries, (-reach - 1,) * queries, *scales(mechanism))) >= 0.9
     assert math.exp(log_law((ABOVE,), (reach,), *scales(mechanism))) >= 0.9
     with pytest.raises(ParameterError, match="queries"):

@@ -15,7 +15,7 @@ from scipy import stats
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import BoundedLaplace
-from discreet.privacy import PureLoss, fits
+from discreet.privacy import fits
 from discreet.sensitivity import Norms
 
 ALARM = 1e-12  # a chi-square test with the secure source fails by chance with about this probability
@@ -61,7 +61,7 @@ def test_the_stated_loss_is_the_exact_one(scale: str, bounds: tuple[int, int]) -
 @pytest.mark.parametrize(("epsilon", "move"), [("1", 1), ("0.1", 1), ("0.1", 4), ("5", 2)])
 def test_calibration_is_within_the_spend_and_the_naive_scale_is_not(bounds, epsilon: str, move: int) -> None:
     allowed = Fraction(epsilon)
-    mechanism = BoundedLaplace.calibrate(dp.pure(epsilon), move, bounds)
+    mechanism = BoundedLaplace.calibrate(dp.pure(epsilon), move, bounds=bounds)
     with mpmath.workdps(60):
         cost = worst_ratio(mechanism, move)
         assert real(allowed) * mpmath.mpf("0.99999") <= cost <= real(allowed) + mpmath.mpf(10) ** -50
@@ -87,14 +87,14 @@ def test_several_entries_cost_what_the_worst_split_does(l1: int) -> None:
     splits = [split for split in product(range(l1 + 1), repeat=l1) if sum(split) == l1]
     costs = [sum(mechanism.loss(each).eps for each in split) for split in splits]
     assert mechanism.loss(Norms(l1, l1 * l1)).eps == max(costs) == l1 * mechanism.loss(1).eps
-    calibrated = BoundedLaplace.calibrate(dp.pure(1), Norms(l1, l1 * l1), (0, 9))
+    calibrated = BoundedLaplace.calibrate(dp.pure(1), Norms(l1, l1 * l1), bounds=(0, 9))
     assert Fraction(99999, 100000) < calibrated.loss(Norms(l1, l1 * l1)).eps <= 1
 
 
 @given(st.floats(1e-6, 300), st.integers(1, 1000), st.integers(1, 10**9))
 @settings(max_examples=40, deadline=None)
 def test_calibration_takes_nearly_the_least_scale(epsilon: float, move: int, width: int) -> None:
-    mechanism = BoundedLaplace.calibrate(dp.pure(epsilon), move, (-7, width - 7))
+    mechanism = BoundedLaplace.calibrate(dp.pure(epsilon), move, bounds=(-7, width - 7))
     assert fits(mechanism.loss(move), dp.pure(epsilon))
     least = max(min(move, width) / Fraction(str(epsilon)), Fraction(1, 1000))
     assert least <= mechanism.scale <= 2 * least * (1 + Fraction(1, 2**39))
@@ -105,7 +105,7 @@ def test_calibration_takes_nearly_the_least_scale(epsilon: float, move: int, wid
 
 def test_calibration_in_every_currency() -> None:
     for spend in (dp.rho("0.02"), dp.mu("0.3"), dp.mu("0.3", 1e-6), dp.approx("0.2", 1e-6)):
-        mechanism = BoundedLaplace.calibrate(spend, 4, (0, 100))
+        mechanism = BoundedLaplace.calibrate(spend, 4, bounds=(0, 100))
         assert fits(mechanism.loss(4), spend)
         assert not fits(BoundedLaplace(mechanism.scale * Fraction(999, 1000), (0, 100)).loss(4), spend)
 
@@ -174,7 +174,7 @@ def test_extremes() -> None:
     assert BoundedLaplace("0.001", (0, 9)).loss(1).eps == pytest.approx(1000)
     assert BoundedLaplace(3, (0, 9)).loss(0) == BoundedLaplace(3, (0, 9)).loss("0.5") == PureLoss(Fraction(0))
     assert BoundedLaplace(3, (0, 9)).loss(10**40) == BoundedLaplace(3, (0, 9)).loss(9) == PureLoss(Fraction(3))
-    assert BoundedLaplace.calibrate(dp.pure(1), 0, (0, 9)).scale == Fraction(1, 1000)
+    assert BoundedLaplace.calibrate(dp.pure(1), 0, bounds=(0, 9)).scale == Fraction(1, 1000)
 
 
 @pytest.mark.parametrize("scale", [0, -1, float("nan"), 2**56 + 1, True, "x"])
@@ -192,16 +192,16 @@ def test_bad_bounds_are_refused(bounds) -> None:
     with pytest.raises(ParameterError, match="bounds"):
         BoundedLaplace(1, bounds)
     with pytest.raises(ParameterError, match="bounds"):
-        BoundedLaplace.calibrate(dp.pure(1), 1, bounds)
+        BoundedLaplace.calibrate(dp.pure(1), 1, bounds=bounds)
 
 
 def test_bad_calls_are_refused() -> None:
     for sensitivity in (-1, float("nan"), "x", None):
         with pytest.raises(ParameterError):
-            BoundedLaplace.calibrate(dp.pure(1), sensitivity, (0, 9))
+            BoundedLaplace.calibrate(dp.pure(1), sensitivity, bounds=(0, 9))
     with pytest.raises(ParameterError, match="scale"):
-        BoundedLaplace.calibrate(dp.pure(1), 10**30, (0, 2**60))
-    assert BoundedLaplace.calibrate(dp.pure(1), 10**30, (0, 9)) == BoundedLaplace(9, (0, 9))
+        BoundedLaplace.calibrate(dp.pure(1), 10**30, bounds=(0, 2**60))
+    assert BoundedLaplace.calibrate(dp.pure(1), 10**30, bounds=(0, 9)) == BoundedLaplace(9, (0, 9))
     for level in (0, 1, True, "x"):
         with pytest.raises(ParameterError, match="level"):
             BoundedLaplace(1, (0, 9)).error(level)

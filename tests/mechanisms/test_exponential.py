@@ -162,7 +162,7 @@ def test_one_candidate_and_certain_ones() -> None:
 def test_error_holds_exactly() -> None:
     for utilities in product(range(0, 60, 6), repeat=3):
         mechanism = Exponential("0.5", 1)
-        reach = mechanism.error(3, level="0.9")
+        reach = mechanism.error("0.9", candidates=3)
         p = law(mechanism, utilities)
         assert sum(q for q, u in zip(p, utilities, strict=True) if max(utilities) - u > reach) <= 0.1
 
@@ -170,7 +170,7 @@ def test_error_holds_exactly() -> None:
 @pytest.mark.parametrize(("candidates", "level"), [(0, 0.9), (True, 0.9), (3, 1), (3, 0)])
 def test_bad_error_arguments_are_refused(candidates, level) -> None:
     with pytest.raises(ParameterError):
-        Exponential(1, 1).error(candidates, level)
+        Exponential(1, 1).error(level, candidates=candidates)
 
 
 def test_loss() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, PartitionSelection
-from discreet.privacy import MuLoss, PureLoss, as_mu, fits
+from discreet.privacy import PureLoss, as_mu, fits
 from discreet.sensitivity import Norms
 
 
@@ -105,7 +105,7 @@ def test_error_and_std_follow_the_law() -> None:
 @given(st.fractions("1/10000", 40), st.integers(1, 20))
 @settings(max_examples=40, deadline=None)
 def test_keys_bought_with_a_mu_are_within_it(squared: Fraction, keys: int) -> None:
-    selection = PartitionSelection.calibrate(MuLoss(squared, Fraction(1, 10**6)), keys)
+    selection = PartitionSelection.calibrate(MuLoss(squared, Fraction(1, 10**6)), keys=keys)
     spent = as_mu(selection.loss())
     assert spent is not None
     assert spent[0] <= squared

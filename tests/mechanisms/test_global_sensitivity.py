@@ -94,9 +94,9 @@ def test_the_noise_fits_the_currency(spend, noise) -> None:
 def test_errors_cover(relation) -> None:
     """100 answers beyond the half-width of level 1 − 1e-12: less than 1e-9 of all runs would show one."""
     x = [0.0, 1.0] * 500
-    for statistic, truth, n in (("mean", 0.5, {"n": 1000}), ("sum", 500.0, {}), ("variance", 0.25, {})):
+    for statistic, truth, known in (("mean", 0.5, {"records": 1000}), ("sum", 500.0, {}), ("variance", 0.25, {})):
         worst = GlobalSensitivity(statistic, bounds=(0, 1), spend=dp.pure(2), relation=relation)
-        half = worst.error(1 - 1e-12, **n)
+        half = worst.error(1 - 1e-12, **known)
         errors = [abs(worst.release(x) - truth) for _ in range(100)]
         assert max(errors) <= half
         assert max(errors) > half / 100
@@ -124,9 +124,9 @@ def test_extremes() -> None:
         GlobalSensitivity("mean", bounds=(-(2**1000), 2**1000), spend=dp.pure(1e6)).release([2**1000] * 50) > 2.0**999
     )
     assert abs(GlobalSensitivity("mean", bounds=(0, 5e-324), spend=dp.pure(1)).release([0] * 50)) <= 5e-324
-    with pytest.raises(ParameterError, match="needs n"):
+    with pytest.raises(ParameterError, match="needs records"):
         GlobalSensitivity("mean", bounds=BOUNDS, spend=dp.pure(1)).error()
-    assert GlobalSensitivity("mean", bounds=BOUNDS, spend=dp.pure("0.01")).error(n=3) == math.inf
+    assert GlobalSensitivity("mean", bounds=BOUNDS, spend=dp.pure("0.01")).error(records=3) == math.inf
     for wrong in ({"bounds": (1, 1)}, {"bounds": BOUNDS, "relation": "other"}, {}):
         with pytest.raises(ParameterError):
             GlobalSensitivity("mean", spend=dp.pure(1), **wrong)

@@ -172,10 +172,12 @@ def test_loss_and_calibration() -> None:
     assert Quantiles(DECILES, (0, 9), 3, step=1, method="joint", relation="substitute").loss() == BoundedRangeLoss(
         Fraction(3)
     )
-    assert Quantiles.calibrate(pure(1), DECILES, (0, 100), step=1).epsilon == 1
+    assert Quantiles.calibrate(pure(1), probabilities=DECILES, bounds=(0, 100), step=1).epsilon == 1
     for relation, asked in product(RELATIONS, (DECILES, DECILES[:2])):
         for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3"), mu("0.3")):
-            made = Quantiles.calibrate(spend, asked, (0, 9), relation=relation, step=1, method="joint")
+            made = Quantiles.calibrate(
+                spend, probabilities=asked, bounds=(0, 9), relation=relation, step=1, method="joint"
+            )
             assert made.method == "joint"
             assert fits(made.loss(), spend)
             more = Quantiles(asked, (0, 9), made.epsilon * Fraction(11, 10), step=1, method="joint", relation=relation)
@@ -201,7 +203,7 @@ def test_loss_and_calibration() -> None:
     ],
 )
 def test_the_method_follows_from_public_facts(spend, asked, step, method) -> None:
-    assert Quantiles.calibrate(spend, asked, (0, 100), step=step).method == method
+    assert Quantiles.calibrate(spend, probabilities=asked, bounds=(0, 100), step=step).method == method
 
 
 @pytest.mark.parametrize(
@@ -262,7 +264,7 @@ def test_error_holds(asked, relation) -> None:
     """Fails by chance with probability 2e-11 or less: 20 releases, each with 1e-12."""
     mechanism = Quantiles(asked, (0, 100), 1, step=1, relation=relation, method="joint")
     for x in (np.arange(20_000) ** 2 % 101, np.full(20_000, 3), np.arange(20_000) % 2):
-        reach = mechanism.error(x.size, 1 - Fraction(1, 10**12))
+        reach = mechanism.error(1 - Fraction(1, 10**12), records=x.size)
         assert reach < 2_000
         for _ in range(7):
             for p, t in zip(asked, mechanism.release(x).tolist(), strict=True):
@@ -271,10 +273,10 @@ def test_error_holds(asked, relation) -> None:
 
 def test_error_needs_no_data() -> None:
     mechanism = Quantiles(DECILES, (0, 100), 1, step=1, method="joint")
-    assert [mechanism.error(n) for n in (0, 1, 2)] == [0, 1, 2]
-    assert mechanism.error(10**5, "0.9") < mechanism.error(10**5, "0.99")
+    assert [mechanism.error(records=n) for n in (0, 1, 2)] == [0, 1, 2]
+    assert mechanism.error("0.9", records=10**5) < mechanism.error("0.99", records=10**5)
     with pytest.raises(ParameterError):
-        mechanism.error(-1)
+        mechanism.error(records=-1)
 
 
 def test_deciles_err_less_than_by_recursion_at_equal_epsilon() -> None:
@@ -282,7 +284,7 @@ def test_deciles_err_less_than_by_recursion_at_equal_epsilon() -> None:
     x = np.arange(1000) * 7 % 101
     means = []
     for method in ("joint", "recursive"):
-        made = Quantiles.calibrate(pure("0.3"), DECILES, (0, 100), step=1, method=method)
+        made = Quantiles.calibrate(pure("0.3"), probabilities=DECILES, bounds=(0, 100), step=1, method=method)
         off = [
             max(0, (x < t).sum() - p * x.size, p * x.size - (x <= t).sum())
             for _ in range(40)
@@ -294,7 +296,7 @@ def test_deciles_err_less_than_by_recursion_at_equal_epsilon() -> None:
 
 def test_a_thousand_cells_take_less_than_two_seconds() -> None:
     """About 0.4 s."""
-    mechanism = Quantiles.calibrate(pure(1), DECILES, (0, 1000), step="1000/1023")
+    mechanism = Quantiles.calibrate(pure(1), probabilities=DECILES, bounds=(0, 1000), step="1000/1023")
     x = np.random.default_rng(1).normal(500, 100, size=1000)
     start = time.process_time()
     mechanism.release(x)

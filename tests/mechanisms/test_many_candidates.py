@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.parametrize("mechanism", [Exponential(1, 1), PermuteAndFlip(1, 1)], ids=["exponential", "permute"])
 def test_one_of_a_hundred_thousand_candidates(mechanism: Any, utilities: np.ndarray, asked: list[int]) -> None:
     picked = mechanism.release(utilities)
-    assert utilities[-1] - utilities[picked] <= mechanism.error(MANY, level=1 - 1e-12)
+    assert utilities[-1] - utilities[picked] <= mechanism.error(1 - 1e-12, candidates=MANY)
     assert len(asked) <= 3
 
 
@@ -50,5 +50,5 @@ def test_ten_of_a_hundred_thousand_candidates(asked: list[int]) -> None:
     utilities = UTILITIES["in steps of 1e-4"]
     picked = TopK(10, 1, 1).release(utilities)
     assert len(set(picked)) == 10
-    assert utilities[-10] - utilities[picked].min() <= TopK(10, 1, 1).error(MANY, level=1 - 1e-12)
+    assert utilities[-10] - utilities[picked].min() <= TopK(10, 1, 1).error(1 - 1e-12, candidates=MANY)
     assert len(asked) <= 3

@@ -81,7 +81,7 @@ def test_a_certificate_of_it_does_not_follow_under_substitution(name: str) -> No
 @pytest.mark.parametrize(
     "mechanism",
     [
-        MostFrequent.calibrate(dp.pure(1), Mode(("a", "b"))),
+        MostFrequent.calibrate(dp.pure(1), mode=Mode(("a", "b"))),
         Sampled(Exponential(1, 1, monotone=True), "1/2", len),
     ],
 )

@@ -29,5 +29,5 @@ def test_why_a_monotone_choice_is_refused_under_substitution() -> None:
     """From (1, 20) votes to (0, 21), exp(rate · count) for a falls by e², nearly, at a rate of 1."""
     p, q = (math.exp(a) / (math.exp(a) + math.exp(b)) for a, b in ((1, 20), (0, 21)))
     assert math.log(p / q) == pytest.approx(2, abs=1e-6)
-    vote = MostFrequent.calibrate(pure(1), MODE, relation="substitute")
+    vote = MostFrequent.calibrate(pure(1), mode=MODE, relation="substitute")
     assert not vote.choice.monotone

@@ -20,7 +20,7 @@ READERS = {
     "AboveThreshold": lambda of: AboveThreshold(10, 1, of),
     "Exponential.calibrate": lambda of: Exponential.calibrate(dp.pure(1), of),
     "PermuteAndFlip.calibrate": lambda of: PermuteAndFlip.calibrate(dp.pure(1), of),
-    "ReportNoisyMax.calibrate": lambda of: ReportNoisyMax.calibrate(dp.pure(1), of, "laplace"),
+    "ReportNoisyMax.calibrate": lambda of: ReportNoisyMax.calibrate(dp.pure(1), of, noise="laplace"),
     "TopK.calibrate": lambda of: TopK.calibrate(dp.pure(1), of, k=2),
     "AboveThreshold.calibrate": lambda of: AboveThreshold.calibrate(dp.pure(1), of, threshold=10),
 }

@@ -31,7 +31,7 @@ def reals(fine: int, reach: int) -> list[Fraction]:
 @pytest.mark.parametrize("step", ["1", "3/4", "0.4"])
 @pytest.mark.parametrize("bounds", [None, (-1, "1.25"), ("0.1", "1.3")], ids=str)
 def test_one_number_moves_as_far_as_claimed_and_no_further(step, bounds) -> None:
-    grid, values = Grid.of(step, bounds, 1), reals(40, 2)
+    grid, values = Grid.from_numbers(step, bounds, 1), reals(40, 2)
     at = {value: grid.steps([value])[0] for value in values}
     for moved in ("1/40", "0.3", "0.4", "3/4", "1", "1.1", "2"):
         steps = round(Fraction(moved) * 40)
@@ -41,15 +41,15 @@ def test_one_number_moves_as_far_as_claimed_and_no_further(step, bounds) -> None
 
 def test_halves_to_even_numbers_would_move_further() -> None:
     assert round(1.5) - round(0.5) == 2
-    assert np.subtract(*Grid.of(1, None, 2).steps([1.5, 0.5])) == 1 == Grid.of(1, None, 1).move(1)
+    assert np.subtract(*Grid.from_numbers(1, None, 2).steps([1.5, 0.5])) == 1 == Grid.from_numbers(1, None, 1).move(1)
 
 
 @pytest.mark.parametrize(("entries", "fine"), [(2, 8), (3, 4)])
 @pytest.mark.parametrize("bounds", [None, (-1, 0)], ids=str)
 def test_several_numbers_move_no_further_than_claimed(entries, fine, bounds) -> None:
     """Every move of every point; the L1 claim is attained where moves come in enough sizes."""
-    grid, sizes = Grid.of(1, bounds, entries), reals(fine, 2)
-    single = Grid.of(1, bounds, 1)
+    grid, sizes = Grid.from_numbers(1, bounds, entries), reals(fine, 2)
+    single = Grid.from_numbers(1, bounds, 1)
     jumps: dict[Fraction, int] = {}
     for move in sizes:
         far = (single.steps([a + move])[0] - single.steps([a])[0] for a in sizes)
@@ -83,7 +83,7 @@ def test_several_numbers_move_no_further_than_claimed(entries, fine, bounds) -> 
 )
 def test_moves_of_floats_are_within_the_claim(pairs, step) -> None:
     one, other = [Fraction(a) for a, _ in pairs], [Fraction(a) + Fraction(b) for a, b in pairs]
-    grid = Grid.of(step, None, len(pairs))
+    grid = Grid.from_numbers(step, None, len(pairs))
     moves = [abs(a - b) for a, b in zip(one, other, strict=True)]
     far = [abs(a - b) for a, b in zip(grid.steps(one), grid.steps(other), strict=True)]
     l2 = Fraction(math.isqrt(math.ceil(sum(x * x for x in moves) * 10**12)) + 1, 10**6)
@@ -97,7 +97,7 @@ def test_moves_of_floats_are_within_the_claim(pairs, step) -> None:
 def test_loss_is_the_worst_log_ratio_of_the_released_integers() -> None:
     """P(o)/Q(o) for noise exp(−|x|/3) around two whole numbers k, j is exp(|k − j|/3) at worst."""
     noisy = OnGrid(DiscreteLaplace(3), step="0.5", bounds=(-1, 1))
-    grid = Grid.of("0.5", (-1, 1), 1)
+    grid = Grid.from_numbers("0.5", (-1, 1), 1)
     values = reals(20, 2)
     at = [grid.steps([value])[0] for value in values]
     for moved in (Fraction(1, 20), Fraction(1, 2), Fraction(3, 5), Fraction(4)):
@@ -134,9 +134,9 @@ def test_values_are_cut_to_the_bounds_and_so_are_their_moves() -> None:
     far = [1e300, -1e300, 10**500, Decimal("1e999999"), Decimal("-1e999999"), Fraction(-(10**400), 3), np.int64(5)]
     assert [noisy.release(each) for each in far] == [2, -1, 2, 2, -1, -1, 2]
     assert OnGrid(DiscreteLaplace(12), step="0.25", bounds=(-1, 2)).loss(10**9) == PureLoss(Fraction(1))
-    many = Grid.of("0.25", (-1, 2), 3).move(100)
+    many = Grid.from_numbers("0.25", (-1, 2), 3).move(100)
     assert many == Norms(36, 36 * 12, 12)
-    assert Grid.of("0.4", (0, 1), 1).move(7) == 3  # the upper bound, 2.5 steps, is rounded up
+    assert Grid.from_numbers("0.4", (0, 1), 1).move(7) == 3  # the upper bound, 2.5 steps, is rounded up
     assert OnGrid(QUIET, step=1).release(10**400) == sys.float_info.max
     assert OnGrid(DiscreteLaplace(1), step=2**960).release(-(10**400)) >= -sys.float_info.max
 
@@ -210,7 +210,7 @@ def test_calibration_is_within_the_spend_at_every_scale(entries, scale) -> None:
         (Gaussian, approx(1, 1e-5)),
         (Gaussian, mu("0.3")),
     ]:
-        noisy = OnGrid.calibrate(kind, spend, moved, step=moved / 2**20, bounds=(-moved, moved), entries=entries)
+        noisy = OnGrid.calibrate(spend, moved, kind=kind, step=moved / 2**20, bounds=(-moved, moved), entries=entries)
         assert noisy.loss(moved).fits(spend)
         plain = kind.calibrate(spend, 2**20)
         assert float(noisy.mechanism.std) == pytest.approx(plain.std, rel=1e-4 if entries == 1 else 0.09)

@@ -145,7 +145,7 @@ def test_bad_parameters_are_refused(epsilon, sensitivity) -> None:
 def test_certain_candidates_and_the_error_bound() -> None:
     assert PermuteAndFlip(1, 1).release([0, 10**6, 0]) == 1
     mechanism = PermuteAndFlip("0.5", 1)
-    reach = mechanism.error(3, level="0.9")
+    reach = mechanism.error("0.9", candidates=3)
     for utilities in product(range(0, 60, 6), repeat=3):
         p = law(mechanism, utilities)
         assert sum(q for q, u in zip(p, utilities, strict=True) if max(utilities) - u > reach) <= 0.1

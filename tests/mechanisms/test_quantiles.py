@@ -217,12 +217,12 @@ def test_frequencies_follow_the_law(asked, cells, relation, draws) -> None:
 def test_loss_levels_and_calibration() -> None:
     assert [Quantiles(DECILES[:m], (0, 1), 1).levels for m in range(1, 10)] == [1, 2, 2, 3, 3, 3, 3, 4, 4]
     assert Quantiles("0.5", (0, 1), "0.7").loss() == BoundedRangeLoss(Fraction(7, 10))
-    assert Quantiles.calibrate(pure(1), DECILES, (0, 1)) == Quantiles(DECILES, (0, 1), "0.25")
-    assert Quantiles.calibrate(rho(2), DECILES, (0, 1), step="0.1").epsilon == 2
+    assert Quantiles.calibrate(pure(1), probabilities=DECILES, bounds=(0, 1)) == Quantiles(DECILES, (0, 1), "0.25")
+    assert Quantiles.calibrate(rho(2), probabilities=DECILES, bounds=(0, 1), step="0.1").epsilon == 2
     for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3"), mu("0.3")):
-        assert fits(Quantiles.calibrate(spend, DECILES, (0, 1)).loss(), spend)
+        assert fits(Quantiles.calibrate(spend, probabilities=DECILES, bounds=(0, 1)).loss(), spend)
     with pytest.raises(ParameterError, match="state a budget or a spend in one currency"):
-        Quantiles.calibrate(pure(1).sampled("0.01"), "0.5", (0, 1))
+        Quantiles.calibrate(pure(1).sampled("0.01"), probabilities="0.5", bounds=(0, 1))
 
 
 @given(st.lists(st.floats(allow_nan=True), max_size=30), st.sampled_from([["0.5"], ["0.1", "0.2"], DECILES]))
@@ -301,10 +301,10 @@ def test_bad_parameters_are_refused(change, message) -> None:
         Quantiles(**{"probabilities": "0.5", "bounds": (0, 1), "epsilon": 1, **change})
 
 
-@pytest.mark.parametrize("how", [(-1,), (True,), (2.0,), (10, 0), (10, 1)])
-def test_bad_error_arguments_are_refused(how) -> None:
+@pytest.mark.parametrize(("records", "level"), [(-1, 0.95), (True, 0.95), (2.0, 0.95), (10, 0), (10, 1)])
+def test_bad_error_arguments_are_refused(records, level) -> None:
     with pytest.raises(ParameterError):
-        Quantiles("0.5", (0, 1), 1).error(*how)
+        Quantiles("0.5", (0, 1), 1).error(level, records=records)
 
 
 @pytest.mark.parametrize("p", ["0.5", "0.9"])
@@ -312,7 +312,7 @@ def test_error_of_one_quantile_holds_exactly(p) -> None:
     """Whatever the data: two heaps of records, and the target in one of them or between."""
     mechanism = Quantiles(p, (0, 9), "0.8", step=1)
     for cells in ([0] * a + [c] * (60 - a) for a in range(0, 61, 6) for c in (1, 5, 9)):
-        reach = mechanism.error(60, "0.9")
+        reach = mechanism.error("0.9", records=60)
         law = one_law(cells, 0, 9, 1, Fraction(p), 0.8 / (2 * max(float(p), 1 - float(p))))
         assert reach < 60
         assert sum(q for c, q in law.items() if distance(cells, c, 1, Fraction(p)) > reach) <= 0.1
@@ -322,7 +322,7 @@ def test_error_of_one_quantile_holds_exactly(p) -> None:
 def test_error_of_many_quantiles_holds(spread) -> None:
     """Fails by chance with probability 2e-11 or less: 20 releases, each with 1e-12."""
     mechanism, x = Quantiles(DECILES, (0, 2**20), 1, step=1), np.arange(20_000) ** 2 % spread
-    reach = mechanism.error(x.size, 1 - Fraction(1, 10**12))
+    reach = mechanism.error(1 - Fraction(1, 10**12), records=x.size)
     assert reach < 5000
     for _ in range(20):
         for p, t in zip(DECILES, mechanism.release(x).tolist(), strict=True):
@@ -330,18 +330,20 @@ def test_error_of_many_quantiles_holds(spread) -> None:
 
 
 def test_error_grows_with_what_makes_it_harder() -> None:
-    assert Quantiles("0.5", (0, 1), 1).error(10**6) < Quantiles("0.1", (0, 1), 1).error(10**6)
-    few, many = (Quantiles(asked, (0, 1), 1).error(10**6) for asked in (DECILES[4:5], DECILES))
+    assert Quantiles("0.5", (0, 1), 1).error(records=10**6) < Quantiles("0.1", (0, 1), 1).error(records=10**6)
+    few, many = (Quantiles(asked, (0, 1), 1).error(records=10**6) for asked in (DECILES[4:5], DECILES))
     assert few < many < 10**6
-    assert Quantiles(DECILES, (0, 1), 1).error(10**6, "0.9") < Quantiles(DECILES, (0, 1), 1).error(10**6, "0.99")
-    assert [Quantiles(DECILES, (0, 1), 1).error(n) for n in (0, 1, 2)] == [0, 1, 2]
-    assert Quantiles(DECILES, (0, 1), "1e-140").error(10**9, 1 - Fraction(1, 10**400)) == 10**9
+    assert Quantiles(DECILES, (0, 1), 1).error("0.9", records=10**6) < Quantiles(DECILES, (0, 1), 1).error(
+        "0.99", records=10**6
+    )
+    assert [Quantiles(DECILES, (0, 1), 1).error(records=n) for n in (0, 1, 2)] == [0, 1, 2]
+    assert Quantiles(DECILES, (0, 1), "1e-140").error(1 - Fraction(1, 10**400), records=10**9) == 10**9
 
 
 def test_a_million_records_are_quick() -> None:
     """About 0.1 s."""
     x = np.random.default_rng(1).normal(size=1_000_000)
-    quantiles = Quantiles.calibrate(pure(1), DECILES, (-5, 5))
+    quantiles = Quantiles.calibrate(pure(1), probabilities=DECILES, bounds=(-5, 5))
     start = time.process_time()
     quantiles.release(x)
     assert time.process_time() - start < 1

@@ -45,7 +45,7 @@ def test_from_epsilon_is_just_below(epsilon, k) -> None:
 
 @pytest.mark.parametrize("spend", [pure("0.25"), approx("0.25", 1e-6), rho("0.03125")])
 def test_calibration(spend) -> None:
-    mechanism = RandomizedResponse.calibrate(spend, 5)
+    mechanism = RandomizedResponse.calibrate(spend, k=5)
     assert fits(mechanism.loss(), spend)
     assert mechanism == RandomizedResponse.from_epsilon("0.25", 5)
 
@@ -113,7 +113,7 @@ def test_estimate_of_two_categories_over_all_counts(p, share) -> None:
     assert stated == pytest.approx(variance * (n - 1) / n, rel=1e-9)
     held = np.array([each.interval[0][1] - 1e-12 <= pi <= each.interval[1][1] + 1e-12 for each in found])
     assert float(chance @ held) >= 0.9
-    reach = mechanism.error(n, "0.9")
+    reach = mechanism.error("0.9", reports=n)
     assert float(chance @ (np.abs(estimates - pi) <= reach)) >= 0.9
 
 
@@ -153,4 +153,4 @@ def test_bad_reports_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"2\*\*24"):
         RandomizedResponse("0.3", 2**25).estimate([1])
     with pytest.raises(ParameterError, match="reports"):
-        RandomizedResponse("0.3").error(0)
+        RandomizedResponse("0.3").error(reports=0)

@@ -124,7 +124,7 @@ def test_loss_and_calibration() -> None:
     ]  # fmt: skip
     for noise in NOISES:
         for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3")):
-            assert fits(ReportNoisyMax.calibrate(spend, 7, noise, monotone=True).loss(), spend)
+            assert fits(ReportNoisyMax.calibrate(spend, 7, noise=noise, monotone=True).loss(), spend)
     assert ReportNoisyMax(1, 3, "laplace").scale == 6
     assert ReportNoisyMax(1, 3, "laplace", monotone=True).scale == 3
     assert ReportNoisyMax(10**6, 1, "laplace").scale == Fraction(1, 1000)
@@ -165,7 +165,7 @@ def test_bad_parameters_are_refused(how) -> None:
 
 def test_error_of_laplace_noise_holds_exactly() -> None:
     mechanism = ReportNoisyMax(1, 1, "laplace")
-    reach = mechanism.error(3, "0.9")
+    reach = mechanism.error("0.9", candidates=3)
     for utilities in product(range(0, 40, 8), repeat=3):
         p = laplace_law(float(mechanism.scale), utilities)
         assert sum(q for q, u in zip(p, utilities, strict=True) if max(utilities) - u > reach) <= 0.1

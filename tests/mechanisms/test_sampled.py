@@ -207,7 +207,7 @@ def test_units_that_would_all_be_one_are_refused(form: str) -> None:
     ids=lambda each: getattr(each, "__name__", str(each)),
 )
 def test_calibration_counts_the_sampling(kind, spend, rate) -> None:
-    noisy = Sampled.calibrate(kind, spend, 3, rate=rate, function=len)
+    noisy = Sampled.calibrate(spend, 3, kind=kind, rate=rate, function=len)
     assert noisy.loss(3).fits(spend)
     assert noisy.mechanism.std <= kind.calibrate(spend, 3).std * (1 + 1e-9)
     if spend in (pure("0.1"), approx(1, 1e-6)) and noisy.mechanism.std > 0.1:
@@ -233,4 +233,4 @@ def test_bad_data_are_refused() -> None:
         Sampled(DiscreteLaplace(1), "0.5", 3)
     for spend in (0 * pure(1), mu(1) * 0):
         with pytest.raises(ParameterError):
-            Sampled.calibrate(DiscreteLaplace, spend, 1, rate="0.1", function=len)
+            Sampled.calibrate(spend, 1, kind=DiscreteLaplace, rate="0.1", function=len)

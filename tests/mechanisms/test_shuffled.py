@@ -95,7 +95,7 @@ def test_released_reports() -> None:
     assert reports.tolist() != values.tolist()
     assert Counter(crowd.shuffle(reports).tolist()) == Counter(values.tolist())
     assert crowd.estimate(reports).proportions == pytest.approx([0.25] * 4)
-    assert crowd.error() == crowd.randomizer.error(1000)
+    assert crowd.error() == crowd.randomizer.error(reports=1000)
 
 
 def test_where_a_report_goes() -> None:
@@ -131,13 +131,13 @@ def test_other_randomizers_are_refused() -> None:
 @pytest.mark.parametrize(("n", "k"), [(1, 2), (100, 2), (10_000, 5), (10**7, 2)])
 def test_calibration_is_within_the_spend_and_uses_it(n, k) -> None:
     spend = approx("0.5", 1e-6)
-    crowd = Shuffled.calibrate(spend, n, k)
+    crowd = Shuffled.calibrate(spend, n=n, k=k)
     assert crowd.loss().fits(spend)
     stronger = RandomizedResponse.from_epsilon(crowd.randomizer.loss().epsilon() * 1.001, k)
     assert not Shuffled(stronger, n).loss().fits(spend)
-    assert crowd.randomizer.p >= RandomizedResponse.calibrate(spend, k).p * (1 - Fraction(1, 1000))
+    assert crowd.randomizer.p >= RandomizedResponse.calibrate(spend, k=k).p * (1 - Fraction(1, 1000))
 
 
 @pytest.mark.parametrize("spend", [pure("0.5"), rho("0.125"), mu("0.5")], ids=str)
 def test_spends_without_a_delta_are_not_amplified(spend) -> None:
-    assert Shuffled.calibrate(spend, 1000).randomizer == RandomizedResponse.calibrate(spend)
+    assert Shuffled.calibrate(spend, n=1000).randomizer == RandomizedResponse.calibrate(spend)

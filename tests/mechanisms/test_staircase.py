@@ -132,7 +132,7 @@ def test_calibration() -> None:
         assert mechanism.sensitivity == 12
         assert fits(mechanism.loss(12), spend)
         assert not fits(PureLoss(mechanism.epsilon * Fraction(1001, 1000)), spend)
-    assert Staircase.calibrate(dp.pure(5), 100, "squared").step == 15
+    assert Staircase.calibrate(dp.pure(5), 100, step="squared").step == 15
     assert Staircase.calibrate(dp.pure(2), "7/2").sensitivity == 3
     vector = Staircase.calibrate(dp.pure(2), Norms(4, 16))
     assert (vector.epsilon, vector.sensitivity) == (Fraction(1, 2), 1)

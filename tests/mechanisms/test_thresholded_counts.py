@@ -97,7 +97,7 @@ def test_delta_is_that_of_a_key_of_one_unit(noise) -> None:
 )
 @pytest.mark.parametrize("keys", [1, 3, 40])
 def test_calibration_is_within_the_spend_and_the_least_threshold(spend, kind, noise, keys) -> None:
-    mechanism = ThresholdedCounts.calibrate(spend, keys, noise=noise)
+    mechanism = ThresholdedCounts.calibrate(spend, keys=keys, noise=noise)
     assert isinstance(mechanism.noise, kind)
     assert mechanism.loss().fits(spend)
     lower = ThresholdedCounts(mechanism.noise, mechanism.threshold - 1, keys)
@@ -106,8 +106,8 @@ def test_calibration_is_within_the_spend_and_the_least_threshold(spend, kind, no
 
 def test_gaussian_noise_is_the_better_one_for_many_keys() -> None:
     spend, noises = dp.approx(1, 1e-6), ("laplace", "gaussian")
-    one = [ThresholdedCounts.calibrate(spend, 1, noise=noise).threshold for noise in noises]
-    many = [ThresholdedCounts.calibrate(spend, 100, noise=noise).threshold for noise in noises]
+    one = [ThresholdedCounts.calibrate(spend, keys=1, noise=noise).threshold for noise in noises]
+    many = [ThresholdedCounts.calibrate(spend, keys=100, noise=noise).threshold for noise in noises]
     assert one[0] < one[1]
     assert many[1] < many[0] / 5
 

@@ -23,7 +23,7 @@ from discreet.mechanisms.streams._toeplitz_counter import (
     _rounded,
     factor_for,
 )
-from discreet.privacy import MuLoss, PureLoss, approx, fits, mu, pure, rho
+from discreet.privacy import MuLoss, approx, fits, mu, pure, rho
 from discreet.sensitivity import Norms
 
 ALARM = 1e-12
@@ -111,7 +111,7 @@ def test_the_inverse_of_long_streams_keeps_its_digits(steps: int) -> None:
 @pytest.mark.parametrize("steps", [*STEPS, 1000, 10**6])
 def test_the_error_is_that_of_the_square_root_to_one_in_a_thousand(steps: int) -> None:
     """Root mean square error of the last step at μ = 1, Δ = 1: ‖C‖·‖B‖, which for the square root is Σ c²."""
-    counter = ToeplitzCounter.calibrate(mu(1), 1, steps)
+    counter = ToeplitzCounter.calibrate(mu(1), 1, steps=steps)
     found = float(counter.sigma) * math.sqrt(factor_for(steps).inverse_squares(steps))
     assert 1 - 1e-9 < found / (square_root(steps) ** 2).sum() < 1.001
 
@@ -235,7 +235,7 @@ def test_estimates_have_the_stated_covariance() -> None:
         expected, spread = u @ v, math.sqrt(((u @ u) * (v @ v) + (u @ v) ** 2) / draws)
         found = float(seen[:, one] @ seen[:, other]) / draws
         assert abs(found - expected) < -stats.norm.ppf(ALARM / 2) * spread + 1
-    assert counter.std(12) == pytest.approx(math.sqrt(left[11] @ left[11] + 1 / 12), rel=1e-9)
+    assert counter.std_at(12) == pytest.approx(math.sqrt(left[11] @ left[11] + 1 / 12), rel=1e-9)
 
 
 @pytest.mark.parametrize("sigma", ["0.001", "0.4", "1", "10", "1000"])
@@ -247,8 +247,8 @@ def test_error_and_std_follow_the_law(sigma: str) -> None:
         k = counter.error(level)
         assert 2 * mpmath.ncdf(-(k + 0.5) / spread) <= 1 - level + 1e-15
         assert k == 0 or 2 * mpmath.ncdf(-(k - 0.5) / spread) > (1 - level) * (1 - 1e-6)
-    assert counter.std(64) == pytest.approx(Gaussian(Fraction(spread)).std, rel=1e-9)
-    assert all(counter.std(t) <= counter.std(t + 1) for t in range(1, 64))
+    assert counter.std == counter.std_at(64) == pytest.approx(Gaussian(Fraction(spread)).std, rel=1e-9)
+    assert all(counter.std_at(t) <= counter.std_at(t + 1) for t in range(1, 64))
 
 
 @pytest.mark.parametrize("spend", [mu("0.1"), mu("0.1", "1e-9"), rho("0.005"), approx("1", "1e-5"), approx(8, 1e-6)],
@@ -256,16 +256,16 @@ def test_error_and_std_follow_the_law(sigma: str) -> None:
 @pytest.mark.parametrize("sensitivity", [1, 5, Norms(5, 7)], ids=["one", "five", "norms"])
 @pytest.mark.parametrize("steps", [1, 2, 1000, 10**6])
 def test_calibration_is_within_the_spend_and_close(spend, sensitivity, steps) -> None:
-    counter = ToeplitzCounter.calibrate(spend, sensitivity, steps)
+    counter = ToeplitzCounter.calibrate(spend, sensitivity, steps=steps)
     assert fits(counter.loss(sensitivity), spend)
     plain = Gaussian.calibrate(spend, 1).sigma * factor_for(steps).norm(steps) * (1 if sensitivity == 1 else 5)
     assert plain <= counter.sigma * (1 + Fraction(1, 2**38)) and counter.sigma <= plain * (1 + Fraction(1, 10**8))
 
 
 def test_extreme_spends_and_steps() -> None:
-    assert ToeplitzCounter.calibrate(mu(10**6), 1, 100).release([1] * 100) == list(range(1, 101))
-    assert ToeplitzCounter.calibrate(mu(1), 0, 100).loss(0) == PureLoss(Fraction(0))
-    faint = ToeplitzCounter.calibrate(mu("1e-9"), 1, 10**6)
+    assert ToeplitzCounter.calibrate(mu(10**6), 1, steps=100).release([1] * 100) == list(range(1, 101))
+    assert ToeplitzCounter.calibrate(mu(1), 0, steps=100).loss(0) == PureLoss(Fraction(0))
+    faint = ToeplitzCounter.calibrate(mu("1e-9"), 1, steps=10**6)
     assert faint.places < 40 and fits(faint.loss(1), mu("1e-9"))
     coarse = ToeplitzCounter(2**40, 2**56)
     assert coarse.places == 0
@@ -280,7 +280,7 @@ def test_extreme_spends_and_steps() -> None:
 @pytest.mark.parametrize("spend", [pure(1), approx(1, 0), 0 * mu(1), rho(1).sampled("0.5")], ids=str)
 def test_other_spends_are_refused(spend) -> None:
     with pytest.raises(ParameterError, match=r"TreeCounter|greater than 0|currency"):
-        ToeplitzCounter.calibrate(spend, 1, 10)
+        ToeplitzCounter.calibrate(spend, 1, steps=10)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_bad_questions_are_refused() -> None:
     counter = ToeplitzCounter(10, 1)
     for step in (0, 11, True, 1.0, -1):
         with pytest.raises(ParameterError, match="step"):
-            counter.std(step)
+            counter.std_at(step)
     for level in (0, 1, 2, "x", math.nan):
         with pytest.raises(ParameterError, match="level"):
             counter.error(level)
@@ -306,4 +306,4 @@ def test_bad_questions_are_refused() -> None:
         with pytest.raises(ParameterError, match="sensitivity"):
             counter.loss(sensitivity)
         with pytest.raises(ParameterError, match="sensitivity"):
-            ToeplitzCounter.calibrate(mu(1), sensitivity, 10)
+            ToeplitzCounter.calibrate(mu(1), sensitivity, steps=10)

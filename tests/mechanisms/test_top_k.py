@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import TopK
-from discreet.privacy import BoundedRangeLoss, TimesLoss, approx, fits, pure, rho
+from discreet.privacy import approx, fits, pure, rho
 
 ALARM = 1e-12
 
@@ -83,9 +83,9 @@ def test_frequencies_follow_the_law() -> None:
 
 def test_loss_and_calibration() -> None:
     assert TopK(3, "0.7", 1).loss() == TimesLoss(3, BoundedRangeLoss(Fraction(7, 10)))
-    assert TopK.calibrate(pure(1), 2, 5, monotone=True) == TopK(5, "0.2", 2, monotone=True)
+    assert TopK.calibrate(pure(1), 2, k=5, monotone=True) == TopK(5, "0.2", 2, monotone=True)
     for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3")):
-        assert fits(TopK.calibrate(spend, 7, 5).loss(), spend)
+        assert fits(TopK.calibrate(spend, 7, k=5).loss(), spend)
 
 
 def test_all_candidates_and_certain_ones() -> None:
@@ -98,7 +98,7 @@ def test_bad_parameters_are_refused(how) -> None:
     with pytest.raises(ParameterError):
         TopK(*how)
     with pytest.raises(ParameterError, match="k must"):
-        TopK.calibrate(pure(1), 1, 0)
+        TopK.calibrate(pure(1), 1, k=0)
 
 
 @pytest.mark.parametrize("utilities", [[1], [], [1.0, math.nan, 2.0]])
@@ -110,7 +110,7 @@ def test_bad_utilities_are_refused_before_anything_is_drawn(utilities, monkeypat
 
 def test_error_holds_exactly() -> None:
     mechanism = TopK(2, "0.5", 1)
-    reach = mechanism.error(3, "0.9")
+    reach = mechanism.error("0.9", candidates=3)
     for utilities in product(range(0, 60, 10), repeat=3):
         missed = 0.0
         for (first, second), p in law(mechanism, utilities).items():

@@ -191,8 +191,8 @@ def test_error_and_std_follow_the_law(arity: int, scale: str) -> None:
         k = counter.error(level)
         assert law[np.abs(x) > k].sum() <= (1 - level) * (1 + 1e-8)
         assert k == 0 or law[np.abs(x) > k - 1].sum() > (1 - level) * (1 - 1e-8)
-    worst = max(counter.std(step) for step in range(1, 101))
-    assert worst == pytest.approx(math.sqrt((law * x**2).sum()), rel=1e-9)
+    assert counter.std == max(counter.std_at(step) for step in range(1, 101))
+    assert counter.std == pytest.approx(math.sqrt((law * x**2).sum()), rel=1e-9)
 
 
 @pytest.mark.parametrize("scale", ["0.001", "1e12", str(2**56)])
@@ -200,7 +200,9 @@ def test_extreme_scales_and_steps(scale: str) -> None:
     for steps in (1, 10**6, 2**40):
         counter = TreeCounter(steps, scale)
         assert counter.error(0.5) <= counter.error(0.95) <= counter.error(1 - 1e-12)
-        assert counter.error(0.95) <= 0.95 + 5 * counter.std(steps) + 5 * float(Fraction(scale)) * counter.nodes(steps)
+        assert counter.error(0.95) <= 0.95 + 5 * counter.std_at(steps) + 5 * float(Fraction(scale)) * counter.nodes(
+            steps
+        )
         counter.start().add(2**70)
     assert TreeCounter(2, 2**56).loss(1).epsilon() > 0
 
@@ -238,7 +240,7 @@ def test_bad_questions_are_refused() -> None:
     counter = TreeCounter(10, 1)
     for step in (0, 11, True, 1.0, -1):
         with pytest.raises(ParameterError, match="step"):
-            counter.std(step)
+            counter.std_at(step)
     for level in (0, 1, 2, "x", math.nan):
         with pytest.raises(ParameterError, match="level"):
             counter.error(level)

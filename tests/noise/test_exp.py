@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.noise import exp_bounds
 from discreet.noise._blocks import FILTER_LIMIT, FILTER_SLACK, accept, below_exp, block_shift, scaled_exp
-from discreet.noise._gaussian import _blocks as gaussian_blocks
-from discreet.noise._laplace import _blocks as laplace_blocks
+from discreet.noise._gaussian import gaussian_blocks
+from discreet.noise._laplace import geometric_blocks
 
 
 def scaled(q: Fraction, bits: int) -> mpmath.mpf:
@@ -57,7 +57,7 @@ def test_error_of_the_filter_is_far_inside_its_slack() -> None:
 
 
 @pytest.mark.parametrize("scale", ["64", "64.1", "355", "1e9", "1e12", "12345678901/7", str(2**56)])
-@pytest.mark.parametrize("kind", [laplace_blocks, gaussian_blocks])
+@pytest.mark.parametrize("kind", [geometric_blocks, gaussian_blocks])
 def test_float_exponents_have_relative_error_below_2_to_minus_50(kind, scale: str) -> None:
     blocks = kind(Fraction(scale))
     rng = np.random.default_rng(2)
@@ -74,7 +74,7 @@ def test_float_exponents_have_relative_error_below_2_to_minus_50(kind, scale: st
 def test_a_block_and_a_place_weigh_what_their_integer_weighs(scale: Fraction) -> None:
     shift = block_shift(scale)
     assert scale / 64 < 2**shift <= scale / 32
-    laplace, gaussian = laplace_blocks(scale), gaussian_blocks(scale)
+    laplace, gaussian = geometric_blocks(scale), gaussian_blocks(scale)
     for block, place in [(0, 0), (0, 1), (3, 2**shift - 1), (700, 2**shift // 2)]:
         x, start = (block << shift) + place, block << shift
         assert laplace.exact_exponent(block, place) == (x - start) / scale

@@ -182,14 +182,14 @@ def log_normal_at(whole: int, digits: int, sigma: Fraction, falls: bool) -> LogN
     z = LogNormal.__new__(LogNormal)
     u = Uniform.__new__(Uniform)
     u.digits, u.bits = digits, 64
-    z._whole, z._v, z._sigma, z._falls = whole, u, sigma, falls
+    z._integer, z._v, z._sigma, z._falls = whole, u, sigma, falls
     return z
 
 
 def test_a_factor_beyond_the_digits_is_revealed_further(seeded: Callable) -> None:
     """e**(sigma Y) at 64 digits has no upper bound where sigma Y is above 128."""
     z = LogNormal(Symmetric(seeded(3)), Fraction(100), seeded(4))
-    z._whole, z._falls = 3, False
+    z._integer, z._falls = 3, False
     low, high = z._factor()
     assert 2**432 < low < high < 2**578
 

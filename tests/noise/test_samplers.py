@@ -22,9 +22,12 @@ from discreet.noise import (
     rounded_gaussian,
     rounded_laplace_noise,
 )
+from discreet.noise._gaussian import gaussian_blocks
+from discreet.noise._laplace import geometric_blocks
 from discreet.rational import rational
 
 SAMPLERS = [discrete_laplace, discrete_gaussian, rounded_gaussian, rounded_laplace_noise]
+BLOCKS = {_laplace: geometric_blocks, _gaussian: gaussian_blocks}
 SMALL = ["0.001", 0.5, 1, "355/113", 10, 63.9, 64.1]
 LARGE = [1e4, Fraction(1, 3) * 10**9, 1e12, 2**56]
 DRAWS = 400_000
@@ -83,7 +86,7 @@ def test_law_at_large_scales(sampler, scale) -> None:
 def test_every_decision_in_exact_arithmetic_gives_the_same_law(module, seeded) -> None:
     """Seeded, so without false alarms: the filter switched off, and the filter on, against the same probabilities."""
     scale = Fraction(100)
-    blocks = module._blocks(scale)
+    blocks = BLOCKS[module](scale)
     source = seeded(3)
     drawn = blocks.propose(30_000, source, slack=np.inf)
     weight = probabilities_of(discrete_laplace if module is _laplace else discrete_gaussian, 100.0, 3000)
@@ -97,7 +100,7 @@ def test_every_decision_in_exact_arithmetic_gives_the_same_law(module, seeded) -
 @pytest.mark.parametrize("module", [_laplace, _gaussian])
 def test_the_filter_changes_no_draw(module, seeded) -> None:
     """Blocks, places and 32-bit uniforms are drawn first, so both runs decide about the same ones."""
-    blocks = module._blocks(Fraction(10**9))
+    blocks = BLOCKS[module](Fraction(10**9))
     quick, slow = blocks.propose(3000, seeded(4)), blocks.propose(3000, seeded(4), slack=np.inf)
     assert quick.tolist() == slow.tolist()
 
@@ -105,7 +108,7 @@ def test_the_filter_changes_no_draw(module, seeded) -> None:
 def test_a_draw_beyond_64_bits_is_kept_whole(scripted) -> None:
     """A uniform of about 40 / 2**192 is 129 scales out, which is beyond 2**63 at the largest scale."""
     prefix, rest, later = bytes(2), bytes(8), bytes(8) + (40).to_bytes(8, "little") + b"\x55" * 8
-    blocks = _laplace._blocks(Fraction(2**56))
+    blocks = geometric_blocks(Fraction(2**56))
     for place, sign in [(b"\x05" + bytes(7), 1), (b"\x05" + bytes(6) + b"\x80", -1)]:
         drawn = blocks.propose(1, scripted(prefix + rest + later + place + bytes(4)))
         assert drawn.dtype == object
@@ -119,7 +122,7 @@ def test_a_draw_beyond_64_bits_is_kept_whole(scripted) -> None:
 
 
 def test_minus_zero_is_not_a_second_zero(scripted) -> None:
-    blocks = _laplace._blocks(Fraction(64))
+    blocks = geometric_blocks(Fraction(64))
     inside_zero = (65535).to_bytes(2, "little")
     accept = bytes(4)
     zero = blocks.propose(1, scripted(inside_zero + bytes(8) + accept))

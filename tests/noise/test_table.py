@@ -11,6 +11,8 @@ import pytest
 
 from discreet.noise import _gaussian, _laplace, _rounded_laplace_noise
 from discreet.noise._blocks import _OPEN, Table
+from discreet.noise._gaussian import gaussian_blocks
+from discreet.noise._laplace import geometric_blocks
 
 PRECISION = 700
 
@@ -65,7 +67,7 @@ def table_of(kind: str, scale: Fraction, signed: bool) -> tuple[Table, list[mpma
     module = {"laplace": _laplace, "gaussian": _gaussian, "rounded laplace": _rounded_laplace_noise}[kind]
     if signed:
         return module._table(scale), signed_tails(weights(kind, scale))
-    blocks = module._blocks(scale)
+    blocks = {"laplace": geometric_blocks, "gaussian": gaussian_blocks}[kind](scale)
     return blocks.table, tails(weights(kind, scale / 2**blocks.shift))
 
 

@@ -150,7 +150,7 @@ CASES: dict[str, Case] = {
         draw=one_by_one,
     ),
     "TreeCounter": stream(lambda scale: m.TreeCounter(8, scale)),
-    "ToeplitzCounter": stream(lambda scale: m.ToeplitzCounter.calibrate(in_rho(1 / scale), 1, 8)),
+    "ToeplitzCounter": stream(lambda scale: m.ToeplitzCounter.calibrate(in_rho(1 / scale), 1, steps=8)),
     "Exponential": selection(lambda epsilon: m.Exponential(epsilon, 1)),
     "PermuteAndFlip": selection(lambda epsilon: m.PermuteAndFlip(epsilon, 1)),
     "ReportNoisyMax exponential": selection(lambda epsilon: m.ReportNoisyMax(epsilon, 1)),
@@ -160,7 +160,7 @@ CASES: dict[str, Case] = {
     "AboveThreshold": selection(lambda epsilon: m.AboveThreshold(1, epsilon, 1)),
     "AboveThreshold numeric": selection(lambda epsilon: m.AboveThreshold(1, epsilon, 1, numeric=True)),
     "MostFrequent": Case(
-        at=lambda scale: m.MostFrequent.calibrate(dp.pure(1 / scale), Mode((0, 1))),
+        at=lambda scale: m.MostFrequent.calibrate(dp.pure(1 / scale), mode=Mode((0, 1))),
         worlds=([0, 0, 1], [0, 1]),
         spoilt=(1, 2.5, None),
     ),
@@ -214,12 +214,12 @@ CASES: dict[str, Case] = {
         lambda spend: m.GlobalSensitivity("sum", spend=spend, **UNIT), dp.pure, step=lambda mechanism: mechanism.step
     ),
     "Quantiles": framework(
-        lambda spend: m.Quantiles.calibrate(spend, "1/2", (0, 1)),
+        lambda spend: m.Quantiles.calibrate(spend, probabilities="1/2", bounds=(0, 1)),
         dp.pure,
         step=lambda mechanism: mechanism.step,
     ),
     "Quantiles many": framework(
-        lambda spend: m.Quantiles.calibrate(spend, ["1/4", "1/2", "3/4"], (0, 1)),
+        lambda spend: m.Quantiles.calibrate(spend, probabilities=["1/4", "1/2", "3/4"], bounds=(0, 1)),
         dp.pure,
         step=lambda mechanism: mechanism.step,
         draw=lambda mechanism, data, size: [float(mechanism.release(data)[1]) for _ in range(size)],

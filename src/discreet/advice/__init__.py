@@ -1,4 +1,4 @@
-"""Which mechanism to take: what each would err by, on data that are not private."""
+"""Recommend a mechanism: the expected error of each, on data that are not private."""
 
 from discreet.advice._option import LeftOut, Option
 from discreet.advice._recommend import recommend

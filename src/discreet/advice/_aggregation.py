@@ -1,4 +1,4 @@
-"""Sample-and-aggregate asked about one task: the number of chunks that errs least, by what chunks of samples say."""
+"""The expected errors of sample-and-aggregate, quantiles and selection for one task."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ def with_sample_and_aggregate(task: Task, aggregator: Literal["mean", "median"])
     lower, upper = interval(task.bounds)
     ends = (0.0, (upper - lower) ** 2 / 4) if task.name == "variance" else (lower, upper)
     truths = [task.truth(sample) for sample in task.samples]
-    found: list[tuple[float, int, SampleAndAggregate]] = []
+    trials: list[tuple[float, int, SampleAndAggregate]] = []
     for chunks in tried:
         mechanism = SampleAndAggregate(function, chunks=chunks, bounds=ends, spend=task.spend, aggregator=aggregator)
         errors = [
             _error(mechanism, _answers(function, sample, chunks), truth)
             for sample, truth in zip(task.samples, truths, strict=True)
         ]
-        found.append((root_mean_square(errors), chunks, mechanism))
-    error, chunks, mechanism = min(found, key=lambda each: each[:2])
+        trials.append((root_mean_square(errors), chunks, mechanism))
+    error, chunks, mechanism = min(trials, key=lambda each: each[:2])
     yield Option(mechanism, error, "simulated", f"takes any function, unseen; {chunks} chunks")
 
 
 def _answers(function: Callable[..., Any], sample: Any, chunks: int) -> Floats:
-    """What the function says of equal chunks of the shuffled sample."""
+    """The function's answers on equal chunks of the shuffled sample."""
     order = np.argsort(uniform64(len(sample)))
     size = len(sample) // chunks
     return np.asarray(function(np.asarray(sample)[order[: size * chunks]].reshape(chunks, size), axis=1))
@@ -83,7 +83,9 @@ def with_quantiles(task: Task) -> Iterator[Option]:
     """The exponential mechanism over the gaps of ordered data; nothing for other statistics."""
     if not isinstance(task.statistic, Quantile):
         return
-    mechanism = Quantiles.calibrate(task.spend, task.statistic.q, task.bounds, relation=task.relation)
+    mechanism = Quantiles.calibrate(
+        task.spend, probabilities=task.statistic.q, bounds=task.bounds, relation=task.relation
+    )
     draws = max(_FEWEST, min(_RECORDS // task.n, _MOST))
     errors = [
         mechanism.release(sample) - truth
@@ -100,7 +102,7 @@ def with_selection(task: Task) -> Iterator[Option]:
         return
     monotone = task.relation == "add_remove"
     for kind, law in ((Exponential, exponential_law), (PermuteAndFlip, permute_and_flip_law)):
-        vote = MostFrequent.calibrate(task.spend, task.statistic, relation=task.relation, kind=kind)
+        vote = MostFrequent.calibrate(task.spend, mode=task.statistic, relation=task.relation, kind=kind)
         rate = float(vote.choice.epsilon) / (1 if monotone else 2)
         gaps = [np.asarray(task.statistic.counts(sample)) for sample in task.samples]
         errors = [float(np.sqrt(law(counts, rate) @ (counts.max() - counts) ** 2)) for counts in gaps]

@@ -1,4 +1,4 @@
-"""Each framework asked about one task: a ready mechanism with its expected error, or the reason why not."""
+"""For each framework: a ready mechanism for one task with its expected error, or the reason why there is none."""
 
 from __future__ import annotations
 

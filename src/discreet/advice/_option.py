@@ -1,4 +1,4 @@
-"""A mechanism that could answer, with what it would err by; and one that could not, with the reason."""
+"""An option with its expected error, and a mechanism left out with the reason."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One question to every mechanism. `samples` are public or made up: never the private data."""
+    """What every mechanism is tried on. `samples` are public or made up: never the private data."""
 
     statistic: Statistic
     name: str | None

@@ -1,4 +1,4 @@
-"""Every mechanism that can answer, asked what it would err by, and put in order."""
+"""Sort the mechanisms that can release a statistic by their expected error."""
 
 from __future__ import annotations
 
@@ -141,11 +141,11 @@ def recommend(  # noqa: PLR0913 (all but the first by keyword)
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"n must be a whole number, 1 or more, got {n!r}")
-    found = named(statistic)
-    if found.global_sensitivity(bounds, relation) == 0:
+    chosen = named(statistic)
+    if chosen.global_sensitivity(bounds, relation) == 0:
         raise ParameterError("this statistic is the same for all neighbours: it is public, and needs no mechanism")
     name = statistic if isinstance(statistic, str) else None
-    task = Task(found, name, n, bounds, spend, relation, samples_of(found, n, bounds, sample))
+    task = Task(chosen, name, n, bounds, spend, relation, samples_of(chosen, n, bounds, sample))
     options: list[Option] = []
     left_out: list[LeftOut] = []
     for label, framework in _frameworks(spend):
@@ -156,7 +156,7 @@ def recommend(  # noqa: PLR0913 (all but the first by keyword)
     if not options:
         raise ParameterError("no mechanism applies: " + "; ".join(f"{each.name}: {each.reason}" for each in left_out))
     options.sort(key=lambda each: (each.error, each.name))
-    return Recommendation(_title(found, name), n, spend, tuple(options), tuple(left_out))
+    return Recommendation(_title(chosen, name), n, spend, tuple(options), tuple(left_out))
 
 
 def _frameworks(spend: Loss) -> tuple[tuple[str, Callable[[Task], Iterator[Option]]], ...]:

@@ -1,4 +1,4 @@
-"""From a source to the engine that reads it."""
+"""Open the engine for a source."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _elsewhere(source: Any, policy: Policy, tables: list[str] | None) -> Engine 
 
 
 def _place(source: object) -> object:
-    """What tells sources of other engines apart: a URL, or a Spark session; None for what DuckDB reads.
+    """The key of a source of another engine: a URL, or a Spark session; None for what DuckDB reads.
 
     >>> _place("postgresql://db/shop"), _place("visits.parquet")
     ('postgresql://db/shop', None)

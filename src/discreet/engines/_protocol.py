@@ -1,4 +1,4 @@
-"""What every engine can do."""
+"""The interface of an engine."""
 
 from __future__ import annotations
 

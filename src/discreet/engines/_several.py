@@ -1,4 +1,4 @@
-"""Tables in several engines under one policy: each question is asked of the engine that has its tables."""
+"""Tables in several engines under one policy: each question goes to the engine that has its tables."""
 
 from __future__ import annotations
 

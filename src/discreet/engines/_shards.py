@@ -1,10 +1,10 @@
-"""What an engine cannot answer at once, it answers in shards, each of some of the units.
+"""Answer a request in shards of the units, if the engine cannot answer it at once.
 
-An engine has memory and disk of some size. What a request needs grows with the units that it reads, and what one unit
-can need is bounded by the plan. So a request that fails is asked again about an eighth of the units at a time, and what
-fails of that about an eighth of those, until what is left fits: whether a request ends does not hang on how many units
-there are, nor on whether one more of them is there. The parts are by a hash of whose a row is, so that all rows of a
-unit are in one; sums of whole numbers add up. See proofs/relations.md.
+An engine's memory and disk are limited. What a request needs grows with the units that it reads, and the plan bounds
+what one unit can need. So a request that fails is split into eight shards, a shard that fails into eight again, until
+each fits. Whether a request succeeds then depends neither on the number of units nor on the presence of one more. A
+hash of a row's owner picks its shard, so that all rows of a unit are in one. Sums of integers add up over shards. See
+proofs/relations.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["ALL", "Shard", "in_shards"]
 
 _WAYS = 8
 _DEEPEST = _WAYS**4
-"""More shards than this are not made: what still fails then would fail for one unit as well."""
+"""The most shards: what still fails then would fail for one unit as well."""
 
 Row = tuple[Any, ...]
 
@@ -35,7 +35,7 @@ class Shard:
     count: int
 
     def split(self) -> list[Shard]:
-        """Shards that are this one together.
+        """The shards that make up this one.
 
         >>> Shard(1, 8).split()[:2]
         [Shard(index=1, count=64), Shard(index=9, count=64)]

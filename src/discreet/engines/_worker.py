@@ -19,34 +19,34 @@ __all__ = ["Worker"]
 _POLL = 0.1
 """Seconds between two looks at whether a question was cancelled."""
 _GRACE = 0.5
-"""Seconds that a caller waits for the engine to stop before it is left to itself."""
+"""Seconds that a caller waits for the engine to stop before it returns without it."""
 _AGAIN = 0.2
-"""Seconds between two interrupts: one that comes between two statements stops neither."""
+"""Seconds between two interrupts: an interrupt between two statements has no effect, so it is repeated."""
 
 _T = TypeVar("_T")
 
 
 class Worker:
-    """Does an engine's work, one piece at a time, each in a new thread while its caller waits.
+    """Runs an engine's work, one piece at a time, each in a new thread while its caller waits.
 
-    `interrupt` makes the engine stop what it does. It is called from another thread, only while there is work, as often
-    as it takes, and may fail.
+    `interrupt` asks the engine to stop. It is called from another thread, repeatedly, only while work runs, and may
+    fail.
     """
 
     def __init__(self, interrupt: Callable[[], object]) -> None:
         self._interrupt = interrupt
         self._turn = threading.Lock()
         self._gate = threading.Lock()
-        """Held while an interrupt is sent, and when work begins or ends: none is sent to the work that comes after."""
+        """Held while an interrupt is sent and while work begins or ends, so that no interrupt reaches later work."""
         self._running: Cancellation | None = None
         self._open: set[Cancellation] = set()
 
     def run(self, work: Callable[[], _T]) -> _T:
         """What `work` returns or raises, once no other work is being done.
 
-        Raises `Cancelled` if the question that the caller works for is cancelled, and what a handler of a signal
-        raises, such as `KeyboardInterrupt`: both within a second, whether or not the engine has stopped by then. It is
-        interrupted until it has, and other work waits for it.
+        Raises `Cancelled` if the caller's question is cancelled, and what a signal handler raises, such as
+        `KeyboardInterrupt`: both within a second, whether or not the engine has stopped by then. The engine is
+        interrupted until it stops, and other work waits for it.
         """
         cancellation = current_question.get() or Cancellation()
         cancellation.check()
@@ -85,7 +85,7 @@ class Worker:
         return results[0]
 
     def close(self, last: Callable[[], None]) -> None:
-        """Cancel all work, and do the last there is: now, or when an engine has stopped that takes longer."""
+        """Cancel all work and call `last`: at once, or in another thread if the engine takes longer to stop."""
         for cancellation in tuple(self._open):
             cancellation.cancelled = True
         if self._turn.acquire(timeout=_GRACE):
@@ -97,7 +97,7 @@ class Worker:
             threading.Thread(target=self._close_later, args=(last,), name="discreet close", daemon=True).start()
 
     def _close_later(self, last: Callable[[], None]) -> None:
-        with self._turn, suppress(Exception):  # nobody is there to hear of it
+        with self._turn, suppress(Exception):  # no caller is left to receive an error
             last()
 
     def _in_turn(self, work: Callable[[], _T], cancellation: Cancellation) -> _T:
@@ -112,7 +112,7 @@ class Worker:
                     self._running = None
 
     def _stop(self, cancellation: Cancellation, done: threading.Event) -> None:
-        """Interrupt work until it is done, and wait for that for a moment."""
+        """Interrupt work until it is done; wait at most `_GRACE` seconds for that."""
         again = threading.Thread(target=self._interrupt_until, args=(cancellation, done), daemon=True)
         again.start()
         done.wait(_GRACE)
@@ -121,6 +121,6 @@ class Worker:
         while not done.is_set():
             with self._gate:
                 if self._running is cancellation:
-                    with suppress(Exception):  # what has no work to stop, or is gone
+                    with suppress(Exception):  # an interrupt fails if nothing runs or the connection is closed
                         self._interrupt()
             done.wait(_AGAIN)

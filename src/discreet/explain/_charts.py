@@ -1,4 +1,4 @@
-"""altair when it is there, and charts written to files."""
+"""Charts with altair, written to files."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def load_altair() -> Any:
     """The altair package; `MissingExtra` without it."""
     if find_spec("altair") is None or find_spec("vl_convert") is None:
         raise MissingExtra("plots need altair and vl-convert: pip install 'discreet[plots]'")
-    import altair as found  # pyright: ignore[reportMissingImports]
+    import altair  # pyright: ignore[reportMissingImports]
 
-    return found
+    return altair
 
 
 def check_path(path: Path | str) -> Path:
@@ -131,13 +131,13 @@ def estimate_chart(rows: Sequence[Mapping[str, Any]]) -> Any:
     altair = load_altair()
     if name == "share":
         return _distribution(altair, rows)
-    kept = sorted(rows, key=lambda row: -row[name])[:_MOST]
-    values = [{each: row[each] for each in ("low", "high", name)} | {"value": str(row[label])} for row in kept]
+    largest = sorted(rows, key=lambda row: -row[name])[:_MOST]
+    values = [{each: row[each] for each in ("low", "high", name)} | {"value": str(row[label])} for row in largest]
     place = altair.Y("value:N", title=None, sort=None, axis=altair.Axis(labelLimit=240))
     base = altair.Chart(altair.Data(values=values))
     spans = base.mark_rule(color="gray").encode(altair.X("low:Q", title=name), altair.X2("high:Q"), place)
     points = base.mark_point(filled=True, opacity=1).encode(altair.X(f"{name}:Q"), place)
-    return (spans + points).properties(width=480, height=_ROW * len(kept))
+    return (spans + points).properties(width=480, height=_ROW * len(largest))
 
 
 def _distribution(altair: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -245,11 +245,11 @@ def smooth_points(  # noqa: PLR0913 (all but three by keyword)
         raise ParameterError("beta must be greater than 0")
     last = math.ceil(8 / exact) if most is None else most
     profile = named(statistic).profile(x, bounds, relation)
-    found: list[dict[str, float]] = []
+    points: list[dict[str, float]] = []
     for k in range(0, last + 1, max(1, last // _POINTS)):
         here = profile.at_distance(min(k, profile.last))
-        found.append({"k": k, "at_distance": here, "discounted": math.exp(-float(exact) * k) * here})
-    return found
+        points.append({"k": k, "at_distance": here, "discounted": math.exp(-float(exact) * k) * here})
+    return points
 
 
 def smooth_curve(points: list[dict[str, float]], unit: str = "") -> Any:
@@ -258,7 +258,7 @@ def smooth_curve(points: list[dict[str, float]], unit: str = "") -> Any:
     if not points:
         raise ParameterError("give the points of smooth_points")
     names = {"at_distance": "sensitivity at distance k", "discounted": "discounted by exp(−βk)"}
-    rows = [{"k": each["k"], "curve": told, "value": each[name]} for each in points for name, told in names.items()]
+    rows = [{"k": each["k"], "curve": label, "value": each[name]} for each in points for name, label in names.items()]
     top = max(points, key=lambda each: each["discounted"])
     y = altair.Y("value:Q", title=unit or "sensitivity", scale=altair.Scale(type="symlog", constant=top["discounted"]))
     color = altair.Color("curve:N", title=None, legend=altair.Legend(labelLimit=260))

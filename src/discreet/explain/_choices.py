@@ -55,7 +55,7 @@ def _worst_step(made: Any) -> str:
 
 
 def _gap(made: Any) -> str:
-    return f"at most {made.error(10, 0.95):.3g} below the best of 10 with probability 95 %"
+    return f"at most {made.error(0.95, candidates=10):.3g} below the best of 10 with probability 95 %"
 
 
 def _spread(made: Any) -> str:
@@ -107,7 +107,7 @@ CHOICES: tuple[Choice, ...] = (
         "a number that must come back within its public bounds",
         "pure ε, by the exact law on the bounds",
         "BoundedLaplace.calibrate(dp.pure(1), sensitivity=1, bounds=(0, 10))",
-        of.BoundedLaplace.calibrate(pure(1), 1, (0, 10)),
+        of.BoundedLaplace.calibrate(pure(1), 1, bounds=(0, 10)),
         lambda made: f"within {made.error(0.95)} with probability 95 %, whatever the value",
         1,
     ),
@@ -191,8 +191,8 @@ CHOICES: tuple[Choice, ...] = (
         of.MostFrequent,
         "the most frequent category of data",
         "that of the choice",
-        'MostFrequent.calibrate(dp.pure(1), Mode(("no", "yes")))',
-        of.MostFrequent.calibrate(pure(1), Mode(("no", "yes"))),
+        'MostFrequent.calibrate(dp.pure(1), mode=Mode(("no", "yes")))',
+        of.MostFrequent.calibrate(pure(1), mode=Mode(("no", "yes"))),
     ),
     Choice(
         _CHOICE,
@@ -227,7 +227,7 @@ CHOICES: tuple[Choice, ...] = (
         "a running count under pure ε",
         "pure ε = tree height times L1 sensitivity / scale, for all steps",
         "TreeCounter.calibrate(dp.pure(1), sensitivity=1, steps=1000)",
-        of.TreeCounter.calibrate(pure(1), 1, 1000),
+        of.TreeCounter.calibrate(pure(1), 1, steps=1000),
         _worst_step,
         1,
     ),
@@ -237,7 +237,7 @@ CHOICES: tuple[Choice, ...] = (
         "a running count under (ε, δ), ρ or μ",
         "μ, for all steps",
         "ToeplitzCounter.calibrate(dp.rho(0.5), sensitivity=1, steps=1000)",
-        of.ToeplitzCounter.calibrate(rho("0.5"), 1, 1000),
+        of.ToeplitzCounter.calibrate(rho("0.5"), 1, steps=1000),
         _worst_step,
         1,
     ),
@@ -248,16 +248,16 @@ CHOICES: tuple[Choice, ...] = (
         "its spend",
         'GlobalSensitivity("mean", bounds=(0, 100), spend=dp.pure(1))',
         of.GlobalSensitivity("mean", bounds=(0, 100), spend=pure(1)),
-        lambda made: f"within {made.error(n=10_000):.3g} of 10,000 records with probability 95 %",
+        lambda made: f"within {made.error(records=10_000):.3g} of 10,000 records with probability 95 %",
     ),
     Choice(
         _DATA,
         of.Quantiles,
         "medians, deciles, any quantiles of bounded data",
         "one ε-bounded range per level: one for a quantile or a joint draw, ⌊log₂ m⌋ + 1 for m by recursion",
-        "Quantiles.calibrate(dp.pure(1), 0.5, bounds=(0, 120), step=1)",
-        of.Quantiles.calibrate(pure(1), "0.5", bounds=(0, 120), step=1),
-        lambda made: f"{made.error(10_000):.3g} records off with probability 95 %",
+        "Quantiles.calibrate(dp.pure(1), probabilities=0.5, bounds=(0, 120), step=1)",
+        of.Quantiles.calibrate(pure(1), probabilities="0.5", bounds=(0, 120), step=1),
+        lambda made: f"{made.error(records=10_000):.3g} records off with probability 95 %",
     ),
     Choice(
         _DATA,

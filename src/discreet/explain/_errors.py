@@ -1,4 +1,4 @@
-"""What mechanisms err by on public data: drawn, counted, and set side by side."""
+"""The errors of mechanisms on public data: drawn, as histograms, and compared."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def errors(mechanism: Any, x: Any, truth: float, draws: int = 1_000) -> Floats:
     return np.array([np.nan if answer is None else float(answer) - truth for answer in answers])
 
 
-def error_histogram(found: Mapping[str, Floats], bins: int = 60, covered: float = 0.99, unit: str = "") -> Any:
+def error_histogram(named_errors: Mapping[str, Floats], bins: int = 60, covered: float = 0.99, unit: str = "") -> Any:
     """A histogram of errors for each mechanism, over one range, as an altair chart.
 
     Parameters
     ----------
-    found
+    named_errors
         Errors by name, as from `errors`.
     bins
         Bars in each histogram.
@@ -64,14 +64,14 @@ def error_histogram(found: Mapping[str, Floats], bins: int = 60, covered: float 
     nothing to show.
     """
     altair = load_altair()
-    shown = {name: each[~np.isnan(each)] for name, each in _checked(found).items()}
+    shown = {name: each[~np.isnan(each)] for name, each in _checked(named_errors).items()}
     reach = max((float(np.quantile(np.abs(each), covered)) for each in shown.values() if len(each)), default=1.0) or 1.0
     edges = np.linspace(-reach, reach, bins + 1)
     rows = [
-        {"mechanism": _label(name, found[name]), "from": left, "to": right, "share": float(share)}
+        {"mechanism": _label(name, named_errors[name]), "from": left, "to": right, "share": float(share)}
         for name, each in shown.items()
         for left, right, share in zip(
-            edges.tolist(), edges[1:].tolist(), np.histogram(each, edges)[0] / len(found[name]), strict=False
+            edges.tolist(), edges[1:].tolist(), np.histogram(each, edges)[0] / len(named_errors[name]), strict=False
         )
     ]
     title = f"error, {unit}" if unit else "error"
@@ -81,7 +81,7 @@ def error_histogram(found: Mapping[str, Floats], bins: int = 60, covered: float 
         altair.X2("to:Q"),
         altair.Y("share:Q", title=None, axis=altair.Axis(format="%", tickCount=3)),
     )
-    order = [_label(name, each) for name, each in found.items()]
+    order = [_label(name, each) for name, each in named_errors.items()]
     return encoded.properties(width=480, height=70).facet(
         row=altair.Row(
             "mechanism:N", title=None, sort=order, header=altair.Header(labelAngle=0, labelAlign="left", labelLimit=260)
@@ -89,21 +89,21 @@ def error_histogram(found: Mapping[str, Floats], bins: int = 60, covered: float 
     )
 
 
-def error_comparison(found: Mapping[str, Floats], unit: str = "") -> Any:
+def error_comparison(named_errors: Mapping[str, Floats], unit: str = "") -> Any:
     """Half, nine tenths and ninety-nine hundredths of each mechanism's errors lie below the three points of its line.
 
-    An altair chart on a logarithmic scale. `found` and what is raised as for `error_histogram`; a refusal counts as
-    an infinite error, and a level whose error is infinite or 0 has no point.
+    An altair chart on a logarithmic scale. `named_errors` and what is raised as for `error_histogram`; a refusal counts
+    as an infinite error, and a level whose error is infinite or 0 has no point.
     """
     altair = load_altair()
     rows: list[dict[str, Any]] = []
-    for name, each in _checked(found).items():
+    for name, each in _checked(named_errors).items():
         sizes = np.sort(np.where(np.isnan(each), np.inf, np.abs(each)))
         for level in _LEVELS:
             size = float(sizes[min(int(level * len(sizes)), len(sizes) - 1)])
             if 0 < size < np.inf:
                 rows.append({"mechanism": _label(name, each), "level": f"{level:.0%}", "error": size})
-    order = [_label(name, each) for name, each in found.items()]
+    order = [_label(name, each) for name, each in named_errors.items()]
     title = f"size of the error, {unit}" if unit else "size of the error"
     base = altair.Chart(altair.Data(values=rows)).encode(
         altair.X("error:Q", title=title, scale=altair.Scale(type="log")),
@@ -113,12 +113,12 @@ def error_comparison(found: Mapping[str, Floats], unit: str = "") -> Any:
     return (base.mark_line(color="lightgray").encode(detail="mechanism:N") + points).properties(width=480)
 
 
-def _checked(found: Mapping[str, Floats]) -> Mapping[str, Floats]:
-    if not found or not all(len(each) for each in found.values()):
+def _checked(named_errors: Mapping[str, Floats]) -> Mapping[str, Floats]:
+    if not named_errors or not all(len(each) for each in named_errors.values()):
         raise ParameterError("give errors by name, for example {'Laplace': errors(mechanism, x, truth)}")
-    return found
+    return named_errors
 
 
-def _label(name: str, found: Floats) -> str:
-    refused = float(np.isnan(found).mean())
+def _label(name: str, errors: Floats) -> str:
+    refused = float(np.isnan(errors).mean())
     return f"{name}, refused {refused:.0%}" if refused else name

@@ -51,10 +51,10 @@ def _contents(group: str, choices: list[Choice]) -> str:
 
 def _section(choice: Choice) -> str:
     paragraphs = _paragraphs(choice.kind)
-    told, source = "\n\n".join(paragraphs[:-1]), paragraphs[-1]
+    text, source = "\n\n".join(paragraphs[:-1]), paragraphs[-1]
     error = choice.error()
     return (
-        f"### {choice.name}\n\n{told}\n\n| | |\n|---|---|\n"
+        f"### {choice.name}\n\n{text}\n\n| | |\n|---|---|\n"
         f"| choose it for | {_cell(choice.use)} |\n"
         f"| neighbours | {_neighbours(choice)} |\n"
         f"| costs | {choice.costs}; `{choice.shown}`: {in_words(choice.loss())} |\n"
@@ -75,19 +75,19 @@ def _neighbours(choice: Choice) -> str:
 def _paragraphs(kind: Any) -> list[str]:
     """The docstring without its parameters, errors and examples, as Markdown; the source comes last."""
     text = inspect.getdoc(kind) or ""
-    told: list[str] = []
+    paragraphs: list[str] = []
     source = ""
     for paragraph in text.split("\n\n"):
         if paragraph.startswith((">>>", "Parameters\n", "Attributes\n")):
             continue
-        said, *cited = re.split(r"\bSources?: ", paragraph)
+        body, *cited = re.split(r"\bSources?: ", paragraph)
         if cited:
             source = _markdown(cited[0].rstrip("."))
-        if said.startswith("="):
-            told.append(f"```\n{said}\n```")
-        elif kept := re.sub(r"(^|(?<=\. )|(?<=\.\n))Raises\b.*", "", said, flags=re.DOTALL).strip():
-            told.append(_markdown(kept))
-    return [*told, source]
+        if body.startswith("="):
+            paragraphs.append(f"```\n{body}\n```")
+        elif plain := re.sub(r"(^|(?<=\. )|(?<=\.\n))Raises\b.*", "", body, flags=re.DOTALL).strip():
+            paragraphs.append(_markdown(plain))
+    return [*paragraphs, source]
 
 
 def _markdown(text: str) -> str:
@@ -119,7 +119,7 @@ def sql_page(page: str) -> str:
     tables = {"statistics": _statistics(), "functions": _functions(), "refused": _refused()}
     return re.sub(
         r"<!-- (statistics|functions|refused) -->.*?<!-- end -->",
-        lambda found: f"<!-- {found[1]} -->\n{tables[found[1]]}\n<!-- end -->",
+        lambda match: f"<!-- {match[1]} -->\n{tables[match[1]]}\n<!-- end -->",
         page,
         flags=re.DOTALL,
     )

@@ -139,5 +139,5 @@ def cost_of(sensitivity: Number | Norms, cost: Callable[[int], Fraction]) -> Fra
 
 def one_move(sensitivity: Number | Norms) -> tuple[int, int]:
     """How many entries move in the worst case, and how far each: integers move by whole numbers."""
-    whole = math.floor(l1_of(sensitivity))
-    return (whole, min(whole, 1)) if isinstance(sensitivity, Norms) else (1, whole)
+    total = math.floor(l1_of(sensitivity))
+    return (total, min(total, 1)) if isinstance(sensitivity, Norms) else (1, total)

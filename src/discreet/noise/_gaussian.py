@@ -14,7 +14,7 @@ from discreet.noise._source import BitSource, SecureBits
 from discreet.noise._uniform import scale_in_range, size_in_range
 from discreet.rational import Number
 
-__all__ = ["block_table", "discrete_gaussian"]
+__all__ = ["block_table", "discrete_gaussian", "gaussian_blocks"]
 
 _GUARD = 64
 _END = 40  # sums are cut where what is left is 2**-24 of the last place, so that bounds stay close
@@ -53,7 +53,7 @@ def _discrete_gaussian(size: int, sigma: Fraction, source: BitSource) -> NDArray
 
 @lru_cache(maxsize=64)
 def _sampler(sigma: Fraction) -> Sampler:
-    return _table(sigma).sample if sigma < BLOCKS_FROM else _blocks(sigma).propose
+    return _table(sigma).sample if sigma < BLOCKS_FROM else gaussian_blocks(sigma).propose
 
 
 def _table(sigma: Fraction) -> Table:
@@ -66,12 +66,12 @@ def _table(sigma: Fraction) -> Table:
         """
         sums = _suffix_sums(rate, bits + _GUARD)
         one = 1 << bits + _GUARD
-        whole = one + 2 * sums[1][0], one + 2 * sums[1][1]
+        total = one + 2 * sums[1][0], one + 2 * sums[1][1]
         parts: list[Bounds] = []
         for (low, high), (next_low, next_high) in zip(sums[1:], [*sums[2:], (0, sums[-1][1])], strict=True):
             parts.append((2 * low, 2 * high))
             parts.append((low + next_low, high + next_high))
-        return _shares(parts, whole, bits)
+        return _shares(parts, total, bits)
 
     return Table(tails, signed=True)
 
@@ -87,7 +87,7 @@ def block_table(sigma: Fraction) -> tuple[Table, int]:
     return Table(tails, signed=False), shift
 
 
-def _blocks(sigma: Fraction) -> Blocks:
+def gaussian_blocks(sigma: Fraction) -> Blocks:
     table, shift = block_table(sigma)
     variance = sigma * sigma
     inverse = float(1 / (2 * variance))
@@ -136,7 +136,7 @@ def _product(a: Bounds, b: Bounds, width: int) -> Bounds:
     return a[0] * b[0] >> width, -(-a[1] * b[1] >> width)
 
 
-def _shares(parts: list[Bounds], whole: Bounds, bits: int) -> list[Bounds]:
-    """Each part of the whole, times 2**bits, rounded outward, without those that say nothing (high ≤ 1)."""
-    shares = [((low << bits) // whole[1], -(-(high << bits) // whole[0])) for low, high in parts]
+def _shares(parts: list[Bounds], total: Bounds, bits: int) -> list[Bounds]:
+    """Each part of the total, times 2**bits, rounded outward, without those that say nothing (high ≤ 1)."""
+    shares = [((low << bits) // total[1], -(-(high << bits) // total[0])) for low, high in parts]
     return [(low, high) for low, high in shares if high > 1]

@@ -32,14 +32,14 @@ def laplace_in_window(scale: Fraction, low: NDArray[np.int64], width: int) -> ND
         least = low[waiting]
         if width > scale:
             proposed = discrete_laplace(scale, waiting.size)
-            kept = ((proposed >= least) & (proposed <= least + width)).astype(np.bool_)
+            accepted = ((proposed >= least) & (proposed <= least + width)).astype(np.bool_)
         else:
             proposed = least + uniform_below(width + 1, waiting.size)
-            kept = _kept(proposed, scale)
-        drawn[waiting[kept]] = proposed[kept].astype(np.int64)
-        waiting = waiting[~kept]
+            accepted = _accepted(proposed, scale)
+        drawn[waiting[accepted]] = proposed[accepted].astype(np.int64)
+        waiting = waiting[~accepted]
     return drawn
 
 
-def _kept(proposed: NDArray[np.int64], scale: Fraction) -> NDArray[np.bool_]:
+def _accepted(proposed: NDArray[np.int64], scale: Fraction) -> NDArray[np.bool_]:
     return bernoulli_exp(np.abs(proposed) * float(1 / scale), lambda i: abs(int(proposed[i])) / scale)

@@ -109,17 +109,17 @@ def _wholes() -> Table:
 class Laplace:
     """Sign · (whole + U), with P(whole = k) ∝ e**−k and U of density ∝ e**−u on [0, 1)."""
 
-    __slots__ = ("_negative", "_u", "_whole")
+    __slots__ = ("_integer", "_negative", "_u")
 
     def __init__(self, source: BitSource) -> None:
         self._negative = source.take(1)[0] & 1 == 1
-        self._whole = int(_wholes().sample(1, source)[0])
+        self._integer = int(_wholes().sample(1, source)[0])
         self._u = Uniform(source)
         while not happens(_falling, self._u, source):
             self._u = Uniform(source)
 
     def bracket(self) -> tuple[Fraction, Fraction]:
-        digits = (self._whole << self._u.bits) + self._u.digits
+        digits = (self._integer << self._u.bits) + self._u.digits
         low, high = Fraction(digits, 1 << self._u.bits), Fraction(digits + 1, 1 << self._u.bits)
         return (-high, -low) if self._negative else (low, high)
 

@@ -79,13 +79,13 @@ class Symmetric:
 class LogNormal:
     """X · e**(sigma · Y): Y = ±(whole + V), with P(whole = k) ∝ e**(−k²/2), V of density ∝ e**(−v (2k + v)/2)."""
 
-    __slots__ = ("_falls", "_sigma", "_v", "_whole", "_x")
+    __slots__ = ("_falls", "_integer", "_sigma", "_v", "_x")
 
     def __init__(self, x: Real, sigma: Fraction, source: BitSource) -> None:
         self._x, self._sigma = x, sigma
         self._falls = source.take(1)[0] & 1 == 1
         while True:
-            self._whole = _whole_of_normal(source)
+            self._integer = _whole_of_normal(source)
             self._v = Uniform(source)
             if happens(self._density, self._v, source):
                 return
@@ -102,7 +102,7 @@ class LogNormal:
     def _factor(self) -> tuple[Fraction, Fraction]:
         """Bounds on e**(sigma · Y)."""
         while True:
-            bits, digits = self._v.bits + _GUARD, (self._whole << self._v.bits) + self._v.digits
+            bits, digits = self._v.bits + _GUARD, (self._integer << self._v.bits) + self._v.digits
             low = exp_bounds(self._sigma * Fraction(digits + 1, 1 << self._v.bits), bits)[0]
             high = exp_bounds(self._sigma * Fraction(digits, 1 << self._v.bits), bits)[1]
             one = 1 << bits
@@ -116,8 +116,8 @@ class LogNormal:
         """e**(−t (2k + t)/2), which falls."""
         low, high = (Fraction(each, 1 << bits) for each in (digits, digits + 1))
         return (
-            exp_bounds(high * (2 * self._whole + high) / 2, bits)[0],
-            exp_bounds(low * (2 * self._whole + low) / 2, bits)[1],
+            exp_bounds(high * (2 * self._integer + high) / 2, bits)[0],
+            exp_bounds(low * (2 * self._integer + low) / 2, bits)[1],
         )
 
 

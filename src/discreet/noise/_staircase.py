@@ -55,10 +55,10 @@ def staircase(epsilon: Number, width: int, first: int, size: int) -> NDArray[np.
 
 
 def _whole_number(value: int, name: str, most: int) -> int:
-    whole = size_in_range(value, name)
-    if not 1 <= whole <= most:
-        raise ParameterError(f"{name} must be a whole number from 1 to {most}, got {whole}")
-    return whole
+    integer = size_in_range(value, name)
+    if not 1 <= integer <= most:
+        raise ParameterError(f"{name} must be a whole number from 1 to {most}, got {integer}")
+    return integer
 
 
 @lru_cache(maxsize=64)
@@ -113,8 +113,8 @@ def _flat(epsilon: Fraction, width: int, first: int) -> Levels:
     def levels(size: int, source: BitSource) -> tuple[Integers, Integers]:
         level, sign = geometric.magnitudes(size, source)
         lowest = np.flatnonzero(level == 0)
-        kept = np.ones(level.size, dtype=np.bool_)
-        kept[lowest] = words_below(width, lowest.size, source) < first
-        return level[kept], sign[kept]
+        accepted = np.ones(level.size, dtype=np.bool_)
+        accepted[lowest] = words_below(width, lowest.size, source) < first
+        return level[accepted], sign[accepted]
 
     return levels

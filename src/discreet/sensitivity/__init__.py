@@ -1,7 +1,7 @@
 """How far one unit can move an answer: in the worst case, around given data, and smoothed. Computes, never samples.
 
-Worst cases are public. All that is computed around given data (`local`, `at_distance`, `smooth`, `distance`, and what
-a `Statistic` says of its `value` and `profile`) is SENSITIVE: it depends on the data, and only a mechanism may use it.
+Worst cases are public. All that is computed around given data (`local`, `at_distance`, `smooth`, `distance`, and the
+`value` and `profile` of a `Statistic`) is SENSITIVE: it depends on the data, and only a mechanism may use it.
 
 Proofs: ``proofs/sensitivity.md``, ``proofs/local_sensitivity.md``.
 """

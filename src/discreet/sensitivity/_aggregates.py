@@ -29,7 +29,7 @@ class Norms:
 
     def __init__(self, l1: int, l2_squared: int, linf: int | None = None) -> None:
         for value, name in ((l1, "l1"), (l2_squared, "l2_squared"), (0 if linf is None else linf, "linf")):
-            _whole(value, name)
+            _check_integer(value, name)
             if value < 0:
                 raise ParameterError(f"{name} must be 0 or more, got {value}")
         object.__setattr__(self, "l1", l1)
@@ -74,8 +74,8 @@ def bounded_sum(lower: int, upper: int, rows: int, relation: Relation, *, groupe
     >>> bounded_sum(-2, 5, 1, "substitute", grouped=False)
     Norms(l1=7, l2_squared=49, linf=7)
     """
-    _whole(lower, "lower")
-    _whole(upper, "upper")
+    _check_integer(lower, "lower")
+    _check_integer(upper, "upper")
     _positive(rows, "rows")
     if lower > upper:
         raise ParameterError(f"lower must be at most upper, got {lower} and {upper}")
@@ -101,12 +101,12 @@ def keys_touched(groups: int, relation: Relation) -> int:
     return groups if adds_or_removes(relation) else 2 * groups
 
 
-def _whole(value: int, name: str) -> None:
+def _check_integer(value: int, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"{name} must be a whole number, got {value!r}")
 
 
 def _positive(value: int, name: str) -> None:
-    _whole(value, name)
+    _check_integer(value, name)
     if value < 1:
         raise ParameterError(f"{name} must be 1 or more, got {value}")

@@ -63,8 +63,8 @@ def clamped(x: Any, lower: float, upper: float) -> NDArray[np.float64]:
     >>> clamped([3, float("nan"), None, float("inf"), 1.5], 1.0, 2.0)
     array([2. , 1. , 1. , 2. , 1.5])
     """
-    found = _floats(x)
-    return np.clip(np.where(np.isnan(found), lower, found), lower, upper)
+    floats = _floats(x)
+    return np.clip(np.where(np.isnan(floats), lower, floats), lower, upper)
 
 
 def unmasked(x: Any) -> NDArray[Any]:

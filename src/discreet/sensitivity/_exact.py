@@ -52,6 +52,6 @@ def integers(values: NDArray[np.float64]) -> tuple[NDArray[Any], Fraction]:
     further = np.where(odd == 0, 0, powers - least)
     if int(further.max(initial=0)) < 10:  # all fit a word: odd has 53 bits at most
         return (odd << further).astype(object), Fraction(2) ** least
-    whole = np.empty(len(values), dtype=object)
-    whole[:] = [m << s for m, s in zip(odd.tolist(), further.tolist(), strict=True)]
-    return whole, Fraction(2) ** least
+    multiples = np.empty(len(values), dtype=object)
+    multiples[:] = [m << s for m, s in zip(odd.tolist(), further.tolist(), strict=True)]
+    return multiples, Fraction(2) ** least

@@ -35,8 +35,8 @@ def smooth_bound(profile: Profile, beta: Number) -> float:
     top = profile.at_distance(profile.last)
     if top <= 0:
         return 0.0
-    found = profile.smooth(rate) if profile.smooth else _greatest(profile, rate)
-    return math.nextafter(max(found * _OUTWARD, _FLOOR * max(1.0, top)), math.inf)
+    greatest = profile.smooth(rate) if profile.smooth else _greatest(profile, rate)
+    return math.nextafter(max(greatest * _OUTWARD, _FLOOR * max(1.0, top)), math.inf)
 
 
 def _greatest(profile: Profile, beta: float) -> float:

@@ -38,8 +38,8 @@ class Mean:
         values = clamped(x, lower, upper)
         if not len(values):
             return middle(lower, upper)
-        whole, unit = integers(values)
-        return float(sum(whole.tolist()) * unit / len(values))
+        multiples, unit = integers(values)
+        return float(sum(multiples.tolist()) * unit / len(values))
 
     def global_sensitivity(self, bounds: Bounds, relation: Relation, n: int | None = None) -> float:
         """(upper - lower) / 2 under add/remove; (upper - lower) / n under substitution, n = 1 if not given."""
@@ -52,8 +52,8 @@ class Mean:
         """Local sensitivity around x at every distance, exact. SENSITIVE."""
         lower, upper = interval(bounds)
         values = np.sort(clamped(x, lower, upper))
-        whole, unit = integers(np.concatenate([[lower], values, [upper]]))
-        low, *ordered, high = whole.tolist()
+        multiples, unit = integers(np.concatenate([[lower], values, [upper]]))
+        low, *ordered, high = multiples.tolist()
         n = len(ordered)
         if not adds_or_removes(relation):
             farthest = max(high - ordered[0], ordered[-1] - low) if n else 0
@@ -63,16 +63,16 @@ class Mean:
         empty = Fraction(middle(lower, upper)) / unit
 
         def at_distance(k: int) -> float:
-            kept = n - k
-            if kept <= 0:
+            remaining = n - k
+            if remaining <= 0:
                 return round_up(_half(low * unit, high * unit))
-            least, most = sums[kept], sums[n] - sums[k]  # of the `kept` lowest, of the `kept` highest
-            added = Fraction(max(kept * high - least, most - kept * low), kept * (kept + 1))
-            if kept == 1:
+            least, most = sums[remaining], sums[n] - sums[k]  # of the `remaining` lowest, of the `remaining` highest
+            added = Fraction(max(remaining * high - least, most - remaining * low), remaining * (remaining + 1))
+            if remaining == 1:
                 return round_up(max(added, ordered[-1] - empty, empty - ordered[0]) * unit)
-            others = kept - 1
+            others = remaining - 1
             least, most = sums[others], sums[n] - sums[k + 1]
-            removed = Fraction(max(others * ordered[-1] - least, most - others * ordered[0]), others * kept)
+            removed = Fraction(max(others * ordered[-1] - least, most - others * ordered[0]), others * remaining)
             return round_up(max(added, removed) * unit)
 
         return Profile(at_distance, last=n)
@@ -97,8 +97,8 @@ class Sum:
 
     def value(self, x: Any, bounds: Bounds) -> float:
         """The sum of the clamped values, the float nearest to it. SENSITIVE."""
-        whole, unit = integers(clamped(x, *interval(bounds)))
-        return float(sum(whole.tolist()) * unit)
+        multiples, unit = integers(clamped(x, *interval(bounds)))
+        return float(sum(multiples.tolist()) * unit)
 
     def global_sensitivity(self, bounds: Bounds, relation: Relation, n: int | None = None) -> float:
         """max(|lower|, |upper|) under add/remove, upper - lower under substitution."""
@@ -133,11 +133,11 @@ class Count:
 
     def value(self, x: Any, bounds: object = None) -> int:  # noqa: ARG002
         """The count. SENSITIVE under add/remove."""
-        found = np.asarray(x) if hasattr(x, "__array__") else x
-        many = found.ndim > 0 if isinstance(found, np.ndarray) else isinstance(found, Sequence)
-        if not many or isinstance(found, str | bytes | bytearray):
+        records = np.asarray(x) if hasattr(x, "__array__") else x
+        many = records.ndim > 0 if isinstance(records, np.ndarray) else isinstance(records, Sequence)
+        if not many or isinstance(records, str | bytes | bytearray):
             raise ParameterError("the data must be a sequence or an array of records")
-        return len(found)
+        return len(records)
 
     def global_sensitivity(self, bounds: object, relation: Relation, n: int | None = None) -> float:  # noqa: ARG002
         """1 under add/remove, 0 under substitution."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.privacy import Relation
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity._data import Bounds, adds_or_removes, clamped, interval, middle
 from discreet.sensitivity._exact import difference_up, round_up
 from discreet.sensitivity._staircase import Staircase
@@ -67,11 +68,11 @@ class Jumps:
         Shorter than n + 1 entries if no pair has above >= h.
         """
         highest = np.maximum.accumulate(self.above)
-        found = np.searchsorted(highest, np.arange(min(n, int(highest[-1])) + 1))
-        partner = np.minimum(found + 1, len(self.above) - 1)
-        together = (self.size[partner] == self.size[found]) & (self.above[partner] >= np.arange(len(found)))
-        below = np.where(together, np.maximum(self.below[found], self.below[partner]), self.below[found])
-        return self.size[found], below
+        pair = np.searchsorted(highest, np.arange(min(n, int(highest[-1])) + 1))
+        partner = np.minimum(pair + 1, len(self.above) - 1)
+        together = (self.size[partner] == self.size[pair]) & (self.above[partner] >= np.arange(len(pair)))
+        below = np.where(together, np.maximum(self.below[pair], self.below[partner]), self.below[pair])
+        return self.size[pair], below
 
 
 def jumps(q: Fraction, n: int) -> Jumps:
@@ -117,6 +118,8 @@ class Quantile:
     """
 
     q: Number
+
+    __repr__ = call_repr
 
     def __post_init__(self) -> None:
         exact = rational(self.q, "q")

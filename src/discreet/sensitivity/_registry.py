@@ -39,7 +39,7 @@ def statistic(name: str | Statistic, *parameters: Any) -> Statistic:
     Costs no privacy. Raises `ParameterError` if the name is unknown or its parameters are wrong.
 
     >>> statistic("quantile", 0.25)
-    Quantile(q=Fraction(1, 4))
+    Quantile(q=0.25)
     """
     if not isinstance(name, str):
         if (

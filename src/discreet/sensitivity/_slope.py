@@ -162,7 +162,7 @@ class SlopesNearby:
     y: list[int]
 
     @classmethod
-    def of(cls, points: Points, *, adds: bool) -> SlopesNearby:
+    def around(cls, points: Points, *, adds: bool) -> SlopesNearby:
         xs = sorted(points.x.tolist())
         squares = np.array(_prefix([each * each for each in xs]), dtype=object)
         return cls(points, points.slope(), adds, _prefix(xs), squares, _prefix(sorted(points.y.tolist())))
@@ -182,13 +182,13 @@ class SlopesNearby:
         y = reach(self.y, *points.y_bounds, k + 1)
         return x * (y + steepest * x) / spread * (1 if self.adds else 2)
 
-    def _least_spread(self, kept: int) -> Fraction:
-        """The least sum of squares of x about their mean over `kept` of the points; 0 for fewer than two."""
-        if kept < 2:
+    def _least_spread(self, remaining: int) -> Fraction:
+        """The least sum of squares of x about their mean over `remaining` of the points; 0 for fewer than two."""
+        if remaining < 2:
             return Fraction(0)
         sums, squares = np.array(self.x, dtype=object), self.squares
-        spreads = kept * (squares[kept:] - squares[:-kept]) - (sums[kept:] - sums[:-kept]) ** 2
-        return Fraction(int(spreads.min()), kept)
+        spreads = remaining * (squares[remaining:] - squares[:-remaining]) - (sums[remaining:] - sums[:-remaining]) ** 2
+        return Fraction(int(spreads.min()), remaining)
 
 
 def _prefix(values: list[int]) -> list[int]:
@@ -248,7 +248,7 @@ class Slope:
         n, adds = points.n, adds_or_removes(relation)
         if not adds and n < 2:
             return Profile(lambda _: 0.0, last=0)
-        nearby = SlopesNearby.of(points, adds=adds)
+        nearby = SlopesNearby.around(points, adds=adds)
 
         @cache
         def at_distance(k: int) -> float:

@@ -76,8 +76,8 @@ class Staircase:
         """The best entry of blocks whose rows all end together: there the best column never goes down with the row."""
         first, last, left, right = blocks
         while first.size:
-            first, last, left, right = _kept(first <= last, (first, last, left, right))
-            first, last, left, right = _kept(
+            first, last, left, right = _select(first <= last, (first, last, left, right))
+            first, last, left, right = _select(
                 self._bound(beta, (first, last, left, right)) > best, (first, last, left, right)
             )
             if not first.size:
@@ -113,6 +113,6 @@ class Staircase:
         return column[hits[np.searchsorted(hits, starts)]], largest
 
 
-def _kept(keep: NDArray[np.bool_], blocks: Blocks) -> Blocks:
+def _select(keep: NDArray[np.bool_], blocks: Blocks) -> Blocks:
     first, last, left, right = blocks
     return first[keep], last[keep], left[keep], right[keep]

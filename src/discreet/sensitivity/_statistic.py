@@ -1,4 +1,4 @@
-"""What a statistic must know of itself for its local sensitivity to be of use."""
+"""The interface of a statistic with sensitivities."""
 
 from __future__ import annotations
 

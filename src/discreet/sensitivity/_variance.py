@@ -39,9 +39,9 @@ class Variance:
 
     def value(self, x: Any, bounds: Bounds) -> float:
         """The variance of the clamped values, the float nearest to it. SENSITIVE."""
-        whole, unit = integers(clamped(x, *_ends(bounds)))
-        found = whole.tolist()
-        return float(_variance(len(found), sum(found), sum(each * each for each in found)) * unit**2)
+        multiples, unit = integers(clamped(x, *_ends(bounds)))
+        numbers = multiples.tolist()
+        return float(_variance(len(numbers), sum(numbers), sum(each * each for each in numbers)) * unit**2)
 
     def global_sensitivity(self, bounds: Bounds, relation: Relation, n: int | None = None) -> float:
         """w² / 4 under add/remove; w² (n - 1) / n² under substitution, at n = 2 if not given; w = upper - lower."""
@@ -53,8 +53,8 @@ class Variance:
         """Local sensitivity around x at every distance; under add/remove an upper bound from k = 1 on. SENSITIVE."""
         lower, upper = _ends(bounds)
         values = np.sort(clamped(x, lower, upper))
-        whole, unit = integers(np.concatenate([[lower], values, [upper]]))
-        low, *ordered, high = whole.tolist()
+        multiples, unit = integers(np.concatenate([[lower], values, [upper]]))
+        low, *ordered, high = multiples.tolist()
         n = len(ordered)
         up = _Side(ordered, low, high, [0, *accumulate(ordered)])
         if not adds_or_removes(relation):

@@ -136,7 +136,7 @@ MUTANTS = (
         "rounding to the grid is not charged",
         "Values half a step apart are a whole step apart once they are rounded.",
         patched((Grid, "move", lambda self, sensitivity: rational(sensitivity, "") / self.step)),
-        lambda: OnGrid.calibrate(DiscreteLaplace, pure(1), "0.5", step=1).release,
+        lambda: OnGrid.calibrate(pure(1), "0.5", kind=DiscreteLaplace, step=1).release,
         (0.25, 0.75),
         pure(1),
         2.0,

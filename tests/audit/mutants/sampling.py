@@ -21,7 +21,7 @@ _CROWD = 1000
 
 
 def _report(k: int) -> object:
-    response = RandomizedResponse.calibrate(pure(1), k)
+    response = RandomizedResponse.calibrate(pure(1), k=k)
     return batched(lambda truth, size: response.release([truth] * size))
 
 
@@ -44,7 +44,7 @@ def _first_few(crowd: Shuffled):
 
 
 def _tenth() -> object:
-    return Sampled.calibrate(DiscreteLaplace, pure("0.5"), 1, rate="0.1", function=len).release
+    return Sampled.calibrate(pure("0.5"), 1, kind=DiscreteLaplace, rate="0.1", function=len).release
 
 
 def _in_full() -> float:

@@ -150,7 +150,7 @@ def _one_level_short(cls, spend, sensitivity, steps: int, *, arity=None) -> Tree
 
 def _how_many_below_one() -> object:
     """Of the estimates; where their noise is independent, this is as likely as their noise on either input."""
-    counter = TreeCounter.calibrate(pure(1), 1, 128, arity=2)
+    counter = TreeCounter.calibrate(pure(1), 1, steps=128, arity=2)
     return lambda increments: sum(estimate <= 0 for estimate in counter.release(increments))
 
 
@@ -166,7 +166,7 @@ def _column(steps: int) -> np.ndarray:
 
 def _likelihood_of_first() -> object:
     """With C applied to the increments of estimates, their noise is independent again: its part along C's column."""
-    counter, column = ToeplitzCounter.calibrate(mu(1), _MOVE, 64), _column(64)
+    counter, column = ToeplitzCounter.calibrate(mu(1), _MOVE, steps=64), _column(64)
     weights = np.array([column[: 64 - t] @ column[t:] for t in range(64)])
     return lambda increments: float(weights @ np.diff(counter.release(increments), prepend=0))
 
@@ -241,7 +241,7 @@ MUTANTS = (
         "tree charged one level short",
         "The root, or the leaves, are left out when the nodes of an increment are counted.",
         patched((TreeCounter, "calibrate", classmethod(_one_level_short))),
-        lambda: TreeCounter.calibrate(pure(1), 1, 3, arity=2).release,
+        lambda: TreeCounter.calibrate(pure(1), 1, steps=3, arity=2).release,
         ([0, 0, 0], [1, 0, 0]),
         pure(1),
         2.0,

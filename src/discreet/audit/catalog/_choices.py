@@ -94,8 +94,8 @@ def _one_choice() -> Iterator[Entry]:
 def _several() -> Iterator[Entry]:
     entry = partial(Entry, group="Choices", samples=_SLOW)
     top = mechanisms.TopK(2, "1/2", 1)
-    vote = mechanisms.MostFrequent.calibrate(pure(1), Mode(("no", "yes")))
-    swapped = mechanisms.MostFrequent.calibrate(pure(1), Mode(("no", "yes")), relation="substitute")
+    vote = mechanisms.MostFrequent.calibrate(pure(1), mode=Mode(("no", "yes")))
+    swapped = mechanisms.MostFrequent.calibrate(pure(1), mode=Mode(("no", "yes")), relation="substitute")
     yield entry(
         "TopK",
         shown='TopK(2, "1/2", 1)',
@@ -107,7 +107,7 @@ def _several() -> Iterator[Entry]:
     )
     yield entry(
         "MostFrequent",
-        shown='MostFrequent.calibrate(dp.pure(1), Mode(("no", "yes")))',
+        shown='MostFrequent.calibrate(dp.pure(1), mode=Mode(("no", "yes")))',
         mechanism=vote,
         pairs=((["no"], []),),
         claim=vote.loss(),
@@ -116,7 +116,7 @@ def _several() -> Iterator[Entry]:
     )
     yield entry(
         "MostFrequent substitute",
-        shown='MostFrequent.calibrate(dp.pure(1), Mode(("no", "yes")), relation="substitute")',
+        shown='MostFrequent.calibrate(dp.pure(1), mode=Mode(("no", "yes")), relation="substitute")',
         mechanism=swapped,
         pairs=((["no", "yes"], ["yes", "yes"]), (["no"], ["yes"])),
         claim=swapped.loss(),
@@ -161,7 +161,7 @@ def _keys() -> Iterator[Entry]:
         return batched(lambda units, size: mechanism.release([units] * size))
 
     selection = mechanisms.PartitionSelection(1, "0.05", 1)
-    in_rho = mechanisms.PartitionSelection.calibrate(rho("0.5", "0.05"), 1)
+    in_rho = mechanisms.PartitionSelection.calibrate(rho("0.5", "0.05"), keys=1)
     yield entry(
         "PartitionSelection",
         shown='PartitionSelection(1, "0.05", keys=1)',

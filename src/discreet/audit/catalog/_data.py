@@ -114,11 +114,11 @@ def _local() -> Iterator[Entry]:
 def _quantiles() -> Iterator[Entry]:
     entry = partial(Entry, group="Statistics of data", kind=mechanisms.Quantiles, samples=_SLOW)
     bounds = (0, 1000)
-    median = mechanisms.Quantiles.calibrate(pure(1), "1/2", bounds, step=1)
-    swapped = mechanisms.Quantiles.calibrate(pure(1), "1/2", bounds, step=1, relation="substitute")
+    median = mechanisms.Quantiles.calibrate(pure(1), probabilities="1/2", bounds=bounds, step=1)
+    swapped = mechanisms.Quantiles.calibrate(pure(1), probabilities="1/2", bounds=bounds, step=1, relation="substitute")
     yield entry(
         "Quantiles median",
-        shown='Quantiles.calibrate(dp.pure(1), "1/2", bounds=(0, 1000), step=1)',
+        shown='Quantiles.calibrate(dp.pure(1), probabilities="1/2", bounds=(0, 1000), step=1)',
         mechanism=median,
         pairs=(([0.0], [0.0, 800.0]),),
         claim=median.loss(),
@@ -127,7 +127,7 @@ def _quantiles() -> Iterator[Entry]:
     )
     yield entry(
         "Quantiles median substitute",
-        shown='Quantiles.calibrate(dp.pure(1), "1/2", bounds=(0, 1000), step=1, relation="substitute")',
+        shown='Quantiles.calibrate(dp.pure(1), probabilities="1/2", bounds=(0, 1000), step=1, relation="substitute")',
         mechanism=swapped,
         pairs=(([0.0, 100.0], [100.0, 1000.0]),),
         claim=swapped.loss(),
@@ -140,10 +140,10 @@ def _quantiles() -> Iterator[Entry]:
         ("joint three", ["1/4", "1/2", "3/4"], '["1/4", "1/2", "3/4"]', "joint"),
     )
     for name, asked, text, method in cases:
-        many = mechanisms.Quantiles.calibrate(pure(1), asked, (0, 100), step=1, method=method)
+        many = mechanisms.Quantiles.calibrate(pure(1), probabilities=asked, bounds=(0, 100), step=1, method=method)
         yield entry(
             f"Quantiles {name}",
-            shown=f'Quantiles.calibrate(dp.pure(1), {text}, bounds=(0, 100), step=1, method="{method}")',
+            shown=f'Quantiles.calibrate(dp.pure(1), probabilities={text}, bounds=(0, 100), step=1, method="{method}")',
             mechanism=many,
             pairs=(([0.0, 100.0], [0.0, 95.0, 100.0]), ([0.0] * 4, [0.0] * 4 + [95.0])),
             claim=many.loss(),

@@ -30,7 +30,7 @@ def _pure() -> Iterator[Entry]:
     entry = partial(Entry, group="Numbers", samples=_MANY)
     laplace, vector, continuous = mechanisms.DiscreteLaplace(1), mechanisms.DiscreteLaplace(2), mechanisms.Laplace(1)
     one, ten = mechanisms.Staircase(1, 1), mechanisms.Staircase(1, 10)
-    bounded = mechanisms.BoundedLaplace.calibrate(pure(1), 1, (0, 10))
+    bounded = mechanisms.BoundedLaplace.calibrate(pure(1), 1, bounds=(0, 10))
     grid = mechanisms.OnGrid(mechanisms.DiscreteLaplace(100), step="0.01", bounds=(0, 50))
     yield entry(
         "DiscreteLaplace",
@@ -156,7 +156,7 @@ def _with_a_curve() -> Iterator[Entry]:
 def _counters() -> Iterator[Entry]:
     entry = partial(Entry, group="Many answers", pairs=(([0] * 4, [1, 0, 0, 0]),), samples=100_000)
     for name, arity in (("TreeCounter", None), ("TreeCounter binary", 2)):
-        tree = mechanisms.TreeCounter.calibrate(pure(1), 1, 4, arity=arity)
+        tree = mechanisms.TreeCounter.calibrate(pure(1), 1, steps=4, arity=arity)
         yield entry(
             name,
             shown=f"TreeCounter.calibrate(dp.pure(1), 1, steps=4{'' if arity is None else ', arity=2'})",
@@ -165,7 +165,7 @@ def _counters() -> Iterator[Entry]:
             kind=mechanisms.TreeCounter,
             note=f"the first step is in a node of each of {tree.height} levels, and all of their noises must fall low",
         )
-    toeplitz = mechanisms.ToeplitzCounter.calibrate(mu(1), 100, 4)
+    toeplitz = mechanisms.ToeplitzCounter.calibrate(mu(1), 100, steps=4)
     yield entry(
         "ToeplitzCounter",
         shown="ToeplitzCounter.calibrate(dp.mu(1), 100, steps=4)",

@@ -49,7 +49,7 @@ class CellCounts:
 
     def by_group(self) -> dict[int, Cells]:
         """By the packed keys of a group, the cells that hold rows, in rising order, and how many each of them holds."""
-        codes, counts = self._counts.found()
+        codes, counts = self._counts.nonzero()
         groups, starts = np.unique(codes >> self._bits, return_index=True)
         cells = (codes & ((1 << self._bits) - 1)) - 1
         split = zip(np.split(cells, starts[1:]), np.split(counts, starts[1:]), strict=True)
@@ -65,7 +65,7 @@ class _Dense:
     def add(self, codes: Integers) -> None:
         np.add.at(self._counts, codes, 1)
 
-    def found(self) -> tuple[Integers, Integers]:
+    def nonzero(self) -> tuple[Integers, Integers]:
         codes = np.flatnonzero(self._counts)
         return codes, self._counts[codes]
 
@@ -83,7 +83,7 @@ class _Sparse:
         if sum(each.size for each in self._pending) >= _PENDING:
             self._merge()
 
-    def found(self) -> tuple[Integers, Integers]:
+    def nonzero(self) -> tuple[Integers, Integers]:
         self._merge()
         return self._codes, self._counts
 

@@ -1,4 +1,4 @@
-"""What DuckDB says in its own way."""
+"""DuckDB's SQL dialect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TYPES: Mapping[str, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMP",
 }
-_WHOLE = {
+_INTEGERS = {
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
 }
@@ -45,7 +45,7 @@ class _DuckDB(Dialect):
             return name if stored.type == wanted else _text_of(name, stored)
         value = name if stored.type == wanted else f"TRY_CAST({name} AS {wanted})"
         if wanted == "DOUBLE":
-            signed = stored.type.partition("(")[0] not in (*_WHOLE, "BOOLEAN", "DECIMAL")
+            signed = stored.type.partition("(")[0] not in (*_INTEGERS, "BOOLEAN", "DECIMAL")
             return f"NULLIF({self.one_zero(value) if signed else value}, CAST('NaN' AS DOUBLE))"
         if wanted in ("DATE", "TIMESTAMP"):
             return in_calendar(value, wanted)
@@ -59,8 +59,8 @@ class _DuckDB(Dialect):
     def person_text(self, stored: StoredColumn) -> str:
         return _text_of(self.person(stored), stored)
 
-    def is_whole(self, stored: StoredColumn) -> bool:
-        return stored.type in _WHOLE
+    def is_integer(self, stored: StoredColumn) -> bool:
+        return stored.type in _INTEGERS
 
     def is_text(self, stored: StoredColumn) -> bool:
         return stored.type == "VARCHAR"
@@ -71,10 +71,10 @@ class _DuckDB(Dialect):
     def digest(self, text: str) -> str:
         return f"sha256({text})"
 
-    def whole_link(self, stored: StoredColumn) -> str:
+    def integer_link(self, stored: StoredColumn) -> str:
         return f"TRY_CAST({stored.sql} AS HUGEINT)"
 
-    def whole(self, number: str, kind: str = "BIGINT") -> str:
+    def to_integer(self, number: str, kind: str = "BIGINT") -> str:
         return f"TRY_CAST({number} AS {kind})"
 
     def number(self, sql: str) -> str:
@@ -146,7 +146,7 @@ text = DIALECT.text
 def link_family(stored: str) -> str:
     """Stored types whose equal values have equal texts: whole numbers and texts, or fractions, or one type alone."""
     kind = stored.partition("(")[0]
-    if kind in _WHOLE or kind in ("VARCHAR", "ENUM", "UUID"):
+    if kind in _INTEGERS or kind in ("VARCHAR", "ENUM", "UUID"):
         return "texts"
     return "fractions" if kind in ("FLOAT", "DOUBLE") else stored
 

@@ -96,7 +96,7 @@ class DuckDB:
                 lambda shard, place: self._values(request, self._rows(request, shard), salt, place),
             )
         )
-        if groups is None:  # raised here, so that what the engine said is not even its context
+        if groups is None:  # raised outside of `except`, so that the engine's message is not its context
             raise DataError(
                 f"DuckDB could not finish reading {', '.join(request.tables)}: "
                 "the file may be damaged, or memory or disk ran out. What was reserved for this query stays spent."
@@ -125,7 +125,7 @@ class DuckDB:
         self._connection.execute(f"SET disabled_optimizers = '{','.join([*_DISABLED, *more])}'")
 
     def _groups(self, request: BoundedAggregate, source: str, salt: bytes) -> list[Group] | None:
-        """The groups, or None if the engine failed: whatever a row made it say stays here."""
+        """The groups, or None if the engine failed. Its message, which may contain data, is dropped here."""
         try:
             sql = bounded_sql(DIALECT, request, source, salt)
             self._disable_optimizers(*[_DISABLED_DEEP] * is_deep(sql))

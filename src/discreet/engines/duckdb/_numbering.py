@@ -1,4 +1,4 @@
-"""Keys and people as whole numbers from which they can be told: exactly, by tables made here, never by a hash alone."""
+"""Keys and people as whole numbers, one to one: by tables made here, never by a hash alone."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ class NumberedKeys:
                 f'CREATE OR REPLACE TEMP TABLE "keys {i}" AS {self._rows.chain}'
                 f"SELECT k, row_number() OVER (ORDER BY k) - 1 AS place FROM ({distinct})"
             )
-            found = self._connection.execute(f'SELECT k FROM "keys {i}" ORDER BY place').fetchall()
-            if len(found) > _KEYS:
+            rows = self._connection.execute(f'SELECT k FROM "keys {i}" ORDER BY place').fetchall()
+            if len(rows) > _KEYS:
                 return None
-            self._values.append([value for (value,) in found])
-            fields.append(Field(f'"keys {i}".place', 0, max(len(found) - 1, 0)))
+            self._values.append([value for (value,) in rows])
+            fields.append(Field(f'"keys {i}".place', 0, max(len(rows) - 1, 0)))
         return tuple(fields)
 
     @property
     def joined(self) -> str:
-        """What brings the places to the rows."""
+        """The joins that add the places to the rows."""
         tables = [i for i, enum in enumerate(self._rows.enums) if not enum]
         return "".join(f' LEFT JOIN "keys {i}" ON k{i} = "keys {i}".k' for i in tables)
 
-    def of(self, places: Row) -> Row:
+    def at(self, places: Row) -> Row:
         """The keys at places counted from 1, 0 for null."""
         return tuple(values[place - 1] if place else None for values, place in zip(self._values, places, strict=True))
 
@@ -89,11 +89,11 @@ class StoredPeople:
             sql = f'SELECT i, hash({salt}, TRY_CAST(u AS {self._kind})) AS h FROM "some people"'
             self._connection.register("some people", table)
             try:
-                found = self._connection.execute(sql).fetchnumpy()
+                columns = self._connection.execute(sql).fetchnumpy()
             finally:
                 self._connection.unregister("some people")
             result = np.zeros(people.size, np.uint64)
-            result[found["i"]] = found["h"]
+            result[columns["i"]] = columns["h"]
             return result
 
         return hashes
@@ -119,9 +119,9 @@ class NumberedPeople:
         def hashes(people: Integers) -> NDArray[np.uint64]:
             low, high = int(people[0]) - 1, int(people[-1]) - 1
             sql = f'SELECT rowid AS i, hash({salt}, who) AS h FROM "people" WHERE rowid BETWEEN {low} AND {high}'
-            found = self._connection.execute(sql).fetchnumpy()
+            columns = self._connection.execute(sql).fetchnumpy()
             result = np.zeros(high - low + 1, np.uint64)
-            result[np.asarray(found["i"]) - low] = found["h"]
+            result[np.asarray(columns["i"]) - low] = columns["h"]
             return result[people - (low + 1)]
 
         return hashes

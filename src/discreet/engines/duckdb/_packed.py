@@ -106,46 +106,46 @@ class _Run:
         width = len(self.rows.keys)
         sums = bool(self.request.measures) or self.request.count_units
         for part in parts(self.connection, packed, count, self.layout.below_person):
-            kept: list[tuple[Words, list[Flags]]] = []
+            capped: list[tuple[Words, list[Flags]]] = []
             for rows, flags in self._capped(part):
                 for counts in cells:
                     counts.add(rows)
                 if sums:
-                    kept.append((rows, flags))
+                    capped.append((rows, flags))
             if not sums:
                 continue
-            for row in self._summed(kept):
+            for row in self._summed(capped):
                 so_far = totals.setdefault(row[:width], [0] * (len(row) - width))
                 for i, value in enumerate(row[width:]):
                     so_far[i] += int(value)
-        found = [self._by_places(counts) for counts in cells]
+        by_places = [self._by_places(counts) for counts in cells]
         nothing, empty = [0] * (1 + len(self.request.measures)), (np.zeros(0, np.int64), np.zeros(0, np.int64))
         return [
             Group(
-                keys.of(places),
+                keys.at(places),
                 totals.get(places, nothing)[0],
                 tuple(totals.get(places, nothing)[1:]),
-                tuple(each.get(places, empty) for each in found),
+                tuple(each.get(places, empty) for each in by_places),
             )
-            for places in dict.fromkeys([*totals, *(places for each in found for places in each)])
+            for places in dict.fromkeys([*totals, *(places for each in by_places for places in each)])
         ]
 
     def _by_places(self, counts: CellCounts) -> dict[Row, Cells]:
         return {self.layout.places(group): cells for group, cells in counts.by_group().items()}
 
-    def _summed(self, kept: list[tuple[Words, list[Flags]]]) -> list[Row]:
+    def _summed(self, capped: list[tuple[Words, list[Flags]]]) -> list[Row]:
         """The places of the keys, units and sums of each group. Rows that nothing but their people count are left out.
 
         `first` says of a row whether it is the first of its person in its group, `f_i` whether it is the first that
         measure i, which counts people, counts.
         """
         if all(isinstance(measure, People) for measure in self.request.measures):
-            kept = [_where(np.logical_or.reduce(flags), rows, flags) for rows, flags in kept]
+            capped = [_where(np.logical_or.reduce(flags), rows, flags) for rows, flags in capped]
         counting = [i for i, measure in enumerate(self.request.measures) if isinstance(measure, People)]
         flags = ["first", *(f"f{i}" for i in counting)]
         words = [f"r{i}" for i in range(len(self.layout.words))]
-        columns = [pa.chunked_array([rows[i] for rows, _ in kept], pa.int64()) for i in range(len(words))]
-        columns += [pa.chunked_array([f[j] for _, f in kept], pa.bool_()) for j in range(len(flags))]
+        columns = [pa.chunked_array([rows[i] for rows, _ in capped], pa.int64()) for i in range(len(words))]
+        columns += [pa.chunked_array([f[j] for _, f in capped], pa.bool_()) for j in range(len(flags))]
         places, values = self.layout.unpack(words)
         names = [*self.rows.keys, *(part.name for part in self.rows.values)]
         unpacked = ", ".join([*flags, *(f"{c} AS {n}" for c, n in zip([*places, *values], names, strict=True))])
@@ -161,7 +161,7 @@ class _Run:
             self.connection.unregister("kept rows")
 
     def _capped(self, part: Words) -> Iterator[tuple[Words, list[Flags]]]:
-        """Slices of the rows that count, with what `_summed` is told of them."""
+        """Slices of the rows that count, with the flags that `_summed` needs."""
         below, group = self.layout.below_person, self.layout.below_group
         by_groups, by_rows = map(self.people.hashes, self.salts)
         caps = Caps(self.request.max_rows, self.request.max_groups, by_rows, by_groups)

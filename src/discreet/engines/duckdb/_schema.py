@@ -62,19 +62,19 @@ def _parquet(path: Path) -> Declared:
 
 
 def _arrow_type(kind: pa.DataType) -> str | None:
-    import pyarrow.types as of
+    from pyarrow import types
 
-    if of.is_dictionary(kind):
+    if types.is_dictionary(kind):
         return _arrow_type(kind.value_type)
     tests = (
-        (of.is_boolean, "bool"),
-        (of.is_integer, "int"),
-        (of.is_floating, "float"),
-        (of.is_decimal, "decimal"),
-        (of.is_string, "string"),
-        (of.is_large_string, "string"),
-        (of.is_date, "date"),
-        (of.is_timestamp, "timestamp"),
+        (types.is_boolean, "bool"),
+        (types.is_integer, "int"),
+        (types.is_floating, "float"),
+        (types.is_decimal, "decimal"),
+        (types.is_string, "string"),
+        (types.is_large_string, "string"),
+        (types.is_date, "date"),
+        (types.is_timestamp, "timestamp"),
     )
     return next((name for test, name in tests if test(kind)), None)
 

@@ -95,7 +95,7 @@ def is_lazy(source: object) -> bool:
 def exported(table: str, source: object) -> pa.Table | None:
     """The rows of an object with ``__arrow_c_stream__`` or ``__dataframe__``; None if it has neither.
 
-    A stream is read once, and whole. Raises `DataError` if that fails, without a word of what the object said.
+    A stream is read once, and whole. Raises `DataError` if that fails, without the object's own message.
     """
     try:
         if hasattr(source, "__arrow_c_stream__"):
@@ -164,24 +164,24 @@ def _check_stored(connection: duckdb.DuckDBPyConnection, database: str, table: s
     mean something else on this connection.
     """
     where = [database, table]
-    found = connection.execute(
+    views = connection.execute(
         "SELECT view_name FROM duckdb_views() "
         "WHERE database_name = ? AND schema_name = 'main' AND lower(view_name) = lower(?)",
         where,
     ).fetchall()
-    if found:
+    if views:
         raise DataError(
             f"{table} is a view: it could fail on one row, or mix the rows of several people; make a table of it, "
             f"CREATE TABLE … AS FROM {table}, and name that in the policy"
         )
-    made = connection.execute(
+    computed = connection.execute(
         "SELECT column_name FROM information_schema.columns "
         "WHERE table_catalog = ? AND table_schema = 'main' AND lower(table_name) = lower(?) "
         "AND is_generated <> 'NEVER'",
         where,
     ).fetchall()
     wanted = {name.casefold() for name in columns}
-    generated = [name for (name,) in made if name.casefold() in wanted]
+    generated = [name for (name,) in computed if name.casefold() in wanted]
     if generated:
         raise DataError(
             f"{', '.join(generated)} of {table} is a generated column, which could fail on one row; store its values "
@@ -190,16 +190,16 @@ def _check_stored(connection: duckdb.DuckDBPyConnection, database: str, table: s
 
 
 def _refuse_milliseconds(connection: duckdb.DuckDBPyConnection, path: str, columns: list[str]) -> None:
-    """DuckDB stops at a timestamp in milliseconds that microseconds cannot hold: one row would tell."""
+    """Raise `DataError` for timestamps in milliseconds: DuckDB fails on one that does not fit microseconds."""
     try:
-        found = connection.execute(
+        stored = connection.execute(
             f"SELECT DISTINCT name FROM parquet_schema({text(path)}) WHERE converted_type = 'TIMESTAMP_MILLIS' "
             "OR CAST(logical_type AS VARCHAR) LIKE '%MILLIS=MilliSeconds%'"
         ).fetchall()
     except duckdb.Error:
         raise DataError(f"{path} cannot be read as Parquet; check that the file is whole") from None
     wanted = {name.casefold() for name in columns}
-    refused = [name for (name,) in found if name.casefold() in wanted]
+    refused = [name for (name,) in stored if name.casefold() in wanted]
     if refused:
         raise DataError(
             f"{path}: {', '.join(refused)} is stored in milliseconds, which DuckDB does not read for every value; "
@@ -229,20 +229,20 @@ def _arrow(table: str, source: object, columns: list[str]) -> pa.Table:
     frame = _frame(table, source)
     names: list[object] = list(frame.column_names if isinstance(frame, pa.Table) else frame.columns)
     wanted = {name.casefold() for name in columns}
-    kept = {i: name for i, name in enumerate(names) if isinstance(name, str) and name.casefold() in wanted}
-    if len({name.casefold() for name in kept.values()}) < len(kept):
+    chosen = {i: name for i, name in enumerate(names) if isinstance(name, str) and name.casefold() in wanted}
+    if len({name.casefold() for name in chosen.values()}) < len(chosen):
         raise DataError(f"{table}: two columns of the source have one name, or differ by case alone; rename one")
     if not columns:  # rows alone: DuckDB knows no table without columns
         return pa.Table.from_arrays([pa.nulls(len(frame), pa.bool_())], names=["nothing"])
     arrays: list[Values] = []
-    for i, name in kept.items():
+    for i, name in chosen.items():
         try:
             arrays.append(_total(frame.column(i)) if isinstance(frame, pa.Table) else _column(frame[name]))
         except pa.ArrowNotImplementedError:
             raise DataError(f"{table}: {name} has an Arrow type that cannot be read; cast the column first") from None
         except pa.ArrowException:
             raise DataError(f"{table}: the Arrow buffers of {name} do not fit together; make the column anew") from None
-    return pa.Table.from_arrays(arrays, names=list(kept.values()))
+    return pa.Table.from_arrays(arrays, names=list(chosen.values()))
 
 
 def _frame(table: str, source: object) -> pa.Table | nw.DataFrame[Any]:

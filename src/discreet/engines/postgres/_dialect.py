@@ -1,4 +1,4 @@
-"""What PostgreSQL says in its own way."""
+"""PostgreSQL's SQL dialect."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import ClassVar
 from discreet.engines.postgres._functions import renderings
 from discreet.engines.postgres._texts import number_of
 from discreet.engines.postgres._total import bound, half_away, times_fixed
-from discreet.engines.postgres._types import TEXTS, WHOLE, clean, nearest, person, text_of
+from discreet.engines.postgres._types import INTEGERS, TEXTS, clean, nearest, person, text_of
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.errors import QueryError
 from discreet.policy import ColumnType
@@ -25,7 +25,7 @@ _EXACT = 2**50
 
 
 class PostgresDialect(Dialect):
-    """PostgreSQL's words.
+    """How PostgreSQL spells a bounded aggregate.
 
     `casing` is the collation by which it knows upper and lower case. `offset` is one for which the hashes of the public
     texts of the request's one key have different ends of six bits, None if there is none.
@@ -66,8 +66,8 @@ class PostgresDialect(Dialect):
     def person_text(self, stored: StoredColumn) -> str:
         return text_of(self.person(stored), stored)
 
-    def is_whole(self, stored: StoredColumn) -> bool:
-        return stored.type in WHOLE
+    def is_integer(self, stored: StoredColumn) -> bool:
+        return stored.type in INTEGERS
 
     def is_text(self, stored: StoredColumn) -> bool:
         return stored.type in TEXTS
@@ -76,10 +76,10 @@ class PostgresDialect(Dialect):
         hashed = f"encode(sha256(convert_to({text}, getdatabaseencoding())), 'hex')"
         return f'({hashed} COLLATE "C")'
 
-    def whole_link(self, stored: StoredColumn) -> str:
+    def integer_link(self, stored: StoredColumn) -> str:
         return f"CAST({stored.sql} AS bigint)"
 
-    def whole(self, number: str, kind: str = "BIGINT") -> str:
+    def to_integer(self, number: str, kind: str = "BIGINT") -> str:
         return nearest(number, _BITS[kind])
 
     def number(self, sql: str) -> str:
@@ -147,8 +147,8 @@ class PostgresDialect(Dialect):
         elif factor != 1:
             inside = f"{inside} * {self.double(1 / step)}"
         short = max(abs(low), abs(high)) <= _EXACT and factor >= 1
-        whole = half_away(inside, positive=low >= 0, copied=True) if short else half_away(inside)
-        return whole if short else f"greatest(least({whole}, {self.double(high)}), {self.double(low)})"
+        integer = half_away(inside, positive=low >= 0, copied=True) if short else half_away(inside)
+        return integer if short else f"greatest(least({integer}, {self.double(high)}), {self.double(low)})"
 
     def public_text(self, value: str, known: Sequence[str]) -> str:
         listed = ", ".join(map(self.text, known))

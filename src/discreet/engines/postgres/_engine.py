@@ -139,8 +139,8 @@ class PostgreSQL:
         self._connection, self._schemas = reached
         self._process = os.getpid()
         weakref.finalize(self, _end, self._connection, self._process)
-        found = self._connection.execute(_COLLATIONS, (list(_CASING),)).fetchall()
-        self._casing = next(name for name in _CASING if (name,) in found)
+        collations = self._connection.execute(_COLLATIONS, (list(_CASING),)).fetchall()
+        self._casing = next(name for name in _CASING if (name,) in collations)
         return self._connection
 
     def _is_alive(self, connection: psycopg.Connection[tuple[Any, ...]]) -> bool:
@@ -153,7 +153,7 @@ class PostgreSQL:
         return not connection.closed
 
     def _read(self, work: Callable[[], _T], doing: str, *, spends: bool = False) -> _T:
-        """What is read in one transaction; whatever a row made PostgreSQL say stays here."""
+        """What is read in one transaction. PostgreSQL's messages, which may contain data, are dropped here."""
         connection = self._open(spends=spends)
         try:
             with connection.transaction():
@@ -169,7 +169,9 @@ class PostgreSQL:
             if lost
             else _CANCELLED
         )
-        raise _unfinished(doing, why, spends=spends)  # here, so that what the server said is not even its context
+        raise _unfinished(
+            doing, why, spends=spends
+        )  # raised outside of `except`, so that the server's message is not its context
 
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group] | None:
         """The groups, or None if memory or disk run out even for a few units."""
@@ -231,11 +233,11 @@ class PostgreSQL:
         if table not in self._names:
             raise DataError(f"the policy's table {table} has no source in PostgreSQL; name one")
         assert self._connection is not None
-        about = self._policy.tables[table]
-        wanted = list(dict.fromkeys([*about.columns, *about.hidden, *self._policy.linked_by(table)]))
-        found = describe(self._connection, table, self._names[table], wanted, self._schemas)
-        self._relations[table] = found
-        return found
+        declared = self._policy.tables[table]
+        wanted = list(dict.fromkeys([*declared.columns, *declared.hidden, *self._policy.linked_by(table)]))
+        relation = describe(self._connection, table, self._names[table], wanted, self._schemas)
+        self._relations[table] = relation
+        return relation
 
 
 def _unfinished(doing: str, why: str = _CANCELLED, *, spends: bool) -> DataError:

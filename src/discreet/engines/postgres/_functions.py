@@ -24,7 +24,15 @@ from functools import cache
 from discreet.engines.postgres._functions_dates import DATES, in_calendar
 from discreet.engines.postgres._functions_numbers import NUMBERS
 from discreet.engines.postgres._functions_text import texts
-from discreet.engines.postgres._texts import boolean_of, date_of, number_of, number_text, timestamp_of, whole_of, within
+from discreet.engines.postgres._texts import (
+    boolean_of,
+    date_of,
+    integer_of,
+    number_of,
+    number_text,
+    timestamp_of,
+    within,
+)
 from discreet.engines.postgres._total import NAN, double
 from discreet.engines.sql import CHOICES, Rendering, Write, Writer
 from discreet.query import Call
@@ -57,7 +65,7 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
         case _ if source == "bool":
             return f"CAST(CAST({value} AS integer) AS bigint)"
         case _:
-            return whole_of(value, _BITS[option])
+            return integer_of(value, _BITS[option])
 
 
 def _named(option: str) -> str:
@@ -80,10 +88,10 @@ def _number(call: Call, writer: Writer) -> str:
         case "TEXT" | "VARCHAR":
             return dialect.cast(writer.integer(node), "VARCHAR")
         case _ if not writer.row.exact(node):
-            return dialect.whole(writer.number(node), call.option)
+            return dialect.to_integer(writer.number(node), call.option)
         case _:
-            found, bits = writer.row.range(node), _BITS[call.option]
-            inside = bits == 63 or (found.finite and found.largest < 2**bits)
+            limits, bits = writer.row.range(node), _BITS[call.option]
+            inside = bits == 63 or (limits.finite and limits.largest < 2**bits)
             return writer.integer(node) if inside else within(writer.integer(node), bits)
 
 

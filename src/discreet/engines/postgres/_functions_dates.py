@@ -45,9 +45,9 @@ def _part(name: str) -> Rendering:
 
 def _truncate(call: Call, writer: Writer, _: Write) -> str:
     node = call.args[0]
-    kept = writer.row.kind(node) == "date" and call.option in _DATE_UNITS
+    stays_date = writer.row.kind(node) == "date" and call.option in _DATE_UNITS
     first = f"date_trunc('{call.option.lower()}', {writer.value(node, 'timestamp')})"
-    return f"CAST({first} AS {'date' if kept else 'timestamp'})"
+    return f"CAST({first} AS {'date' if stays_date else 'timestamp'})"
 
 
 def _difference(call: Call, writer: Writer, _: Write) -> str:

@@ -57,16 +57,16 @@ def _never_tiny(node: exp.Expr, writer: Writer) -> bool:
 
 
 def _never_zero(node: exp.Expr, writer: Writer) -> bool:
-    found = writer.row.range(node)
-    if found.lower <= 0 <= found.upper:
+    limits = writer.row.range(node)
+    if limits.lower <= 0 <= limits.upper:
         return False
-    return min(abs(found.lower), abs(found.upper)) > max(_NEAR, writer.row.scale(node) * _ROUNDING)
+    return min(abs(limits.lower), abs(limits.upper)) > max(_NEAR, writer.row.scale(node) * _ROUNDING)
 
 
 def _finite_constant(node: exp.Expr) -> float | None:
     """A constant as a double, if it is one that is neither zero nor infinite."""
-    found = constant(node)
-    value = None if found is None else float(found)
+    number = constant(node)
+    value = None if number is None else float(number)
     return value if value and math.isfinite(value) else None
 
 
@@ -101,7 +101,7 @@ def _cut(call: Call, writer: Writer, write: Write) -> str:
 def _modulo(call: Call, writer: Writer, _: Write) -> str:
     left, right = map(writer.number, call.args)
     ranges = [writer.row.range(node) for node in call.args]
-    if all(found.whole and found.largest <= _EXACT for found in ranges):
+    if all(each.whole and each.largest <= _EXACT for each in ranges):
         return f"CAST(CAST({left} AS bigint) % nullif(CAST({right} AS bigint), 0) AS double precision)"
     return remainder(left, right)
 
@@ -118,9 +118,9 @@ def _round(call: Call, writer: Writer, _: Write) -> str:
         scaled = f"SELECT x, CASE WHEN abs(x) <= {most} THEN x * {double(unit)} END AS s FROM {named} OFFSET 0"
         return f"(SELECT CASE WHEN s IS NULL THEN x ELSE {half_away('o.s')} / {double(unit)} END FROM ({scaled}) AS o)"
     small = f"CASE WHEN abs(x) < {double(1)} THEN {_ZERO} WHEN abs(x) < {INFINITY} THEN x / {double(unit)} END"
-    whole = f"SELECT x, {half_away('o.s')} AS s FROM (SELECT x, {small} AS s FROM {named} OFFSET 0) AS o OFFSET 0"
+    rounded = f"SELECT x, {half_away('o.s')} AS s FROM (SELECT x, {small} AS s FROM {named} OFFSET 0) AS o OFFSET 0"
     far = f"WHEN s IS NULL OR abs(s) > {most} THEN {_ZERO}"
-    return f"(SELECT CASE WHEN x IS NULL THEN NULL {far} ELSE s * {double(unit)} END FROM ({whole}) AS o)"
+    return f"(SELECT CASE WHEN x IS NULL THEN NULL {far} ELSE s * {double(unit)} END FROM ({rounded}) AS o)"
 
 
 def _root(call: Call, writer: Writer, _: Write) -> str:
@@ -152,8 +152,8 @@ def _log(call: Call, writer: Writer, _: Write) -> str:
 
 
 def _exp(call: Call, writer: Writer, _: Write) -> str:
-    number, found = writer.number(call.args[0]), writer.row.range(call.args[0])
-    if found.largest <= 600:
+    number, limits = writer.number(call.args[0]), writer.row.range(call.args[0])
+    if limits.largest <= 600:
         return f"exp({number})"
     low, high = double(-745.13), double(709.782712893384)
     return bound(

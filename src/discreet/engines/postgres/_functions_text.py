@@ -22,7 +22,7 @@ def _offset(node: exp.Expr, writer: Writer) -> str:
     fixed = whole_literal(node)
     if fixed is not None and abs(fixed) <= _FAR:
         return str(fixed)
-    number = writer.integer(node) if writer.row.exact(node) else writer.dialect.whole(writer.number(node))
+    number = writer.integer(node) if writer.row.exact(node) else writer.dialect.to_integer(writer.number(node))
     far = f"WHEN {{x}} > {_FAR} THEN {_FAR} WHEN {{x}} < -{_FAR} THEN -{_FAR}"
     body = f"CASE WHEN {{x}} NOT BETWEEN -{2**31} AND {2**31 - 1} THEN NULL {far} ELSE {{x}} END"
     return f"CAST({bound(body, x=number)} AS integer)"

@@ -58,7 +58,7 @@ def describe(connection: Connection, table: str, name: str, wanted: Sequence[str
 
     Raises `DataError` unless it stores them all, in types that have a defined reading.
     """
-    oid, schema, own = _found(connection, table, name, schemas)
+    oid, schema, own = _find_table(connection, table, name, schemas)
     columns = connection.execute(_COLUMNS, (oid,)).fetchall()
     stored: dict[str, StoredColumn] = {}
     for column in wanted:
@@ -75,7 +75,7 @@ def describe(connection: Connection, table: str, name: str, wanted: Sequence[str
     return Relation(quoted, stored)
 
 
-def _found(connection: Connection, table: str, name: str, schemas: Sequence[str]) -> tuple[int, str, str]:
+def _find_table(connection: Connection, table: str, name: str, schemas: Sequence[str]) -> tuple[int, str, str]:
     schema, own = _parts(name)
     among = [schema] if schema is not None else list(schemas)
     rows = connection.execute(_FIND, (own, among)).fetchall()
@@ -111,17 +111,17 @@ def _readable(connection: Connection, table: str, row: tuple[Any, ...]) -> tuple
 
 def _parts(name: str) -> tuple[str | None, str]:
     """The schema, if it is given, and the name of a table."""
-    found: list[str] = []
+    parts: list[str] = []
     at = 0
     while at < len(name):
         match = _NAME.match(name, at)
         if match is None:
             break
-        found.append(match.group(1).replace('""', '"') if match.group(1) else match.group(2))
+        parts.append(match.group(1).replace('""', '"') if match.group(1) else match.group(2))
         at = match.end()
-    if at < len(name) or not 1 <= len(found) <= 2 or "\0" in name or name.endswith("."):
+    if at < len(name) or not 1 <= len(parts) <= 2 or "\0" in name or name.endswith("."):
         raise DataError(f'{name!r} is not the name of a table; write table, schema.table, or quote them: "a.b"."c"')
-    return (found[0], found[1]) if len(found) == 2 else (None, found[0])
+    return (parts[0], parts[1]) if len(parts) == 2 else (None, parts[0])
 
 
 def _column(rows: Sequence[tuple[Any, ...]], table: str, column: str) -> tuple[Any, ...]:
@@ -139,13 +139,13 @@ def _stored(connection: Connection, table: str, column: str, row: tuple[Any, ...
     name, _, oid, form, written, _, base = row
     sql = _quoted(name)
     while form in ("d", b"d"):  # a domain is what it is made of
-        found = connection.execute(
+        domain = connection.execute(
             "SELECT t.oid, t.typtype, pg_catalog.format_type(t.oid, NULL), t.typbasetype "
             "FROM pg_catalog.pg_type AS t WHERE t.oid = %s",
             (base,),
         ).fetchone()
-        assert found is not None
-        oid, form, written, base = found
+        assert domain is not None
+        oid, form, written, base = domain
         sql = f"CAST({_quoted(name)} AS {written})"
     kind = "enum" if form in ("e", b"e") else _TYPES.get(written, written)
     if kind not in READABLE or (kind != "enum" and oid >= _FIRST_OF_USERS):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from discreet.engines.postgres._total import INFINITY, bound, double
 
-__all__ = ["boolean_of", "date_of", "number_of", "number_text", "timestamp_of", "whole_of", "within"]
+__all__ = ["boolean_of", "date_of", "integer_of", "number_of", "number_text", "timestamp_of", "within"]
 
 _SPACES = r"E' \t\n\x0b\f\r'"
 _DIGITS = "[0-9]+(?:_[0-9]+)*"
@@ -46,7 +46,7 @@ def number_of(text: str) -> str:
     return bound(body, always=True, x=f"btrim({text}, {_SPACES})")
 
 
-def whole_of(text: str, bits: int) -> str:
+def integer_of(text: str, bits: int) -> str:
     """A text as a whole number of so many bits beside the sign; halves go away from zero."""
     plain = "replace({x}, '_', '')"
     body = (
@@ -58,10 +58,10 @@ def whole_of(text: str, bits: int) -> str:
     return bound(body, always=True, x=f"btrim({text}, {_SPACES})")
 
 
-def within(whole: str, bits: int) -> str:
+def within(integer: str, bits: int) -> str:
     """A whole number, of any width, as a BIGINT; null beyond so many bits beside the sign, and for NaN."""
     low, high = (f"CAST({limit} AS numeric)" for limit in (-(2**bits) - 1, 2**bits))
-    return f"CAST(nullif(least(nullif(greatest({whole}, {low}), {low}), {high}), {high}) AS bigint)"
+    return f"CAST(nullif(least(nullif(greatest({integer}, {low}), {low}), {high}), {high}) AS bigint)"
 
 
 def timestamp_of(text: str) -> str:

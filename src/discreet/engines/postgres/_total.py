@@ -149,10 +149,10 @@ def remainder(left: str, right: str) -> str:
 def _by_bits() -> str:
     """With |x| ≥ |y|, the exponent of x is not below that of y: the rest is a remainder of integers."""
     bits = "CAST(CAST('x' || encode(float8send(abs({%s})), 'hex') AS bit(64)) AS bigint) AS %s"
-    found = f"SELECT {bits % ('x', 'a')}, {bits % ('y', 'b')} OFFSET 0"
+    patterns = f"SELECT {bits % ('x', 'a')}, {bits % ('y', 'b')} OFFSET 0"
     mantissa = "(%s & 4503599627370495) + CASE WHEN %s >> 52 > 0 THEN 4503599627370496 ELSE 0 END"
     parts = ", ".join(f"{mantissa % (n, n)} AS m{n}, CAST(greatest(%s >> 52, 1) AS integer) AS e{n}" % n for n in "ab")
-    whole = (
+    modulus = (
         "CAST(mod(CAST(ma AS numeric) * power(CAST(2 AS numeric), ea - eb), CAST(mb AS numeric)) AS double precision)"
     )
     two = double(2)
@@ -160,7 +160,7 @@ def _by_bits() -> str:
     first, last = scale.split(" * ")
     result = f"CASE WHEN r = 0 THEN {_ZERO} ELSE r * {first} * {last} END"
     return (
-        f"(SELECT {result} FROM (SELECT {whole} AS r, eb FROM (SELECT {parts} FROM ({found}) AS f OFFSET 0) AS g "
+        f"(SELECT {result} FROM (SELECT {modulus} AS r, eb FROM (SELECT {parts} FROM ({patterns}) AS f OFFSET 0) AS g "
         "OFFSET 0) AS h)"
     )
 

@@ -5,17 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.engines.postgres._functions_dates import in_calendar
-from discreet.engines.postgres._texts import boolean_of, date_of, number_of, number_text, timestamp_of, whole_of, within
+from discreet.engines.postgres._texts import (
+    boolean_of,
+    date_of,
+    integer_of,
+    number_of,
+    number_text,
+    timestamp_of,
+    within,
+)
 from discreet.engines.postgres._total import INFINITY, NAN, double
 from discreet.engines.sql import StoredColumn
 from discreet.policy import ColumnType
 
-__all__ = ["FRACTIONS", "READABLE", "TEXTS", "WHOLE", "clean", "link_family", "person", "text_of"]
+__all__ = ["FRACTIONS", "INTEGERS", "READABLE", "TEXTS", "clean", "link_family", "person", "text_of"]
 
-WHOLE = ("smallint", "integer", "bigint")
+INTEGERS = ("smallint", "integer", "bigint")
 FRACTIONS = ("real", "double precision")
 TEXTS = ("text", "character varying", "character", "enum")
-READABLE = (*WHOLE, *FRACTIONS, *TEXTS, "boolean", "numeric", "uuid", "date", "timestamp", "timestamptz")
+READABLE = (*INTEGERS, *FRACTIONS, *TEXTS, "boolean", "numeric", "uuid", "date", "timestamp", "timestamptz")
 """By PostgreSQL's names, but for any enumeration, and the two kinds of timestamps."""
 
 
@@ -32,7 +40,7 @@ def clean(stored: StoredColumn, kind: ColumnType) -> str:
         case "bool":
             return _boolean(stored)
         case "int":
-            return _whole(stored)
+            return _integer(stored)
         case "float" | "decimal":
             return _double(stored)
         case "string":
@@ -43,7 +51,7 @@ def clean(stored: StoredColumn, kind: ColumnType) -> str:
 
 def link_family(stored: str) -> str:
     """Stored types whose equal values have equal texts: whole numbers and texts, or one type alone."""
-    return "texts" if stored in WHOLE or stored in TEXTS or stored == "uuid" else stored
+    return "texts" if stored in INTEGERS or stored in TEXTS or stored == "uuid" else stored
 
 
 def person(stored: StoredColumn) -> str:
@@ -68,7 +76,7 @@ def _boolean(stored: StoredColumn) -> str:
     value, kind = stored.sql, stored.type
     if kind == "boolean":
         return value
-    if kind in WHOLE:
+    if kind in INTEGERS:
         return f"({value} <> 0)"
     if kind == "numeric":
         return f"(nullif({value}, CAST('NaN' AS numeric)) <> 0)"
@@ -77,9 +85,9 @@ def _boolean(stored: StoredColumn) -> str:
     return boolean_of(value) if kind in TEXTS else "CAST(NULL AS boolean)"
 
 
-def _whole(stored: StoredColumn) -> str:
+def _integer(stored: StoredColumn) -> str:
     value, kind = stored.sql, stored.type
-    if kind in WHOLE:
+    if kind in INTEGERS:
         return value if kind == "bigint" else f"CAST({value} AS bigint)"
     if kind == "boolean":
         return f"CAST(CAST({value} AS integer) AS bigint)"
@@ -87,12 +95,12 @@ def _whole(stored: StoredColumn) -> str:
         return within(f"round({value})", 63)
     if kind in FRACTIONS:
         return nearest(f"CAST({value} AS double precision)", 63)
-    return whole_of(value, 63) if kind in TEXTS else "CAST(NULL AS bigint)"
+    return integer_of(value, 63) if kind in TEXTS else "CAST(NULL AS bigint)"
 
 
 def _double(stored: StoredColumn) -> str:
     value, kind = stored.sql, stored.type
-    if kind in WHOLE:
+    if kind in INTEGERS:
         return f"CAST({value} AS double precision)"
     if kind in FRACTIONS:
         return f"nullif(CAST({value} AS double precision) + {double(0)}, {NAN})"

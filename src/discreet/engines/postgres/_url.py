@@ -1,4 +1,4 @@
-"""A `postgresql://` URL, taken apart so that its password is shown to nobody."""
+"""A parsed `postgresql://` URL, of which the password is never shown."""
 
 from __future__ import annotations
 
@@ -117,9 +117,9 @@ class Server:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         try:
-            found = connection.execute("SELECT pg_catalog.current_schemas(false)::pg_catalog.text[]").fetchone()
+            schemas = connection.execute("SELECT pg_catalog.current_schemas(false)::pg_catalog.text[]").fetchone()
             for name, value in SETTINGS.items():
                 connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
         except psycopg.Error:
             return None
-        return tuple(found[0]) if found else ()
+        return tuple(schemas[0]) if schemas else ()

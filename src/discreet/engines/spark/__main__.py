@@ -9,8 +9,8 @@ from discreet.errors import DiscreetError
 
 if __name__ == "__main__":
     try:
-        made = make_archive()
+        archive = make_archive()
     except DiscreetError as error:
         sys.exit(str(error))
-    size = made.stat().st_size >> 20
-    sys.stdout.write(f"{made}: {size} MB. Sessions of spark://local start from it; delete it at will.\n")
+    size = archive.stat().st_size >> 20
+    sys.stdout.write(f"{archive}: {size} MB. Sessions of spark://local start from it; delete it at will.\n")

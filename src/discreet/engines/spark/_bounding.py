@@ -86,8 +86,8 @@ class _Query:
         placed = (
             f"SELECT *, row_number() OVER ({over}) - 1L AS place, count(*) OVER ({over} {_EVERYTHING}) AS n FROM rows"
         )
-        kept = f"SELECT {self._columns} FROM placed WHERE n <= {limit} OR {_even('place', 'n', limit, salt)}"
-        return [("placed", placed), ("picked", kept)]
+        picked = f"SELECT {self._columns} FROM placed WHERE n <= {limit} OR {_even('place', 'n', limit, salt)}"
+        return [("placed", placed), ("picked", picked)]
 
     def groups_kept(self, salt: int) -> list[tuple[str, str]]:
         limit, public = self.request.max_groups, public_groups(self.request.keys)

@@ -1,4 +1,4 @@
-"""What Spark says in its own way, in a session whose settings are those of `_session`."""
+"""Spark's SQL dialect, in a session with the settings of `PrivateSession`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from discreet.engines.spark._functions import RENDERINGS
-from discreet.engines.spark._readings import let, read_as, text_of, whole
+from discreet.engines.spark._readings import let, read_as, text_of, to_integer
 from discreet.engines.sql import Dialect, Rendering, StoredColumn
 from discreet.policy import ColumnType
 
@@ -22,7 +22,7 @@ _TYPES: Mapping[ColumnType, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMP_NTZ",
 }
-_WHOLE = {"tinyint", "smallint", "int", "bigint"}
+_INTEGERS = {"tinyint", "smallint", "int", "bigint"}
 _ROWS = 40
 """Sums are exact up to 2^40 rows, which is more than 10^12, and far beyond."""
 _HALF = 2**37
@@ -60,8 +60,8 @@ class _Spark(Dialect):
     def person_text(self, stored: StoredColumn) -> str:
         return text_of(self.person(stored), stored)
 
-    def is_whole(self, stored: StoredColumn) -> bool:
-        return stored.type in _WHOLE
+    def is_integer(self, stored: StoredColumn) -> bool:
+        return stored.type in _INTEGERS
 
     def is_text(self, stored: StoredColumn) -> bool:
         return stored.type == "string"
@@ -69,11 +69,11 @@ class _Spark(Dialect):
     def digest(self, text: str) -> str:
         return f"sha2(CAST({text} AS BINARY), 256)"
 
-    def whole_link(self, stored: StoredColumn) -> str:
+    def integer_link(self, stored: StoredColumn) -> str:
         return f"CAST({stored.sql} AS BIGINT)"
 
-    def whole(self, number: str, kind: str = "BIGINT") -> str:
-        return whole(number, self.type(kind))
+    def to_integer(self, number: str, kind: str = "BIGINT") -> str:
+        return to_integer(number, self.type(kind))
 
     def number(self, sql: str) -> str:
         return f"try_cast(CAST({sql} AS STRING) AS DOUBLE)"
@@ -89,17 +89,19 @@ class _Spark(Dialect):
         doubled = f"CAST(CAST({inside} * {self.double(2)} AS BIGINT) AS DOUBLE)"
         return f"rint({doubled} * {self.double(Fraction(1, 2) + Fraction(1, 2**41))})"
 
-    def sum(self, whole: str, limits: tuple[int, int] | None, filtered: str = "") -> str:
+    def sum(self, integer: str, limits: tuple[int, int] | None, filtered: str = "") -> str:
         """One sum in 64 bits where 2^40 rows fit; of larger numbers those of the high and low bits; else decimals."""
         bits = 64 if limits is None else max(abs(limit) for limit in limits).bit_length()
         room = 63 - _ROWS
         if bits < room:
-            return f"sum({whole}){filtered}"
+            return f"sum({integer}){filtered}"
         if bits <= 2 * room - 2:
             low = room - 1
-            high = f"sum(shiftright(CAST({whole} AS BIGINT), {low})){filtered}"
-            return f"({self.cast(high, 'HUGEINT')} * {2**low} + sum(CAST({whole} AS BIGINT) & {2**low - 1}){filtered})"
-        return f"sum(CAST({whole} AS DECIMAL(28,0))){filtered}"
+            high = f"sum(shiftright(CAST({integer} AS BIGINT), {low})){filtered}"
+            return (
+                f"({self.cast(high, 'HUGEINT')} * {2**low} + sum(CAST({integer} AS BIGINT) & {2**low - 1}){filtered})"
+            )
+        return f"sum(CAST({integer} AS DECIMAL(28,0))){filtered}"
 
     def null_if(self, value: str, other: str) -> str:
         return let(value, lambda y: f"CASE WHEN {y} = {other} THEN NULL ELSE {y} END")
@@ -140,7 +142,7 @@ class _Spark(Dialect):
 
 def link_family(stored: str) -> str:
     """Stored types whose equal values have equal texts: whole numbers and texts, or fractions, or one type alone."""
-    if stored in _WHOLE or stored == "string":
+    if stored in _INTEGERS or stored == "string":
         return "texts"
     return "fractions" if stored in ("float", "double") else stored
 

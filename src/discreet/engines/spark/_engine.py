@@ -128,7 +128,7 @@ class Spark:
             )
         if refused is not None:
             raise DataError(f"{refused}. {_SPENT}")
-        if groups is None:  # raised here, so that what Spark said is not even its context
+        if groups is None:  # raised outside of `except`, so that the engine's message is not its context
             raise DataError(
                 f"Spark could not finish reading {', '.join(request.tables)}: a file may be damaged, a view may have "
                 f"failed, or memory or disk ran out. {_SPENT}"
@@ -158,7 +158,7 @@ class Spark:
         return self._worker.run(self._session.in_thread(work))
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]] | None:
-        """The rows, or None if the engine failed: whatever a row made it say stays here."""
+        """The rows, or None if the engine failed. Its message, which may contain data, is dropped here."""
         try:
             return self._session.rows(sql)
         except Exception:  # noqa: BLE001
@@ -212,12 +212,12 @@ def _columns(table: str, wanted: list[str], described: list[tuple[str, str]]) ->
     missing = [column for column in wanted if column.casefold() not in names]
     if missing:
         raise DataError(f"the source of {table} lacks what the policy names: {', '.join(missing)}")
-    found: dict[str, StoredColumn] = {}
+    columns: dict[str, StoredColumn] = {}
     for column in wanted:
         name, kind = described[names.index(column.casefold())]
         plain = "string" if kind.startswith("string collate ") else kind
         if plain.partition("(")[0] not in _READABLE:
             raise DataError(f"{column} of {table} is stored as {kind}, which is not supported; cast it first")
         quoted = DIALECT.identifier(name)
-        found[column] = StoredColumn(name, plain, quoted if plain == kind else f"collate({quoted}, 'UTF8_BINARY')")
-    return found
+        columns[column] = StoredColumn(name, plain, quoted if plain == kind else f"collate({quoted}, 'UTF8_BINARY')")
+    return columns

@@ -12,7 +12,7 @@ from discreet.engines.spark._functions_choices import CHOICES
 from discreet.engines.spark._functions_dates import DATES
 from discreet.engines.spark._functions_numbers import NUMBERS
 from discreet.engines.spark._functions_text import TEXTS
-from discreet.engines.spark._readings import read_text, text_of_double, whole
+from discreet.engines.spark._readings import read_text, text_of_double, to_integer
 from discreet.engines.sql import Rendering, Write, Writer
 from discreet.query import Call
 
@@ -41,8 +41,8 @@ def _cast(call: Call, writer: Writer, _: Write) -> str:
             narrow = "INT" if call.option in ("INT", "INTEGER") else call.option
             if source == "string":
                 return f"CAST({read_text(dialect, value, narrow)} AS BIGINT)"
-            found = f"try_cast({value} AS {narrow})" if exact or source != "number" else whole(value, narrow)
-            return f"CAST({found} AS BIGINT)"
+            narrowed = f"try_cast({value} AS {narrow})" if exact or source != "number" else to_integer(value, narrow)
+            return f"CAST({narrowed} AS BIGINT)"
 
 
 RENDERINGS: Mapping[str, Rendering] = {**CHOICES, "CAST": _cast, **NUMBERS, **DATES, **TEXTS}

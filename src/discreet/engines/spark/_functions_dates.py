@@ -32,8 +32,10 @@ def _part(name: str) -> Rendering:
 
 def _truncate(call: Call, writer: Writer, _: Write) -> str:
     node = call.args[0]
-    kept = writer.row.kind(node) == "date" and call.option in _DATE_UNITS
-    return f"CAST({_floor(writer.value(node, 'timestamp'), call.option)} AS {'DATE' if kept else 'TIMESTAMP_NTZ'})"
+    stays_date = writer.row.kind(node) == "date" and call.option in _DATE_UNITS
+    return (
+        f"CAST({_floor(writer.value(node, 'timestamp'), call.option)} AS {'DATE' if stays_date else 'TIMESTAMP_NTZ'})"
+    )
 
 
 def _floor(moment: str, unit: str) -> str:

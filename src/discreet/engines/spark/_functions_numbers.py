@@ -95,8 +95,8 @@ def _round(call: Call, writer: Writer, _: Write) -> str:
         return f"round({number})"
     if digits < 0:
         return f"(round({number} / {scale}) * {scale})"
-    found = f"round(y * {scale}) / {scale}"
-    return let(number, lambda y: f"CASE WHEN abs({found}) < double('Infinity') THEN {found} ELSE {y} END")
+    rounded = f"round(y * {scale}) / {scale}"
+    return let(number, lambda y: f"CASE WHEN abs({rounded}) < double('Infinity') THEN {rounded} ELSE {y} END")
 
 
 def _logarithm(name: str) -> Rendering:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from discreet.engines.spark._readings import whole
+from discreet.engines.spark._readings import to_integer
 from discreet.engines.sql import TEXTS as SHARED
 from discreet.engines.sql import Rendering, Write, Writer, cut, strings
 from discreet.query import Call, whole_literal
@@ -20,7 +20,7 @@ def _offset(node: exp.Expr, writer: Writer) -> str:
     """A position: null beyond 32 bits."""
     if writer.row.exact(node):
         return f"try_cast({writer.integer(node)} AS INT)"
-    return whole(writer.number(node), "INT")
+    return to_integer(writer.number(node), "INT")
 
 
 def _sliced(call: Call, writer: Writer, _: Write) -> str:

@@ -47,7 +47,7 @@ _SETTINGS = {
     "spark.sql.maxPlanStringLength": "0",
     "spark.sql.analyzer.maxIterations": "1000",  # of which each level of nested lambdas takes two
 }
-_KEPT = (
+_SPEED_SETTINGS = (
     "spark.sql.shuffle.partitions",
     "spark.sql.adaptive.",
     "spark.sql.files.",
@@ -66,21 +66,21 @@ class PrivateSession:
         self._own: Any = self._user._jsparkSession.newSession()  # noqa: SLF001
         settings: dict[str, str] = self._user.conf.getAll
         for name, value in settings.items():
-            if name.startswith(_KEPT):
+            if name.startswith(_SPEED_SETTINGS):
                 self._own.conf().set(name, value)
         for name, value in _SETTINGS.items():
             self._own.conf().set(name, value)
 
     def bind(self, view: str, table: str) -> list[tuple[str, str]]:
         """Give a table of the user's session a name here; returns its columns with their types."""
-        found = self._user.table(table)
-        if found.isStreaming:
+        frame = self._user.table(table)
+        if frame.isStreaming:
             raise ValueError
-        plan = found._jdf.queryExecution().analyzed()  # noqa: SLF001
+        plan = frame._jdf.queryExecution().analyzed()  # noqa: SLF001
         rows = self._user._jvm.org.apache.spark.sql.classic.Dataset.ofRows(self._own, plan)  # noqa: SLF001
         rows.createOrReplaceTempView(view)
         self._views.add(view)
-        return [(field.name, field.dataType.simpleString()) for field in found.schema.fields]
+        return [(field.name, field.dataType.simpleString()) for field in frame.schema.fields]
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The rows of a query."""

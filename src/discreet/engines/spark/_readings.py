@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from discreet.engines.sql import Dialect, StoredColumn
 
-__all__ = ["NOTHING", "in_calendar", "let", "read_as", "read_text", "text_of", "text_of_double", "whole"]
+__all__ = ["NOTHING", "in_calendar", "let", "read_as", "read_text", "text_of", "text_of_double", "to_integer"]
 
 NOTHING = "CAST(NULL AS DOUBLE)"
 """What `nanvl` puts in the place of what is not a number."""
@@ -19,7 +19,7 @@ _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double"}
 _FRACTIONS = {"float", "double"}
 _SPACE = r"[ \t\n\x0b\f\r]*"
 _DIGITS = r"[0-9]{1,400}"
-_WHOLE = rf"^{_SPACE}([+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?[0-9]{{1,3}})?){_SPACE}\z"
+_INTEGER_TEXT = rf"^{_SPACE}([+-]?(?:{_DIGITS}\.?(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?[0-9]{{1,3}})?){_SPACE}\z"
 _NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _DOUBLE = rf"^{_SPACE}([+-]?(?:{_NUMBER}|(?i:inf|infinity|nan))){_SPACE}\z"
 _DAY = r"([0-9]{1,4})([-/\\])([0-9]{1,2})\2([0-9]{1,2})"
@@ -42,7 +42,7 @@ def in_calendar(sql: str, kind: str) -> str:
     return f"CASE WHEN {sql} >= {kind} '0001-01-01' AND {sql} <= {kind} '{last}' THEN {sql} END"
 
 
-def whole(number: str, kind: str) -> str:
+def to_integer(number: str, kind: str) -> str:
     """A double as the nearest whole number, of two the even one; null beyond the type.
 
     Spark casts 2^63 to the largest BIGINT, which no other double is: one more is null.
@@ -69,7 +69,7 @@ def read_as(dialect: Dialect, stored: StoredColumn, wanted: str) -> str:
         number = f"CAST({name} AS DOUBLE)"
         return f"nanvl({dialect.one_zero(number) if kind in _FRACTIONS else number}, {NOTHING})"
     if wanted == "BIGINT" and kind in _FRACTIONS:
-        return whole(f"CAST({name} AS DOUBLE)", wanted)
+        return to_integer(f"CAST({name} AS DOUBLE)", wanted)
     if wanted == "BIGINT" and kind == "decimal":
         return f"try_cast(round({name}, 0) AS BIGINT)"
     return f"CAST({name} AS {wanted})"
@@ -92,7 +92,7 @@ def read_text(dialect: Dialect, value: str, wanted: str) -> str:
             moment = let(let(value, lambda _: day), lambda y: _padded(y, wanted))
             return let(moment, lambda y: in_calendar(y, wanted))
         case _:
-            exact = f"try_cast({_matched(dialect, value, _WHOLE)} AS DECIMAL(38,0))"
+            exact = f"try_cast({_matched(dialect, value, _INTEGER_TEXT)} AS DECIMAL(38,0))"
             return f"try_cast({exact} AS {wanted})"
 
 

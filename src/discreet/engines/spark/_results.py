@@ -113,16 +113,16 @@ def _path() -> Path | None:
     except ImportError:
         return None
     spark = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
-    about = "\n".join([os.path.realpath(java() or "java"), os.path.realpath(spark), pyspark.__version__])
+    identity = "\n".join([os.path.realpath(java() or "java"), os.path.realpath(spark), pyspark.__version__])
     folder = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "discreet"  # noqa: PTH111
-    path = folder / f"spark-{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"
+    path = folder / f"spark-{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa"
     return path if path.is_absolute() and _PLAIN.fullmatch(str(path)) and hasattr(os, "getuid") else None
 
 
 def _is_own(path: Path) -> bool:
     """Whether nobody else but the superuser can change it."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022

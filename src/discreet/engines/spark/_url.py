@@ -96,11 +96,11 @@ def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
 
 
 def _local(tables: Mapping[str, str], written: Path | None = None) -> dict[str, str]:
-    options, found = [_SHORT if _is_small(tables) else _LONG], archive()
+    options, archive_path = [_SHORT if _is_small(tables) else _LONG], archive()
     if written is not None:
         options += [QUIET, f"-XX:ArchiveClassesAtExit={written}"]
-    elif found is not None:
-        options += [QUIET, f"-XX:SharedArchiveFile={found}"]
+    elif archive_path is not None:
+        options += [QUIET, f"-XX:SharedArchiveFile={archive_path}"]
     return {**_LOCAL, "spark.driver.extraJavaOptions": " ".join(options)}
 
 
@@ -131,19 +131,19 @@ def _running() -> Any:
 
 
 def _parsed(url: str) -> tuple[str, dict[str, str]]:
-    found = _URL.fullmatch(url)
-    if found is None:
+    match = _URL.fullmatch(url)
+    if match is None:
         raise DataError(f"this is no URL of Spark; write {_SHAPES}")
     try:
-        pairs = parse_qsl(found["tables"] or "", keep_blank_values=True, strict_parsing=bool(found["tables"]))
+        pairs = parse_qsl(match["tables"] or "", keep_blank_values=True, strict_parsing=bool(match["tables"]))
     except ValueError:
         raise DataError("what follows ? in a URL of Spark names tables, as in ?visits=/data/visits.parquet") from None
     tables = dict(pairs)
     if len(tables) < len(pairs) or not all(name and path for name, path in pairs):
         raise DataError("each table in a URL of Spark has one name and one path, as in ?visits=/data/visits.parquet")
-    if found["host"]:
-        return f"spark://{found['host']}:{found['port']}", tables
-    return f"local[{found['cores'] or '*'}]", tables
+    if match["host"]:
+        return f"spark://{match['host']}:{match['port']}", tables
+    return f"local[{match['cores'] or '*'}]", tables
 
 
 def _add(session: SparkSession, name: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""What the engines that speak SQL share: a bounded aggregate as one query, in each engine's own words."""
+"""Shared by the SQL engines: a bounded aggregate as one query, in each engine's dialect."""
 
 from discreet.engines.sql._bounding import Uncapped, bounded_sql, salts, uncapped, values_sql
 from discreet.engines.sql._dialect import Dialect, Rendering, Write, Writer, function

@@ -39,14 +39,14 @@ def bounded_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: 
 
     With histograms it returns what `read_groups` reads.
     """
-    return _Query.of(dialect, request).sql(source, salt)
+    return _Query.from_request(dialect, request).sql(source, salt)
 
 
 def values_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:
     """The query for the distinct values that the measure at a place counts: the keys, and each value once."""
     measure = request.measures[place]
     assert isinstance(measure, Distinct)
-    return _Query.of(dialect, request).values_sql(source, salt, measure)
+    return _Query.from_request(dialect, request).values_sql(source, salt, measure)
 
 
 def salts(salt: bytes) -> tuple[int, int]:
@@ -71,7 +71,7 @@ class Uncapped:
 
 def uncapped(dialect: Dialect, request: BoundedAggregate, source: str) -> Uncapped:
     """The first steps, for a plan that applies the caps elsewhere."""
-    query = _Query.of(dialect, request)
+    query = _Query.from_request(dialect, request)
     steps = [dialect.step("source", source, keep=False), dialect.step("rows", query.rows(), keep=False)]
     return Uncapped(
         "WITH " + ",\n".join(steps) + "\n",
@@ -98,7 +98,7 @@ class _Query:
     values: list[Part]
 
     @classmethod
-    def of(cls, dialect: Dialect, request: BoundedAggregate) -> _Query:
+    def from_request(cls, dialect: Dialect, request: BoundedAggregate) -> _Query:
         write = Expressions(dialect, request.columns)
         values = parts_of(request.measures, write, request.histograms)
         return cls(dialect, request, write, [f"k{i}" for i in range(len(request.keys))], values)
@@ -179,17 +179,17 @@ class _Query:
         again = self.dialect.subtracts or self._is_kept
         steps += [self._step("parts", grouped % "picked", keep=again), *self._few(len(parts), salts[0])]
         if self._is_kept:
-            steps.append(self._step("kept", self._kept(), keep=bool(request.histograms)))
+            steps.append(self._step("kept", self._counted(), keep=bool(request.histograms)))
         added = [self.dialect.sum(f"p{i}", None) for i in range(len(parts))]
         tallies = ["count(*)" if request.count_units else "0", *added]
-        source, whole = ("each", tallies) if split else ("rows", ["0", *sums])
-        kept = tallies if split else ["0", *added]
+        source, complete = ("each", tallies) if split else ("rows", ["0", *sums])
+        capped = tallies if split else ["0", *added]
         if self.dialect.subtracts:
             taken = self.dialect.among("each", "people", "each.u = people.u") if split else "flagged"
-            terms = [self._term(whole, source), self._term(whole, taken, sign="-"), self._term(kept, "few")]
+            terms = [self._term(complete, source), self._term(complete, taken, sign="-"), self._term(capped, "few")]
         else:
             others = self.dialect.apart(source, "people", f"{source}.u = people.u")
-            terms = [self._term(whole, others), self._term(kept, "few")]
+            terms = [self._term(complete, others), self._term(capped, "few")]
         if any(distinct):
             counts = [distinct_sql(m, values) if isinstance(m, Distinct) else "0" for m in request.measures]
             terms.append(self._term(["0", *counts], "kept"))
@@ -291,15 +291,15 @@ class _Query:
             self._step("few", few, keep=self._is_kept),
         ]
 
-    def _kept(self) -> str:
+    def _counted(self) -> str:
         """Every row that counts, with what distinct values and cells are counted by."""
         columns = _list(self.keys, *(p.name for p in self.values if p.meaning[0] in _SEEN)) or "1 AS one"
-        whole = f"SELECT {columns} FROM {self.dialect.apart('rows', 'people', 'rows.u = people.u')}"
+        uncapped = f"SELECT {columns} FROM {self.dialect.apart('rows', 'people', 'rows.u = people.u')}"
         if self.request.max_groups is None:
-            return f"{whole} UNION ALL SELECT {columns} FROM picked"
+            return f"{uncapped} UNION ALL SELECT {columns} FROM picked"
         alike = (f"picked.{name} IS NOT DISTINCT FROM few.{name}" for name in self.keys)
         same = " AND ".join(["picked.u = few.u", *alike])
-        return f"{whole} UNION ALL SELECT {columns} FROM {self.dialect.among('picked', 'few', same)}"
+        return f"{uncapped} UNION ALL SELECT {columns} FROM {self.dialect.among('picked', 'few', same)}"
 
     def _term(self, sums: Sequence[str], source: str, sign: str = "") -> str:
         items = [f"{sign}({s}) AS t{i}" for i, s in enumerate(self.wide(sums))]

@@ -1,4 +1,4 @@
-"""What the engines that speak SQL say differently; everything else in this package is the same for all of them."""
+"""The interface of a SQL dialect: what engines write differently. The rest of this package is shared by all."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Dialect(ABC):
         """The column that names the person as text, equal where persons are."""
 
     @abstractmethod
-    def is_whole(self, stored: StoredColumn) -> bool:
+    def is_integer(self, stored: StoredColumn) -> bool:
         """Whether a column links rows as a whole number; otherwise it does as text."""
 
     @abstractmethod
@@ -72,11 +72,11 @@ class Dialect(ABC):
         """Whether a column is stored as text."""
 
     @abstractmethod
-    def whole_link(self, stored: StoredColumn) -> str:
+    def integer_link(self, stored: StoredColumn) -> str:
         """A stored column of whole numbers, of any width, as one that compares with every other such column."""
 
     @abstractmethod
-    def whole(self, number: str, kind: str = "BIGINT") -> str:
+    def to_integer(self, number: str, kind: str = "BIGINT") -> str:
         """A double as the nearest whole number of a type, of two the even one; null beyond the type."""
 
     @abstractmethod
@@ -203,12 +203,12 @@ class Dialect(ABC):
         """The ``min`` or ``max`` of values of a type."""
         return f"{name}({value})"
 
-    def sum(self, whole: str, limits: tuple[int, int] | None, filtered: str = "") -> str:  # noqa: ARG002
+    def sum(self, integer: str, limits: tuple[int, int] | None, filtered: str = "") -> str:  # noqa: ARG002
         """The sum of whole numbers, within limits if they are given; null of none, and exact however many there are.
 
-        `filtered` is what FILTER says.
+        `filtered` is the FILTER clause, if there is one.
         """
-        return f"sum({whole}){filtered}"
+        return f"sum({integer}){filtered}"
 
     def public_text(self, value: str, known: Sequence[str]) -> str:
         """A text that is among public ones, in a form that is cheap to group by; null for others."""
@@ -238,7 +238,7 @@ class Writer(Protocol):
 
     @property
     def dialect(self) -> Dialect:
-        """What the engine says differently."""
+        """The dialect of the engine."""
         ...
 
     @property

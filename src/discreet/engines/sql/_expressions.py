@@ -74,7 +74,7 @@ class Expressions:
             return self.dialect.reference(node.name)
         writer = self._writer(clamped=clamped and not isinstance(node, exp.Column))
         if kind == "int":
-            return writer.integer(node) if writer.row.exact(node) else self.dialect.whole(writer.number(node))
+            return writer.integer(node) if writer.row.exact(node) else self.dialect.to_integer(writer.number(node))
         return writer.value(node, "number" if kind in ("float", "decimal") else kind)
 
     @with_room
@@ -118,14 +118,14 @@ class Expressions:
         argument, dialect = measure.argument.unnest(), self.dialect
         low, high = measure.lower + measure.center, measure.upper + measure.center
         if isinstance(argument, exp.Column) and self.columns[argument.name].type == "int" and measure.step == 1:
-            whole = f"greatest(least({dialect.reference(argument.name)}, {high}), {low})"
+            integer = f"greatest(least({dialect.reference(argument.name)}, {high}), {low})"
         else:
             row = Row(self.columns, clamped=not isinstance(argument, exp.Column))
             number = _Writer(row, dialect, fast=self._is_strict(argument)).number(argument)
             if isinstance(argument, exp.Column) and dialect.compares_first:
                 return self._clamped(dialect.rounded(dialect.scaled(number, measure.step)), measure)
-            whole = dialect.cast(dialect.on_grid(number, measure.step, low, high), "BIGINT")
-        shifted = f"{whole} - {measure.center}" if measure.center else whole
+            integer = dialect.cast(dialect.on_grid(number, measure.step, low, high), "BIGINT")
+        shifted = f"{integer} - {measure.center}" if measure.center else integer
         return dialect.cast(f"CASE WHEN {self.present(argument)} THEN {shifted} END", _kind(measure))
 
     def _clamped(self, value: str, measure: Sum | Histogram) -> str:
@@ -134,8 +134,8 @@ class Expressions:
         low, high = measure.lower + center, measure.upper + center
         # differences of whole numbers of 53 bits are exact
         exact = max(abs(low), abs(high), abs(center)) <= _EXACT
-        whole = self.dialect.whole
-        inside = whole(f"{value} - {double(center)}", kind) if exact else f"{whole(value)} - {center}"
+        to_integer = self.dialect.to_integer
+        inside = to_integer(f"{value} - {double(center)}", kind) if exact else f"{to_integer(value)} - {center}"
         above, below = (self.dialect.cast(str(limit), kind) for limit in (measure.upper, measure.lower))
         return (
             f"CASE WHEN {value} > {double(high)} THEN {above} WHEN {value} < {double(low)} THEN {below} "
@@ -208,7 +208,7 @@ class _Writer:
         node = node.unnest()
         match node:
             case exp.Column():
-                return self._whole_column(node)
+                return self._integer_column(node)
             case exp.Literal():
                 return self.dialect.cast(node.name, "BIGINT")
             case exp.Null():
@@ -261,7 +261,7 @@ class _Writer:
         low, high = map(self.dialect.double, bounds)
         return f"greatest(least({value}, {high}), {low})" if self.fast else _between(value, low, high)
 
-    def _whole_column(self, node: exp.Column) -> str:
+    def _integer_column(self, node: exp.Column) -> str:
         value, bounds = self.dialect.reference(node.name), self.row.columns[node.name].bounds
         if not self.row.clamped or bounds is None:
             return value

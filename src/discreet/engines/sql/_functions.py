@@ -34,9 +34,11 @@ def _between(call: Call, writer: Writer, _: Write) -> str:
 def _among(call: Call, writer: Writer, _: Write) -> str:
     """One list; whole numbers have one of their own beside a column of them, and stay exact."""
     node, items = call.args[0].unnest(), call.args[1:]
-    whole = tuple(item for item in items if writer.row.exact(item))
+    integers = tuple(item for item in items if writer.row.exact(item))
     rest = tuple(item for item in items if not writer.row.exact(item))
-    groups = [whole, rest] if isinstance(node, exp.Column) and writer.row.exact(node) and whole and rest else [items]
+    groups = (
+        [integers, rest] if isinstance(node, exp.Column) and writer.row.exact(node) and integers and rest else [items]
+    )
     tests: list[str] = []
     for group in groups:
         value, *listed = writer.alike((node, *group))

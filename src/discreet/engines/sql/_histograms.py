@@ -61,9 +61,9 @@ def read_groups(table: pa.Table, request: BoundedAggregate) -> list[Group]:
     groups: list[Group] = []
     for g, key in enumerate(keys):
         ends = starts[g * histograms : (g + 1) * histograms + 1]
-        found: list[Cells] = [(cells[a:b], counts[a:b]) for a, b in pairwise(ends)]
+        counted: list[Cells] = [(cells[a:b], counts[a:b]) for a, b in pairwise(ends)]
         units, sums = totals.get(g, nothing)
-        groups.append(Group(key, units, sums, tuple(found)))
+        groups.append(Group(key, units, sums, tuple(counted)))
     return groups
 
 

@@ -33,15 +33,15 @@ def parts_of(measures: Sequence[Measure], write: Expressions, histograms: Sequen
 
     A number's part also tells where its argument is not null.
     """
-    found: dict[tuple[object, ...], Part] = {}
+    parts: dict[tuple[object, ...], Part] = {}
 
     def put(meaning: tuple[object, ...], sql: str, limits: tuple[int, int] | None) -> None:
-        found.setdefault(meaning, Part(meaning, f"v{len(found)}", sql, limits))
+        parts.setdefault(meaning, Part(meaning, f"v{len(parts)}", sql, limits))
 
     for number in [number for measure in measures for number in _numbers(measure)]:
         put(_number(number), write.contribution(number), (number.lower, number.upper))
     for argument in [argument for measure in measures for argument in _arguments(measure)]:
-        if _presence(argument, found.values()) is None:
+        if _presence(argument, parts.values()) is None:
             put(("present", argument), f"CASE WHEN {write.present(argument)} THEN 1 END", (0, 1))
     for measure in measures:
         if measure.when is not None:
@@ -53,7 +53,7 @@ def parts_of(measures: Sequence[Measure], write: Expressions, histograms: Sequen
         if histogram.when is not None:
             cell = f"CASE WHEN {write.condition(histogram.when)} THEN {cell} END"
         put(_cell(histogram), cell, (histogram.lower, histogram.upper))
-    return list(found.values())
+    return list(parts.values())
 
 
 def sum_sql(measure: Measure, parts: Sequence[Part], dialect: Dialect) -> str:
@@ -73,8 +73,8 @@ def sum_sql(measure: Measure, parts: Sequence[Part], dialect: Dialect) -> str:
             return _sum(_product(measure, parts, dialect), measure, filtered, dialect)
 
 
-def _sum(whole: str, measure: Sum | Product, filtered: str, dialect: Dialect) -> str:
-    return f"coalesce({dialect.sum(whole, (measure.lower, measure.upper), filtered)}, 0)"
+def _sum(integer: str, measure: Sum | Product, filtered: str, dialect: Dialect) -> str:
+    return f"coalesce({dialect.sum(integer, (measure.lower, measure.upper), filtered)}, 0)"
 
 
 def distinct_sql(measure: Distinct, parts: Sequence[Part]) -> str:
@@ -111,10 +111,10 @@ def _numbers(measure: Measure) -> tuple[Sum, ...]:
 
 def _arguments(measure: Measure) -> list[exp.Expr]:
     """What has to be not null for a row to contribute, beside what is summed."""
-    found = [measure.argument] if isinstance(measure, Count) else []
+    arguments = [measure.argument] if isinstance(measure, Count) else []
     if isinstance(measure, Count | Sum | Product):
-        found.append(measure.beside)
-    return [argument for argument in found if argument is not None]
+        arguments.append(measure.beside)
+    return [argument for argument in arguments if argument is not None]
 
 
 def _number(measure: Sum) -> tuple[object, ...]:
@@ -134,8 +134,8 @@ def _product(measure: Product, parts: Sequence[Part], dialect: Dialect) -> str:
     if measure.shift:
         scaled = f"{scaled} / {cast(str(2**measure.shift), 'DOUBLE')}"
     # LEAST and GREATEST pass over a null: what is not there must not become a limit
-    whole = cast(f"greatest(least({dialect.rounded(scaled)}, {high}), {low})", "BIGINT")
-    shifted = f"{whole} - {cast(str(measure.center), 'BIGINT')}"
+    integer = cast(f"greatest(least({dialect.rounded(scaled)}, {high}), {low})", "BIGINT")
+    shifted = f"{integer} - {cast(str(measure.center), 'BIGINT')}"
     return f"CASE WHEN {left} IS NOT NULL AND {right} IS NOT NULL THEN {shifted} END"
 
 

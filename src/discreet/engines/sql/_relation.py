@@ -1,4 +1,4 @@
-"""A table as an engine that speaks SQL sees it."""
+"""Stored tables and columns, as the SQL engines reference them."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def check_links(
     relation: Callable[[str], Relation],
     family: Callable[[str], str],
 ) -> None:
-    """Raise `DataError` if what says whose a row of a table is could match nothing in another table that is served.
+    """Raise `DataError` unless the columns that link a table to its owners are stored alike in both tables.
 
-    `family` tells stored types apart whose equal values may have different texts.
+    `family` maps a stored type to its family: types of which equal values have equal texts.
     """
-    about, stored = policy.tables[name], relation(name).columns
+    declared, stored = policy.tables[name], relation(name).columns
     pairs: list[tuple[str, str, str]] = []
-    if about.path is not None:
-        pairs.append((about.path.column, about.path.table, about.path.key))
-    if about.person is not None:
+    if declared.path is not None:
+        pairs.append((declared.path.column, declared.path.table, declared.path.key))
+    if declared.person is not None:
         others = ((n, t.person) for n, t in policy.tables.items() if n != name and n in served)
-        pairs += [(about.person, other, column) for other, column in others if column is not None]
+        pairs += [(declared.person, other, column) for other, column in others if column is not None]
     for column, other, key in pairs:
         here, there = stored[column].type, relation(other).columns[key].type
         if family(here) != family(there):

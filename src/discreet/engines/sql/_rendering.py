@@ -66,10 +66,10 @@ class _Rendering:
     _write: Expressions = field(init=False)
     _links: frozenset[str] = field(init=False)
     _alike: bool = field(init=False)
-    _whole: bool = field(init=False)
+    _links_are_integers: bool = field(init=False)
     _owners_are_texts: bool = field(init=False)
     _cuts: bool = field(init=False)
-    _made: int = 0
+    _names_used: int = 0
 
     def __post_init__(self) -> None:
         self._write = Expressions(self.dialect, self.request.columns)
@@ -77,8 +77,8 @@ class _Rendering:
         private = [scan.table for scan in scans(self.request.relation) if not scan.public]
         people = [self._person_of(table) for table in private if self.request.unit is not None]
         self._alike = len({column.type for column in people}) <= 1
-        self._whole = all(map(self.dialect.is_whole, [*people, *self._linking()]))
-        self._owners_are_texts = any(map(self.dialect.is_text, people)) if self._alike else not self._whole
+        self._links_are_integers = all(map(self.dialect.is_integer, [*people, *self._linking()]))
+        self._owners_are_texts = any(map(self.dialect.is_text, people)) if self._alike else not self._links_are_integers
         self._cuts = any(isinstance(node, Limited) for node in walked(self.request.relation))
 
     def rows(self, relation: Relation) -> Rows:
@@ -87,8 +87,8 @@ class _Rendering:
                 return self._scan(relation)
             case Filtered():
                 rows = self.rows(relation.input)
-                kept = self._write.condition(relation.condition)
-                return Rows(f"SELECT * FROM ({rows.sql}) WHERE {kept}", rows.owner)
+                condition = self._write.condition(relation.condition)
+                return Rows(f"SELECT * FROM ({rows.sql}) WHERE {condition}", rows.owner)
             case Computed():
                 rows = self._computed_once(relation.input)
                 columns = relation.columns.items()
@@ -104,9 +104,9 @@ class _Rendering:
                 return self._grouped(relation)
 
     def _scan(self, scan: Scan) -> Rows:
-        about, stored = self.policy.tables[scan.table], self.stored(scan.table)
+        declared, stored = self.policy.tables[scan.table], self.stored(scan.table)
         used = {name: column for name, column in scan.columns.items() if name in self.request.used}
-        typed = {name: about.columns[column] for name, column in used.items() if column in about.columns}
+        typed = {name: declared.columns[column] for name, column in used.items() if column in declared.columns}
         items = [
             f"{self._clean(scan, stored.columns[used[name]], column.type)} AS {self._column(name)}"
             for name, column in typed.items()
@@ -114,24 +114,24 @@ class _Rendering:
         items += [
             f"{self._link(stored.columns[used[name]])} AS {self._wire(name)}" for name in used if name in self._links
         ]
-        kept = [f"{self._column(name)} IS NOT NULL" for name, column in typed.items() if not column.nullable]
+        conditions = [f"{self._column(name)} IS NOT NULL" for name, column in typed.items() if not column.nullable]
         owner = None
-        if about.person is not None:
+        if declared.person is not None:
             owner = self._name()
-            items.append(f"{self._owner(stored.columns[about.person])} AS {owner}")
-            kept.insert(0, f"{owner} IS NOT NULL")
-        if about.path is not None:
-            items.append(f"{self._link(stored.columns[about.path.column])} AS {(way := self._name())}")
-            found, target, owner = self._owners(about.path.table, about.path.key)
+            items.append(f"{self._owner(stored.columns[declared.person])} AS {owner}")
+            conditions.insert(0, f"{owner} IS NOT NULL")
+        if declared.path is not None:
+            items.append(f"{self._link(stored.columns[declared.path.column])} AS {(way := self._name())}")
+            owners, target, owner = self._owners(declared.path.table, declared.path.key)
             rows = f"SELECT {', '.join(items)} FROM {stored.sql}"
-            rows = f"SELECT * FROM ({rows}) JOIN ({found}) ON {way} = {target}"
+            rows = f"SELECT * FROM ({rows}) JOIN ({owners}) ON {way} = {target}"
         else:
             rows = f"SELECT {', '.join(items) or '1 AS one'} FROM {stored.sql}"
         if scan.key is not None:
             by, order = self._column(scan.key), ", ".join(map(self._column, typed))
             place = f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS {(first := self._name())}"
             rows = f"SELECT * FROM (SELECT *, {place} FROM ({rows})) WHERE {first} = 1"
-        rows = f"SELECT * FROM ({rows}) WHERE {' AND '.join(kept)}" if kept else rows
+        rows = f"SELECT * FROM ({rows}) WHERE {' AND '.join(conditions)}" if conditions else rows
         return Rows(rows if scan.public or self.shard == ALL else self._in_shard(rows, owner), owner)
 
     def _in_shard(self, rows: str, owner: str | None) -> str:
@@ -144,62 +144,61 @@ class _Rendering:
     def _clean(self, scan: Scan, stored: StoredColumn, kind: ColumnType) -> str:
         """A stored column. Texts are cut: of public tables, and where rows of one unit are limited, to what is held."""
         clean = self.dialect.clean(stored, kind)
-        if kind != "string" or self.dialect.is_whole(stored):
+        if kind != "string" or self.dialect.is_integer(stored):
             return clean
         return self.dialect.cut(clean, HELD_TEXT if scan.public or self._cuts else LONGEST_STORED_TEXT)
 
     def _owners(self, table: str, key: str) -> tuple[str, str, str]:
         """For each value of a column of a table, each owner of a row that has it, once; and the two columns' names."""
-        about, stored = self.policy.tables[table], self.stored(table)
+        declared, stored = self.policy.tables[table], self.stored(table)
         way, owner = self._name(), self._name()
-        if about.path is None:
-            assert about.person is not None
+        if declared.path is None:
+            assert declared.person is not None
             items = (
-                f"{self._link(stored.columns[key])} AS {way}, {self._owner(stored.columns[about.person])} AS {owner}"
+                f"{self._link(stored.columns[key])} AS {way}, {self._owner(stored.columns[declared.person])} AS {owner}"
             )
             rows = f"SELECT {items} FROM {stored.sql}"
-            kept = f"WHERE {way} IS NOT NULL AND {owner} IS NOT NULL"
-            return f"SELECT DISTINCT {way}, {owner} FROM ({rows}) {kept}", way, owner
-        further, target, owner = self._owners(about.path.table, about.path.key)
+            condition = f"WHERE {way} IS NOT NULL AND {owner} IS NOT NULL"
+            return f"SELECT DISTINCT {way}, {owner} FROM ({rows}) {condition}", way, owner
+        further, target, owner = self._owners(declared.path.table, declared.path.key)
         onward = self._name()
-        items = (
-            f"{self._link(stored.columns[key])} AS {way}, {self._link(stored.columns[about.path.column])} AS {onward}"
-        )
+        linked = self._link(stored.columns[declared.path.column])
+        items = f"{self._link(stored.columns[key])} AS {way}, {linked} AS {onward}"
         rows = f"SELECT {items} FROM {stored.sql}"
         return f"SELECT DISTINCT {way}, {owner} FROM ({rows}) JOIN ({further}) ON {onward} = {target}", way, owner
 
     def _person_of(self, table: str) -> StoredColumn:
-        about = self.policy.tables[table]
-        while about.path is not None:
-            table = about.path.table
-            about = self.policy.tables[table]
-        assert about.person is not None
-        return self.stored(table).columns[about.person]
+        declared = self.policy.tables[table]
+        while declared.path is not None:
+            table = declared.path.table
+            declared = self.policy.tables[table]
+        assert declared.person is not None
+        return self.stored(table).columns[declared.person]
 
     def _linking(self) -> Iterator[StoredColumn]:
         """The stored columns that find owners: those of paths, and those that joins compare."""
         for scan in scans(self.request.relation):
-            about, table = self.policy.tables[scan.table], scan.table
+            declared, table = self.policy.tables[scan.table], scan.table
             for name, column in scan.columns.items():
                 if name in self._links:
                     yield self.stored(table).columns[column]
-            while about.path is not None:
-                yield self.stored(table).columns[about.path.column]
-                yield self.stored(about.path.table).columns[about.path.key]
-                table = about.path.table
-                about = self.policy.tables[table]
+            while declared.path is not None:
+                yield self.stored(table).columns[declared.path.column]
+                yield self.stored(declared.path.table).columns[declared.path.key]
+                table = declared.path.table
+                declared = self.policy.tables[table]
 
     def _owner(self, column: StoredColumn) -> str:
         return self._short(self.dialect.person(column), column) if self._alike else self._link(column)
 
     def _link(self, column: StoredColumn) -> str:
         """A column that links rows, in a form that can be compared with that of another table."""
-        if self._whole:
-            return self.dialect.whole_link(column)
+        if self._links_are_integers:
+            return self.dialect.integer_link(column)
         return self._short(self.dialect.person_text(column), column)
 
     def _short(self, name: str, column: StoredColumn) -> str:
-        """What says whose a row is; where rows of one unit meet, a digest in place of a long text."""
+        """The owner of a row; a digest in place of a long text, where rows of one unit are collected."""
         return self.dialect.named(name) if self._cuts and self.dialect.is_text(column) else name
 
     def _joined(self, join: Joined) -> Rows:
@@ -239,7 +238,7 @@ class _Rendering:
     def _octets(self, limited: Limited, owner: str | None) -> str:
         """How many bytes the texts of a row have, with those that say whose it is; empty if there are none."""
         texts = [self._column(name) for name in limited.texts]
-        if not self._whole:
+        if not self._links_are_integers:
             texts += [self._wire(name) for name in _visible(limited.input) if name in self._links & self.request.used]
         if owner is not None and self._owners_are_texts:
             texts.append(owner)
@@ -301,8 +300,8 @@ class _Rendering:
         """A sub-aggregate over the values of one owner: exact in whole numbers, and clamped."""
         cast = self.dialect.cast
         if isinstance(total, Own):
-            about = self.request.columns.get(total.column)
-            return self.dialect.extreme("min", value, "int" if about is None else about.type)
+            column = self.request.columns.get(total.column)
+            return self.dialect.extreme("min", value, "int" if column is None else column.type)
         if total.kind in ("COUNT", "COUNT DISTINCT"):
             distinct = "DISTINCT " if total.kind == "COUNT DISTINCT" else ""
             counted = "*" if total.argument is None else f"{distinct}{value}"
@@ -313,11 +312,11 @@ class _Rendering:
         if total.kind == "AVG":
             summed = self.dialect.sum(value, total.row)
             return f"({cast(summed, 'DOUBLE')} / NULLIF(count({value}), 0) * {step})"
-        found = self.dialect.sum(value, total.row) if total.kind == "SUM" else f"{total.kind.lower()}({value})"
-        whole = f"greatest(least({found}, {total.upper}), {total.lower})"
+        amount = self.dialect.sum(value, total.row) if total.kind == "SUM" else f"{total.kind.lower()}({value})"
+        clamped = f"greatest(least({amount}, {total.upper}), {total.lower})"
         if total.type == "int":
-            return f"CASE WHEN count({value}) > 0 THEN {cast(whole, 'BIGINT')} END"
-        return f"CASE WHEN count({value}) > 0 THEN {cast(whole, 'DOUBLE')} * {step} END"
+            return f"CASE WHEN count({value}) > 0 THEN {cast(clamped, 'BIGINT')} END"
+        return f"CASE WHEN count({value}) > 0 THEN {cast(clamped, 'DOUBLE')} * {step} END"
 
     def _column(self, name: str) -> str:
         return self.dialect.reference(name)
@@ -333,8 +332,8 @@ class _Rendering:
         return value if is_clean else self.dialect.one_zero(value)
 
     def _name(self) -> str:
-        self._made += 1
-        return f"u{self._made}"
+        self._names_used += 1
+        return f"u{self._names_used}"
 
 
 def _visible(relation: Relation) -> Iterator[str]:

@@ -91,7 +91,7 @@ class TwoServerSum(TwoServers):
     >>> from discreet.local import commitment
     >>> scheme = TwoServerSum(bound=255, spend=dp.pure(1), minimum=1000, commitment=commitment(bytes(32)))
     >>> scheme.noise, TwoServers.from_json(scheme.to_json()) == scheme
-    (DiscreteLaplace(scale=Fraction(255, 1)), True)
+    (DiscreteLaplace(scale=255), True)
     """
 
     protocol: ClassVar[str] = "two_server_sum"
@@ -139,7 +139,7 @@ class TwoServerHistogram(TwoServers):
     >>> made = {"spend": dp.rho("0.01"), "minimum": 1000, "commitment": commitment(bytes(32))}
     >>> scheme = TwoServerHistogram(domain=["bus", "car", "train"], **made)
     >>> scheme.noise, scheme.loss.rho()
-    (DiscreteGaussian(sigma=Fraction(10, 1)), 0.01)
+    (DiscreteGaussian(sigma=10), 0.01)
     """
 
     protocol: ClassVar[str] = "two_server_histogram"

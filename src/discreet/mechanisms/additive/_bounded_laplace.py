@@ -18,6 +18,7 @@ from discreet.mechanisms.numeric._roots import powers, second_moment
 from discreet.noise import MAX_WINDOW, MIN_SCALE, exp_bounds, laplace_in_window, scale_in_range
 from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["BoundedLaplace"]
@@ -52,12 +53,14 @@ class BoundedLaplace(IntegerRelease):
     scale: Fraction
     bounds: tuple[int, int]
 
+    __repr__ = call_repr
+
     def __init__(self, scale: Number, bounds: tuple[int, int]) -> None:
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
         object.__setattr__(self, "bounds", _bounds_of(bounds))
 
     @classmethod
-    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, bounds: tuple[int, int]) -> BoundedLaplace:
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, *, bounds: tuple[int, int]) -> BoundedLaplace:
         """The mechanism with the least scale, to 2**−40 of itself, whose exact loss is paid for by `spend`.
 
         The scale is between Δ/ε and 2Δ/ε, Δ being at most the distance of the bounds. A spend in (ε, δ) is taken at its
@@ -139,8 +142,8 @@ def _cost(scale: Fraction, width: int, sensitivity: Number | Norms) -> Fraction:
 
     def of_one(move: int) -> Fraction:
         power, moved = powers(scale, _BITS), min(move, width)
-        (_, q), (here, _), (there, _), (_, whole) = map(power, (1, moved, width - moved, width + 1))
-        return moved / scale + _log1p_up(q * (1 - here) * (1 - there) / (1 - whole))
+        (_, q), (here, _), (there, _), (_, beyond) = map(power, (1, moved, width - moved, width + 1))
+        return moved / scale + _log1p_up(q * (1 - here) * (1 - there) / (1 - beyond))
 
     return cost_of(sensitivity, of_one)
 

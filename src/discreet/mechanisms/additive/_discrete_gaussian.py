@@ -15,6 +15,7 @@ from discreet.mechanisms.numeric._roots import root_up
 from discreet.noise import MAX_SCALE, MIN_SCALE, discrete_gaussian, scale_in_range
 from discreet.privacy import ApproxLoss, DiscreteGaussianLoss, Loss, RhoLoss, budget_of, solve
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["DiscreteGaussian"]
@@ -45,6 +46,8 @@ class DiscreteGaussian(IntegerRelease):
 
     sigma: Fraction
 
+    __repr__ = call_repr
+
     def __init__(self, sigma: Number) -> None:
         object.__setattr__(self, "sigma", scale_in_range(sigma, "sigma"))
 
@@ -61,7 +64,7 @@ class DiscreteGaussian(IntegerRelease):
 
         >>> from discreet.privacy import approx, rho
         >>> DiscreteGaussian.calibrate(rho(0.005), sensitivity=1)
-        DiscreteGaussian(sigma=Fraction(10, 1))
+        DiscreteGaussian(sigma=10)
         >>> round(float(DiscreteGaussian.calibrate(approx(1, 1e-5), sensitivity=1).sigma), 3)  # 3.731 is not enough
         3.741
         """

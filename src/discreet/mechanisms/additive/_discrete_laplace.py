@@ -13,6 +13,7 @@ from discreet.mechanisms.numeric._integers import least, sums
 from discreet.noise import MIN_SCALE, discrete_laplace, exp_bounds, scale_in_range
 from discreet.privacy import Loss, PureLoss, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["DiscreteLaplace"]
@@ -31,6 +32,8 @@ class DiscreteLaplace(IntegerRelease):
 
     scale: Fraction
 
+    __repr__ = call_repr
+
     def __init__(self, scale: Number) -> None:
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
 
@@ -44,7 +47,7 @@ class DiscreteLaplace(IntegerRelease):
 
         >>> from discreet.privacy import pure
         >>> DiscreteLaplace.calibrate(pure(0.1), sensitivity=3)
-        DiscreteLaplace(scale=Fraction(30, 1))
+        DiscreteLaplace(scale=30)
         """
         kind, (epsilon, *_) = budget_of(spend)
         if kind not in {"pure", "approx"}:

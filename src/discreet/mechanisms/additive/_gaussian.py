@@ -14,6 +14,7 @@ from discreet.mechanisms.numeric._roots import root_up
 from discreet.noise import MIN_SCALE, rounded_gaussian, scale_in_range
 from discreet.privacy import Loss, MuLoss, PureLoss, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["Gaussian"]
@@ -34,6 +35,8 @@ class Gaussian(IntegerRelease):
     """
 
     sigma: Fraction
+
+    __repr__ = call_repr
 
     def __init__(self, sigma: Number) -> None:
         object.__setattr__(self, "sigma", scale_in_range(sigma, "sigma"))

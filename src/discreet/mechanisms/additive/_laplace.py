@@ -13,6 +13,7 @@ from discreet.mechanisms.numeric._integers import least, sums
 from discreet.noise import MIN_SCALE, exp_bounds, rounded_laplace_noise, scale_in_range
 from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["Laplace"]
@@ -34,6 +35,8 @@ class Laplace(IntegerRelease):
 
     scale: Fraction
 
+    __repr__ = call_repr
+
     def __init__(self, scale: Number) -> None:
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
 
@@ -47,7 +50,7 @@ class Laplace(IntegerRelease):
 
         >>> from discreet.privacy import pure, rho
         >>> Laplace.calibrate(pure(0.1), sensitivity=3), Laplace.calibrate(rho(0.125), sensitivity=1)
-        (Laplace(scale=Fraction(30, 1)), Laplace(scale=Fraction(2, 1)))
+        (Laplace(scale=30), Laplace(scale=2))
         """
         return cls(max(l1_of(sensitivity) / epsilon_within(spend, per_rho=2), MIN_SCALE))
 

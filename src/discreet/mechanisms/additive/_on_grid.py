@@ -20,6 +20,7 @@ from discreet.mechanisms.numeric._roots import root_up
 from discreet.mechanisms.statistics._answer import to_float
 from discreet.privacy import Loss
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["Grid", "Move", "OnGrid"]
@@ -46,7 +47,7 @@ class Grid:
     entries: int
 
     @classmethod
-    def of(cls, step: Number, bounds: object, entries: int) -> Grid:
+    def from_numbers(cls, step: Number, bounds: object, entries: int) -> Grid:
         """The grid, from numbers as people write them."""
         exact = rational(step, "step")
         if not 1 / _WIDEST <= exact <= _WIDEST:
@@ -90,9 +91,9 @@ class Grid:
         if l1 is not None and l2 is not None:
             first = min(first, root_up(self.entries * known[1] ** 2))
         second = min(first, known[-1])
-        whole = min(math.ceil(first) + self.entries - 1, self.entries * linf)
-        squared = math.ceil(second**2 + 2 * first + self.entries) - 1
-        return Norms(whole, min(squared, whole * linf), linf)
+        l1_steps = min(math.ceil(first) + self.entries - 1, self.entries * linf)
+        l2_squared_steps = math.ceil(second**2 + 2 * first + self.entries) - 1
+        return Norms(l1_steps, min(l2_squared_steps, l1_steps * linf), linf)
 
     def _rounded(self, value: Fraction | float) -> int:
         """⌊value / step + ½⌋. Halves all go up: if they went to even numbers, 1 step could become 2."""
@@ -180,6 +181,8 @@ class OnGrid:
     bounds: tuple[Fraction, Fraction] | None
     entries: int
 
+    __repr__ = call_repr
+
     def __init__(
         self, mechanism: Mechanism, step: Number, bounds: tuple[Number, Number] | None = None, entries: int = 1
     ) -> None:
@@ -187,7 +190,7 @@ class OnGrid:
             raise ParameterError(
                 f"OnGrid puts noise on numbers, by a mechanism such as DiscreteLaplace, not {type(mechanism).__name__}"
             )
-        grid = Grid.of(step, bounds, entries)
+        grid = Grid.from_numbers(step, bounds, entries)
         object.__setattr__(self, "mechanism", mechanism)
         object.__setattr__(self, "step", grid.step)
         object.__setattr__(self, "bounds", grid.bounds)
@@ -196,10 +199,10 @@ class OnGrid:
     @classmethod
     def calibrate(  # noqa: PLR0913 - one name per field
         cls,
-        kind: _Kind,
         spend: Loss,
         sensitivity: Move,
         *,
+        kind: _Kind,
         step: Number,
         bounds: tuple[Number, Number] | None = None,
         entries: int = 1,
@@ -211,11 +214,11 @@ class OnGrid:
 
         >>> from discreet.mechanisms import DiscreteGaussian
         >>> from discreet.privacy import approx
-        >>> noisy = OnGrid.calibrate(DiscreteGaussian, approx(1, 1e-5), sensitivity=1, step="0.001")
+        >>> noisy = OnGrid.calibrate(approx(1, 1e-5), sensitivity=1, kind=DiscreteGaussian, step="0.001")
         >>> round(noisy.std, 3)
         3.731
         """
-        mechanism = kind.calibrate(spend, Grid.of(step, bounds, entries).move(sensitivity))
+        mechanism = kind.calibrate(spend, Grid.from_numbers(step, bounds, entries).move(sensitivity))
         return cls(mechanism, step, bounds, entries)
 
     @property

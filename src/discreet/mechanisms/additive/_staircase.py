@@ -15,6 +15,7 @@ from discreet.mechanisms.numeric._roots import powers
 from discreet.noise import MAX_SCALE, MIN_SCALE, scale_in_range, staircase
 from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["Staircase"]
@@ -44,12 +45,14 @@ class Staircase(IntegerRelease):
     ``proofs/staircase.md``.
 
     >>> Staircase(epsilon=5, sensitivity=100)
-    Staircase(epsilon=Fraction(5, 1), sensitivity=100, step=8)
+    Staircase(epsilon=5, sensitivity=100, step=8)
     """
 
     epsilon: Fraction
     sensitivity: int
     step: int
+
+    __repr__ = call_repr
 
     def __init__(
         self, epsilon: Number, sensitivity: int, step: int | Literal["absolute", "squared"] = "absolute"
@@ -66,7 +69,7 @@ class Staircase(IntegerRelease):
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, sensitivity: Number | Norms, step: Literal["absolute", "squared"] = "absolute"
+        cls, spend: Loss, sensitivity: Number | Norms, *, step: Literal["absolute", "squared"] = "absolute"
     ) -> Staircase:
         """The mechanism with the largest ε, at most 1000, that the spend allows, and with the best step for it.
 
@@ -77,7 +80,7 @@ class Staircase(IntegerRelease):
 
         >>> from discreet.privacy import pure
         >>> Staircase.calibrate(pure(1), sensitivity=10, step="squared")
-        Staircase(epsilon=Fraction(1, 1), sensitivity=10, step=5)
+        Staircase(epsilon=1, sensitivity=10, step=5)
         """
         entries, move = one_move(sensitivity)
         epsilon = epsilon_within(spend, per_rho=2) / max(entries, 1)
@@ -113,11 +116,11 @@ class Staircase(IntegerRelease):
         )
         width, step = self.sensitivity, self.step
         low, high = power(1)
-        whole = 2 * step + 2 * low * (width - step) - (1 - low)
+        total = 2 * step + 2 * low * (width - step) - (1 - low)
 
         def enough(k: int) -> bool:
             stair, place = divmod(k + 1 + width - step, width)
-            return 2 * power(stair)[1] * ((width - place) * (1 - low) + width * high) <= miss * whole
+            return 2 * power(stair)[1] * ((width - place) * (1 - low) + width * high) <= miss * total
 
         return least(enough)
 

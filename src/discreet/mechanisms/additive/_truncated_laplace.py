@@ -16,6 +16,7 @@ from discreet.mechanisms.numeric._roots import powers, second_moment
 from discreet.noise import MAX_WINDOW, MIN_SCALE, laplace_in_window, scale_in_range
 from discreet.privacy import ApproxLoss, Loss, PureLoss, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["TruncatedLaplace"]
@@ -50,6 +51,8 @@ class TruncatedLaplace(IntegerRelease):
     scale: Fraction
     bound: int
 
+    __repr__ = call_repr
+
     def __init__(self, scale: Number, bound: int) -> None:
         object.__setattr__(self, "scale", scale_in_range(scale, "scale"))
         object.__setattr__(self, "bound", whole_in(bound, "bound", 0, MAX_WINDOW // 2))
@@ -64,7 +67,7 @@ class TruncatedLaplace(IntegerRelease):
 
         >>> from discreet.privacy import approx
         >>> TruncatedLaplace.calibrate(approx(1, 1e-6), sensitivity=1)
-        TruncatedLaplace(scale=Fraction(1, 1), bound=14)
+        TruncatedLaplace(scale=1, bound=14)
         """
         _, allowed = budget_of(spend)
         delta = allowed[-1] if len(allowed) > 1 else Fraction(0)
@@ -108,8 +111,8 @@ class TruncatedLaplace(IntegerRelease):
         """
         miss = 1 - level_of(level)
         power = powers(self.scale, 256 + math.ceil(1 / miss).bit_length() + 2 * math.ceil(self.scale).bit_length())
-        end, whole = power(self.bound + 1), 1 + power(1)[0] - 2 * power(self.bound + 1)[1]
-        return least(lambda k: k >= self.bound or 2 * (power(k + 1)[1] - end[0]) <= miss * whole)
+        end, total = power(self.bound + 1), 1 + power(1)[0] - 2 * power(self.bound + 1)[1]
+        return least(lambda k: k >= self.bound or 2 * (power(k + 1)[1] - end[0]) <= miss * total)
 
     @property
     def std(self) -> float:

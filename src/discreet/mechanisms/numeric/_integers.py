@@ -21,7 +21,7 @@ _LONGEST_SHOWN = 10**100
 def in_shape(
     value: int | Sequence[int] | NDArray[Any], change: Callable[[list[int]], list[int]]
 ) -> int | list[int] | NDArray[Any]:
-    """What `change` makes of the entries, which it gets as exact ints: an int, a list, or an array of objects."""
+    """`change` applied to the entries as exact ints; an int, a list, or an array of objects, shaped as the input."""
     if isinstance(value, np.ndarray):
         changed = np.empty(value.size, dtype=object)
         changed[:] = change(_exact(value.ravel().tolist()))
@@ -72,7 +72,7 @@ def whole_number(item: object) -> int:
 
 
 def least(enough: Callable[[int], bool]) -> int:
-    """The least k ≥ 0 with ``enough(k)``, which holds from some k on; `enough` has said yes to what is returned.
+    """The least k ≥ 0 with ``enough(k)``, which holds from some k on; `enough` has been checked for what is returned.
 
     >>> least(lambda k: k * k >= 30)
     6

@@ -102,18 +102,18 @@ class Chain:
         totals = np.array([_log_sum(each[-1]) for each in messages])
         bound = Fraction(_log_sum(totals) + self._slack())
         while True:
-            at, odds = _pick(totals)
+            at, inverse_probability = _pick(totals)
             size, blocks = self.sizes[at], list[int]()
             logs = messages[at][-1]
             for j in range(len(self.shares) - 2, -1, -1):
                 block, more = _pick(logs)
-                odds *= more * int(widths[block])
+                inverse_probability *= more * int(widths[block])
                 blocks.insert(0, block)
                 if j:
                     gaps = y[block] - y[: block + 1]
                     logs = messages[at][j - 1][: block + 1] - np.abs(gaps - float(self.rate * self.shares[j] * size))
             cuts = [int(starts[k]) + int(uniform_below(int(widths[k]), 1)[0]) for k in blocks]
-            if cuts == sorted(cuts) and _accepted(self._cost(cuts, size) * self.rate + bound, odds):
+            if cuts == sorted(cuts) and _accepted(self._cost(cuts, size) * self.rate + bound, inverse_probability):
                 return cuts
 
     def _slack(self) -> float:
@@ -131,11 +131,11 @@ class Chain:
     def _messages(self, size: Fraction, y: Floats, log_weights: Floats) -> list[Floats]:
         """For j = 1, 2, … and each block of cut j: the logarithm of all that the cuts before it weigh; last, of all."""
         first, *others, last = (float(self.rate * share * size) for share in self.shares)
-        found = [log_weights - np.abs(y - first)]
+        messages = [log_weights - np.abs(y - first)]
         for target in others:
-            found.append(log_weights + _moved(found[-1], y, target))
-        found.append(found.pop() - np.abs(float(self.rate * self.places.records) - y - last))
-        return found
+            messages.append(log_weights + _moved(messages[-1], y, target))
+        messages.append(messages.pop() - np.abs(float(self.rate * self.places.records) - y - last))
+        return messages
 
 
 def _moved(logs: Floats, y: Floats, target: float) -> Floats:
@@ -149,13 +149,13 @@ def _moved(logs: Floats, y: Floats, target: float) -> Floats:
 
 def _sums(logs: Floats, start: NDArray[np.intp], stop: NDArray[np.intp]) -> Floats:
     """The logarithm of Σ exp(logs[i]) over start ≤ i < stop, by runs of 1, 2, 4, … terms."""
-    found, at, runs = np.full(start.size, _NONE), start.copy(), logs
+    sums, at, runs = np.full(start.size, _NONE), start.copy(), logs
     for bit in range(int((stop - start).max()).bit_length()):
         some = np.flatnonzero((stop - start) >> bit & 1)
-        found[some] = _log_add(found[some], runs[at[some]])
+        sums[some] = _log_add(sums[some], runs[at[some]])
         at[some] += 1 << bit
         runs = _log_add(runs[: -(1 << bit)], runs[1 << bit :])
-    return found
+    return sums
 
 
 def _log_add(a: Floats, b: Floats) -> Floats:
@@ -180,16 +180,16 @@ def _weights(logs: Floats) -> NDArray[np.int64]:
     return np.exp(logs - logs.max() + _WEIGHT_BITS * math.log(2)).astype(np.int64) + 1
 
 
-def _accepted(x: Fraction, odds: Fraction) -> bool:
-    """True with probability odds · exp(−x), which must be at most 1, exactly."""
+def _accepted(x: Fraction, factor: Fraction) -> bool:
+    """True with probability factor · exp(−x), which must be at most 1, exactly."""
     digits, known = 0, 0
     while True:
         digits, known = digits << _WORD | int(uniform64(1)[0]), known + _WORD
-        extra = math.ceil(odds).bit_length()
+        extra = math.ceil(factor).bit_length()
         low, high = exp_bounds(x, known + extra)
-        if digits + 1 << extra <= odds * low:
+        if digits + 1 << extra <= factor * low:
             return True
-        if digits << extra >= odds * high:
+        if digits << extra >= factor * high:
             return False
 
 
@@ -264,12 +264,12 @@ class Joint:
     def error(self, records: int, miss: Fraction) -> float:
         """How far the ranks of all answers are off at most, but for a probability of `miss`, for any n ≤ records."""
         m, rate, apart = len(self.probabilities), float(self._rate), float(self._apart)
-        odds, wrong_size = log_of(2 / miss), 0.0
+        log_odds, wrong_size = log_of(2 / miss), 0.0
         if self.counted:
-            odds += math.log(_GUESSES)
+            log_odds += math.log(_GUESSES)
             wrong_size = max(apart / 2, log_of(4 / miss) / float(self.counted) - _GUESSES // 2 * apart)
         near = max(1 / rate, records / 2 ** (PLACE_BITS - 4))
         right = min(near / max(records, 1), 1) - 2**-PLACE_BITS
-        odds += m * math.log((self.cells + m) / right)
+        log_odds += m * math.log((self.cells + m) / right)
         farthest = max(max(p, 1 - p) for p in self.probabilities)
-        return float(farthest) * (wrong_size + 2 * m * near + odds / rate)
+        return float(farthest) * (wrong_size + 2 * m * near + log_odds / rate)

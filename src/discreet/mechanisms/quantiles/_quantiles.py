@@ -19,6 +19,7 @@ from discreet.mechanisms.quantiles._joint import LEAST_EPSILON, MOST_CELLS, MOST
 from discreet.noise import uniform64
 from discreet.privacy import BoundedRangeLoss, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import adds_or_removes, clamped, interval
 
 __all__ = ["Quantiles"]
@@ -77,6 +78,8 @@ class Quantiles:
     step: Fraction
     method: Method
 
+    __repr__ = call_repr
+
     def __init__(  # noqa: PLR0913 - one name per field
         self,
         probabilities: Probabilities,
@@ -120,9 +123,9 @@ class Quantiles:
     def calibrate(  # noqa: PLR0913 - one name per field
         cls,
         spend: Loss,
+        *,
         probabilities: Probabilities,
         bounds: tuple[Number, Number],
-        *,
         relation: Relation = "add_remove",
         step: Number | None = None,
         method: Method | None = None,
@@ -135,9 +138,9 @@ class Quantiles:
         spend of nothing. Source: ``proofs/quantiles.md``.
 
         >>> from discreet.privacy import pure
-        >>> Quantiles.calibrate(pure(1), "0.5", bounds=(0, 120), step=1).epsilon
+        >>> Quantiles.calibrate(pure(1), probabilities="0.5", bounds=(0, 120), step=1).epsilon
         Fraction(1, 1)
-        >>> Quantiles.calibrate(pure(1), ["0.25", "0.5", "0.75"], bounds=(0, 120), step=1).method
+        >>> Quantiles.calibrate(pure(1), probabilities=["0.25", "0.5", "0.75"], bounds=(0, 120), step=1).method
         'joint'
         """
         recursive = cls(probabilities, bounds, 1, relation=relation, step=step)
@@ -232,8 +235,8 @@ class Quantiles:
         if self.levels > 1:
             return self._answers(self._drawn(np.repeat(cells, counts), self._jitter_bits))
         some = counts > 0
-        whole = Stretch(cells[some], 0, self._cells - 1, 0, np.cumsum(counts[some]))
-        return self._answers(self._cuts(whole, self._asked, Fraction(0), Fraction(1)))
+        data = Stretch(cells[some], 0, self._cells - 1, 0, np.cumsum(counts[some]))
+        return self._answers(self._cuts(data, self._asked, Fraction(0), Fraction(1)))
 
     def _answers(self, cells: list[int]) -> float | NDArray[np.float64]:
         answers = [float(self.bounds[0] + self.step * cell) for cell in cells]
@@ -245,8 +248,8 @@ class Quantiles:
         if self.levels > 1 and jitter_bits:
             y += (uniform64(y.size) >> np.uint64(64 - jitter_bits)).astype(np.int64)
         y.sort()
-        whole = Stretch(y, 0, (self._cells << jitter_bits) - 1, jitter_bits)
-        return [cut >> jitter_bits for cut in self._cuts(whole, self._asked, Fraction(0), Fraction(1))]
+        data = Stretch(y, 0, (self._cells << jitter_bits) - 1, jitter_bits)
+        return [cut >> jitter_bits for cut in self._cuts(data, self._asked, Fraction(0), Fraction(1))]
 
     def _cuts(self, data: Stretch, asked: tuple[Fraction, ...], start: Fraction, stop: Fraction) -> list[int]:
         """The cuts asked for, all between those of probability `start` and `stop` that bound the data."""
@@ -254,8 +257,8 @@ class Quantiles:
             return []
         middle = len(asked) // 2
         p = asked[middle]
-        told_apart = data if len(asked) == 1 else replace(data, cell_bits=0)
-        cut = draw_cut(told_apart, (p - start) / (stop - start), self._rate(p, start, stop))
+        cut_data = data if len(asked) == 1 else replace(data, cell_bits=0)
+        cut = draw_cut(cut_data, (p - start) / (stop - start), self._rate(p, start, stop))
         left, right = data.parted(cut)
         return [
             *self._cuts(left, asked[:middle], start, p),
@@ -271,7 +274,7 @@ class Quantiles:
             span = 2 * span if stop - start < 1 else Fraction(2)
         return self.epsilon / span
 
-    def error(self, records: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, records: int) -> float:
         """How many records any answer t is off at most, for all quantiles together with probability `level` or more.
 
         That is how far p n is from the interval [#{x < t}, #{x ≤ t}], for n up to `records`. For one quantile it is
@@ -335,10 +338,10 @@ def _probabilities_of(given: object) -> Fraction | tuple[Fraction, ...]:
     many = given.tolist() if isinstance(given, np.ndarray) else given
     if not isinstance(many, Sequence) or isinstance(many, str | bytes | bytearray):
         return _probability(many)
-    found = tuple(_probability(each) for each in many)
-    if not found or any(low >= high for low, high in pairwise(found)):
+    probabilities = tuple(_probability(each) for each in many)
+    if not probabilities or any(low >= high for low, high in pairwise(probabilities)):
         raise ParameterError("probabilities must be one or more numbers in rising order, each given once")
-    return found
+    return probabilities
 
 
 def _probability(given: object) -> Fraction:

@@ -15,6 +15,7 @@ from discreet.mechanisms._sensitivity import epsilon_within, level_of, positive_
 from discreet.noise import bernoulli, exp_bounds, uniform_below
 from discreet.privacy import Loss, randomized_response
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 
 __all__ = ["Proportions", "RandomizedResponse", "proportions_of"]
 
@@ -92,6 +93,8 @@ class RandomizedResponse:
     p: Fraction
     k: int
 
+    __repr__ = call_repr
+
     def __init__(self, p: Number, k: int = 2) -> None:
         randomized_response(p, k)  # refuses what has no finite loss
         if k > _MOST_CATEGORIES:
@@ -99,9 +102,7 @@ class RandomizedResponse:
         object.__setattr__(self, "p", rational(p, "p"))
         object.__setattr__(self, "k", k)
         if self.p == self.lie:
-            raise ParameterError(
-                "p must not be 1/k: the reports would be pure chance, and tell nothing; see from_epsilon"
-            )
+            raise ParameterError("p must not be 1/k: the reports would not depend on the answers; see from_epsilon")
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, k: int = 2) -> RandomizedResponse:
@@ -125,7 +126,7 @@ class RandomizedResponse:
         return cls(Fraction(one * one // (one + (k - 1) * fall), one), k)
 
     @classmethod
-    def calibrate(cls, spend: Loss, k: int = 2) -> RandomizedResponse:
+    def calibrate(cls, spend: Loss, *, k: int = 2) -> RandomizedResponse:
         """The mechanism with the largest p that the spend allows, in its own currency: ε, (ε, δ), ρ = ε²/2, or μ.
 
         A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as `from_epsilon`, and for a
@@ -179,19 +180,19 @@ class RandomizedResponse:
         """
         if self.k > 2**24:
             raise ParameterError("an estimate needs k of at most 2**24; use fewer categories")
-        told = self._categories(reports, "reports").ravel()
-        if told.size == 0:
+        categories = self._categories(reports, "reports").ravel()
+        if categories.size == 0:
             raise ParameterError("an estimate needs at least one report")
-        return proportions_of(np.bincount(told, minlength=self.k), self.p, self.lie, level_of(level))
+        return proportions_of(np.bincount(categories, minlength=self.k), self.p, self.lie, level_of(level))
 
-    def error(self, reports: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, reports: int) -> float:
         """How far the estimate of one proportion is from the truth at most, with probability `level` or more.
 
         Over `reports` people: √(ln(2/(1 − level)) / (2 · reports)) / |p − (1 − p)/(k − 1)|. Does not depend on data and
         costs no privacy. Raises `ParameterError` unless 0 < level < 1 and reports ≥ 1.
         Source: Hoeffding 1963, Theorem 1; ``proofs/randomized_response.md``.
 
-        >>> round(RandomizedResponse(0.75).error(10_000), 3)
+        >>> round(RandomizedResponse(0.75).error(reports=10_000), 3)
         0.027
         """
         if isinstance(reports, bool) or not isinstance(reports, int) or reports < 1:  # pyright: ignore[reportUnnecessaryIsInstance]

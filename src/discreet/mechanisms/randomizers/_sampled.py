@@ -17,6 +17,7 @@ from discreet.mechanisms.numeric._chunks import frame, numbered
 from discreet.noise import bernoulli
 from discreet.privacy import ApproxLoss, Loss, PureLoss, budget_of
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 
 __all__ = ["Sampled"]
 
@@ -65,6 +66,8 @@ class Sampled:
     rate: Fraction
     function: Callable[[Any], Any]
 
+    __repr__ = call_repr
+
     def __init__(self, mechanism: _Releases, rate: Number, function: Callable[[Any], Any]) -> None:
         exact = _rate(rate)
         if not callable(function):
@@ -75,7 +78,7 @@ class Sampled:
 
     @classmethod
     def calibrate(
-        cls, kind: _Kind, spend: Loss, sensitivity: Any, *, rate: Number, function: Callable[[Any], Any]
+        cls, spend: Loss, sensitivity: Any, *, kind: _Kind, rate: Number, function: Callable[[Any], Any]
     ) -> Sampled:
         """The mechanism of that kind that is calibrated to what the spend allows once sampling is counted.
 
@@ -84,7 +87,7 @@ class Sampled:
 
         >>> from discreet.mechanisms import DiscreteLaplace
         >>> from discreet.privacy import pure
-        >>> noisy = Sampled.calibrate(DiscreteLaplace, pure(0.1), 1, rate=0.01, function=len)
+        >>> noisy = Sampled.calibrate(pure(0.1), 1, kind=DiscreteLaplace, rate=0.01, function=len)
         >>> round(float(noisy.mechanism.scale), 3), noisy.loss(1).fits(pure(0.1))
         (0.409, True)
         """
@@ -98,11 +101,11 @@ class Sampled:
         `mechanism.loss` does, and for a mechanism whose loss or `relation` is for substitution, which this sampling
         does not amplify.
         """
-        told = getattr(self.mechanism, "relation", None)
-        if told not in (None, "add_remove"):
+        relation = getattr(self.mechanism, "relation", None)
+        if relation not in (None, "add_remove"):
             raise ParameterError(
                 f"a Poisson sample has neighbours by add_remove, and the loss of this {type(self.mechanism).__name__} "
-                f"is for {told}; make it with relation='add_remove'"
+                f"is for {relation}; make it with relation='add_remove'"
             )
         return stated_loss(self.mechanism, sensitivity).sampled(self.rate)
 
@@ -129,7 +132,7 @@ class Sampled:
         if unit is not None and len(unit) != len(rows):
             raise ParameterError(f"units must be one for each row, {len(rows)}, got {len(unit)}")
         drawn = bernoulli(self.rate, len(rows) if unit is None else int(unit.max(initial=-1)) + 1)
-        return self.mechanism.release(self.function(_kept(rows, drawn if unit is None else drawn[unit])))
+        return self.mechanism.release(self.function(_drawn_rows(rows, drawn if unit is None else drawn[unit])))
 
 
 def _rate(rate: Number) -> Fraction:
@@ -140,8 +143,8 @@ def _rate(rate: Number) -> Fraction:
     return exact
 
 
-def _kept(rows: Any, drawn: NDArray[np.bool_]) -> Any:
-    """The rows that are drawn, in their order; nothing tells their places."""
+def _drawn_rows(rows: Any, drawn: NDArray[np.bool_]) -> Any:
+    """The rows that are drawn, in their order, without their places."""
     places = np.flatnonzero(drawn)
     if isinstance(rows, list):
         return [rows[place] for place in places.tolist()]

@@ -13,6 +13,7 @@ from discreet.mechanisms.randomizers._randomized_response import Proportions, Ra
 from discreet.noise import permutation
 from discreet.privacy import Loss, budget_of, solve
 from discreet.rational import Number
+from discreet.reprs import call_repr
 
 __all__ = ["Shuffled"]
 
@@ -37,6 +38,8 @@ class Shuffled:
     randomizer: RandomizedResponse
     n: int
 
+    __repr__ = call_repr
+
     def __init__(self, randomizer: RandomizedResponse, n: int) -> None:
         if not isinstance(randomizer, RandomizedResponse):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"a shuffle is of RandomizedResponse reports, got {type(randomizer).__name__}")
@@ -45,7 +48,7 @@ class Shuffled:
         object.__setattr__(self, "n", n)
 
     @classmethod
-    def calibrate(cls, spend: Loss, n: int, k: int = 2) -> Shuffled:
+    def calibrate(cls, spend: Loss, *, n: int, k: int = 2) -> Shuffled:
         """The shuffle whose reports have the largest ε, to 1e-4, with which the published order of them fits `spend`.
 
         For a spend with a δ by the certified curve of the shuffle; a pure ε, a ρ or a μ is not amplified. Costs no
@@ -55,7 +58,7 @@ class Shuffled:
         >>> round(Shuffled.calibrate(approx(0.1, 1e-6), n=10_000).randomizer.loss().epsilon(), 2)
         1.83
         """
-        plain = cls(RandomizedResponse.calibrate(spend, k), n)
+        plain = cls(RandomizedResponse.calibrate(spend, k=k), n)
         kind, allowed = budget_of(spend)
         if kind != "approx" or allowed[1] == 0:
             return plain
@@ -91,7 +94,7 @@ class Shuffled:
 
     def error(self, level: Number = 0.95) -> float:
         """As `RandomizedResponse.error` over the n reports."""
-        return self.randomizer.error(self.n, level)
+        return self.randomizer.error(level, reports=self.n)
 
     def _all(self, values: ArrayLike, name: str) -> NDArray[Any]:
         array = np.asarray(values)

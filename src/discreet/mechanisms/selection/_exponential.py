@@ -12,6 +12,7 @@ from discreet.mechanisms.selection._candidates import Utilities, exponents_of, u
 from discreet.noise import bernoulli_exp, uniform_below
 from discreet.privacy import BoundedRangeLoss, Loss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["Exponential"]
@@ -44,6 +45,8 @@ class Exponential:
     epsilon: Fraction
     sensitivity: Fraction
     monotone: bool
+
+    __repr__ = call_repr
 
     def __init__(self, epsilon: Number, sensitivity: Number | Norms, *, monotone: bool = False) -> None:
         object.__setattr__(self, "epsilon", positive_of(epsilon, "epsilon"))
@@ -93,7 +96,7 @@ class Exponential:
                 return int(proposed[first[0]])
             chunk = min(4 * chunk, _LARGEST_CHUNK)
 
-    def error(self, candidates: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, candidates: int) -> float:
         """How far the picked utility is below the best one at most, with probability `level` or more.
 
         In units of the utilities: ln(candidates / (1 − level)) · 2Δ/ε, or Δ/ε if monotone. Does not depend on data and

@@ -9,6 +9,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.selection._exponential import Exponential
 from discreet.mechanisms.selection._permute_and_flip import PermuteAndFlip
 from discreet.privacy import Loss, Relation
+from discreet.reprs import call_repr
 from discreet.sensitivity import Mode, adds_or_removes
 
 __all__ = ["MostFrequent"]
@@ -32,7 +33,7 @@ class MostFrequent:
     are not. Source: ``proofs/permute_and_flip.md`` and ``proofs/exponential.md``.
 
     >>> from discreet.privacy import pure
-    >>> vote = MostFrequent.calibrate(pure(2), Mode(("no", "yes")))
+    >>> vote = MostFrequent.calibrate(pure(2), mode=Mode(("no", "yes")))
     >>> vote.loss(), vote.release(["yes"] * 99)
     (pure(2), 'yes')
     """
@@ -40,6 +41,8 @@ class MostFrequent:
     mode: Mode
     choice: Exponential | PermuteAndFlip
     relation: Relation
+
+    __repr__ = call_repr
 
     def __post_init__(self) -> None:
         one_way = adds_or_removes(self.relation)
@@ -53,8 +56,8 @@ class MostFrequent:
     def calibrate(
         cls,
         spend: Loss,
-        mode: Mode,
         *,
+        mode: Mode,
         relation: Relation = "add_remove",
         kind: type[Exponential] | type[PermuteAndFlip] = PermuteAndFlip,
     ) -> MostFrequent:

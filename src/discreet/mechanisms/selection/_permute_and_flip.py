@@ -12,6 +12,7 @@ from discreet.mechanisms.selection._candidates import Utilities, exponents_of, u
 from discreet.noise import bernoulli_exp, uniform_below
 from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["PermuteAndFlip"]
@@ -43,6 +44,8 @@ class PermuteAndFlip:
     epsilon: Fraction
     sensitivity: Fraction
     monotone: bool
+
+    __repr__ = call_repr
 
     def __init__(self, epsilon: Number, sensitivity: Number | Norms, *, monotone: bool = False) -> None:
         object.__setattr__(self, "epsilon", positive_of(epsilon, "epsilon"))
@@ -86,7 +89,7 @@ class PermuteAndFlip:
         accepted = np.flatnonzero(bernoulli_exp(floats, exact))
         return int(accepted[uniform_below(accepted.size, 1)[0]])
 
-    def error(self, candidates: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, candidates: int) -> float:
         """How far the picked utility is below the best one at most, with probability `level` or more.
 
         In units of the utilities: ln(candidates / (1 − level)) · 2Δ/ε, or Δ/ε if monotone. Does not depend on data and

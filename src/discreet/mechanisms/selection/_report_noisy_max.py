@@ -16,6 +16,7 @@ from discreet.mechanisms.selection._permute_and_flip import PermuteAndFlip
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["ReportNoisyMax"]
@@ -53,6 +54,8 @@ class ReportNoisyMax:
     noise: Noise
     monotone: bool
 
+    __repr__ = call_repr
+
     def __init__(
         self, epsilon: Number, sensitivity: Number | Norms, noise: Noise = "exponential", *, monotone: bool = False
     ) -> None:
@@ -70,7 +73,7 @@ class ReportNoisyMax:
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, sensitivity: Number | Norms, noise: Noise = "exponential", *, monotone: bool = False
+        cls, spend: Loss, sensitivity: Number | Norms, *, noise: Noise = "exponential", monotone: bool = False
     ) -> ReportNoisyMax:
         """The mechanism with the largest ε that the spend allows, in its own currency: ε, (ε, δ), ρ, or μ.
 
@@ -78,7 +81,7 @@ class ReportNoisyMax:
         `ParameterError` as the constructor does, and for a spend of nothing. Source: ``proofs/report_noisy_max.md``.
 
         >>> from discreet.privacy import rho
-        >>> [ReportNoisyMax.calibrate(rho(2), 1, noise).epsilon for noise in ("gumbel", "laplace")]
+        >>> [ReportNoisyMax.calibrate(rho(2), 1, noise=noise).epsilon for noise in ("gumbel", "laplace")]
         [Fraction(4, 1), Fraction(2, 1)]
         """
         return cls(epsilon_within(spend, 8 if noise == "gumbel" else 2), sensitivity, noise, monotone=monotone)
@@ -117,17 +120,17 @@ class ReportNoisyMax:
         noisy = [utility + int(noise) for utility, noise in zip(exact, drawn, strict=True)]
         return noisy.index(max(noisy))
 
-    def error(self, candidates: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, candidates: int) -> float:
         """How far the picked utility is below the best one at most, with probability `level` or more.
 
         In units of the utilities. Does not depend on data and costs no privacy. Raises `ParameterError` unless
         0 < level < 1 and candidates ≥ 1. Source: as `Exponential.error`; for Laplace noise, twice the bound that all
         noises keep to, ``proofs/report_noisy_max.md``.
 
-        >>> [round(ReportNoisyMax(1, 1, noise).error(100), 1) for noise in ("exponential", "laplace")]
+        >>> [round(ReportNoisyMax(1, 1, noise).error(candidates=100), 1) for noise in ("exponential", "laplace")]
         [15.2, 30.0]
         """
-        bound = self._same.error(candidates, level)
+        bound = self._same.error(level, candidates=candidates)
         if self.noise != "laplace":
             return bound
         return 2.0 * DiscreteLaplace(self.scale).error(1 - (1 - level_of(level)) / candidates)

@@ -13,6 +13,7 @@ from discreet.mechanisms.selection._candidates import Utilities, utilities_of
 from discreet.mechanisms.selection._exponential import Exponential
 from discreet.privacy import Loss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["TopK"]
@@ -47,6 +48,8 @@ class TopK:
     sensitivity: Fraction
     monotone: bool
 
+    __repr__ = call_repr
+
     def __init__(self, k: int, epsilon: Number, sensitivity: Number | Norms, *, monotone: bool = False) -> None:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"k must be a whole number, 1 or more, got {k!r}")
@@ -60,7 +63,7 @@ class TopK:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, k: int, *, monotone: bool = False) -> TopK:
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, *, k: int, monotone: bool = False) -> TopK:
         """The mechanism with the largest ε that the spend allows, in its own currency: kε, (kε, δ), ρ = kε²/8, or μ.
 
         A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does, and for
@@ -105,14 +108,14 @@ class TopK:
             left = np.delete(left, place)
         return picked
 
-    def error(self, candidates: int, level: Number = 0.95) -> float:
+    def error(self, level: Number = 0.95, *, candidates: int) -> float:
         """How far each pick is below the best candidate left at most, for all picks with probability `level` or more.
 
         So the j-th pick is at most that far below the j-th largest utility. In units of the utilities:
         ln(k · candidates / (1 − level)) · 2Δ/ε, or Δ/ε if monotone. Does not depend on data and costs no privacy.
         Raises `ParameterError` unless 0 < level < 1 and candidates ≥ 1. Source: ``proofs/top_k.md``.
 
-        >>> round(TopK(5, 1, 1).error(100), 1)
+        >>> round(TopK(5, 1, 1).error(candidates=100), 1)
         18.4
         """
-        return self._one.error(candidates, 1 - (1 - level_of(level)) / self.k)
+        return self._one.error(1 - (1 - level_of(level)) / self.k, candidates=candidates)

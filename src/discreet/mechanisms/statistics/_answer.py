@@ -20,8 +20,8 @@ FLOAT_BITS = 52
 
 def numeric(statistic: str | Statistic, bounds: Any, relation: Relation) -> tuple[Statistic, float]:
     """The statistic, and its global sensitivity; `ParameterError` if its answers are not numbers, or for bad bounds."""
-    found = named(statistic)
-    if isinstance(found, Mode):
+    chosen = named(statistic)
+    if isinstance(chosen, Mode):
         raise ParameterError(
             "the mode is a category: its sensitivity counts whether it changes, not by how much; "
             "this framework adds noise to a number"
@@ -29,12 +29,12 @@ def numeric(statistic: str | Statistic, bounds: Any, relation: Relation) -> tupl
     if relation not in {"add_remove", "substitute"}:
         raise ParameterError(f"relation must be 'add_remove' or 'substitute', got {relation!r}")
     try:
-        most = found.global_sensitivity(bounds, relation)
+        most = chosen.global_sensitivity(bounds, relation)
     except OverflowError:
         raise ParameterError("these bounds are too wide: answers would be beyond the range of floats") from None
     if not most >= 0:
         raise ParameterError(f"the global sensitivity of a statistic must be 0 or more, got {most!r}")
-    return found, most
+    return chosen, most
 
 
 def fixed(bounds: Any) -> Any:

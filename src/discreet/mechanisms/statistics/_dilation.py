@@ -165,10 +165,10 @@ def fit_log_normal(
     If β is not given, it is the one for which the first noise is best where S falls like 1/β: σ √ρ.
     """
     chosen = _FLATTEST[noises[0]] * root_down(rho) if beta is None else beta
-    found = min(_candidates(noises, rho, chosen), default=None)
-    if found is None:
+    best = min(_candidates(noises, rho, chosen), default=None)
+    if best is None:
         return noises[0], chosen, Fraction(3), Fraction(0)
-    _, noise, sigma = found
+    _, noise, sigma = best
     return noise, chosen, sigma, log_normal_rate(noise, rho, chosen, sigma)
 
 

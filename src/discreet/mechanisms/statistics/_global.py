@@ -17,6 +17,7 @@ from discreet.mechanisms.additive._gaussian import Gaussian
 from discreet.mechanisms.statistics._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, Relation, RhoLoss, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Mean, Norms, Statistic, clamped, interval
 
 __all__ = ["GlobalSensitivity"]
@@ -66,19 +67,21 @@ class GlobalSensitivity:
     noise: DiscreteLaplace | DiscreteGaussian | Gaussian
     step: Fraction
 
+    __repr__ = call_repr
+
     def __init__(
         self, statistic: str | Statistic, *, bounds: Any = None, spend: Loss, relation: Relation = "add_remove"
     ) -> None:
-        found, most = numeric(statistic, bounds, relation)
+        chosen, most = numeric(statistic, bounds, relation)
         if not math.isfinite(most):
             raise ParameterError("this statistic has no finite global sensitivity; use SmoothSensitivity or bound it")
         if most == 0:
             raise ParameterError("this statistic is the same for all neighbours: it is public, and needs no noise")
         step = power_of_two_below(Fraction(most)) / _FINENESS
-        moves = Norms(_FINENESS, _FINENESS**2) if isinstance(found, Mean) else _rounded(Fraction(most) / step)
+        moves = Norms(_FINENESS, _FINENESS**2) if isinstance(chosen, Mean) else _rounded(Fraction(most) / step)
         noise, charged = _least_noise(spend, moves)
         for name, value in (
-            ("statistic", found),
+            ("statistic", chosen),
             ("bounds", fixed(bounds)),
             ("spend", charged),
             ("relation", relation),
@@ -102,24 +105,25 @@ class GlobalSensitivity:
         value = answer(self.statistic, x, self.bounds, self.step) / self.step
         return to_float(self.noise.release((value + Fraction(1, 2)).__floor__()), self.step)
 
-    def error(self, level: Number = 0.95, n: int | None = None) -> float:
+    def error(self, level: Number = 0.95, *, records: int | None = None) -> float:
         """How far the answer is from the statistic, at most, with probability `level`.
 
-        Does not depend on data; for a mean it does on n, a public guess of how many records there are, and is infinite
-        where the noise may hide them all. Raises `ParameterError` unless 0 < level < 1, and for a mean without n.
+        Does not depend on data. For a mean it depends on `records`, a public guess of how many there are, and is
+        infinite where the noise may hide them all. Raises `ParameterError` unless 0 < level < 1, and for a mean without
+        `records`.
         Source: ``proofs/global_sensitivity.md``, Error.
 
         >>> from discreet.privacy import pure
-        >>> round(GlobalSensitivity("mean", bounds=(0, 100), spend=pure(1)).error(n=10_000), 3)
+        >>> round(GlobalSensitivity("mean", bounds=(0, 100), spend=pure(1)).error(records=10_000), 3)
         0.037
         """
         if not isinstance(self.statistic, Mean):
             return to_float(self.noise.error(level) + 1, self.step)
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ParameterError(f"the error of a mean needs n, a public guess of 1 record or more, got {n!r}")
+        if isinstance(records, bool) or not isinstance(records, int) or records < 1:
+            raise ParameterError(f"the error of a mean needs records, a public guess of 1 or more, got {records!r}")
         alone = self.relation == "substitute"
         most = self.noise.error(level if alone else (1 + level_of(level)) / 2)
-        room = _FINENESS * n - (0 if alone else 2 * most)
+        room = _FINENESS * records - (0 if alone else 2 * most)
         return float(most * self._width / room) if room > 0 else math.inf
 
     @property
@@ -138,16 +142,16 @@ class GlobalSensitivity:
         """The records' grid steps above the lower bound and below the upper one, both summed up. SENSITIVE."""
         lower, upper = interval(self.bounds)
         above = np.rint((clamped(x, lower, upper) - lower) / (upper - lower) * _FINENESS).astype(np.int64)
-        whole = sum(int(part.sum()) for part in np.array_split(above, len(above) // _MOST_IN_INT64 + 1))
-        return whole, _FINENESS * len(above) - whole
+        total = sum(int(part.sum()) for part in np.array_split(above, len(above) // _MOST_IN_INT64 + 1))
+        return total, _FINENESS * len(above) - total
 
     def _mean(self, above: int, below: int) -> float:
         if self.relation == "substitute":
-            noisy, whole = self.noise.release(above), above + below
+            noisy, total = self.noise.release(above), above + below
         else:
             noisy, other = self.noise.release([above, below])
-            whole = noisy + other
-        share = Fraction(noisy, whole) if whole > 0 else Fraction(1, 2)
+            total = noisy + other
+        share = Fraction(noisy, total) if total > 0 else Fraction(1, 2)
         return float(Fraction(interval(self.bounds)[0]) + self._width * max(Fraction(0), min(share, Fraction(1))))
 
 

@@ -58,24 +58,24 @@ def answers(sent: bytes, chunks: Iterable[Any | None], cpu_seconds: int) -> list
     What the function prints goes nowhere, and its error, exit or excess of `cpu_seconds` gives NaN. Time spent waiting
     is not limited: a limit shared by chunks, or one that depends on how busy the machine is, would couple them.
     """
-    found: list[float] = []
+    numbers: list[float] = []
     running: dict[int, _Process] = {}
     try:
         for i, chunk in enumerate(chunks):
-            found.append(math.nan)
+            numbers.append(math.nan)
             work = _packed(sent, chunk)
             if work is not None:
-                _collect(running, found, leave=max(1, os.cpu_count() or 1) - 1)
+                _collect(running, numbers, leave=max(1, os.cpu_count() or 1) - 1)
                 running[i] = _Process(work, cpu_seconds)
-        _collect(running, found, leave=0)
+        _collect(running, numbers, leave=0)
     finally:
         for process in running.values():
             process.stop()
-    return found
+    return numbers
 
 
 def here(function: Callable[[Any], Any], chunk: Any | None) -> float:
-    """What the function says of one chunk, in this process: for chunks that are not private."""
+    """The function's number for one chunk, computed in this process: for chunks that are not private."""
     try:
         return math.nan if chunk is None else _number(function(chunk))
     except (Exception, SystemExit):  # noqa: BLE001 (as from a process of its own)
@@ -90,11 +90,11 @@ def _packed(sent: bytes, chunk: Any | None) -> bytes | None:
         return None
 
 
-def _collect(running: dict[int, _Process], found: list[float], leave: int) -> None:
+def _collect(running: dict[int, _Process], numbers: list[float], leave: int) -> None:
     while len(running) > leave:
         wait([process.sentinel for process in running.values()])
         for i in [i for i, process in running.items() if process.finished]:
-            found[i] = running.pop(i).number()
+            numbers[i] = running.pop(i).number()
 
 
 class _Process:

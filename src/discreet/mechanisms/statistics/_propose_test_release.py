@@ -12,8 +12,9 @@ from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numeric._integers import least
 from discreet.mechanisms.statistics._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.noise import MIN_SCALE, exp_bounds
-from discreet.privacy import ApproxLoss, Loss, Relation, budget_of
+from discreet.privacy import Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import Statistic, distance
 
 __all__ = ["ProposeTestRelease"]
@@ -64,6 +65,8 @@ class ProposeTestRelease:
     delta: Fraction
     relation: Relation
 
+    __repr__ = call_repr
+
     def __init__(
         self,
         statistic: str | Statistic,
@@ -93,9 +96,14 @@ class ProposeTestRelease:
             object.__setattr__(self, name, value)
         _ = self.noise, self.threshold  # a scale out of range is refused now
 
-    def loss(self) -> Loss:
-        """(ε, δ), the whole spend, whether it answers or refuses. Source: ``proofs/propose_test_release.md``."""
+    @property
+    def spend(self) -> ApproxLoss:
+        """(ε, δ), all of which a release costs."""
         return ApproxLoss(self.epsilon, self.delta)
+
+    def loss(self) -> Loss:
+        """The whole spend, whether it answers or refuses. Source: ``proofs/propose_test_release.md``."""
+        return self.spend
 
     @property
     def threshold(self) -> int:

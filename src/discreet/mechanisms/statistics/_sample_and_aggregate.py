@@ -18,6 +18,7 @@ from discreet.mechanisms.statistics._isolated import answers, check_function, he
 from discreet.mechanisms.statistics._smooth import SmoothSensitivity
 from discreet.privacy import Loss, currency
 from discreet.rational import Number, rational
+from discreet.reprs import call_repr
 
 __all__ = ["SampleAndAggregate"]
 
@@ -32,7 +33,7 @@ _MOST_SECONDS = 10**6
 
 @dataclass(frozen=True, slots=True, init=False)
 class SampleAndAggregate:
-    """The private mean, or median, of what a function says of each of a fixed number of random chunks of the data.
+    """The private mean, or median, of what a function returns for each of a fixed number of random chunks of the data.
 
     Every person (every row, without a `unit`) falls into one chunk, at random and independently of all others, and rows
     of a chunk come in random order. Each chunk has a fresh process. A chunk without rows, and one on which the function
@@ -78,6 +79,8 @@ class SampleAndAggregate:
     aggregator: Aggregator
     unit: str | int | None
     cpu_seconds: int
+
+    __repr__ = call_repr
 
     def __init__(  # noqa: PLR0913 (all but the first by keyword)
         self,
@@ -140,7 +143,7 @@ class SampleAndAggregate:
         return self._with_noise(steps)
 
     def rehearse(self, data: Any) -> float:
-        """What `release` might say of **public or made-up** data: the same chunks and noise, all in this process.
+        """What `release` might return for **public or made-up** data: the same chunks and noise, all in this process.
 
         Fast, and for trying things only: nothing here keeps chunks apart or limits their time, and any function will
         do. `data` and what is raised as for `release`; what the function raises counts as no answer.

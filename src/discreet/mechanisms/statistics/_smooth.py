@@ -25,6 +25,7 @@ from discreet.noise import (
 )
 from discreet.privacy import ApproxLoss, Loss, PureLoss, Relation, RhoLoss, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 from discreet.sensitivity import Statistic, smooth
 
 __all__ = ["SmoothNoise", "SmoothSensitivity"]
@@ -109,28 +110,34 @@ class SmoothSensitivity:
         relation: Relation = "add_remove",
         beta: Number | None = None,
     ) -> None:
-        found, most = numeric(statistic, bounds, relation)
+        chosen, most = numeric(statistic, bounds, relation)
         if not math.isfinite(most):
             raise ParameterError("smooth sensitivity needs a statistic of finite global sensitivity")
         paid, noises = _paid(spend, noise)
-        taken, chosen, sigma, rate = _fitted(paid, noises, None if beta is None else rational(beta, "beta"))
-        if chosen < _LEAST_BETA or rate <= 0:
+        taken, exact_beta, sigma, rate = _fitted(paid, noises, None if beta is None else rational(beta, "beta"))
+        if exact_beta < _LEAST_BETA or rate <= 0:
             raise ParameterError(
-                f"beta {decimal_text(chosen)} leaves no room for noise: it must be 1e-8 or more, and small against "
+                f"beta {decimal_text(exact_beta)} leaves no room for noise: it must be 1e-8 or more, and small against "
                 "the spend; spend more, or give a smaller beta"
             )
         for name, value in (
-            ("statistic", found),
+            ("statistic", chosen),
             ("bounds", fixed(bounds)),
             ("spend", paid),
             ("noise", taken),
             ("relation", relation),
-            ("beta", chosen),
+            ("beta", exact_beta),
             ("sigma", sigma),
             ("rate", rate),
-            ("step", _step(found, bounds, most)),
+            ("step", _step(chosen, bounds, most)),
         ):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        unasked = SmoothSensitivity(
+            self.statistic, bounds=self.bounds, spend=self.spend, noise=self.noise, relation=self.relation
+        )
+        return call_repr(self, leave_out={"beta"} if unasked == self else ())
 
     def loss(self) -> Loss:
         """The whole spend: (ε, δ) with Laplace noise, ρ with log-normal noise, else pure ε.
@@ -142,7 +149,7 @@ class SmoothSensitivity:
     def release(self, x: Any) -> float:
         """The statistic of x with noise: a float, a multiple of `step` unless it is beyond 2**53 steps.
 
-        The scale of the noise is SENSITIVE and is not told. Costs `loss()`, **and charges nobody**: this is the raw
+        The scale of the noise is SENSITIVE and is not released. Costs `loss()`, **and charges nobody**: this is the raw
         toolbox. Answers are cut to 2**52 steps around 0 before the noise. Raises `ParameterError` only if x is not a
         data set of the statistic's shape. Source: ``proofs/smooth_sensitivity.md``.
 

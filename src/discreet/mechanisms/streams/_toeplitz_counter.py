@@ -21,6 +21,7 @@ from discreet.mechanisms.streams._count_stream import MOST_STEPS, CounterRelease
 from discreet.noise import MAX_SCALE, MIN_SCALE, rounded_gaussian, scale_in_range
 from discreet.privacy import Loss, MuLoss, PureLoss, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["PLACES", "ToeplitzCounter", "ToeplitzFactor", "factor_for"]
@@ -57,8 +58,8 @@ class ToeplitzFactor:
     def inverse_squares(self, steps: int) -> float:
         """Σ bⱼ² over the first `steps` entries of the first column of A·C⁻¹: the variance of that prefix sum."""
         rest, parts, falls = self._inverse()
-        whole = rest**2 * steps + 2 * rest * float(np.sum(parts * _geometric(falls, steps)))
-        return whole + float(np.outer(parts, parts).ravel() @ _geometric(_join(falls), steps))
+        rest_terms = rest**2 * steps + 2 * rest * float(np.sum(parts * _geometric(falls, steps)))
+        return rest_terms + float(np.outer(parts, parts).ravel() @ _geometric(_join(falls), steps))
 
     def inverse_sum(self, steps: int) -> float:
         """Σ bⱼ over the same entries, none of which is below 0."""
@@ -145,19 +146,21 @@ class ToeplitzCounter(CounterRelease):
 
     >>> from discreet.privacy import mu
     >>> counter = ToeplitzCounter.calibrate(mu(1), sensitivity=1, steps=1000)
-    >>> round(float(counter.sigma), 3), round(counter.std(1000), 3), counter.error(0.95)
+    >>> round(float(counter.sigma), 3), round(counter.std_at(1000), 3), counter.error(0.95)
     (1.82, 3.279, 6)
     """
 
     steps: int
     sigma: Fraction
 
+    __repr__ = call_repr
+
     def __init__(self, steps: int, sigma: Number) -> None:
         object.__setattr__(self, "steps", whole_in(steps, "steps", 1, MOST_STEPS))
         object.__setattr__(self, "sigma", scale_in_range(sigma, "sigma"))
 
     @classmethod
-    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, steps: int) -> ToeplitzCounter:
+    def calibrate(cls, spend: Loss, sensitivity: Number | Norms, *, steps: int) -> ToeplitzCounter:
         """The counter with about the least sigma whose loss is within `spend`: (ε, δ) with δ > 0, ρ or μ.
 
         At a small δ and few steps a `TreeCounter` at the same (ε, δ) may err less: compare their `error`. Costs no
@@ -228,7 +231,12 @@ class ToeplitzCounter(CounterRelease):
         draws = drawn_in_blocks(lambda size: rounded_gaussian(sigma, size))
         return CountStream(_rounded(_prefix_noise(self._factor, draws), places), self.steps)
 
-    def std(self, step: int) -> float:
+    @property
+    def std(self) -> float:
+        """The standard deviation of the estimate of the last step, which is the worst, in float precision."""
+        return self.std_at(self.steps)
+
+    def std_at(self, step: int) -> float:
         """The standard deviation of the estimate after `step` increments, in float precision.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 1 ≤ step ≤ `steps`.

@@ -17,6 +17,7 @@ from discreet.mechanisms.streams._count_stream import MOST_STEPS, CounterRelease
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, PureLoss, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["TreeCounter"]
@@ -51,6 +52,8 @@ class TreeCounter(CounterRelease):
     scale: Fraction
     arity: int
 
+    __repr__ = call_repr
+
     def __init__(self, steps: int, scale: Number, arity: int | None = None) -> None:
         object.__setattr__(self, "steps", whole_in(steps, "steps", 1, MOST_STEPS))
         if arity is not None:
@@ -60,7 +63,7 @@ class TreeCounter(CounterRelease):
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, sensitivity: Number | Norms, steps: int, *, arity: int | None = None
+        cls, spend: Loss, sensitivity: Number | Norms, *, steps: int, arity: int | None = None
     ) -> TreeCounter:
         """The counter with the least noise whose loss is at most the ε of `spend`: scale = height · Δ/ε.
 
@@ -70,7 +73,7 @@ class TreeCounter(CounterRelease):
 
         >>> from discreet.privacy import pure
         >>> TreeCounter.calibrate(pure("0.5"), sensitivity=1, steps=1000)
-        TreeCounter(steps=1000, scale=Fraction(6, 1), arity=13)
+        TreeCounter(steps=1000, scale=6, arity=13)
         """
         kind, (epsilon, *_) = budget_of(spend)
         if kind not in {"pure", "approx"}:
@@ -114,7 +117,12 @@ class TreeCounter(CounterRelease):
         """How many nodes the estimate after `step` increments adds up: the sum of its digits without their signs."""
         return sum(map(abs, _digits(whole_in(step, "step", 1, self.steps), self.arity)))
 
-    def std(self, step: int) -> float:
+    @property
+    def std(self) -> float:
+        """The standard deviation of the estimate of the worst step, in float precision."""
+        return math.sqrt(_most_nodes(self.steps, self.arity)) * DiscreteLaplace(self.scale).std
+
+    def std_at(self, step: int) -> float:
         """The standard deviation of the estimate after `step` increments: √nodes times that of one node's noise.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 1 ≤ step ≤ `steps`.

@@ -19,6 +19,7 @@ from discreet.mechanisms.numeric._integers import whole_number, whole_numbers
 from discreet.noise import MIN_SCALE, discrete_laplace, scale_in_range
 from discreet.privacy import Loss, PureLoss
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["AboveThreshold", "ThresholdStream"]
@@ -28,7 +29,7 @@ _CHUNK = 1 << 14
 
 
 class ThresholdStream:
-    """Tells of each answer whether it is above a noisy threshold, until it has said so as often as it may.
+    """A running stream: whether each answer is above a noisy threshold, until `cutoff` answers were.
 
     `AboveThreshold.start` makes it. It keeps its noisy threshold, which must stay secret, so it cannot be copied,
     pickled or used in a forked process: a second copy would answer beyond the cutoff. Threads may share it.
@@ -52,7 +53,7 @@ class ThresholdStream:
 
     @property
     def left(self) -> int:
-        """How many more answers may be told above. Public: it follows from what was told."""
+        """How many more answers may be above before the stream stops. Public: it follows from what was released."""
         return self._left
 
     @property
@@ -76,7 +77,7 @@ class ThresholdStream:
         exact = whole_number(answer)
         if self.stopped:
             raise ParameterError(
-                "this stream has told as many answers above as its cutoff allows; "
+                "this stream has stopped: as many answers were above as its cutoff allows; "
                 "start another, which costs as much again, or use a larger cutoff"
             )
         return self.ask_all([exact])[0]
@@ -87,20 +88,20 @@ class ThresholdStream:
         Costs and raises as `ask`, but an answer after the stop is left out, not refused.
         """
         exact = iter(whole_numbers(answers))
-        told: list[bool | int | None] = []
+        results: list[bool | int | None] = []
         with self._lock:
             if os.getpid() != self._pid:
                 raise ParameterError("a stream cannot go on in a forked process; start another there")
             while chunk := list(islice(exact, _CHUNK)):
                 for answer, noise in zip(chunk, discrete_laplace(self._query_scale, len(chunk)).tolist(), strict=True):
                     if self._left == 0:
-                        return told
+                        return results
                     above = answer + int(noise) >= self._threshold
                     self._left -= above
-                    told.append(self._said(answer, above=above))
-        return told
+                    results.append(self._result(answer, above=above))
+        return results
 
-    def _said(self, answer: int, *, above: bool) -> bool | int | None:
+    def _result(self, answer: int, *, above: bool) -> bool | int | None:
         if self._value_scale is None:
             return above
         return answer + int(discrete_laplace(self._value_scale, 1)[0]) if above else None
@@ -152,6 +153,8 @@ class AboveThreshold:
     monotone: bool
     numeric: bool
     split: Literal["even", "optimal"]
+
+    __repr__ = call_repr
 
     def __init__(  # noqa: PLR0913 - one name per field
         self,
@@ -275,9 +278,11 @@ class AboveThreshold:
         exact = whole_numbers(answers)
         return self.start().ask_all(exact)
 
-    def error(self, level: Number = 0.95, queries: int = 1) -> int:
-        """A k such that with probability `level` or more, all answers at least k above the threshold are told above,
-        and all answers more than k below it are told below, among `queries` queries before the stop.
+    def error(self, level: Number = 0.95, *, queries: int = 1) -> int:
+        """How far answers must be from the threshold to be compared rightly, with probability `level` or more.
+
+        It is a k such that, with that probability, among `queries` queries before the stop, all answers at least k
+        above the threshold are reported above, and all answers more than k below it are reported below.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 0 < level < 1 and queries ≥ 1.
         Source: a union bound, half of 1 − level for the threshold; ``proofs/above_threshold.md``.

@@ -17,6 +17,7 @@ from discreet.mechanisms.numeric._roots import root_down
 from discreet.noise import exp_bounds, uniform64
 from discreet.privacy import ApproxLoss, Loss, RhoLoss, budget_of
 from discreet.rational import Number, decimal_text, rational
+from discreet.reprs import call_repr
 
 __all__ = ["NEEDS_DELTA", "PartitionSelection", "units_of"]
 
@@ -55,6 +56,8 @@ class PartitionSelection:
     keys: int
     concentrated: bool
 
+    __repr__ = call_repr
+
     def __init__(self, epsilon: Number, delta: Number, keys: int = 1, *, concentrated: bool = False) -> None:
         exact_epsilon, exact_delta = rational(epsilon, "epsilon"), rational(delta, "delta")
         if exact_epsilon <= 0:
@@ -75,7 +78,7 @@ class PartitionSelection:
         _refuse_if_unreasonable(self.key_epsilon, self.key_delta)
 
     @classmethod
-    def calibrate(cls, spend: Loss, keys: int = 1) -> PartitionSelection:
+    def calibrate(cls, spend: Loss, *, keys: int = 1) -> PartitionSelection:
         """The selection that spends all of (ε, δ), or all of ρ and δ, on at most `keys` keys per neighbour.
 
         In ρ, each key gets the largest ε on a fine grid with keys · ε²/2 ≤ ρ; in μ, all keys together get an ε that is
@@ -217,12 +220,12 @@ def _thresholds(epsilon: Fraction, delta: Fraction) -> tuple[NDArray[np.uint64],
     fall = exp_bounds(epsilon, width)[1]  # at least e^-epsilon
     rise = (1 << 2 * width) // fall  # at most e^epsilon
     step = delta.numerator * _ONE // delta.denominator
-    kept, kept_all = 0, [0]
+    probability, probabilities = 0, [0]
     while True:
-        kept = min((kept * rise >> width) + step, _ONE + ((kept + step - _ONE) * fall >> width))
-        if kept >= _ONE:
+        probability = min((probability * rise >> width) + step, _ONE + ((probability + step - _ONE) * fall >> width))
+        if probability >= _ONE:
             break
-        kept_all.append(kept)
-    high = np.array([kept >> 64 for kept in kept_all], dtype=np.uint64)
-    low = np.array([kept & _WORD for kept in kept_all], dtype=np.uint64)
+        probabilities.append(probability)
+    high = np.array([probability >> 64 for probability in probabilities], dtype=np.uint64)
+    low = np.array([probability & _WORD for probability in probabilities], dtype=np.uint64)
     return high, low

@@ -19,6 +19,7 @@ from discreet.mechanisms.thresholds._partition_selection import NEEDS_DELTA, uni
 from discreet.noise import exp_bounds
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.rational import Number
+from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
 __all__ = ["ThresholdedCounts"]
@@ -63,6 +64,8 @@ class ThresholdedCounts:
     threshold: int
     keys: int
 
+    __repr__ = call_repr
+
     def __init__(self, noise: Noise, threshold: int, keys: int = 1) -> None:
         if not isinstance(noise, Noise):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(
@@ -76,7 +79,7 @@ class ThresholdedCounts:
 
     @classmethod
     def calibrate(
-        cls, spend: Loss, keys: int = 1, *, noise: Literal["laplace", "gaussian"] | None = None
+        cls, spend: Loss, *, keys: int = 1, noise: Literal["laplace", "gaussian"] | None = None
     ) -> ThresholdedCounts:
         """The least noise that the spend allows, and the least threshold for its δ.
 
@@ -86,7 +89,7 @@ class ThresholdedCounts:
 
         >>> from discreet.privacy import rho
         >>> ThresholdedCounts.calibrate(rho(0.5, 1e-6)).noise
-        DiscreteGaussian(sigma=Fraction(1, 1))
+        DiscreteGaussian(sigma=1)
         """
         moves = _moves(whole_in(keys, "keys", 1, _MOST_KEYS))
         kind, allowed = budget_of(spend)

@@ -40,9 +40,11 @@ class QuantileNoise:
         """The largest ε that the spend allows, in its own currency; see `Quantiles.calibrate`."""
         probabilities = [str(p) for p in histogram.probabilities]
         bounds, step = histogram.bounds, histogram.step
-        whole = Quantiles.calibrate(spend, probabilities, bounds, step=step)
+        whole = Quantiles.calibrate(spend, probabilities=probabilities, bounds=bounds, step=step)
         if whole.method == "joint" and whole.epsilon / moves < _LEAST_JOINT:  # too small a rate to draw jointly
-            whole = Quantiles.calibrate(spend, probabilities, bounds, step=step, method="recursive")
+            whole = Quantiles.calibrate(
+                spend, probabilities=probabilities, bounds=bounds, step=step, method="recursive"
+            )
         each = Quantiles(probabilities, bounds, whole.epsilon / moves, step=step, method=whole.method)
         return cls(each, moves)
 
@@ -68,7 +70,7 @@ class QuantileNoise:
         """
         if rows is None and len(self.asked) > 1:
             return None
-        return self.mechanism.error(_ANY if rows is None else rows, level)
+        return self.mechanism.error(level, records=_ANY if rows is None else rows)
 
     @property
     def asked(self) -> tuple[Fraction, ...]:

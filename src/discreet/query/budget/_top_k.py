@@ -78,7 +78,7 @@ def buy_top_k(
         of, few_counts = "" if laplace else " (squared)", "1 count" if asked.rows == 1 else f"{asked.rows:,} counts"
         return f"one person moves {few_counts} by {after:,}{of} and all by {before:,}; choosing pays below half of that"
     try:
-        mechanism = TopK.calibrate(half, all_keys, asked.rows, monotone=monotone)
+        mechanism = TopK.calibrate(half, all_keys, k=asked.rows, monotone=monotone)
     except ParameterError:
         return "the spend buys no choice of keys"
     scale = mechanism.sensitivity * (1 if monotone else 2) / mechanism.epsilon
