@@ -15,7 +15,7 @@ from scipy import stats
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import BoundedLaplace
-from discreet.privacy import fits
+from discreet.privacy import PureLoss, fits
 from discreet.sensitivity import Norms
 
 ALARM = 1e-12  # a chi-square test with the secure source fails by chance with about this probability

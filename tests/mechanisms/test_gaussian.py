@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms import Gaussian, PartitionSelection
-from discreet.privacy import PureLoss, as_mu, fits
+from discreet.privacy import MuLoss, PureLoss, as_mu, fits
 from discreet.sensitivity import Norms
 
 

@@ -23,7 +23,7 @@ from discreet.mechanisms.streams._toeplitz_counter import (
     _rounded,
     factor_for,
 )
-from discreet.privacy import MuLoss, approx, fits, mu, pure, rho
+from discreet.privacy import MuLoss, PureLoss, approx, fits, mu, pure, rho
 from discreet.sensitivity import Norms
 
 ALARM = 1e-12

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import TopK
-from discreet.privacy import approx, fits, pure, rho
+from discreet.privacy import BoundedRangeLoss, TimesLoss, approx, fits, pure, rho
 
 ALARM = 1e-12
 

@@ -12,7 +12,7 @@ from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numeric._integers import least
 from discreet.mechanisms.statistics._answer import answer, fixed, numeric, power_of_two_below, to_float
 from discreet.noise import MIN_SCALE, exp_bounds
-from discreet.privacy import Loss, Relation, budget_of
+from discreet.privacy import ApproxLoss, Loss, Relation, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.reprs import call_repr
 from discreet.sensitivity import Statistic, distance
