@@ -111,5 +111,5 @@ def test_a_url_of_another_kind_is_refused_without_its_secrets(url: str) -> None:
 
 def test_two_sources_of_one_table_are_refused() -> None:
     """Not one of them taken without a word."""
-    with pytest.raises(dp.DataError, match="visits and Visits are sources of one table"):
+    with pytest.raises(dp.DataError, match="visits and Visits are one table"):
         open_engine({"people": PEOPLE, "visits": VISITS, "Visits": VISITS}, POLICY)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
+from discreet.engines._factories import EngineFactory, factory_for
 from discreet.engines._protocol import Engine
 from discreet.engines._several import Several
 from discreet.errors import DataError
@@ -12,15 +13,13 @@ from discreet.policy import Policy
 
 __all__ = ["open_engine"]
 
-_POSTGRES = ("postgresql://", "postgres://")
-_SPARK = "spark://"
-
 
 def open_engine(source: object, policy: Policy) -> Engine:
-    """The engine for a source: DuckDB unless it is a PostgreSQL URL, a Spark session or URL, or a dict of several.
+    """The engine for a source: DuckDB unless another engine accepts it, or it is a dict with sources of several.
 
-    Every table of the policy is checked. Raises `DataError` if the source cannot be used, `MissingExtra` if its
-    engine is not installed.
+    PostgreSQL accepts its URLs, Spark its sessions and URLs, and engines of installed packages what they say (entry
+    points of the group ``discreet.engines``). Every table of the policy is checked. Raises `DataError` if the source
+    cannot be used, `MissingExtra` if its engine is not installed.
     """
     engine = _engine(source, policy)
     try:
@@ -34,20 +33,22 @@ def open_engine(source: object, policy: Policy) -> Engine:
 
 def _engine(source: object, policy: Policy) -> Engine:
     if not isinstance(source, Mapping):
-        return _elsewhere(source, policy, None) or _duckdb(source, policy)
+        choice = factory_for(source)
+        return _duckdb(source, policy) if choice is None else choice[0].open(source, policy, None)
     known = {name.casefold(): name for name in policy.tables}
-    places: dict[object, tuple[object, list[str]]] = {}
+    places: dict[Hashable, tuple[EngineFactory, object, list[str]]] = {}
     files: dict[str, object] = {}
-    given: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in map(str, source):
-        if (other := given.setdefault(name.casefold(), name)) != name:
-            raise DataError(f"{other} and {name} are sources of one table, since case tells no names apart; keep one")
+        if (other := names.setdefault(name.casefold(), name)) != name:
+            raise DataError(f"table names are case-insensitive, so {other} and {name} are one table; pass one of them")
     for name, value in source.items():
-        table = known.get(str(name).casefold())
-        if table is None or _place(value) is None:
+        table, choice = known.get(str(name).casefold()), factory_for(value)
+        if table is None or choice is None:
             files[str(name)] = value
         else:
-            places.setdefault(_place(value), (value, []))[1].append(table)
+            factory, key = choice
+            places.setdefault((id(factory), key), (factory, value, []))[2].append(table)
     if not places:
         return _duckdb(source, policy)
     engines: dict[str, Engine] = {}
@@ -55,10 +56,8 @@ def _engine(source: object, policy: Policy) -> Engine:
         if files:
             duckdb = _duckdb(files, policy)
             engines |= {known.get(name.casefold(), name): duckdb for name in files}
-        for value, tables in places.values():
-            engine = _elsewhere(value, policy, tables)
-            assert engine is not None
-            engines |= dict.fromkeys(tables, engine)
+        for factory, value, tables in places.values():
+            engines |= dict.fromkeys(tables, factory.open(value, policy, tables))
     except BaseException:
         Several(engines, policy).close()
         raise
@@ -66,40 +65,21 @@ def _engine(source: object, policy: Policy) -> Engine:
 
 
 def _duckdb(source: Any, policy: Policy) -> Engine:
+    for value in source.values() if isinstance(source, Mapping) else (source,):
+        _check_url(value)
     from discreet.engines.duckdb import DuckDB
 
     return DuckDB(source, policy)
 
 
-def _elsewhere(source: Any, policy: Policy, tables: list[str] | None) -> Engine | None:
-    """An engine beside the embedded one, for some of the policy's tables; None if the source is not of such a kind."""
-    if _place(source) is None:
-        return None
-    if isinstance(source, str) and source.startswith(_POSTGRES):
-        from discreet.engines.postgres import PostgreSQL
-
-        return PostgreSQL(source, policy, tables)
-    from discreet.engines.spark import Spark, spark_at
-
-    return spark_at(source, policy, tables) if isinstance(source, str) else Spark(source, policy, tables)
-
-
-def _place(source: object) -> object:
-    """The key of a source of another engine: a URL, or a Spark session; None for what DuckDB reads.
-
-    >>> _place("postgresql://db/shop"), _place("visits.parquet")
-    ('postgresql://db/shop', None)
-    """
-    if isinstance(source, str):
-        if source.startswith((*_POSTGRES, _SPARK)):
-            return source
-        if "password=" in source.lower().replace(" ", ""):
-            raise DataError("a PostgreSQL source is a URL such as postgresql://user:password@host:5432/database")
-        if "://" in source:
-            raise DataError(
-                f"a source at {source.partition('://')[0]}:// cannot be read; give a path, a postgresql:// or a "
-                "spark:// URL, a Spark session or a frame"
-            )
-        return None
-    module, name = type(source).__module__, type(source).__name__
-    return id(source) if module.startswith("pyspark.sql") and name == "SparkSession" else None
+def _check_url(source: object) -> None:
+    """Raise `DataError` for a URL that no engine reads, and for a PostgreSQL source that is no URL."""
+    if not isinstance(source, str):
+        return
+    if "password=" in source.lower().replace(" ", ""):
+        raise DataError("a PostgreSQL source is a URL such as postgresql://user:password@host:5432/database")
+    if "://" in source:
+        raise DataError(
+            f"a source at {source.partition('://')[0]}:// cannot be read; give a path, a postgresql:// or a spark:// "
+            "URL, a Spark session or a frame, or install the package of an engine that reads it"
+        )
