@@ -7,10 +7,11 @@ import statistics
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
+import grimp
 import pytest
 
 import discreet
@@ -126,6 +127,31 @@ def test_files_are_rooms_of_a_comfortable_size() -> None:
     assert statistics.median(modules) > 130
 
 
+def circles(imports: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Modules that import one another, however far around.
+
+    >>> circles({"a": ["b"], "b": ["c"], "c": ["b"], "d": ["a"]})
+    [['b', 'c']]
+    """
+    reached: dict[str, set[str]] = {}
+    for module in imports:
+        seen, todo = set[str](), [module]
+        while todo:
+            new = set(imports[todo.pop()]) - seen
+            seen |= new
+            todo += new
+        reached[module] = seen
+    rings = {tuple(sorted(b for b in seen if a in reached[b])) for a, seen in reached.items() if a in seen}
+    return [list(ring) for ring in sorted(rings)]
+
+
+def test_there_is_no_import_circle() -> None:
+    """Imports inside functions and under `TYPE_CHECKING` count too."""
+    graph = grimp.build_graph("discreet", cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > 400 and circles(imports) == []
+
+
 def test_no_package_has_more_than_20_modules() -> None:
     packages = Counter(path.parent for path in SOURCES)
     assert {local(package): count for package, count in packages.items() if count > 20} == {}
@@ -174,3 +200,16 @@ def test_import_discreet_loads_nothing_heavy() -> None:
     script = "import sys, discreet; print(*sys.modules, sep='\\n')"
     loaded = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert HEAVY & set(loaded.stdout.split()) == set()
+
+
+def test_front_ends_use_public_names_alone() -> None:
+    private = {
+        f"{local(path)}: {name}"
+        for path in SOURCES
+        if local(path).split("/")[0] in {"cli", "explain", "server"}
+        for name in names_in(path)
+        if name.startswith("discreet.")
+        and name.split(".")[1] != local(path).split("/")[0]
+        and any(part.startswith("_") and not part.startswith("__") for part in name.split(".")[2:])
+    }
+    assert private == set()

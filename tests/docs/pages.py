@@ -82,7 +82,7 @@ def run_page(page: Path, chosen: Iterable[Block], shell: Mapping[str, str]) -> N
 
 def run_python(block: Block, where: str, names: dict[str, Any]) -> None:
     if ">>>" not in block.text:
-        exec(compile(block.text, where, "exec"), names)
+        exec(compile(block.text, where, "exec", dont_inherit=True), names)
         return
     test = doctest.DocTestParser().get_doctest(block.text, names, where, where, 0)
     report: list[str] = []
