@@ -35,23 +35,23 @@ def build(path: Path, entries: int, accounts: int) -> None:
     with open_ledger(path, pure(10**9), every="month") as ledger:
         for name in names:
             ledger.grant(name, pure(10**8), token=False)
-        book = ledger._book  # noqa: SLF001
+        store = ledger._store  # noqa: SLF001
         charge = {"history": {name: list(texts) for name, texts in _charge().items()}}
         pages = {}
-        with book.database.transaction(write=True) as connection:
-            last = scene = None
+        with store.database.transaction(write=True) as connection:
+            last = state = None
             for number in range((entries - accounts) // 2):
                 name = names[number % accounts]
                 if name not in pages:
-                    pages[name] = book.page(connection, name)
+                    pages[name] = store.page(connection, name)
                 page = pages[name]
                 if last is not None:
                     page.last = last
-                    page.scene = type(scene)(scene.whole, page.scene.account, scene.history)
+                    page.state = type(state)(state.total, page.state.account, state.history)
                 row = page.write("reserve", charge, plan_hash=f"plan{number}")
                 page.write("release", {"loss": charge["history"]["pure"]}, reservation=row.hash,
                            plan_hash=f"plan{number}", payload=b"release")  # fmt: skip
-                last, scene = page.last, page.scene
+                last, state = page.last, page.state
 
 
 def _charge() -> dict[str, list[str]]:

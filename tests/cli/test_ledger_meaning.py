@@ -23,7 +23,7 @@ def account(budget: dp.Loss, spent: dp.Loss | None = None, **terms: Any) -> Acco
     with open_ledger(None, budget, **terms) as ledger:
         if spent is not None:
             ledger.reserve("plan", spent)
-        return ledger.whole
+        return ledger.total
 
 
 def test_what_is_spent_and_left() -> None:

@@ -312,7 +312,7 @@ def test_sums_lie_in_their_bounds(engine: Any, chunk: int) -> None:
         except QueryError:
             continue
         bounded += 1
-        step = Fraction(1) if bounds.whole else Fraction(1, 2**10)
+        step = Fraction(1) if bounds.integer else Fraction(1, 2**10)
         wide = 2**40  # far from the limits: the engine's own clamp must have next to nothing to do
         measure = Sum(node, step, 0, -wide, wide)
         for value in _all(engine, WRITE.contribution(measure)):

@@ -20,7 +20,7 @@ def day(number: int) -> datetime:
 
 def states() -> list[tuple[datetime, Account]]:
     with open_ledger(None, pure(1)) as ledger:
-        account = ledger.whole.renewed(day(1))
+        account = ledger.total.renewed(day(1))
     one = account.charged(pure("0.25"), None)
     two = one.charged(pure("0.5"), None)
     later = two.renewed(day(5)).renewed(day(8), pure(2))

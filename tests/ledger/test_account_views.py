@@ -78,7 +78,7 @@ def guess(
     """
     reserved, released = hashes
     fitting = []
-    for others, body, totals in release_bodies(ledger.whole, states[-1], mine, most):
+    for others, body, totals in release_bodies(ledger.total, states[-1], mine, most):
         for seq in range(40):
             row: dict[str, Any] = {
                 "seq": seq, "kind": "release", "account": "ada", "idempotency_key": None, "reservation": reserved,

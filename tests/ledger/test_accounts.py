@@ -110,7 +110,7 @@ def test_auditors_read_and_do_not_spend():
             ledger.open_account("eve", token)
         audit = ledger.open_audit("eve", token)
         assert audit.verify() == 2
-        assert audit.whole.remaining == pure(3)
+        assert audit.total.remaining == pure(3)
         assert [entry.kind for entry in audit.entries()] == ["create", "grant"]
         assert not any(hasattr(audit, name) for name in ("reserve", "find", "grant", "commit"))
         analyst = ledger.grant("ada", pure(1))
@@ -155,7 +155,7 @@ def test_a_budget_begins_again_with_its_window_and_the_lifetime_adds_up(clock):
             ada.reserve("plan", pure(1))
         clock.append(datetime(2027, 1, 1, tzinfo=UTC))
         ada.reserve("plan", pure(1))
-        assert (ledger.spent, ledger.whole.lifetime, ledger.whole.windows) == (pure(1), pure(2), 2)
+        assert (ledger.spent, ledger.total.lifetime, ledger.total.windows) == (pure(1), pure(2), 2)
         assert ledger.history["pure"] == pure(2)
         clock.append(NOON)  # a clock that goes back opens no window again
         with pytest.raises(BudgetExceeded):
@@ -168,7 +168,7 @@ def test_renewing_by_hand_begins_a_window_and_forgets_nothing(clock):
         ledger.reserve("plan", pure(1))
         ledger.renew(cap=pure(2))
         assert (ledger.budget, ledger.remaining) == (pure(2), pure(2))
-        assert (ledger.whole.lifetime, ledger.whole.windows) == (pure(1), 2)
+        assert (ledger.total.lifetime, ledger.total.windows) == (pure(1), 2)
         ledger.grant("ada", pure(1))
         ledger.renew("ada")
         assert ledger.accounts["ada"].windows == 2
@@ -391,7 +391,7 @@ class Sharing(RuleBasedStateMachine):
 
     @invariant()
     def holds(self):
-        whole, accounts = self.ledger.whole, self.ledger.accounts
+        whole, accounts = self.ledger.total, self.ledger.accounts
         assert whole.spent == PureLoss(self.spent(None, start("month", self.now)))
         for name, cap in self.caps.items():
             assert (accounts[name].cap, accounts[name].spent) == (PureLoss(cap), PureLoss(self.spent(name, NOON)))

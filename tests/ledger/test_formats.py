@@ -253,7 +253,7 @@ def test_an_encrypted_ledger_of_the_second_format_with_parts_and_windows_goes_on
         ada = ledger.open_account("ada")
         assert ada.find("plan-n").payload == b"north"
         ada.commit(ada.reserve("plan", pure("1/8"), part="north"), b"new")
-        assert ledger.whole.lifetime.eps >= Fraction(9, 8)
+        assert ledger.total.lifetime.eps >= Fraction(9, 8)
         assert ledger.verify() == 13
 
 

@@ -51,7 +51,7 @@ def test_moments_lie_on_the_way(ledger: OwnedLedger, count: int) -> None:
     whole = ledger.moments(count)
     assert len(whole) <= max(count, 2) + 1
     assert [at for at, _ in whole] == sorted(at for at, _ in whole)
-    assert whole[-1][1] == ledger.whole
+    assert whole[-1][1] == ledger.total
     totals = [state.lifetime for _, state in whole]
     known = {Fraction(step, 2) for step in range(41)} | {Fraction(81, 4)}
     assert [total.eps for total in totals] == sorted(total.eps for total in totals)  # pyright: ignore[reportAttributeAccessIssue]

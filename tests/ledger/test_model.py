@@ -303,7 +303,7 @@ class Life:
         newest = self.ledger.latest(1)[0]
         assert newest.seq == self.entries - 1
         self.now = max(self.times[-1], newest.at)
-        whole, accounts = self.ledger.whole, self.ledger.accounts
+        whole, accounts = self.ledger.total, self.ledger.accounts
         for name, budget in self.model.budgets.items():
             told = whole if name == "" else accounts[name]
             # what is read is told in the window that has begun by the clock, and begins none

@@ -78,7 +78,7 @@ def test_both_kinds_are_not_added_up_to_the_budget(tmp_path: Path, unnamed: None
     for session in sessions:
         session.close()
     with open_ledger(path) as ledger:
-        assert (ledger.facts.relation, ledger.whole.relation) == ("add_remove", "add_remove")
+        assert (ledger.facts.relation, ledger.total.relation) == ("add_remove", "add_remove")
         assert (ledger.spent, ledger.verify()) == (pure("1/2"), 3)
         ledger.grant("ada", pure(1), token=False)
         assert ledger.open_account("ada").facts.relation == "add_remove"
@@ -154,7 +154,7 @@ def test_settled_totals_are_at_least_those_for_groups_of_two(loss: Loss) -> None
         ada.reserve("two", loss)
         ledger.reserve("three", loss)
         ledger.settle("substitute", mixed=True)
-        for state, times in ((ledger.whole, 2), (ada.state(), 1)):
+        for state, times in ((ledger.total, 2), (ada.state(), 1)):
             for total, count in ((state.before, 1), (state.spent, times)):
                 assert (count * loss).under("substitute").fits(total)
                 once = parts(in_currency(count * loss, ledger.currency))[0]

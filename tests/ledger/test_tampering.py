@@ -192,7 +192,7 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
     assert len(list(walk(told_rows, "the ledger"))) == 7
 
     def whole(**changes):
-        return replace(scene, whole=replace(scene.whole, **changes))
+        return replace(scene, total=replace(scene.total, **changes))
 
     history = {"history": {name: numbers(each) for name, each in of_loss(pure("0.01")).items()}}
     at = datetime.fromisoformat(last.at)

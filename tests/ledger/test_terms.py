@@ -57,12 +57,12 @@ def test_windows_in_which_nothing_happened_are_counted(clock):
     with open_ledger(None, pure(1), every="month") as ledger:
         ledger.reserve("plan-1", pure(1))
         clock.append(datetime(2027, 3, 1, tzinfo=UTC))
-        assert ledger.whole.windows == 5
+        assert ledger.total.windows == 5
         ledger.reserve("plan-2", pure(1))
-        assert (ledger.whole.windows, ledger.whole.lifetime) == (5, pure(2))
+        assert (ledger.total.windows, ledger.total.lifetime) == (5, pure(2))
         ledger.renew()
         ledger.renew()
-        assert (ledger.whole.windows, ledger.whole.lifetime) == (7, pure(2))
+        assert (ledger.total.windows, ledger.total.lifetime) == (7, pure(2))
         ledger.verify()
 
 
@@ -82,7 +82,7 @@ def test_time_may_come_to_its_end(clock, every):
     with open_ledger(None, pure(1), every=every) as ledger:
         clock.append(datetime(9999, 12, 31, 12, tzinfo=UTC))
         ledger.reserve("plan-1", pure(1))
-        assert ledger.whole.ends.year == 9999
+        assert ledger.total.ends.year == 9999
         with pytest.raises(BudgetExceeded):
             ledger.reserve("plan-2", pure(1))
         ledger.verify()

@@ -86,7 +86,11 @@ def _parsed(text: str) -> exp.Expr:
 )
 def test_bounds_are_tight_and_never_too_narrow(text: str, lower: float, upper: float, whole: bool) -> None:
     found = interval(_parsed(text), COLUMNS, "t")
-    assert (float(found.lower), float(found.upper), found.whole) == (pytest.approx(lower), pytest.approx(upper), whole)
+    assert (float(found.lower), float(found.upper), found.integer) == (
+        pytest.approx(lower),
+        pytest.approx(upper),
+        whole,
+    )
     if text not in ("POWER(y, 0.5)", "EXP(y)") and "L" not in text[:3]:
         assert found.lower <= Fraction(lower) or abs(found.lower - Fraction(lower)) < Fraction(1, 10**12)
 

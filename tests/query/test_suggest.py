@@ -51,7 +51,7 @@ def counts(table: pa.Table, facts: Any, *, keys: bool = False, spend: Any = SURE
 
 def cell_by_hand(ladder: Ladder, value: float) -> int:
     """Which cell a number is in, by the words of `Ladder`, with ends as the doubles or integers nearest to them."""
-    kind = int if ladder.whole else float
+    kind = int if ladder.integer else float
     least = kind(ladder.least)
     for i, (below, above) in enumerate(itertools.pairwise(map(kind, ladder.ends))):
         if i == ladder.zero:
@@ -76,7 +76,7 @@ def test_every_value_is_in_the_cell_that_the_ladder_says(bounds: Any) -> None:
     facts = policy("float", **({} if bounds is None else {"bounds": bounds}))
     (found,) = counts(pa.table({"x": [*HOSTILE, math.nan, None]}), facts)
     declared = facts.tables["t"].columns["x"].bounds
-    ladder = value_ladder(declared, whole=False)
+    ladder = value_ladder(declared, integer=False)
     wanted: dict[int, int] = {}
     for value in HOSTILE:
         if declared is not None:
@@ -89,19 +89,19 @@ def test_every_value_is_in_the_cell_that_the_ladder_says(bounds: Any) -> None:
 def test_whole_numbers_are_compared_exactly() -> None:
     values = [2**63 - 1, -(2**63), 8 * 10**18, 8 * 10**18 + 1, 0, 1, -1, 7, 3 * 10**17, 3 * 10**17 + 1]
     (found,) = counts(pa.table({"x": [*values, None]}), policy())
-    ladder = value_ladder(None, whole=True)
+    ladder = value_ladder(None, integer=True)
     assert {cell for cell, (n,) in found.items() if n} == {cell_by_hand(ladder, value) for value in values}
 
 
 def test_ladders_are_rising_and_round() -> None:
-    for ladder in (value_ladder(None, whole=True), value_ladder(None, whole=False), cap_ladder()):
+    for ladder in (value_ladder(None, integer=True), value_ladder(None, integer=False), cap_ladder()):
         ends = list(ladder.ends)
         assert ends == sorted(ends)
         assert all(
             len(f"{float(abs(end)):.1e}".rstrip("0")) and float(f"{float(end):.1e}") == float(end) for end in ends
         )
-    assert (value_ladder(None, whole=True).cells, value_ladder(None, whole=False).cells) == (377, 661)
-    wide = value_ladder((Fraction(-(10**100)), Fraction(10) ** 100), whole=False)
+    assert (value_ladder(None, integer=True).cells, value_ladder(None, integer=False).cells) == (377, 661)
+    wide = value_ladder((Fraction(-(10**100)), Fraction(10) ** 100), integer=False)
     assert wide.ends[0] == -(10**100)
     assert wide.least == Fraction(10) ** 67
 
@@ -394,7 +394,7 @@ def test_noise_exceeds_what_it_is_said_to(noise: Any, cells: int) -> None:
 
 
 def test_choices_depend_on_noisy_counts_alone() -> None:
-    ladder, caps = value_ladder(None, whole=True), cap_ladder()
+    ladder, caps = value_ladder(None, integer=True), cap_ladder()
     noise = dp.mechanisms.DiscreteLaplace(10)
     for extreme in (0.0, -1e30, 1e30, 1e-300):
         counts_of = np.full(ladder.cells, extreme)

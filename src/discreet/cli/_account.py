@@ -64,18 +64,18 @@ def account(
         check_path(plot)
     with elapsed():
         loss = from_text(expression)
-        told = _told(loss, delta, epsilon)
+        meaning = _loss_to_json(loss, delta, epsilon)
         if plot is not None:
             from discreet.explain import loss_chart, loss_points, save
 
             save(loss_chart(loss_points(loss, delta)), plot)
     if form is _Format.json:
-        print_json(told)
+        print_json(meaning)
     else:
-        _print_for_people(loss, told)
+        _print_for_people(loss, meaning)
 
 
-def _told(loss: Loss, delta: str, epsilon: str | None) -> dict[str, Any]:
+def _loss_to_json(loss: Loss, delta: str, epsilon: str | None) -> dict[str, Any]:
     """What is printed, as JSON has it; `null` for infinity."""
     from discreet.privacy import compare, to_json
     from discreet.rational import rational
@@ -86,7 +86,7 @@ def _told(loss: Loss, delta: str, epsilon: str | None) -> dict[str, Any]:
         raise ParameterError(
             f"no epsilon is known for this loss at delta {delta}; allow a larger --delta, such as 1e-6"
         )
-    told: dict[str, Any] = {
+    meaning: dict[str, Any] = {
         "loss": to_json(loss),
         "relation": loss.relation,
         "delta": float(at),
@@ -100,40 +100,40 @@ def _told(loss: Loss, delta: str, epsilon: str | None) -> dict[str, Any]:
     if epsilon is not None:
         wanted = rational(epsilon, "--epsilon")
         lower, upper = loss.bounds(epsilon=wanted)
-        told["at"] = {"epsilon": float(wanted), "delta": {"lower": lower, "upper": upper}, "fits": upper <= at}
-    return told
+        meaning["at"] = {"epsilon": float(wanted), "delta": {"lower": lower, "upper": upper}, "fits": upper <= at}
+    return meaning
 
 
-def _print_for_people(loss: Loss, told: dict[str, Any]) -> None:
+def _print_for_people(loss: Loss, meaning: dict[str, Any]) -> None:
     from rich import box
     from rich.table import Table
 
     from discreet.cli._output import print_table
     from discreet.privacy import in_words
 
-    low, high = told["epsilon"]["lower"], told["epsilon"]["upper"]
+    low, high = meaning["epsilon"]["lower"], meaning["epsilon"]["upper"]
     table = Table(box=box.SIMPLE, show_header=False)
     table.add_row("loss", in_words(loss))
-    table.add_row("delta", f"{told['delta']:g}")
+    table.add_row("delta", f"{meaning['delta']:g}")
     table.add_row("epsilon", f"{_up(high)}", f"certified: the truth is between {_down(low)} and {_up(high)}")
-    for each in told["alternatives"]:
+    for each in meaning["alternatives"]:
         note = each["source"] if each["bound"] else f"not a bound; {each['source']}"
         table.add_row(f"  {each['name']}", _up(each["epsilon"]), note)
-    if "at" in told:
-        at = told["at"]
+    if "at" in meaning:
+        at = meaning["at"]
         verdict = "within" if at["fits"] else "not shown to be within"
         table.add_row(
             f"delta at epsilon {at['epsilon']:g}",
             f"{at['delta']['upper']:.4g}",
-            f"{verdict} epsilon {at['epsilon']:g}, delta {told['delta']:g}",
+            f"{verdict} epsilon {at['epsilon']:g}, delta {meaning['delta']:g}",
         )
     print_table(table)
-    for line in _meaning(told):
+    for line in _meaning(meaning):
         typer.echo(line)
 
 
-def _meaning(told: dict[str, Any]) -> list[str]:
-    high, delta, upper = told["epsilon"]["upper"], told["delta"], told["posterior"]["upper"]
+def _meaning(meaning: dict[str, Any]) -> list[str]:
+    high, delta, upper = meaning["epsilon"]["upper"], meaning["delta"], meaning["posterior"]["upper"]
     slack = f", up to {delta:g} of added probability" if delta else ""
     if high < 690:
         ratio = f"{math.exp(high):.4g}"

@@ -74,7 +74,7 @@ def budget(
 
 def _terms(state: Account) -> dict[str, Any]:
     """What a budget that is one number for good does not have."""
-    found = {
+    terms = {
         "account": state.name,
         "every": state.every,
         "windows": state.windows if state.windows > 1 else None,
@@ -83,4 +83,4 @@ def _terms(state: Account) -> dict[str, Any]:
         "frozen": state.frozen,
         "part": state.part,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in terms.items() if value}

@@ -86,15 +86,15 @@ def plan(  # noqa: PLR0913 — an option each
         if data:
             _check_source(source_of(data), facts)
         checked = replace(make_plan(sql, facts, spend), rows=assume_rows)
-        told = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
+        standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
             typer.echo(checked.explain(level))
             if spend is None:
                 typer.echo("On this command line: --epsilon E or --rho R.")
             elif assume_rows is None and any(checked.error(name, level) is None for name in checked.noisy):
                 typer.echo("On this command line: --assume-rows N.")
-            if told is not None:
-                typer.echo(told)
+            if standing is not None:
+                typer.echo(standing)
         else:
             _print_errors(checked, form, level)
 

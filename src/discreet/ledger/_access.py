@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from discreet.errors import LedgerError
 from discreet.ledger.log._chain import Untrusted
 from discreet.ledger.log._store import LedgerStore
-from discreet.ledger.state._account import WHOLE, Account
+from discreet.ledger.state._account import OWNER_ACCOUNT, Account
 from discreet.ledger.state._events import LedgerState
 
 __all__ = ["AccountAccess"]
@@ -20,7 +20,7 @@ class AccountAccess:
     """The access of one account, or of the owner to the whole, with the hash of the token that opened it."""
 
     store: LedgerStore
-    account: str = WHOLE
+    account: str = OWNER_ACCOUNT
     token_sha256: str | None = field(default=None, repr=False)
 
     @contextmanager
@@ -29,7 +29,7 @@ class AccountAccess:
         try:
             yield
         except Untrusted:
-            if self.account == WHOLE:
+            if self.account == OWNER_ACCOUNT:
                 raise
             raise LedgerError(
                 f"{self.store.where} cannot be trusted: it was changed by something other than discreet. Ask nothing "
@@ -38,8 +38,8 @@ class AccountAccess:
 
     def admitted(self, state: LedgerState) -> Account:
         """The whole or the account. Raises `LedgerError` if the account is gone or has another token by now."""
-        if self.account == WHOLE:
-            return state.whole
+        if self.account == OWNER_ACCOUNT:
+            return state.total
         if state.account is None:
             raise LedgerError(f"{self.store.where} has no account {self.account!r}")
         if state.account.token_sha256 not in (None, self.token_sha256):

@@ -21,7 +21,7 @@ from discreet.ledger.log._chain import subject_time
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.log._summary import kinds, latest, moments
-from discreet.ledger.state._account import WHOLE, Account
+from discreet.ledger.state._account import OWNER_ACCOUNT, Account
 from discreet.ledger.state._arithmetic import charge_and_history
 from discreet.ledger.state._events import Counted, Facts
 from discreet.ledger.state._relations import relation_after
@@ -36,7 +36,7 @@ _LARGEST_PAYLOAD = 2**31 - 2**16  # what one AES-GCM message may hold
 class AccountLedger:
     """The `Ledger` of one account, or of the whole; see the protocol for what each method promises."""
 
-    def __init__(self, store: LedgerStore, account: str = WHOLE, token_sha256: str | None = None) -> None:
+    def __init__(self, store: LedgerStore, account: str = OWNER_ACCOUNT, token_sha256: str | None = None) -> None:
         self._store = store
         self._access = AccountAccess(store, account, token_sha256)
         self._where = store.where
@@ -90,10 +90,10 @@ class AccountLedger:
         _checked("a plan hash", plan_hash)
         with self._access.confined(), self._store.reading(self._account, plan_hash) as page:
             self._access.admitted(page.state)
-            found = None if page.release is None else self._stored(page.connection, page.release)
-        if found is not None:
+            stored = None if page.release is None else self._stored(page.connection, page.release)
+        if stored is not None:
             self._store.database.sync()
-        return found
+        return stored
 
     def reserve(  # noqa: PLR0913
         self,
@@ -139,7 +139,7 @@ class AccountLedger:
         if stored is not None:
             return stored
         self._claims.add(row.hash)
-        at = page.now if self._account == WHOLE else page.account_now
+        at = page.now if self._account == OWNER_ACCOUNT else page.account_now
         return Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
 
     def open_run(  # noqa: PLR0913
@@ -191,7 +191,7 @@ class AccountLedger:
 
     def _fixing(self, page: LedgerTransaction, relation: Relation | None) -> dict[str, Relation]:
         """What a charge for a relation adds to its event. Raises `LedgerError` if the ledger is for another one."""
-        fixed = self._store.facts.relation or page.state.whole.relation
+        fixed = self._store.facts.relation or page.state.total.relation
         relation_after(fixed, relation, charged=False)
         return {"relation": relation} if fixed is None and relation is not None else {}
 
@@ -270,15 +270,15 @@ class AccountLedger:
 
     def _again(self, connection: sa.Connection, asked: list[Row], plan_hash: str, event: Mapping[str, Any]) -> Stored:
         """What answered the request that has used an idempotency key, if this is the same one."""
-        key, said = asked[0].idempotency_key, dict(self._store.event_of(asked[0]))
-        answer = said.pop("answer", None)
-        said.pop("relation", None)
-        if (asked[0].plan_hash, said) != (plan_hash, event):
+        key, earlier = asked[0].idempotency_key, dict(self._store.event_of(asked[0]))
+        answer = earlier.pop("answer", None)
+        earlier.pop("relation", None)
+        if (asked[0].plan_hash, earlier) != (plan_hash, event):
             raise LedgerError(
                 f"the idempotency key {key!r} was used for another request; use a new key for each request"
             )
-        found = asked[1:] if answer is None else _rows.of_reservation(connection, answer, self._where)
-        mine = [row for row in found if (row.kind, row.account, row.plan_hash) == ("release", self._account, plan_hash)]
+        rows = asked[1:] if answer is None else _rows.of_reservation(connection, answer, self._where)
+        mine = [row for row in rows if (row.kind, row.account, row.plan_hash) == ("release", self._account, plan_hash)]
         if not mine:
             raise LedgerError(
                 f"the request {key!r} was charged and has no release: another process is about to answer it, or "
@@ -287,7 +287,7 @@ class AccountLedger:
         return self._stored(connection, mine[0])
 
     def _stored(self, connection: sa.Connection, row: Row) -> Stored:
-        head = None if row.salt is None and self._account != WHOLE else row.hash
+        head = None if row.salt is None and self._account != OWNER_ACCOUNT else row.hash
         return Stored(head, self._store.release(connection, row))
 
 

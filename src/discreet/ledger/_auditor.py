@@ -12,7 +12,7 @@ from discreet.ledger.log import _rows
 from discreet.ledger.log._commitments import Row, digests, own_columns, salted, sha256
 from discreet.ledger.log._store import LedgerStore
 from discreet.ledger.log._summary import kinds, latest, moments
-from discreet.ledger.state._account import WHOLE, Account
+from discreet.ledger.state._account import OWNER_ACCOUNT, Account
 from discreet.ledger.state._arithmetic import History
 from discreet.ledger.state._events import Facts
 
@@ -82,9 +82,9 @@ class LedgerAudit:
         return self._store.public_facts()
 
     @property
-    def whole(self) -> Account:
+    def total(self) -> Account:
         """The budget that all accounts share, as it is now."""
-        return self._store.state(WHOLE).whole
+        return self._store.state(OWNER_ACCOUNT).total
 
     @property
     def accounts(self) -> dict[str, Account]:
@@ -97,7 +97,7 @@ class LedgerAudit:
 
         All are true at once, and `discreet.privacy.filters.Odometer` reads an ε off any of them.
         """
-        return self._store.state(WHOLE).lifetime
+        return self._store.state(OWNER_ACCOUNT).lifetime
 
     @property
     def head(self) -> Head:
@@ -116,7 +116,7 @@ class LedgerAudit:
         """How many entries there are of each kind, as the table says."""
         return kinds(self._store)
 
-    def moments(self, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+    def moments(self, count: int, account: str = OWNER_ACCOUNT) -> list[tuple[datetime, Account]]:
         """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
         return moments(self._store, count, account)
 

@@ -14,7 +14,7 @@ from discreet.ledger._accounts import AccountLedger
 from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger.log import _rows
 from discreet.ledger.log._store import LedgerStore
-from discreet.ledger.state._account import PERIODS, WHOLE, Account, Period
+from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
 from discreet.ledger.state._arithmetic import charge, limit, numbers
 from discreet.ledger.state._events import Kind
 from discreet.privacy import Loss, Relation, currency
@@ -47,10 +47,10 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         ...     ada.remaining, ledger.remaining
         (pure(0.75), pure(2.75))
         """
-        found = self._known(name, token)
-        if found.role != "analyst":
+        account = self._known(name, token)
+        if account.role != "analyst":
             raise LedgerError(f"the account {name!r} is an auditor's, who may read and not spend: see open_audit")
-        return AccountLedger(self._store, name, found.token_sha256)
+        return AccountLedger(self._store, name, account.token_sha256)
 
     def open_audit(self, name: str, token: str | None = None) -> LedgerAudit:
         """The ledger as an auditor sees it. Raises `LedgerError` if there is no such auditor, or by a wrong token."""
@@ -106,15 +106,15 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         self._act("grant", name, event)
         return secret
 
-    def freeze(self, name: str = WHOLE) -> None:
+    def freeze(self, name: str = OWNER_ACCOUNT) -> None:
         """Stop an account, or the whole: nothing more is spent until `thaw`. What was released can be had again."""
         self._act("freeze", name, {})
 
-    def thaw(self, name: str = WHOLE) -> None:
+    def thaw(self, name: str = OWNER_ACCOUNT) -> None:
         """Let an account, or the whole, spend again."""
         self._act("thaw", name, {})
 
-    def renew(self, name: str = WHOLE, cap: Loss | None = None) -> None:
+    def renew(self, name: str = OWNER_ACCOUNT, cap: Loss | None = None) -> None:
         """Begin a new window of an account, or of the whole, now; with another cap if one is given.
 
         What was spent before is not forgotten: a person may lose the sum of all windows, which `Account.lifetime` data.
@@ -149,22 +149,22 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         event = {"relation": relation} | ({"mixed": True} if mixed else {})
         with self._store.database.transaction(write=True) as connection:
             accounts = [row.account for row in _rows.newest_of_each(connection, self._where)] if mixed else []
-            row = self._store.page(connection, WHOLE).write("settle", event)
+            row = self._store.page(connection, OWNER_ACCOUNT).write("settle", event)
             for name in accounts:
                 row = self._store.page(connection, name).write("settle", event)
         self._store.seen = row
 
     def _own(self, cap: Loss) -> list[str]:
         """A cap, or a part of one, in the ledger's currency: what another converts to is no limit in that other."""
-        found = charge(cap, self.currency)
+        charged = charge(cap, self.currency)
         if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
             raise ParameterError(
                 f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
             )
-        return numbers(found)
+        return numbers(charged)
 
     def _check_name(self, name: str) -> None:
-        if name != WHOLE and not _is_name(name):  # no database is asked about what it may not even take
+        if name != OWNER_ACCOUNT and not _is_name(name):  # no database is asked about what it may not even take
             raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
 
     def _act(self, kind: Kind, name: str, event: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from discreet.query.budget._noise import Level, Noise, TopKeys, draw
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._intervals import divides_safely
 from discreet.query.expressions._types import Field, Row, is_moment, nullable
-from discreet.query.functions._calls import Call, whole_literal
+from discreet.query.functions._calls import Call, integer_literal
 from discreet.query.functions._casts import INTEGERS
 from discreet.query.functions._dates import interval_length
 from discreet.query.functions._numbers import constant
@@ -101,6 +101,7 @@ __all__ = [
     "divides_safely",
     "domain",
     "draw",
+    "integer_literal",
     "interval_length",
     "is_moment",
     "key_type",
@@ -114,5 +115,4 @@ __all__ = [
     "text_of",
     "unbound_table",
     "walked",
-    "whole_literal",
 ]

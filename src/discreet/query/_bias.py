@@ -56,15 +56,15 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None) -> P
     for select, parts, rows in asked:
         seen = _seeing(policy, rows)
         share = None if spend is None else _part(spend, _SHARE / len(asked), keeps_delta=False)
-        made = _made(select, seen, share)
-        if rows == 1 and not _same_rows(made, bare):
+        estimates = _estimate_plan(select, seen, share)
+        if rows == 1 and not _same_rows(estimates, bare):
             raise QueryError(_NOT_THIS)
-        bought.append(BiasPlan(made, parts))
+        bought.append(BiasPlan(estimates, parts))
     plan = bare if spend is None else with_spend(bare, _part(spend, 1 - _SHARE, keeps_delta=True))
     return replace(plan, bias=tuple(bought), spend=spend)
 
 
-def _made(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
+def _estimate_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     try:
         return make_plan(select.sql(dialect="duckdb"), policy, spend)
     except QueryError:
@@ -135,13 +135,13 @@ def _of_tables(relation: Relation) -> bool:
 def _clamped(plan: Plan) -> Mapping[str, tuple[str, ...]]:
     """The columns with bounds that a number is computed from, and the columns of the result that hang on it."""
     fields = plan.levels[0].bounded.columns
-    found: dict[str, list[str]] = {}
+    affected: dict[str, list[str]] = {}
     for column in plan.noisy:
         read = {leaf.name for node in _arguments(plan, column) for leaf in node.find_all(exp.Column)}
         for name in sorted(read):
             if fields[name].bounds is not None and fields[name].type in ("int", "float", "decimal"):
-                found.setdefault(name, []).append(column)
-    return {name: tuple(columns) for name, columns in found.items()}
+                affected.setdefault(name, []).append(column)
+    return {name: tuple(columns) for name, columns in affected.items()}
 
 
 def _arguments(plan: Plan, column: str) -> Iterator[exp.Expr]:

@@ -28,7 +28,7 @@ from discreet.query.measures._sensitivity import Limits
 from discreet.rational import rational
 from discreet.sensitivity import Norms
 
-__all__ = ["LEVEL", "level_earned", "level_to_json", "section"]
+__all__ = ["LEVEL", "level_to_json", "recompute_level_loss", "section"]
 
 
 def level_to_json(level: Level) -> dict[str, Any]:
@@ -100,14 +100,14 @@ def section(data: object, names: set[str]) -> Mapping[str, Any]:
     """A JSON object with exactly these names; `LedgerError` for anything else, as what is not read is not checked."""
     if not isinstance(data, Mapping):
         raise LedgerError("it is not written as this version of discreet writes it")
-    found = cast("Mapping[str, Any]", data)
-    odd = sorted(names ^ set(found), key=str)
+    fields = cast("Mapping[str, Any]", data)
+    odd = sorted(names ^ set(fields), key=str)
     if odd:
         raise LedgerError(f"{odd[0]!r} is {'missing' if odd[0] in names else 'unknown to this version of discreet'}")
-    return found
+    return fields
 
 
-def level_earned(data: Mapping[str, Any], relation: Relation) -> Loss:
+def recompute_level_loss(data: Mapping[str, Any], relation: Relation) -> Loss:
     """What the mechanisms of a level lose together, as one node of the currency of the level's stated loss.
 
     Norms are worked out again from the caps and the limits of one row's part, and must be those stated. Where Gaussian
@@ -115,8 +115,8 @@ def level_earned(data: Mapping[str, Any], relation: Relation) -> Loss:
     one μ has many (ε, δ). Raises `LedgerError` or `ParameterError` for what cannot be read or contradicts itself.
     """
     stated = from_json(data["loss"])
-    rows, groups_each = _whole(data["rows_per_unit"]), _whole(data["groups_per_unit"])
-    groups = None if data["groups"] is None else _whole(data["groups"])
+    rows, groups_each = _integer(data["rows_per_unit"]), _integer(data["groups_per_unit"])
+    groups = None if data["groups"] is None else _integer(data["groups"])
     twice = 2 if relation == "substitute" else 1
     if (groups is None) is (data["key_discovery"] is None):
         raise LedgerError(
@@ -157,10 +157,10 @@ def _limits(data: object, rows: int, groups_each: int, groups: int | None, *, gr
         raise LedgerError("a measure is not written as this version of discreet writes it")
     measure = cast("Mapping[str, Any]", data)
     section(measure, _MEASURE | ({"scale"} if measure.get("mechanism") == "DiscreteLaplace" else {"sigma"}))
-    of, lower, upper = measure["of"], _whole(measure["lower"], None), _whole(measure["upper"], None)
-    if of not in _ROWS | _SUMS or lower > upper or (of in _ROWS and (lower, upper) != (0, 1)):
-        raise LedgerError(f"a measure of the kind {of!r} cannot have limits from {lower} to {upper}")
-    return Limits(of == "People", lower, upper, rows, groups_each, grouped, groups)
+    kind, lower, upper = measure["of"], _integer(measure["lower"], None), _integer(measure["upper"], None)
+    if kind not in _ROWS | _SUMS or lower > upper or (kind in _ROWS and (lower, upper) != (0, 1)):
+        raise LedgerError(f"a measure of the kind {kind!r} cannot have limits from {lower} to {upper}")
+    return Limits(kind == "People", lower, upper, rows, groups_each, grouped, groups)
 
 
 def _noise(measure: Mapping[str, Any]) -> NoiseMechanism:
@@ -172,37 +172,37 @@ def _noise(measure: Mapping[str, Any]) -> NoiseMechanism:
 def _choice(data: object, limits: Sequence[Limits], relation: Relation) -> tuple[int, Loss]:
     """How many keys are chosen, and what the choice loses, of one count that is then measured on those keys."""
     top = section(data, {"mechanism", "k", "epsilon", "sensitivity", "monotone", "measure"})
-    count, monotone = _whole(top["measure"]), top["monotone"]
+    count, monotone = _integer(top["measure"]), top["monotone"]
     if top["mechanism"] != "TopK" or count >= len(limits) or monotone is not (relation == "add_remove"):
         raise LedgerError("the choice of keys is not one that this version of discreet makes")
     sensitivity = rational(_text(top["sensitivity"]), "sensitivity")
     moved = max(limits[count].norms(relation).linf, 1)
-    whole = TopK(_whole(top["k"]), _text(top["epsilon"]), sensitivity, monotone=monotone)
-    return whole.k, TopK(whole.k, whole.epsilon * moved / sensitivity, sensitivity, monotone=monotone).loss()
+    choice = TopK(_integer(top["k"]), _text(top["epsilon"]), sensitivity, monotone=monotone)
+    return choice.k, TopK(choice.k, choice.epsilon * moved / sensitivity, sensitivity, monotone=monotone).loss()
 
 
 def _quantiles(data: object, moves: int) -> Loss:
     names = {"mechanism", "method", "probabilities", "bounds", "step", "row_epsilon", "row_moves", "rank_error"}
-    found = section(data, names)
-    if found["mechanism"] != "Quantiles" or found["row_moves"] != moves:
+    fields = section(data, names)
+    if fields["mechanism"] != "Quantiles" or fields["row_moves"] != moves:
         raise LedgerError("the quantiles state a number of rows that does not follow from the caps")
-    low, high = (_text(each) for each in _list(found["bounds"]))
-    asked = [_text(each) for each in _list(found["probabilities"])]
-    epsilon = rational(_text(found["row_epsilon"]), "row_epsilon") * moves
-    return Quantiles(asked, (low, high), epsilon, step=_text(found["step"]), method=found["method"]).loss()
+    low, high = (_text(each) for each in _list(fields["bounds"]))
+    asked = [_text(each) for each in _list(fields["probabilities"])]
+    epsilon = rational(_text(fields["row_epsilon"]), "row_epsilon") * moves
+    return Quantiles(asked, (low, high), epsilon, step=_text(fields["step"]), method=fields["method"]).loss()
 
 
 def _discovery(data: object, touched: int) -> Loss:
-    found = section(data, {"mechanism", "epsilon", "delta", "keys", "concentrated"})
-    if found["mechanism"] != "PartitionSelection" or found["keys"] != touched:
+    fields = section(data, {"mechanism", "epsilon", "delta", "keys", "concentrated"})
+    if fields["mechanism"] != "PartitionSelection" or fields["keys"] != touched:
         raise LedgerError("the discovery of keys states a number of keys that does not follow from the caps")
-    if not isinstance(found["concentrated"], bool):
+    if not isinstance(fields["concentrated"], bool):
         raise LedgerError("the discovery of keys is not written as this version of discreet writes it")
-    epsilon, delta = _text(found["epsilon"]), _text(found["delta"])
-    return PartitionSelection(epsilon, delta, touched, concentrated=found["concentrated"]).loss()
+    epsilon, delta = _text(fields["epsilon"]), _text(fields["delta"])
+    return PartitionSelection(epsilon, delta, touched, concentrated=fields["concentrated"]).loss()
 
 
-def _whole(value: object, least: int | None = 0) -> int:
+def _integer(value: object, least: int | None = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
         raise LedgerError(f"a whole number{'' if least is None else ', 0 or more,'} stands in place of something else")
     return value

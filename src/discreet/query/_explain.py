@@ -100,10 +100,10 @@ def _read_off(plan: CheckedQuery, column: str) -> str:
 
 def _bias(plan: CheckedQuery, column: str) -> str:
     """What of the bounds and caps may move the answer, beside noise."""
-    found = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in plan.measures_of(column)))))
+    causes = list(dict.fromkeys(filter(None, (_clamped(plan, i) for i in plan.measures_of(column)))))
     if plan.unit.name is not None:
-        found.append("caps on a person's rows" + (" and groups" if plan.levels[0].bounded.max_groups else ""))
-    return f"bias: {', '.join(found) or 'none'}"
+        causes.append("caps on a person's rows" + (" and groups" if plan.levels[0].bounded.max_groups else ""))
+    return f"bias: {', '.join(causes) or 'none'}"
 
 
 def _clamped(plan: CheckedQuery, position: int) -> str:
@@ -157,15 +157,15 @@ def explain(plan: CheckedQuery, level: float = 0.95) -> str:
         lines += _level(plan, each)
     if plan.bias:
         lines += ["", "Bias, estimated over all groups together for a tenth of the spend:"]
-        lines += [f"  {told}" for told in bias_lines(plan.bias, level)]
+        lines += [f"  {line}" for line in bias_lines(plan.bias, level)]
     if plan.loss is None:
         lines += ["", "Give a spend to see the noise: plan(query, spend=dp.pure(0.5))."]
         return "\n".join(lines)
     widest = "; of several sets the widest" if several else ""
-    told = column_lines(plan, level)
-    rough = "; ~ approximate" if any("± ~" in line for line in told) else ""
-    about = f"noise only; not the bias of clamping and caps{widest}{rough}"
-    lines += ["", f"Half-widths at {100 * level:.10g} % ({about}):", *(f"  {line}" for line in told)]
+    widths = column_lines(plan, level)
+    rough = "; ~ approximate" if any("± ~" in line for line in widths) else ""
+    caveat = f"noise only; not the bias of clamping and caps{widest}{rough}"
+    lines += ["", f"Half-widths at {100 * level:.10g} % ({caveat}):", *(f"  {line}" for line in widths)]
     lines += ["", f"Cost: {in_words(plan.loss)}."]
     return "\n".join(lines)
 
@@ -187,9 +187,9 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
         lines.append(f"Key {key.name}: {public}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  [{i + 1}] {_measure(plan, level, i)}" for i in range(len(bounded.measures))]
-    lines += [f"  {told}" for told in _together(level)]
-    lines += [f"  {told}" for told in quantile_lines(plan, level)]
-    lines += [f"  {told}" for told in top_lines(plan, level)]
+    lines += [f"  {line}" for line in _together(level)]
+    lines += [f"  {line}" for line in quantile_lines(plan, level)]
+    lines += [f"  {line}" for line in top_lines(plan, level)]
     if level.noise is not None and level.noise.selection is not None:
         lines.append(f"  key discovery: {_discovery(level.noise.selection)}")
     return lines
@@ -254,8 +254,8 @@ def _measure(plan: CheckedQuery, level: Level, position: int) -> str:
     if limits.l2_squared != limits.l1**2:
         noise += f"; L2 sensitivity {limits.l2_squared**0.5:,.4g}"
     if level.noise is not None:
-        whole = "the spend" if len(plan.levels) == 1 else "its share"
-        noise += f"; {float(100 * level.noise.shares[position]):.4g} % of {whole}"
+        budget = "the spend" if len(plan.levels) == 1 else "its share"
+        noise += f"; {float(100 * level.noise.shares[position]):.4g} % of {budget}"
     steps, where = ("" if isinstance(measure, People | Distinct) else " steps"), " over the chosen keys" if top else ""
     return f"{_summed(measure)}{_rows(measure)}; L1 sensitivity {limits.l1:,}{steps}{where}{noise}"
 

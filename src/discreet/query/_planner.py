@@ -22,8 +22,8 @@ from discreet.query.parse._ibis import Query, text_of
 from discreet.query.parse._parse import SUPPORTED, TOO_DEEP, check_block, check_depth, check_understood, parse, refuse
 from discreet.query.parse._parser import unlogged
 from discreet.query.passes._canonicalize import canonicalize, name_outputs
-from discreet.query.passes._extract_aggregates import lift_aggregates
-from discreet.query.passes._grouping_sets import grouping_sets, lift_groupings, spell_grouping_sets
+from discreet.query.passes._extract_aggregates import extract_aggregates
+from discreet.query.passes._grouping_sets import extract_groupings, grouping_sets, spell_grouping_sets
 from discreet.query.passes._names import Scope, resolve_names
 from discreet.query.passes._outer_select import flattened, peeled
 from discreet.query.passes._quantiles import spell_quantiles
@@ -109,8 +109,8 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     used = read | {column.name for column in select.find_all(exp.Column)}
     canonical = with_source(select, bound.relation, used).sql()
     table = columns.table_of(select)
-    spoken, groupings = lift_groupings(select, sets, columns.fields)
-    lifted, measures, histograms, aggregates = lift_aggregates(spoken, columns.fields, table, columns.people)
+    spoken, groupings = extract_groupings(select, sets, columns.fields)
+    lifted, measures, histograms, aggregates = extract_aggregates(spoken, columns.fields, table, columns.people)
     check_measures(len(aggregates), len(measures), len(sets))
     check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
@@ -178,7 +178,7 @@ def _key(node: exp.Expr, columns: Columns) -> GroupKey:
     inner = node.unnest()
     if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
         raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
-    about = field_of(inner, columns)
+    field = field_of(inner, columns)
     key_type(inner, columns.fields)
     name = inner.name if isinstance(inner, exp.Column) else inner.sql()
-    return GroupKey(name, about.keys, inner, about.type)
+    return GroupKey(name, field.keys, inner, field.type)

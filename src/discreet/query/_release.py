@@ -105,12 +105,12 @@ class Release(BaseRelease):
         column without noise. Source: ``proofs/bias.md``.
         """
         self.answer.shape(column)
-        found = self.certificate.get("bias")
-        if not found:
+        estimates = self.certificate.get("bias")
+        if not estimates:
             raise ParameterError("no estimate of bias was bought; ask with bias=True")
         return tuple(
             Bias(each["what"], float(each["estimate"]), float(each["error"]), each["at_least"])
-            for each in found
+            for each in estimates
             if column in each["columns"]
         )
 
@@ -121,10 +121,10 @@ class Release(BaseRelease):
 
     def to_bytes(self) -> bytes:
         """The whole release as an Arrow stream; `from_bytes` restores it."""
-        about, stored = answer_to_stored(self.answer)
-        about |= {"loss": to_json(self.loss), "certificate": dict(self.certificate)}
+        header, stored = answer_to_stored(self.answer)
+        header |= {"loss": to_json(self.loss), "certificate": dict(self.certificate)}
         fields = [pa.field(f"c{i}", column.type) for i, column in enumerate(stored)]
-        schema = pa.schema(fields, metadata={"discreet": json.dumps(about)})
+        schema = pa.schema(fields, metadata={"discreet": json.dumps(header)})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, schema) as writer:
             writer.write_table(pa.table(stored, schema=schema))
@@ -135,9 +135,9 @@ class Release(BaseRelease):
         """Restore a stored release. Raises `LedgerError` if the bytes are not one."""
         try:
             stored = pa.ipc.open_stream(payload).read_all()
-            about = json.loads((stored.schema.metadata or {})[b"discreet"])
-            answer = answer_from_stored(about, stored.columns)
-            return cls(answer, from_json(about["loss"]), about["certificate"])
+            header = json.loads((stored.schema.metadata or {})[b"discreet"])
+            answer = answer_from_stored(header, stored.columns)
+            return cls(answer, from_json(header["loss"]), header["certificate"])
         except (pa.ArrowException, OSError, KeyError, ValueError, TypeError):
             raise LedgerError("a stored release in the ledger cannot be read; it is damaged") from None
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, PureLoss, Relation, SumLoss, currency, from_json, in_currency
-from discreet.query._certificate_levels import LEVEL, level_earned, section
+from discreet.query._certificate_levels import LEVEL, recompute_level_loss, section
 from discreet.release import check_within, stated_in
 
 __all__ = ["recompute_query_loss", "verify_query_loss"]
@@ -50,7 +50,7 @@ def _levels(certificate: Mapping[str, Any]) -> Iterator[tuple[str, Loss, Loss]]:
         part = f"part {i + 1} of {len(main)}" if i < len(main) else f"estimate of bias {i - len(main) + 1}"
         try:
             level = section(each, names if i < len(main) else LEVEL)
-            yield part, level_earned(level, relation), from_json(level["loss"])
+            yield part, recompute_level_loss(level, relation), from_json(level["loss"])
         except (LedgerError, ParameterError) as error:
             raise LedgerError(f"{part} of the certificate cannot be followed: {error}") from None
         except (TypeError, ValueError, ArithmeticError, RecursionError):

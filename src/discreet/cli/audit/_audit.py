@@ -122,8 +122,8 @@ def audit(  # noqa: PLR0913 (options of a command line)
         loss = None if claim is None else from_text(claim)
         asked = asked_for(names or list(own_entries()), pairs_from(pair or [], pairs), loss, samples)
         doubt = _doubt(confidence, len(asked))
-        with _progress() as told:
-            held = [(each, _held(each, 1 - doubt, delta, told, sequential=sequential)) for each in asked]
+        with _progress() as progress:
+            held = [(each, _held(each, 1 - doubt, delta, progress, sequential=sequential)) for each in asked]
         with elapsed():
             done = [(each, verdict, _probed(each, verdict) if probe else None) for each, verdict in held]
     if form is _Format.json:
@@ -132,7 +132,7 @@ def audit(  # noqa: PLR0913 (options of a command line)
         print_audits(done)
     if plot is not None:
         _draw(done, plot)
-    if any(verdict.violated or (found is not None and found.violated) for _, verdict, found in done):
+    if any(verdict.violated or (findings is not None and findings.violated) for _, verdict, findings in done):
         raise typer.Exit(REFUTED)
 
 
@@ -147,7 +147,7 @@ def _doubt(confidence: str, audits: int) -> float:
 
 
 def _held(
-    each: Asked, confidence: float, delta: str | None, told: Callable[[int, int], object], *, sequential: bool
+    each: Asked, confidence: float, delta: str | None, progress: Callable[[int, int], object], *, sequential: bool
 ) -> Verdict:
     from discreet.audit import check
 
@@ -159,7 +159,7 @@ def _held(
         confidence=confidence,
         delta=each.delta if delta is None else delta,
         sequential=sequential,
-        progress=told,
+        progress=progress,
     )
 
 
@@ -190,11 +190,13 @@ def _progress() -> Generator[Callable[[int, int], object]]:
 
 def _as_json(done: list[tuple[Asked, Verdict, Findings | None]]) -> dict[str, Any]:
     audits = [
-        {"name": each.name, **verdict.to_json()} | ({} if found is None else {"probes": found.to_json()})
-        for each, verdict, found in done
+        {"name": each.name, **verdict.to_json()} | ({} if findings is None else {"probes": findings.to_json()})
+        for each, verdict, findings in done
     ]
     return {
-        "violated": any(verdict.violated or (found is not None and found.violated) for _, verdict, found in done),
+        "violated": any(
+            verdict.violated or (findings is not None and findings.violated) for _, verdict, findings in done
+        ),
         "audits": audits,
     }
 

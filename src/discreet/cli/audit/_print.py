@@ -23,11 +23,11 @@ def print_entries(entries: Sequence[Entry], *, as_json: bool) -> None:
     from discreet.privacy import in_words, to_json
 
     if as_json:
-        told = [
+        mechanisms = [
             {"name": each.name, "group": each.group, "shown": each.shown, "claim": to_json(each.claim)}
             for each in entries
         ]
-        print_json({"mechanisms": told})
+        print_json({"mechanisms": mechanisms})
         return
     from rich import box
     from rich.table import Table
@@ -61,23 +61,23 @@ def print_audits(done: Sequence[tuple[Asked, Verdict, Findings | None]]) -> None
         )
         table.add_row(*map(Text, map(printable, cells)), mark)
     print_table(table)
-    for each, verdict, found in done:
+    for each, verdict, findings in done:
         if verdict.violated or verdict.note is not None or len(done) == 1:
             typer.echo(printable(f"{each.name}: {verdict.sentence}"))
-        if found is not None:
-            _print_findings(each.name, found)
+        if findings is not None:
+            _print_findings(each.name, findings)
     refuted = sum(verdict.violated for _, verdict, _ in done)
     if len(done) > 1:
         typer.echo(f"{refuted} of {len(done)} claims refuted. What was not refuted is not proved.")
 
 
-def _print_findings(name: str, found: Findings) -> None:
+def _print_findings(name: str, findings: Findings) -> None:
     """What was seen in full, and what was not by name."""
     by_mark: dict[str, list[str]] = {}
-    for each in found:
+    for each in findings:
         by_mark.setdefault(each.mark, []).append(each.name)
     typer.echo(f"\n{printable(name)}, probed:")
-    for each in found:
+    for each in findings:
         if each.violated or each.warning:
             typer.echo(f"  {each}")
     for mark, names in by_mark.items():

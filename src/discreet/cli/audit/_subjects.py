@@ -49,13 +49,13 @@ class Asked:
 
         def draw(data: Any, size: int) -> Sequence[Any]:
             try:
-                found = draws.draw(data, size)
-                len(found)
+                outputs = draws.draw(data, size)
+                len(outputs)
             except DiscreetError:
                 raise
             except Exception as error:
-                raise ParameterError(f"{self.name} cannot be drawn from: {_told(error)}") from error
-            return found
+                raise ParameterError(f"{self.name} cannot be drawn from: {_describe(error)}") from error
+            return outputs
 
         return batched(draw)
 
@@ -84,16 +84,18 @@ def pairs_from(written: Sequence[str], generator: str | None) -> list[Pair]:
     """The pairs of inputs of `--pair` and `--pairs`."""
     pairs = [_pair(text) for text in written]
     if generator is not None:
-        made = _loaded(generator, "--pairs")
+        loaded = _loaded(generator, "--pairs")
         try:
-            found: object = made() if callable(made) else made
-            if not isinstance(found, Iterable):
-                raise ParameterError(f"--pairs {generator} must give pairs of inputs, it gave {type(found).__name__}")
-            pairs += [_two(each, f"--pairs {generator}") for each in islice(found, _MOST_PAIRS)]  # pyright: ignore[reportUnknownArgumentType]
+            generated: object = loaded() if callable(loaded) else loaded
+            if not isinstance(generated, Iterable):
+                raise ParameterError(
+                    f"--pairs {generator} must give pairs of inputs, it gave {type(generated).__name__}"
+                )
+            pairs += [_two(each, f"--pairs {generator}") for each in islice(generated, _MOST_PAIRS)]  # pyright: ignore[reportUnknownArgumentType]
         except ParameterError:
             raise
         except Exception as error:
-            raise ParameterError(f"--pairs {generator} failed: {_told(error)}") from error
+            raise ParameterError(f"--pairs {generator} failed: {_describe(error)}") from error
         if not pairs:
             raise ParameterError(f"--pairs {generator} gave no pairs")
     return pairs
@@ -125,13 +127,13 @@ def _asked(name: str, own: dict[str, Entry], pairs: Sequence[Pair], claim: Loss 
             f"there is no mechanism called {name!r}{hint} `discreet audit --list` tells all names; "
             "a function of your own is MODULE:FUNCTION"
         )
-    found = _loaded(name, "audit")
-    mechanism = _mechanism(found, name)
+    named = _loaded(name, "audit")
+    mechanism = _mechanism(named, name)
     if claim is None:
         raise ParameterError(f'what does {name} claim? Say it with --claim, such as --claim "pure(1)"')
     if not pairs:
         raise ParameterError('on which neighbouring inputs? Say it with --pair, such as --pair "[0, 1]", or --pairs')
-    return Asked(name, mechanism, pairs, claim, None, SAMPLES if samples is None else samples, mechanism is found)
+    return Asked(name, mechanism, pairs, claim, None, SAMPLES if samples is None else samples, mechanism is named)
 
 
 def _is_users(name: str) -> bool:
@@ -144,41 +146,41 @@ def _loaded(name: str, what: str) -> Any:
         raise ParameterError(f"{what} takes MODULE:FUNCTION, such as mine:noisy for noisy in mine.py, got {name!r}")
     module, _, path = name.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        target: Any = importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             raise ParameterError(
                 f"there is no module {module} in {Path.cwd().name}/ or among what is installed"
             ) from error
-        raise ParameterError(f"the module {module} cannot be imported: {_told(error)}") from error
+        raise ParameterError(f"the module {module} cannot be imported: {_describe(error)}") from error
     except (Exception, SystemExit) as error:
-        raise ParameterError(f"the module {module} cannot be imported: {_told(error)}") from error
+        raise ParameterError(f"the module {module} cannot be imported: {_describe(error)}") from error
     for part in path.split("."):
         try:
-            found = getattr(found, part)
+            target = getattr(target, part)
         except AttributeError:
-            near = get_close_matches(part, [each for each in dir(found) if not each.startswith("_")], n=1)
+            near = get_close_matches(part, [each for each in dir(target) if not each.startswith("_")], n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             raise ParameterError(f"{module} has no {path}{hint}") from None
-    return found
+    return target
 
 
-def _mechanism(found: Any, name: str) -> Any:
+def _mechanism(named: Any, name: str) -> Any:
     """What to audit: an object or a function of data as it is; what makes one, without parameters, is asked for it."""
-    made = found
-    if callable(found) and (inspect.isclass(found) or not _drawn(found)) and _takes_nothing(found):
+    mechanism = named
+    if callable(named) and (inspect.isclass(named) or not _drawn(named)) and _takes_nothing(named):
         try:
-            made = found()
+            mechanism = named()
         except Exception as error:
-            raise ParameterError(f"{name}() failed: {_told(error)}") from error
-    elif inspect.isclass(found):
+            raise ParameterError(f"{name}() failed: {_describe(error)}") from error
+    elif inspect.isclass(named):
         raise ParameterError(f"{name} is a class that needs arguments: name an object of it, or a function of the data")
-    if not (_drawn(made) or callable(made)):
+    if not (_drawn(mechanism) or callable(mechanism)):
         raise ParameterError(
-            f"{name} is no mechanism but {type(made).__name__}: name a function of the data, or an object with "
+            f"{name} is no mechanism but {type(mechanism).__name__}: name a function of the data, or an object with "
             "release(data) or draw(data, size)"
         )
-    return made
+    return mechanism
 
 
 def _drawn(each: Any) -> bool:
@@ -194,20 +196,20 @@ def _takes_nothing(function: Any) -> bool:
 
 def _pair(text: str) -> Pair:
     try:
-        found = json.loads(text)
+        inputs = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ParameterError(
             f'--pair is two inputs as a JSON list, such as "[0, 1]" or \'[["a"], ["a", "b"]]\', got {text!r}: {error}'
         ) from error
-    return _two(found, "--pair")
+    return _two(inputs, "--pair")
 
 
-def _two(found: object, where: str) -> Pair:
-    if not isinstance(found, list | tuple) or len(found) != 2:  # pyright: ignore[reportUnknownArgumentType]
-        raise ParameterError(f"{where} needs two neighbouring inputs, such as [0, 1], got {str(found)[:80]}")
-    first, second = found  # pyright: ignore[reportUnknownVariableType]
+def _two(inputs: object, where: str) -> Pair:
+    if not isinstance(inputs, list | tuple) or len(inputs) != 2:  # pyright: ignore[reportUnknownArgumentType]
+        raise ParameterError(f"{where} needs two neighbouring inputs, such as [0, 1], got {str(inputs)[:80]}")
+    first, second = inputs  # pyright: ignore[reportUnknownVariableType]
     return first, second
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:300]}" if str(error) else type(error).__name__

@@ -57,20 +57,20 @@ def encode(
     """
     from discreet.cli.collect._options import scheme_from
 
-    found = scheme_from(scheme)
+    loaded = scheme_from(scheme)
     if not as_json and sys.stdout.isatty():
         raise ParameterError("a batch is binary: send it to a file with > FILE, or say --json")
     if new_secret and secret is None:
         raise ParameterError("--new-secret goes with --secret FILE: say which file to make")
-    if found.longitudinal == "memoize" and secret is None:
+    if loaded.longitudinal == "memoize" and secret is None:
         raise ParameterError(
             "this scheme memoizes: name the device's secret with --secret FILE; --new-secret beside it makes the file"
         )
-    if found.longitudinal != "memoize" and secret is not None:
+    if loaded.longitudinal != "memoize" and secret is not None:
         raise ParameterError("this scheme draws every report afresh and has no use for a secret; leave --secret out")
-    values = _values(found, sys.stdin.buffer.read())
-    found.prepare(values)  # refuses before a secret is made
-    reports = found.client(None if secret is None else _secret(secret, new=new_secret)).encode(values)
+    values = _values(loaded, sys.stdin.buffer.read())
+    loaded.prepare(values)  # refuses before a secret is made
+    reports = loaded.client(None if secret is None else _secret(secret, new=new_secret)).encode(values)
     if as_json:
         typer.echo(reports.to_json())
     else:
@@ -127,9 +127,9 @@ def _secret(path: Path, *, new: bool) -> bytes:
     from discreet.noise import secret
 
     if new:
-        made = secret(32)
-        new_secret_file(path, made.hex(), "--secret")
-        return made
+        key = secret(32)
+        new_secret_file(path, key.hex(), "--secret")
+        return key
     text = read_file(path, "--secret").decode("ascii", "replace").strip()
     if not _SECRET.fullmatch(text):
         raise ParameterError(f"--secret {path} holds no secret: 32 to 128 hexadecimal digits; --new-secret makes one")

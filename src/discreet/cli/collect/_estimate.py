@@ -73,8 +73,8 @@ def estimate(  # noqa: PLR0913 (options of a command line)
     names = None if candidates is None else lines_of(read_file(candidates, "--candidates"), "--candidates")
     with elapsed():
         server = read_store(store, None if scheme is None else scheme_from(scheme))
-        found = server.estimate() if names is None else server.estimate(names)
-        rows = _rows(found, level)
+        estimates = server.estimate() if names is None else server.estimate(names)
+        rows = _rows(estimates, level)
     if plot is not None and rows and "attribute" in rows[0]:
         raise ParameterError("several attributes have no common plot; leave --plot out, and draw from --json")
     if as_json:
@@ -89,28 +89,28 @@ def estimate(  # noqa: PLR0913 (options of a command line)
         save(estimate_chart(rows), plot)
 
 
-def _rows(found: Any, level: float) -> list[dict[str, Any]]:
+def _rows(estimate: Any, level: float) -> list[dict[str, Any]]:
     """An estimate of any kind, a mapping for each number that it estimates."""
     import inspect
 
     from discreet.local import AttributesEstimate
 
-    if isinstance(found, AttributesEstimate):
-        return [row for name in found for row in _rows_of_part(found, name, level)]
-    if hasattr(found, "to_arrow"):
-        leveled = "level" in inspect.signature(found.to_arrow).parameters
-        return (found.to_arrow(level) if leveled else found.to_arrow()).to_pylist()
-    low, high = found.interval(level)
-    return [{"value": "mean", "mean": found.mean, "stderr": found.stderr, "low": low, "high": high}]
+    if isinstance(estimate, AttributesEstimate):
+        return [row for name in estimate for row in _rows_of_part(estimate, name, level)]
+    if hasattr(estimate, "to_arrow"):
+        leveled = "level" in inspect.signature(estimate.to_arrow).parameters
+        return (estimate.to_arrow(level) if leveled else estimate.to_arrow()).to_pylist()
+    low, high = estimate.interval(level)
+    return [{"value": "mean", "mean": estimate.mean, "stderr": estimate.stderr, "low": low, "high": high}]
 
 
-def _rows_of_part(found: AttributesEstimate, name: str, level: float) -> list[dict[str, Any]]:
+def _rows_of_part(estimates: AttributesEstimate, name: str, level: float) -> list[dict[str, Any]]:
     """Rows that say their attribute; one without an estimate where nobody has reported it, or it needs candidates."""
     try:
-        rows = _rows(found[name], level)
+        rows = _rows(estimates[name], level)
     except DiscreetError:
         rows = list[dict[str, Any]]([{}])
-    reports = found.servers[name].reports
+    reports = estimates.servers[name].reports
     return [
         {"attribute": f"{name}.{row['attribute']}" if "attribute" in row else name, "reports": reports}
         | {each: row[each] for each in row if each != "attribute"}

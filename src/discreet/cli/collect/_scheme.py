@@ -81,7 +81,7 @@ def scheme(  # noqa: PLR0913 (options of a command line)
         if name in given:
             raise ParameterError(f"--set {name}: it is given twice")
         given[name] = value
-    typer.echo(_made(protocol, given).to_json())
+    typer.echo(_construct(protocol, given).to_json())
 
 
 def _domain(text: str) -> int | list[str]:
@@ -112,7 +112,7 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _made(protocol: str, given: dict[str, Any]) -> Scheme[Any]:
+def _construct(protocol: str, given: dict[str, Any]) -> Scheme[Any]:
     from discreet import local
 
     classes = [each for name in local.__all__ if isinstance(each := getattr(local, name), type)]

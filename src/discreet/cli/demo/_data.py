@@ -47,8 +47,8 @@ def find_data() -> Path:
 
     Raises `MissingExtra` if statsmodels is not installed.
     """
-    found = importlib.util.find_spec("statsmodels")
-    for home in [] if found is None else found.submodule_search_locations or []:
+    spec = importlib.util.find_spec("statsmodels")
+    for home in [] if spec is None else spec.submodule_search_locations or []:
         file = Path(home, "datasets", "randhie", "src", "randhie.csv")
         if file.is_file():
             return file

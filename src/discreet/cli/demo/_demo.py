@@ -49,13 +49,13 @@ def demo(
     source = find_data()
     console = Console()
     console.width = min(console.width, _WIDTH) if console.is_terminal else _WIDTH
-    kept = None if keep is None else _new_directory(keep)
-    place = tempfile.TemporaryDirectory(prefix="discreet-demo-") if kept is None else nullcontext(str(kept))
+    directory = None if keep is None else _new_directory(keep)
+    place = tempfile.TemporaryDirectory(prefix="discreet-demo-") if directory is None else nullcontext(str(directory))
     with place as home:
         shutil.copyfile(source, Path(home, "visits.csv"))
         Path(home, "visits.toml").write_text(POLICY, encoding="utf-8")
         _tell(console, Path(home))
-    _say(console, "Next", _next_steps(kept))
+    _say(console, "Next", _next_steps(directory))
 
 
 def _tell(console: Console, home: Path) -> None:
@@ -145,15 +145,15 @@ def _say(console: Console, title: str, text: str) -> None:
     console.print()
 
 
-def _next_steps(kept: Path | None) -> str:
+def _next_steps(directory: Path | None) -> str:
     from rich.markup import escape
 
-    if kept is None:
+    if directory is None:
         return (
             "discreet demo --keep rand        keeps these files, to go on asking\n"
             "discreet policy init YOUR_DATA   starts a policy for your own table"
         )
-    data, policy, ledger = (shlex.quote(str(kept / f"visits.{kind}")) for kind in ("csv", "toml", "ledger"))
+    data, policy, ledger = (shlex.quote(str(directory / f"visits.{kind}")) for kind in ("csv", "toml", "ledger"))
     query = "SELECT COUNT(*) AS n FROM visits WHERE mdvis > 0"
     return escape(f'discreet query "{query}" --data {data} --policy {policy} --ledger {ledger} --epsilon 0.1')
 

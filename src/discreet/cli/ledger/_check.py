@@ -105,12 +105,12 @@ def noted_in(path: Path) -> tuple[str, str | None, str]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no path"
         raise ParameterError(f"--anchor {path}: {reason}; name a head, a release or a certificate") from None
-    found = _noted(_as_json(content))
-    if found is None:
+    noted = _noted(_as_json(content))
+    if noted is None:
         raise ParameterError(
             f"--anchor {path} notes no entry of a ledger: give what --write-head wrote, or a release with a certificate"
         )
-    return str(path), *found
+    return str(path), *noted
 
 
 def _as_json(content: bytes) -> object:
@@ -131,18 +131,18 @@ def _noted(data: object) -> tuple[str | None, str] | None:
     if not isinstance(data, dict):
         return None
     known = cast("dict[str, Any]", data)
-    of = known.get("ledger")
+    ledger = known.get("ledger")
     for name in ("hash", "position"):
         value = known.get(name)
         if isinstance(value, str) and _HASH.fullmatch(value):
-            return of if isinstance(of, str) else None, value
+            return ledger if isinstance(ledger, str) else None, value
     return _noted(known.get("certificate"))
 
 
 def own_anchors(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> dict[str, str]:
     """From files to hashes, if they are of this ledger."""
-    for file, of, _ in anchors:
-        if of not in (None, head.ledger):
+    for file, ledger, _ in anchors:
+        if ledger not in (None, head.ledger):
             raise LedgerError(
                 f"{file} was noted from another ledger than {name}: name the ledger that it is about; if this is "
                 "said to be it, it was made anew, and what it held is lost"

@@ -92,13 +92,13 @@ def create(  # noqa: PLR0913 — an option each
     ends, neighbours = moment(until), relation_of(relation)
     _refuse_existing(ledger)
     period = checked_period(None if every is None else every.value)
-    made = key_file is not None and _made_key(key_file)
+    is_new_key = key_file is not None and _made_key(key_file)
     with open_ledger(
         ledger, budget, key=key_from(key_file), every=period, until=ends, people=people, relation=neighbours,
         parts=part or (),
     ) as book:  # fmt: skip
         _say(named(ledger), book, in_words(book.budget))
-    if made:
+    if is_new_key:
         typer.echo(
             f"The key is in {key_file}. Keep a copy elsewhere: without it no release can be read again.", err=True
         )
@@ -134,9 +134,9 @@ def _say(name: str, book: OwnedLedger, budget: str) -> None:
     from discreet.errors import printable
     from discreet.ledger import fingerprint
 
-    whole = book.whole
-    window = "" if whole.every is None else f" for each {whole.every}"
-    end = "" if whole.until is None else f", until {whole.until:%Y-%m-%d %H:%M} UTC"
+    owner = book.total
+    window = "" if owner.every is None else f" for each {owner.every}"
+    end = "" if owner.until is None else f", until {owner.until:%Y-%m-%d %H:%M} UTC"
     typer.echo(printable(f"{name} is made, with a budget of {budget}{window}{end}."))
     key = book.facts.public_key
     if key is not None:

@@ -107,17 +107,17 @@ def _write_csv(entries: Iterable[Entry], file: IO[str]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     units: list[str] = []
     for entry in entries:
-        found = entry_json(entry)
+        fields = entry_json(entry)
         if not units:
-            units = [name for name in found["spent"] if name != "kind"]
-            writer.writerow(_flat(found, units))
-        writer.writerow(_flat(found, units).values())
+            units = [name for name in fields["spent"] if name != "kind"]
+            writer.writerow(_flat(fields, units))
+        writer.writerow(_flat(fields, units).values())
 
 
-def _flat(found: dict[str, Any], units: list[str]) -> dict[str, Any]:
+def _flat(fields: dict[str, Any], units: list[str]) -> dict[str, Any]:
     """An entry in columns; the numbers of a loss have one each."""
     row: dict[str, Any] = {}
-    for name, value in found.items():
+    for name, value in fields.items():
         if name in ("loss", "spent"):
             loss = cast("dict[str, str]", value or {})
             row |= {f"{name}_{unit}": loss.get(unit) for unit in units}

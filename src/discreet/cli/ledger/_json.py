@@ -81,7 +81,7 @@ def entry_json(entry: Entry, *, mine: bool = False) -> dict[str, Any]:
     """An entry without its payload; an analyst's own tells nothing of other accounts."""
     from discreet.privacy import to_json
 
-    found = {
+    fields = {
         "seq": entry.seq,
         "at": entry.at.isoformat(),
         "kind": entry.kind,
@@ -97,16 +97,16 @@ def entry_json(entry: Entry, *, mine: bool = False) -> dict[str, Any]:
         "hash": entry.hash,
     }
     hidden = ("seq", "spent", "previous", "hash") if mine else ()
-    return {name: value for name, value in found.items() if name not in hidden}
+    return {name: value for name, value in fields.items() if name not in hidden}
 
 
 def _history_json(history: Mapping[str, Loss], delta: Fraction) -> dict[str, Any]:
     from discreet.cli.ledger._meaning import odometer
     from discreet.privacy import to_json
 
-    told: dict[str, Any] = {}
+    totals: dict[str, Any] = {}
     for name, loss in history.items():
-        found = odometer(loss, delta)
-        at = {} if found is None else {"epsilon": found[0], "delta": float(found[1])}
-        told[name] = {"loss": to_json(loss), **at}
-    return told
+        within = odometer(loss, delta)
+        at = {} if within is None else {"epsilon": within[0], "delta": float(within[1])}
+        totals[name] = {"loss": to_json(loss), **at}
+    return totals

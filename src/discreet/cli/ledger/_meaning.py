@@ -59,12 +59,12 @@ def meanings(account: Account, now: dt.datetime, delta: Fraction) -> list[Meanin
 
     full = _sum(account.lifetime, account.remaining)
     windows = f" in {account.windows} windows" if account.windows > 1 else ""
-    told = [(f"So far{windows}", account.lifetime), ("When what is left is spent", full)]
+    totals = [(f"So far{windows}", account.lifetime), ("When what is left is spent", full)]
     ahead, why = _ahead(account, now)
     if ahead:
-        told.append((why, _sum(full, account.cap, ahead)))
+        totals.append((why, _sum(full, account.cap, ahead)))
     through = " through this account" if account.name else ""
-    return [Meaning(when, loss, *_belief(loss, delta), through) for when, loss in told if any(parts(loss))]
+    return [Meaning(when, loss, *_belief(loss, delta), through) for when, loss in totals if any(parts(loss))]
 
 
 def odometer(loss: Loss, delta: Fraction) -> tuple[float, Fraction] | None:
@@ -78,10 +78,10 @@ def odometer(loss: Loss, delta: Fraction) -> tuple[float, Fraction] | None:
     if numbers[0] == 0:
         return 0.0, numbers[1]
     try:
-        found = Odometer(delta).epsilon(loss)
+        epsilon = Odometer(delta).epsilon(loss)
     except ParameterError:
         return None
-    return (found, delta + numbers[1]) if math.isfinite(found) else None
+    return (epsilon, delta + numbers[1]) if math.isfinite(epsilon) else None
 
 
 def _ahead(account: Account, now: dt.datetime) -> tuple[int, str]:
@@ -124,5 +124,5 @@ def _belief(loss: Loss, delta: Fraction) -> tuple[float, float]:
 def _percent(share: float) -> str:
     """Three significant digits, rounded up."""
     scale = 10.0 ** (2 - math.floor(math.log10(share)) - 2)
-    whole = math.ceil(share * 100 * scale - 1e-9)
-    return f"{whole / scale:.10g} %" if whole < 100 * scale else "almost 100 %"
+    integer = math.ceil(share * 100 * scale - 1e-9)
+    return f"{integer / scale:.10g} %" if integer < 100 * scale else "almost 100 %"

@@ -64,7 +64,7 @@ def new_secret_file(path: Path, secret: str, option: str) -> None:
     except FileExistsError:
         raise ParameterError(f"{option} {path} exists and is left as it is; name another file") from None
     except (OSError, ValueError) as error:
-        raise _trouble(option, path, error) from None
+        raise _path_error(option, path, error) from None
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(secret + "\n")
@@ -77,7 +77,7 @@ def new_secret_file(path: Path, secret: str, option: str) -> None:
             os.close(home)
     except OSError as error:
         forget(path)
-        raise _trouble(option, path, error) from None
+        raise _path_error(option, path, error) from None
 
 
 def forget(path: Path) -> None:
@@ -90,11 +90,11 @@ def _read(path: Path, option: str) -> str:
         with path.open("rb") as file:
             content = file.read(_LONGEST)
     except (OSError, ValueError) as error:
-        raise _trouble(option, path, error) from None
+        raise _path_error(option, path, error) from None
     return content.decode("ascii", "replace").strip()
 
 
-def _trouble(option: str, path: Path, error: Exception) -> ParameterError:
+def _path_error(option: str, path: Path, error: Exception) -> ParameterError:
     reason = error.strerror if isinstance(error, OSError) else "it is no path"
     return ParameterError(f"{option} {path}: {reason}; name a file that this user may use")
 

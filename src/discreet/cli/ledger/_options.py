@@ -144,12 +144,12 @@ def moment(text: str | None) -> dt.datetime | None:
     if text is None:
         return None
     try:
-        found = dt.datetime.fromisoformat(text)
+        parsed = dt.datetime.fromisoformat(text)
         if "T" not in text and " " not in text:
-            found = found.replace(tzinfo=dt.UTC)
-        if found.tzinfo is None:
+            parsed = parsed.replace(tzinfo=dt.UTC)
+        if parsed.tzinfo is None:
             raise ParameterError(f"--until needs a time zone beside a time of day: write {text}Z for UTC")
-        return found.astimezone(dt.UTC)
+        return parsed.astimezone(dt.UTC)
     except (ValueError, OverflowError):
         raise ParameterError(
             f"--until is a day, as 2027-01-01, or a moment, as 2027-01-01T12:00Z; got {text!r}"

@@ -209,7 +209,7 @@ def _whole_or(name: str | None) -> str:
 
 
 def _state(book: OwnedLedger, name: str | None) -> Account:
-    return book.accounts[name] if name else book.whole
+    return book.accounts[name] if name else book.total
 
 
 def _granted(account: Account) -> str:

@@ -47,7 +47,7 @@ def settle(
         raise ParameterError("say --relation add_remove or --relation substitute")
     with opened(ledger, key_file) as book:
         book.settle(asked, mixed=mixed)
-        state = book.whole
+        state = book.total
     typer.echo(
         f"Its losses are for neighbours by {asked} from now on; {in_words(state.spent)} is spent, and "
         f"{in_words(state.remaining)} is left."

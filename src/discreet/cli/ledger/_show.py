@@ -95,7 +95,7 @@ def _show(
 
     now = book.moments(1)[-1][0]
     audited = isinstance(book, OwnedLedger | LedgerAudit)
-    budgets = [book.whole, *book.accounts.values()] if audited else [book.state()]
+    budgets = [book.total, *book.accounts.values()] if audited else [book.state()]
     history = dict(book.history) if audited else {}
     head = book.head if audited else None
     count = (0 if audited else _LAST) if last is None else last

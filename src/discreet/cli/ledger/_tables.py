@@ -34,7 +34,7 @@ def facts_table(name: str, facts: Facts, entries: int | None) -> Table:
     from discreet.ledger import fingerprint
 
     table = Table(box=box.SIMPLE, show_header=False)
-    told = {
+    fields = {
         "ledger": name,
         "people": facts.people,
         "neighbours": facts.relation,
@@ -44,7 +44,7 @@ def facts_table(name: str, facts: Facts, entries: int | None) -> Table:
         "signed by": facts.public_key and fingerprint(facts.public_key),
         "entries": None if entries is None else f"{entries:,}",
     }
-    for key, value in told.items():
+    for key, value in fields.items():
         if value:
             table.add_row(key, _text(value))
     return table
@@ -56,13 +56,13 @@ def budgets_table(accounts: Sequence[Account], standings: Mapping[str, str]) -> 
     from rich.table import Table
 
     rows = [_budget_row(each, standings[each.name]) for each in accounts]
-    kept = [
+    columns = [
         name for name in rows[0]
         if name in ("account", "cap", "spent", "left") or any(row[name] for row in rows)
     ]  # fmt: skip
-    table = Table(*kept, box=box.SIMPLE_HEAD)
+    table = Table(*columns, box=box.SIMPLE_HEAD)
     for row in rows:
-        table.add_row(*(_text(row[name]) for name in kept))
+        table.add_row(*(_text(row[name]) for name in columns))
     return table
 
 
@@ -79,8 +79,8 @@ def history_table(history: Mapping[str, Loss], delta: Fraction) -> Table:
         if name not in history:
             table.add_row(words, "some charge has no value in it", "", "")
             continue
-        found = odometer(history[name], delta)
-        read = ("not known", "") if found is None else (_up(found[0]), f"{float(found[1]):g}")
+        within = odometer(history[name], delta)
+        read = ("not known", "") if within is None else (_up(within[0]), f"{float(within[1]):g}")
         table.add_row(words, in_words(history[name]), *read)
     return table
 

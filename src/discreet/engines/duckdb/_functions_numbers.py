@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.engines.duckdb._once import bare, null_where, once, unless_nan
 from discreet.engines.sql import Rendering, Write, Writer, function
-from discreet.query import Call, constant, whole_literal
+from discreet.query import Call, constant, integer_literal
 
 __all__ = ["NUMBERS", "double"]
 
@@ -61,7 +61,7 @@ def _modulo(call: Call, writer: Writer, _: Write) -> str:
 
 
 def _round(call: Call, writer: Writer, _: Write) -> str:
-    digits = [str(whole_literal(node)) for node in call.args[1:]]
+    digits = [str(integer_literal(node)) for node in call.args[1:]]
     return f"round({', '.join([writer.number(call.args[0]), *digits])})"
 
 
@@ -98,7 +98,7 @@ def _power(call: Call, writer: Writer, _: Write) -> str:
 def _bucket(call: Call, writer: Writer, _: Write) -> str:
     number = writer.number(call.args[0])
     low, high = map(constant, call.args[1:3])
-    count = whole_literal(call.args[3])
+    count = integer_literal(call.args[3])
     assert low is not None
     assert high is not None
     assert count is not None

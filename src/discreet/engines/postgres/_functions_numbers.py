@@ -22,7 +22,7 @@ from discreet.engines.postgres._total import (
     times_fixed,
 )
 from discreet.engines.sql import Rendering, Write, Writer, function
-from discreet.query import Call, constant, whole_literal
+from discreet.query import Call, constant, integer_literal
 
 __all__ = ["NUMBERS"]
 
@@ -53,7 +53,7 @@ def _minus(call: Call, writer: Writer, write: Write) -> str:
 
 def _never_tiny(node: exp.Expr, writer: Writer) -> bool:
     """Whether a number is zero, or some way from it."""
-    return writer.row.range(node).whole or _never_zero(node, writer)
+    return writer.row.range(node).integer or _never_zero(node, writer)
 
 
 def _never_zero(node: exp.Expr, writer: Writer) -> bool:
@@ -101,14 +101,14 @@ def _cut(call: Call, writer: Writer, write: Write) -> str:
 def _modulo(call: Call, writer: Writer, _: Write) -> str:
     left, right = map(writer.number, call.args)
     ranges = [writer.row.range(node) for node in call.args]
-    if all(each.whole and each.largest <= _EXACT for each in ranges):
+    if all(each.integer and each.largest <= _EXACT for each in ranges):
         return f"CAST(CAST({left} AS bigint) % nullif(CAST({right} AS bigint), 0) AS double precision)"
     return remainder(left, right)
 
 
 def _round(call: Call, writer: Writer, _: Write) -> str:
     number = writer.number(call.args[0])
-    digits = whole_literal(call.args[1]) if len(call.args) > 1 else 0
+    digits = integer_literal(call.args[1]) if len(call.args) > 1 else 0
     if not digits:
         return half_away(number)
     unit = 10.0 ** abs(digits)
@@ -174,7 +174,7 @@ def _power(call: Call, writer: Writer, _: Write) -> str:
 def _bucket(call: Call, writer: Writer, _: Write) -> str:
     number = writer.number(call.args[0])
     low, high = map(constant, call.args[1:3])
-    count = whole_literal(call.args[3])
+    count = integer_literal(call.args[3])
     assert low is not None
     assert high is not None
     assert count is not None

@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.engines.postgres._total import bound
 from discreet.engines.sql import TEXTS as SHARED
 from discreet.engines.sql import Rendering, Write, Writer, cut, strings
-from discreet.query import Call, whole_literal
+from discreet.query import Call, integer_literal
 
 __all__ = ["texts"]
 
@@ -19,7 +19,7 @@ _FAR = 2**30
 
 def _offset(node: exp.Expr, writer: Writer) -> str:
     """A position: null beyond 32 bits, and no further than texts are."""
-    fixed = whole_literal(node)
+    fixed = integer_literal(node)
     if fixed is not None and abs(fixed) <= _FAR:
         return str(fixed)
     number = writer.integer(node) if writer.row.exact(node) else writer.dialect.to_integer(writer.number(node))

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.engines.spark._readings import NOTHING, let
 from discreet.engines.sql import Rendering, Write, Writer, function
-from discreet.query import Call, constant, whole_literal
+from discreet.query import Call, constant, integer_literal
 
 __all__ = ["NUMBERS"]
 
@@ -88,7 +88,7 @@ def _truncate(call: Call, writer: Writer, _: Write) -> str:
 def _round(call: Call, writer: Writer, _: Write) -> str:
     """As DuckDB does it: scaled, rounded and scaled back, in doubles."""
     number = writer.number(call.args[0])
-    digits = whole_literal(call.args[1]) if len(call.args) > 1 else 0
+    digits = integer_literal(call.args[1]) if len(call.args) > 1 else 0
     assert digits is not None
     scale = f"{10.0 ** abs(digits)!r}D"
     if digits == 0:
@@ -122,7 +122,7 @@ def _power(call: Call, writer: Writer, _: Write) -> str:
 def _bucket(call: Call, writer: Writer, _: Write) -> str:
     double = writer.dialect.double
     low, high = map(constant, call.args[1:3])
-    count = whole_literal(call.args[3])
+    count = integer_literal(call.args[3])
     assert low is not None
     assert high is not None
     assert count is not None

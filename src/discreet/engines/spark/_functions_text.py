@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.engines.spark._readings import to_integer
 from discreet.engines.sql import TEXTS as SHARED
 from discreet.engines.sql import Rendering, Write, Writer, cut, strings
-from discreet.query import Call, whole_literal
+from discreet.query import Call, integer_literal
 
 __all__ = ["TEXTS"]
 
@@ -26,7 +26,7 @@ def _offset(node: exp.Expr, writer: Writer) -> str:
 def _sliced(call: Call, writer: Writer, _: Write) -> str:
     """DuckDB's way: 0 is before the first character, and a negative length goes back from the start."""
     value, offsets = writer.value(call.args[0], "string"), call.args[1:]
-    fixed = [whole_literal(node) for node in offsets]
+    fixed = [integer_literal(node) for node in offsets]
     if all(known is not None and known >= 0 for known in fixed) and fixed[0] != 0:
         return f"substring({', '.join([value, *map(str, fixed)])})"
     return _with([value, *(_offset(node, writer) for node in offsets)], _part if len(offsets) == 1 else _slice)

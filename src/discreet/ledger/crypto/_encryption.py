@@ -26,7 +26,7 @@ class Seal:
         """What a ledger keeps to know its key again; it tells nothing of the key. None without a key."""
         return None if self._key is None else self._derived("check").hex()
 
-    def closed(self, account: str, about: str, value: bytes) -> bytes:
+    def closed(self, account: str, context: str, value: bytes) -> bytes:
         """The value as it is stored for an account, bound to `about`."""
         if self._key is None:
             return value
@@ -35,9 +35,9 @@ class Seal:
         from discreet import noise
 
         nonce = noise.secret(_NONCE)
-        return nonce + AESGCM(self._derived(f"account {account}")).encrypt(nonce, value, about.encode())
+        return nonce + AESGCM(self._derived(f"account {account}")).encrypt(nonce, value, context.encode())
 
-    def opened(self, account: str, about: str, value: bytes) -> bytes:
+    def opened(self, account: str, context: str, value: bytes) -> bytes:
         """The inverse of `closed`; raises `LedgerError` if the value is not what was sealed there."""
         if self._key is None:
             return value
@@ -46,7 +46,7 @@ class Seal:
 
         cipher = AESGCM(self._derived(f"account {account}"))
         try:
-            return cipher.decrypt(value[:_NONCE], value[_NONCE:], about.encode())
+            return cipher.decrypt(value[:_NONCE], value[_NONCE:], context.encode())
         except (InvalidTag, ValueError):
             raise LedgerError(
                 "something sealed does not open with the ledger's key: it was changed, or belongs elsewhere; restore a "

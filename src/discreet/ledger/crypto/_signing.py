@@ -195,10 +195,10 @@ def _signature(certificate: Mapping[str, Any]) -> tuple[str, bytes]:
 
 
 def _given(public: str) -> str:
-    found = public.strip().lower()
-    if not _KEY.fullmatch(found):
+    key = public.strip().lower()
+    if not _KEY.fullmatch(key):
         raise LedgerError("a public key is 64 hexadecimal digits, as `discreet verify` prints it for a release")
-    return found
+    return key
 
 
 def _message(statement: Mapping[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger._protocol import Entry
 from discreet.ledger.log._charges import Charges
 from discreet.ledger.log._commitments import ROOT, Row, canonical, hash_of, is_hashed, parsed, salt_after, sha256
-from discreet.ledger.state._account import WHOLE, Account, account_from_json, account_to_json
+from discreet.ledger.state._account import OWNER_ACCOUNT, Account, account_from_json, account_to_json
 from discreet.ledger.state._arithmetic import from_numbers
 from discreet.ledger.state._events import (
     Event,
@@ -126,7 +126,7 @@ def account_in(facts: Facts, row: Row, where: str) -> Account:
 
 def subject_time(row: Row, where: str) -> datetime:
     """The time of a checked row as whom it is about has it."""
-    if row.account == WHOLE or row.salt is None:
+    if row.account == OWNER_ACCOUNT or row.salt is None:
         return datetime.fromisoformat(row.at)
     try:
         return datetime.fromisoformat(parsed(row.body)["at"])
@@ -142,12 +142,12 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
         event: Mapping[str, Any] = parsed(row.body)["event"]
         match row.kind:
             case "create":
-                loss = state.whole.cap
+                loss = state.total.cap
             case "reserve" | "run":
                 loss = from_numbers(facts.currency, event["history"][facts.currency])
             case _:
-                found = event.get("cap", event.get("loss"))
-                loss = None if found is None else from_numbers(facts.currency, found)
+                amounts = event.get("cap", event.get("loss"))
+                loss = None if amounts is None else from_numbers(facts.currency, amounts)
         return Entry(
             seq=None if own else row.seq,
             kind=_kind(row.kind),
@@ -157,7 +157,7 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
             plan_hash=None if row.kind in ("begin", "step") else row.plan_hash,
             part=event.get("part"),
             loss=loss,
-            spent=(state.account or state.whole).spent if own else state.whole.spent,
+            spent=(state.account or state.total).spent if own else state.total.spent,
             at=subject_time(row, where) if own else datetime.fromisoformat(row.at),
             payload_sha256=row.payload_sha256,
             previous=None if own else row.previous,
@@ -239,16 +239,16 @@ class Walker:
     def _begins(self, row: Row) -> LedgerState:
         self._facts = facts_in(row, self._where)
         state = state_in(self._facts, row, self._where)
-        terms = {"every": state.whole.every, "until": state.whole.until}
-        expected = initial_state(self._facts, state.whole.cap, _moment(row), **terms)
-        if row.kind != "create" or row.account != WHOLE or state_to_json(expected) != state_to_json(state):
+        terms = {"every": state.total.every, "until": state.total.until}
+        expected = initial_state(self._facts, state.total.cap, _moment(row), **terms)
+        if row.kind != "create" or row.account != OWNER_ACCOUNT or state_to_json(expected) != state_to_json(state):
             raise self._bad(row, f"a {row.kind!r} entry does not belong there")
         return state
 
     def _continues(self, row: Row, state: LedgerState, last: Row) -> LedgerState:
         body, totals = _read(row, self._where)
         data: Mapping[str, Any] = body["event"]
-        before = LedgerState(state.whole, self._accounts.get(row.account), state.history)
+        before = LedgerState(state.total, self._accounts.get(row.account), state.history)
         try:
             own_at = subject_time(row, self._where)
             event = Event(_kind(row.kind), row.account, data, _moment(row), own_at.astimezone(UTC))

@@ -15,7 +15,7 @@ from discreet.ledger.log import _rows
 from discreet.ledger.log._chain import row_after
 from discreet.ledger.log._database import Fill
 from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, kind_of, make, secrets
-from discreet.ledger.state._account import WHOLE, Period
+from discreet.ledger.state._account import OWNER_ACCOUNT, Period
 from discreet.ledger.state._events import Counted, Event, Facts, facts_to_json, initial_state
 from discreet.ledger.state._relations import DEFAULT
 from discreet.privacy import Loss, Relation, currency
@@ -64,9 +64,9 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
         private = new_key()
         make(connection)
         signed = replace(fixed, public_key=public_key(private), key_check=seal.check())
-        sealed = seal.closed(WHOLE, SIGNING_KEY, private)
+        sealed = seal.closed(OWNER_ACCOUNT, SIGNING_KEY, private)
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
-        event = Event("create", WHOLE, facts_to_json(signed), now)
+        event = Event("create", OWNER_ACCOUNT, facts_to_json(signed), now)
         state = initial_state(signed, budget, event.at, every=every, until=until)
         row = row_after(None, event, state, salt_key=new_salt_key(connection))
         _rows.append(connection, row)

@@ -64,13 +64,13 @@ def check_continued(connection: sa.Connection, continued: Continued, where: str)
         row: dict[str, Any] = dict(zip(names, values, strict=True))
         previous, own = row.pop("previous"), row.pop("hash")
         try:
-            found = sha256(bytes.fromhex(last) + canonical(row).encode("ascii"))
+            computed = sha256(bytes.fromhex(last) + canonical(row).encode("ascii"))
             stored = None if payload is None else sha256(payload)
         except _BAD:
-            found = stored = ""
-        if (previous, own, row["seq"], row["payload_sha256"]) != (last, found, count, stored):
+            computed = stored = ""
+        if (previous, own, row["seq"], row["payload_sha256"]) != (last, computed, count, stored):
             raise LedgerError(f"{where} cannot be trusted: entry {count} of its older format is bad")
-        last, count = found, count + 1
+        last, count = computed, count + 1
     if (last, count) != (continued.head, continued.entries):
         raise LedgerError(f"{where} cannot be trusted: the entries of its older format end elsewhere than they did")
 

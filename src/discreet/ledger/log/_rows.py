@@ -105,26 +105,26 @@ _FORWARD = sa.update(meta).values(last=sa.bindparam("newest"))
 
 def first(connection: sa.Connection, where: str) -> Row:
     """The entry that made the ledger."""
-    found = connection.execute(sa.select(*row_columns).where(entries.c.seq == 0)).first()
-    if found is None:
+    row = connection.execute(sa.select(*row_columns).where(entries.c.seq == 0)).first()
+    if row is None:
         raise LedgerError(f"{where} lacks its first entry; restore a copy of it")
-    return check(found, where)
+    return check(row, where)
 
 
 def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", plan_hash: str | None = None) -> Tip:
     """Where the ledger ends. Raises `LedgerError` if it no longer holds `seen`, an entry that it held before."""
     wanted = {"seen": seen.seq, "account": account, "plan_hash": plan_hash}
-    found = connection.execute(_TIPS[connection.dialect.name], wanted).all()
-    if not found or found[0].facts != 1 or found[0].last != found[0].highest:
+    matches = connection.execute(_TIPS[connection.dialect.name], wanted).all()
+    if not matches or matches[0].facts != 1 or matches[0].last != matches[0].highest:
         raise LedgerError(
             f"{where} cannot be trusted: its newest entries were removed, or others added, by something other than "
             "discreet; stop releasing from these data and restore a copy, counting what was spent since"
         )
-    if found[0].format != FORMAT:
-        raise LedgerError(f"{where} now has format {found[0].format}: upgrade discreet, and open it again")
+    if matches[0].format != FORMAT:
+        raise LedgerError(f"{where} now has format {matches[0].format}: upgrade discreet, and open it again")
     wide = len(Row._fields)
     rows = {
-        row.seq: row for row in (seen if values[:wide] == seen else check(values[:wide], where) for values in found)
+        row.seq: row for row in (seen if values[:wide] == seen else check(values[:wide], where) for values in matches)
     }
     if rows.get(seen.seq) != seen:
         raise Untrusted(
@@ -132,14 +132,14 @@ def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", pla
             "was there, for charges that it held are missing from this one"
         )
     newest = [rows[seq] for seq in sorted(rows, reverse=True)]
-    about = [row for row in newest if row.account == account]
-    released = [row for row in about if (row.plan_hash, row.kind) == (plan_hash, "release")]
-    told: datetime | None = getattr(found[0], "clock", None)
+    own = [row for row in newest if row.account == account]
+    released = [row for row in own if (row.plan_hash, row.kind) == (plan_hash, "release")]
+    clock: datetime | None = getattr(matches[0], "clock", None)
     return Tip(
-        rows[found[0].highest],
-        about[0] if about else None,
+        rows[matches[0].highest],
+        own[0] if own else None,
         released[0] if released else None,
-        kind_of(connection).clock(connection) if told is None else told.replace(tzinfo=UTC),
+        kind_of(connection).clock(connection) if clock is None else clock.replace(tzinfo=UTC),
     )
 
 
@@ -156,8 +156,8 @@ def payload_of(connection: sa.Connection, row: Row) -> object:
 
 def of_hash(connection: sa.Connection, value: str, where: str) -> Row | None:
     """The entry with this hash, if there is one."""
-    found = connection.execute(sa.select(*row_columns).where(entries.c.hash == value)).first()
-    return None if found is None else check(found, where)
+    row = connection.execute(sa.select(*row_columns).where(entries.c.hash == value)).first()
+    return None if row is None else check(row, where)
 
 
 def of_reservation(connection: sa.Connection, ident: str, where: str) -> list[Row]:
@@ -169,10 +169,10 @@ def of_reservation(connection: sa.Connection, ident: str, where: str) -> list[Ro
 
 def of_key(connection: sa.Connection, account: str, key: str, where: str) -> list[Row]:
     """The entries of the reservation that an account made with an idempotency key, if it made one."""
-    found = connection.execute(
+    position = connection.execute(
         sa.select(entries.c.hash).where(entries.c.account == account, entries.c.idempotency_key == key)
     ).scalar()
-    return of_reservation(connection, found, where) if isinstance(found, str) else []
+    return of_reservation(connection, position, where) if isinstance(position, str) else []
 
 
 def repeats_of(connection: sa.Connection, account: str, plan_hash: str) -> int:
@@ -216,9 +216,9 @@ def pages(
         if account is not None:
             wanted = wanted.where(entries.c.account == account)
         with database.transaction(write=False) as connection:
-            for found in connection.execute(wanted.limit(_PAGE_ROWS)):
-                page.append((found[:-1], found[-1]))
-                size += len(found[-1]) if isinstance(found[-1], bytes) else 0
+            for row in connection.execute(wanted.limit(_PAGE_ROWS)):
+                page.append((row[:-1], row[-1]))
+                size += len(row[-1]) if isinstance(row[-1], bytes) else 0
                 if size > _PAGE_BYTES:
                     break
         if not page:

@@ -123,12 +123,12 @@ def make(connection: sa.Connection) -> None:
 
 def format_of(connection: sa.Connection, where: str) -> int:
     """The format of the ledger that is there; raises `LedgerError` for a newer or an unclear one."""
-    found = connection.execute(sa.select(meta.c.format)).scalar()
+    number = connection.execute(sa.select(meta.c.format)).scalar()
     marked = kind_of(connection).marked(connection)
-    if not isinstance(found, int) or marked not in (found, None):
-        raise LedgerError(f"{where} says two things about its format ({marked} and {found}); restore a copy of it")
-    if found > FORMAT:
+    if not isinstance(number, int) or marked not in (number, None):
+        raise LedgerError(f"{where} says two things about its format ({marked} and {number}); restore a copy of it")
+    if number > FORMAT:
         raise LedgerError(
-            f"{where} has format {found}, and this version of discreet knows formats up to {FORMAT}: upgrade discreet"
+            f"{where} has format {number}, and this version of discreet knows formats up to {FORMAT}: upgrade discreet"
         )
-    return found
+    return number

@@ -32,7 +32,7 @@ from discreet.ledger.log._commitments import Row, sha256
 from discreet.ledger.log._database import Database
 from discreet.ledger.log._migrations import check_continued, migrate
 from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, secrets
-from discreet.ledger.state._account import WHOLE
+from discreet.ledger.state._account import OWNER_ACCOUNT
 from discreet.ledger.state._events import Event, Facts, Kind, LedgerState, apply
 
 __all__ = ["LARGEST_IN_ROW", "LedgerStore", "LedgerTransaction"]
@@ -60,13 +60,13 @@ class LedgerTransaction:
         self.clock = clock
         self.now = max(clock, datetime.fromisoformat(self.last.at))
         self.account_now = self.now
-        if account != WHOLE:
+        if account != OWNER_ACCOUNT:
             self.account_now = clock if newest is None else max(clock, subject_time(newest, where))
         at_last = state_in(facts, self.last, where)
-        about = None
-        if newest is not None and account != WHOLE:
-            about = at_last.account if newest is self.last else account_in(facts, newest, where)
-        self.state = LedgerState(at_last.whole, about, at_last.history)
+        subject = None
+        if newest is not None and account != OWNER_ACCOUNT:
+            subject = at_last.account if newest is self.last else account_in(facts, newest, where)
+        self.state = LedgerState(at_last.total, subject, at_last.history)
 
     def write(  # noqa: PLR0913
         self,
@@ -107,7 +107,7 @@ class LedgerStore:
             last = _rows.tip(connection, self.first, self.where).last
             rows = connection.execute(sa.select(secrets.c.name, secrets.c.value))
             self._secrets: dict[str, object] = {row.name: row.value for row in rows}
-        self.began_with = state_in(self.facts, self.first, self.where).whole.cap
+        self.began_with = state_in(self.facts, self.first, self.where).total.cap
         database.sync()
         self.seen = last
         """An entry that is durable: a ledger without it has gone back in time."""
@@ -120,22 +120,24 @@ class LedgerStore:
         self.locked = self.sealed and given is None
 
     @contextmanager
-    def reading(self, account: str = WHOLE, plan_hash: str | None = None) -> Generator[LedgerTransaction]:
+    def reading(self, account: str = OWNER_ACCOUNT, plan_hash: str | None = None) -> Generator[LedgerTransaction]:
         """Where the ledger ends now, in one snapshot, which holds what had been seen before it was taken."""
         seen = self.seen
         with self.database.transaction(write=False) as connection:
             yield LedgerTransaction(self, connection, seen, account, plan_hash)
 
-    def page(self, connection: sa.Connection, account: str = WHOLE, plan_hash: str | None = None) -> LedgerTransaction:
+    def page(
+        self, connection: sa.Connection, account: str = OWNER_ACCOUNT, plan_hash: str | None = None
+    ) -> LedgerTransaction:
         """Where the ledger ends now, in a transaction that writes."""
         return LedgerTransaction(self, connection, self.seen, account, plan_hash)
 
     def state(self, account: str) -> LedgerState:
         """The states now, in windows that have begun by the clock."""
         with self.reading(account) as page:
-            found = page.state
-        known = None if found.account is None else found.account.at(page.account_now)
-        return LedgerState(found.whole.at(page.now), known, found.history)
+            state = page.state
+        known = None if state.account is None else state.account.at(page.account_now)
+        return LedgerState(state.total.at(page.now), known, state.history)
 
     def states(self) -> tuple[LedgerState, list[LedgerState]]:
         """The whole now, and each account under it."""
@@ -147,13 +149,13 @@ class LedgerStore:
             state = state_in(self.facts, row, self.where)
             if state.account is not None:
                 own_at = max(page.clock, subject_time(row, self.where))
-                accounts.append(LedgerState(state.whole, state.account.at(own_at), state.history))
-        return LedgerState(page.state.whole.at(at), None, page.state.history), accounts
+                accounts.append(LedgerState(state.total, state.account.at(own_at), state.history))
+        return LedgerState(page.state.total.at(at), None, page.state.history), accounts
 
-    def public_facts(self, account: str = WHOLE) -> Facts:
+    def public_facts(self, account: str = OWNER_ACCOUNT) -> Facts:
         """The facts, with the relation that an older ledger was settled for; an account's without what others spent."""
-        facts = self.facts if account == WHOLE else replace(self.facts, continued=None)
-        return facts if facts.relation is not None else replace(facts, relation=self.state(account).whole.relation)
+        facts = self.facts if account == OWNER_ACCOUNT else replace(self.facts, continued=None)
+        return facts if facts.relation is not None else replace(facts, relation=self.state(account).total.relation)
 
     def unlock(self) -> None:
         """Raise `LedgerError` if releases cannot be sealed and signed."""
@@ -169,7 +171,7 @@ class LedgerStore:
         sealed = self._secrets.get(SIGNING_KEY)
         if not isinstance(sealed, bytes):
             raise LedgerError(f"{self.where} has lost the key that signs its certificates; restore a copy of it")
-        private = self.seal.opened(WHOLE, SIGNING_KEY, sealed)
+        private = self.seal.opened(OWNER_ACCOUNT, SIGNING_KEY, sealed)
         if public_key(private) != self.facts.public_key:
             raise LedgerError(f"{self.where} signs with a key that is not its own; restore a copy of it")
         return private

@@ -15,7 +15,7 @@ from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._rows import is_release
 from discreet.ledger.log._schema import entries, in_runs, rare, row_columns
 from discreet.ledger.log._store import LedgerStore
-from discreet.ledger.state._account import WHOLE, Account
+from discreet.ledger.state._account import OWNER_ACCOUNT, Account
 
 __all__ = ["kinds", "latest", "moments"]
 
@@ -32,8 +32,8 @@ def latest(store: LedgerStore, count: int, account: str | None = None) -> list[E
     if account is not None:
         wanted = wanted.where(entries.c.account == account)
     with store.database.transaction(write=False) as connection:
-        found = [check(values, store.where) for values in connection.execute(wanted)]
-    return [entry(store.facts, row, store.where, own=account is not None) for row in found]
+        rows = [check(values, store.where) for values in connection.execute(wanted)]
+    return [entry(store.facts, row, store.where, own=account is not None) for row in rows]
 
 
 def kinds(store: LedgerStore, account: str | None = None) -> dict[str, int]:
@@ -47,15 +47,15 @@ def kinds(store: LedgerStore, account: str | None = None) -> dict[str, int]:
         rest = connection.execute(
             sa.select(entries.c.kind, sa.func.count()).where(rare, *mine).group_by(entries.c.kind)
         )
-        found = {str(kind): int(count) for kind, count in rest}
+        counts = {str(kind): int(count) for kind, count in rest}
         steps = sa.select(entries.c.kind, sa.func.count()).where(in_runs, entries.c.kind != "run", *mine)
-        found |= {str(kind): int(count) for kind, count in connection.execute(steps.group_by(entries.c.kind))}
-        found["release"] = int(connection.execute(number.where(is_release)).scalar() or 0)
-        found["reserve"] = int(connection.execute(number).scalar() or 0) - sum(found.values())
-    return {kind: count for kind, count in found.items() if count}
+        counts |= {str(kind): int(count) for kind, count in connection.execute(steps.group_by(entries.c.kind))}
+        counts["release"] = int(connection.execute(number.where(is_release)).scalar() or 0)
+        counts["reserve"] = int(connection.execute(number).scalar() or 0) - sum(counts.values())
+    return {kind: count for kind, count in counts.items() if count}
 
 
-def moments(store: LedgerStore, count: int, account: str = WHOLE) -> list[tuple[datetime, Account]]:
+def moments(store: LedgerStore, count: int, account: str = OWNER_ACCOUNT) -> list[tuple[datetime, Account]]:
     """The states of the whole, or of an account, after at most `count` entries spread evenly over the ledger, and now.
 
     Those of an account are spread over its own entries, and tell nothing of how many there are of others. Each entry is
@@ -64,17 +64,17 @@ def moments(store: LedgerStore, count: int, account: str = WHOLE) -> list[tuple[
     known: list[tuple[datetime, Account]] = []
     with store.reading(account) as page:
         connection = page.connection
-        everything = account == WHOLE
+        everything = account == OWNER_ACCOUNT
         wanted = _spread(count, page.last.seq) if everything else _spread_own(connection, account, count)
         rows = _of_numbers(connection, sorted(wanted), store.where)
         now = page.account_now
     for row in rows:
         state = state_in(store.facts, row, store.where)
-        state = state.whole if account == WHOLE else state.account
+        state = state.total if account == OWNER_ACCOUNT else state.account
         if state is not None:
-            at = datetime.fromisoformat(row.at) if account == WHOLE else subject_time(row, store.where)
+            at = datetime.fromisoformat(row.at) if account == OWNER_ACCOUNT else subject_time(row, store.where)
             known.append((at, state))
-    latest_state = page.state.whole if account == WHOLE else page.state.account
+    latest_state = page.state.total if account == OWNER_ACCOUNT else page.state.account
     return known if latest_state is None else [*known, (now, latest_state.at(now))]
 
 
@@ -88,16 +88,16 @@ def _spread_own(connection: sa.Connection, account: str, count: int) -> set[int]
     known = {"account": account}
     length = connection.execute(sa.select(sa.func.count()).select_from(_of_account), known).scalar() or 0
     places = sorted(_spread(count, length - 1)) if length else []
-    found: set[int] = set()
+    numbers: set[int] = set()
     for begin in range(0, len(places), _CHUNK):
         wanted = sa.select(_of_account.c.seq).where(_of_account.c.place.in_(places[begin : begin + _CHUNK]))
-        found.update(connection.execute(wanted, known).scalars())
-    return found
+        numbers.update(connection.execute(wanted, known).scalars())
+    return numbers
 
 
 def _of_numbers(connection: sa.Connection, numbers: list[int], where: str) -> list[Row]:
-    found: list[Row] = []
+    rows: list[Row] = []
     for begin in range(0, len(numbers), _CHUNK):
         wanted = sa.select(*row_columns).where(entries.c.seq.in_(numbers[begin : begin + _CHUNK]))
-        found += [check(values, where) for values in connection.execute(wanted.order_by(entries.c.seq))]
-    return found
+        rows += [check(values, where) for values in connection.execute(wanted.order_by(entries.c.seq))]
+    return rows

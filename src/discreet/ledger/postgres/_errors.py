@@ -24,7 +24,7 @@ _LOST = (
     "the connection was lost; if something was being written, it is not known whether it was: it counts if it was; the "
     "next use connects anew"
 )
-_KEPT = "another process has kept it locked for a minute; end that process, or try again later"
+_LOCKED = "another process has kept it locked for a minute; end that process, or try again later"
 _POOLER = (
     "a pooler stands between that loses prepared statements; let it keep them (max_prepared_statements in "
     "PgBouncer), or connect to the server itself"
@@ -40,7 +40,7 @@ _WORDS = {
     "57P03": "the server is starting or stopping; try again later",
     "57P05": _LOST,
     "25P03": "this process has kept it locked for a minute without a word, so the server gave up what it was writing",
-    "55P03": _KEPT,
+    "55P03": _LOCKED,
     "40": "the server gave up because others were writing; try again",
     "57014": "somebody cancelled it; try again",
     "25006": "the server or the database is read-only; connect to the primary server, as a role that may write",
@@ -74,7 +74,7 @@ def in_server_words(where: str) -> Generator[None]:
     try:
         yield
     except (DBAPIError, Error) as error:
-        raise _told(where, error) from None
+        raise _describe(where, error) from None
 
 
 def reach(where: str, parts: dict[str, Any]) -> psycopg.Connection[tuple[Any, ...]]:
@@ -102,9 +102,9 @@ def _refusal(connection: psycopg.Connection[tuple[Any, ...]]) -> str | None:
     """Why this server keeps no ledger, if so."""
     if connection.info.server_version < _LEAST:
         return "the server is older than PostgreSQL 14, which is the least that is supported"
-    found = connection.execute(_ASK).fetchone()
-    assert found is not None
-    standby, synced, encoding = found
+    settings = connection.execute(_ASK).fetchone()
+    assert settings is not None
+    standby, synced, encoding = settings
     if standby:
         return (
             "the server is a read-only standby; connect to the primary, for example with target_session_attrs=primary"
@@ -119,9 +119,9 @@ def _refusal(connection: psycopg.Connection[tuple[Any, ...]]) -> str | None:
     return None
 
 
-def _told(where: str, error: Exception) -> LedgerError:
-    found: BaseException = error.orig or error if isinstance(error, DBAPIError) else error
-    state: str | None = getattr(found, "sqlstate", None)
+def _describe(where: str, error: Exception) -> LedgerError:
+    cause: BaseException = error.orig or error if isinstance(error, DBAPIError) else error
+    state: str | None = getattr(cause, "sqlstate", None)
     if state is None:
         return LedgerError(f"{where}: {_LOST}; nothing was answered")
     other = "the server refused; see its log"

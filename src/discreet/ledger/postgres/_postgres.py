@@ -91,9 +91,9 @@ def marked(connection: sa.Connection) -> int | None:
 
 def clock(connection: sa.Connection) -> datetime:
     """The server's clock."""
-    found = connection.exec_driver_sql("SELECT pg_catalog.clock_timestamp() AT TIME ZONE 'UTC'").scalar()
-    assert isinstance(found, datetime)
-    return found.replace(tzinfo=UTC)
+    now = connection.exec_driver_sql("SELECT pg_catalog.clock_timestamp() AT TIME ZONE 'UTC'").scalar()
+    assert isinstance(now, datetime)
+    return now.replace(tzinfo=UTC)
 
 
 class Database:
@@ -253,13 +253,13 @@ class Database:
             )
 
     def _is_there(self, connection: sa.Connection) -> bool:
-        found = {str(name) for (name,) in connection.exec_driver_sql(_TABLES.format(ledger=self._address.ledger))}
-        if found and not {"meta", "entries"} <= found:
+        tables = {str(name) for (name,) in connection.exec_driver_sql(_TABLES.format(ledger=self._address.ledger))}
+        if tables and not {"meta", "entries"} <= tables:
             raise LedgerError(
                 f"{self.where} is not a ledger: a schema of that name holds other tables; give another name, "
                 "?ledger=… in the URL, and a new ledger is made there"
             )
-        return bool(found)
+        return bool(tables)
 
 
 @contextmanager
@@ -276,9 +276,9 @@ def _pipelined(driver: Driver) -> Generator[Pipeline]:
     ending.__exit__(None, None, None)
 
 
-def _await_rows(connection: sa.Connection, *told: Any) -> None:
+def _await_rows(connection: sa.Connection, *event: Any) -> None:
     """SQLAlchemy asks at once whether a statement returns rows; only of plain changes it is known that they do not."""
-    context: sa.ExecutionContext = told[3]
+    context: sa.ExecutionContext = event[3]
     pipeline = connection.info.get(_PIPELINE)
     if pipeline is None:
         return

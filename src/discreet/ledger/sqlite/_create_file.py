@@ -57,12 +57,12 @@ def identify(path: str) -> None:
     """Raise `LedgerError` unless the file is a ledger that this version can use. The file is not changed or locked."""
     where = f"the file {path!r}"
     with in_plain_words(where):
-        found = os.stat(path)  # noqa: PTH116
-        if not stat.S_ISREG(found.st_mode):
+        status = os.stat(path)  # noqa: PTH116
+        if not stat.S_ISREG(status.st_mode):
             raise LedgerError(
                 f"{path!r} is a directory or a device, not a file; give the path of a file for the ledger"
             )
-        if found.st_nlink != 1:
+        if status.st_nlink != 1:
             _drop_drafts(path)
             if os.stat(path).st_nlink > 1:  # noqa: PTH116
                 raise LedgerError(f"{where} has a second name (a hard link); delete all but one of its names")

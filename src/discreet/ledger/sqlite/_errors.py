@@ -67,6 +67,6 @@ def apply(where: str, error: OSError) -> LedgerError:
 
 
 def _code(error: BaseException) -> int:
-    found = error.orig if isinstance(error, DBAPIError) else error
-    code: int | None = getattr(found, "sqlite_errorcode", None)
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    code: int | None = getattr(cause, "sqlite_errorcode", None)
     return sqlite3.SQLITE_ERROR if code is None else code

@@ -133,13 +133,13 @@ class File:
                     if start(connection):
                         held.push(attempt.pop_all())
                         return connection
-                    trouble = None
+                    busy = None
                 except (DBAPIError, sqlite3.Error) as error:
                     if not is_busy(error):
                         raise
-                    trouble = error
+                    busy = error
             if time.monotonic() > deadline:
-                raise trouble or LedgerError(
+                raise busy or LedgerError(
                     f"{self._where}: another process has kept it locked for a minute; end that process, or try again "
                     "later; nothing was answered"
                 )
@@ -278,12 +278,12 @@ class File:
 
     def _stay_home(self) -> None:
         try:
-            found = os.stat(self._path)  # noqa: PTH116
+            status = os.stat(self._path)  # noqa: PTH116
         except FileNotFoundError:
             raise LedgerError(
                 f"{self._where} is gone; restore the file with everything that was spent, then open it again"
             ) from None
-        if (found.st_dev, found.st_ino) != self.key:
+        if (status.st_dev, status.st_ino) != self.key:
             raise LedgerError(f"{self._where} was moved or replaced while in use; put it back and open it again")
         if self._log is not None and not self._log.is_home():
             raise LedgerError(

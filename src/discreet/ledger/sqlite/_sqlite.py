@@ -209,8 +209,8 @@ os.register_at_fork(after_in_child=_new_registry)
 
 
 def _key(path: str) -> tuple[int, int]:
-    found = os.stat(path)  # noqa: PTH116
-    return found.st_dev, found.st_ino
+    status = os.stat(path)  # noqa: PTH116
+    return status.st_dev, status.st_ino
 
 
 def _connect(path: str | None) -> sqlite3.Connection:

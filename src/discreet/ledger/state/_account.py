@@ -14,8 +14,8 @@ from discreet.ledger.state._arithmetic import add, from_numbers, nothing, number
 from discreet.privacy import Loss, currency, left
 
 __all__ = [
+    "OWNER_ACCOUNT",
     "PERIODS",
-    "WHOLE",
     "Account",
     "Period",
     "Role",
@@ -86,8 +86,8 @@ def _number(every: Period, at: datetime) -> int:
 
 Role = Literal["owner", "analyst", "auditor"]
 
-WHOLE = ""
-"""The name of the whole budget, which every account draws on."""
+OWNER_ACCOUNT = ""
+"""The name of the owner's account: the budget that every other account draws on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class Account:
 
 def account_to_json(account: Account) -> dict[str, Any]:
     """The account as plain JSON, for `account_from_json`; what is empty is left out."""
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "role": account.role,
         "cap": numbers(account.cap),
         "common": numbers(account.common),
@@ -218,7 +218,7 @@ def account_to_json(account: Account) -> dict[str, Any]:
         "token_sha256": account.token_sha256,
         "relation": account.relation,
     }
-    return found | {name: value for name, value in optional.items() if value}
+    return fields | {name: value for name, value in optional.items() if value}
 
 
 def account_from_json(name: str, unit: str, data: Mapping[str, Any]) -> Account:

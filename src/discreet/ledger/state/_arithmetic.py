@@ -78,15 +78,15 @@ def limit(budget: Loss) -> Loss:
 
     Raises `ParameterError` if it is not stated in one (`budget_of`), is empty, or has δ ≥ 1 or a number above 1e100.
     """
-    whole = _sized(lambda: in_currency(_checked(budget), currency(budget)))
-    if parts(whole)[0] <= 0:
+    node = _sized(lambda: in_currency(_checked(budget), currency(budget)))
+    if parts(node)[0] <= 0:
         raise ParameterError(
-            f"a budget must be greater than 0, got {in_words(whole)}; "
+            f"a budget must be greater than 0, got {in_words(node)}; "
             "write for example dp.pure(3), dp.approx(3, 1e-6) or dp.rho(0.5)"
         )
-    if any(part.denominator > _GRID for part in parts(whole)):
+    if any(part.denominator > _GRID for part in parts(node)):
         raise ParameterError("a number of this budget has more than 300 digits; write a rounder one")
-    return whole
+    return node
 
 
 def nothing(name: str) -> Loss:
@@ -186,13 +186,13 @@ History = Mapping[str, Loss]
 @lru_cache(256)
 def of_loss(loss: Loss) -> History:
     """One charge in every currency that can express it, rounded up where a fraction grows too long."""
-    found: dict[str, Loss] = {}
+    history: dict[str, Loss] = {}
     for name in CURRENCIES:
         try:
-            found[name] = tidy(in_currency(loss, name))
+            history[name] = tidy(in_currency(loss, name))
         except (ParameterError, ArithmeticError):
             continue
-    return found
+    return history
 
 
 def charge_and_history(loss: Loss, name: str) -> tuple[Loss, Mapping[str, list[str]]]:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger.state._account import WHOLE, Account, account_from_json, account_to_json
+from discreet.ledger.state._account import OWNER_ACCOUNT, Account, account_from_json, account_to_json
 from discreet.ledger.state._arithmetic import (
     CURRENCIES,
     History,
@@ -73,7 +73,7 @@ class Event:
     @property
     def subject_at(self) -> datetime:
         """The time of whom the event is about."""
-        return self.at if self.account == WHOLE or self.account_at is None else self.account_at
+        return self.at if self.account == OWNER_ACCOUNT or self.account_at is None else self.account_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +107,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class LedgerState:
-    """The whole budget, the account that an event is about (None if it is about the whole), and the history.
+    """The owner's budget, the account that an event is about (None if it is the owner's), and the history.
 
     `history` holds what was charged in every currency since the ledger was made: for all people under ``""``, and under
     the name of each part.
     """
 
-    whole: Account
+    total: Account
     account: Account | None
     history: Mapping[str, History]
 
@@ -124,15 +124,15 @@ class LedgerState:
     @property
     def lifetime(self) -> History:
         """What one person may have lost since the ledger was made, in every currency that can express all of it."""
-        return together(self.history[WHOLE], [each for name, each in self.history.items() if name])
+        return together(self.history[_ALL_PEOPLE], [each for name, each in self.history.items() if name])
 
 
 def initial_state(facts: Facts, budget: Loss, at: datetime, **terms: Any) -> LedgerState:
     """The first state of a ledger with this budget, as `limit` returns it."""
     none = nothing(facts.currency)
     spent = none if facts.continued is None else facts.continued.spent
-    whole = Account(WHOLE, "owner", budget, spent, none, at, **terms)
-    return LedgerState(whole, None, {WHOLE: _NONE if facts.continued is None else of_loss(spent)})
+    total = Account(OWNER_ACCOUNT, "owner", budget, spent, none, at, **terms)
+    return LedgerState(total, None, {_ALL_PEOPLE: _NONE if facts.continued is None else of_loss(spent)})
 
 
 def facts_to_json(facts: Facts) -> dict[str, Any]:
@@ -162,6 +162,8 @@ def facts_from_json(data: Mapping[str, Any]) -> Facts:
     return Facts(currency=unit, parts=tuple(named), continued=continued, counts=cast("Counted", counts), **texts)
 
 
+_ALL_PEOPLE = ""
+"""The name under which the history has what all people lost, beside the names of parts."""
 _NONE = of_loss(nothing("pure"))
 _TEXTS = ("people", "relation", "public_key", "key_check")
 
@@ -173,8 +175,8 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
     and `LedgerError` for what may not happen. Neither says more of other accounts than that the whole is used up.
     """
     at, data, name = event.subject_at, event.data, event.account
-    now = LedgerState(state.whole.at(event.at), None if state.account is None else state.account.at(at), state.history)
-    subject = now.whole if name == WHOLE else now.account
+    now = LedgerState(state.total.at(event.at), None if state.account is None else state.account.at(at), state.history)
+    subject = now.total if name == OWNER_ACCOUNT else now.account
     if event.kind == "grant":
         return replace(now, account=_granted(facts, now, event))
     if subject is None:
@@ -200,7 +202,7 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
             return _settled(facts, now, data)
         case "create":
             raise LedgerError("a ledger is made once")
-    return replace(now, whole=after) if name == WHOLE else replace(now, account=after)
+    return replace(now, total=after) if name == OWNER_ACCOUNT else replace(now, account=after)
 
 
 def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) -> LedgerState:
@@ -214,23 +216,23 @@ def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) ->
         raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
     grown = {each: from_numbers(each, texts) for each, texts in event.data["history"].items() if each in CURRENCIES}
     loss = grown[facts.currency]
-    if subject.name != WHOLE:
+    if subject.name != OWNER_ACCOUNT:
         subject = _within(subject, subject.charged(loss, part), loss)
-    whole = now.whole
+    total = now.total
     if "relation" in event.data:
-        fixed = facts.relation or whole.relation
+        fixed = facts.relation or total.relation
         relation = relation_after(fixed, event.data["relation"], charged=now.is_charged(facts))
-        whole = whole if facts.relation else replace(whole, relation=relation)
-    whole = _within(now.whole, whole.charged(loss, part), loss, shared=subject.name != WHOLE)
-    key = part or WHOLE
+        total = total if facts.relation else replace(total, relation=relation)
+    total = _within(now.total, total.charged(loss, part), loss, shared=subject.name != OWNER_ACCOUNT)
+    key = part or _ALL_PEOPLE
     history = {**now.history, key: added(now.history.get(key, _NONE), grown)}
-    return LedgerState(whole, None if subject.name == WHOLE else subject, history)
+    return LedgerState(total, None if subject.name == OWNER_ACCOUNT else subject, history)
 
 
 def _check_going(now: LedgerState, subject: Account, event: Event) -> None:
     """Raise `LedgerError` if the whole, or the account, is frozen or has ended."""
     moments = {subject.name: (subject, event.subject_at)}
-    for each, at in ({WHOLE: (now.whole, event.at)} | moments).values():
+    for each, at in ({OWNER_ACCOUNT: (now.total, event.at)} | moments).values():
         why = each.stopped(at)
         if why is not None:
             raise LedgerError(f"{_called(each)} {why}; nothing was spent")
@@ -267,11 +269,11 @@ def _later(account: Account) -> str:
 def _settled(facts: Facts, now: LedgerState, data: Mapping[str, Any]) -> LedgerState:
     mixed, relation = bool(data.get("mixed")), data["relation"]
     if now.account is None:
-        known = relation_settled(facts.relation or now.whole.relation, relation, mixed=mixed)
-        whole = for_groups_of_two(now.whole) if mixed else now.whole
+        known = relation_settled(facts.relation or now.total.relation, relation, mixed=mixed)
+        total = for_groups_of_two(now.total) if mixed else now.total
         history = {part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()}
-        return LedgerState(replace(whole, relation=known), None, history)
-    if facts.relation is not None or not mixed or relation != now.whole.relation:
+        return LedgerState(replace(total, relation=known), None, history)
+    if facts.relation is not None or not mixed or relation != now.total.relation:
         raise LedgerError(f"the account {now.account.name!r} is settled with the whole alone")
     relation_settled(now.account.relation, relation, mixed=mixed)
     return replace(now, account=replace(for_groups_of_two(now.account), relation=str(relation)))
@@ -280,7 +282,7 @@ def _settled(facts: Facts, now: LedgerState, data: Mapping[str, Any]) -> LedgerS
 def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
     data, name = event.data, event.account
     role, part, every = data["role"], data.get("part"), data.get("every")
-    if name == WHOLE or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
+    if name == OWNER_ACCOUNT or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
         raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
     none = nothing(facts.currency)
     terms: dict[str, Any] = {
@@ -311,7 +313,7 @@ def _moved(facts: Facts, subject: Account, data: Mapping[str, Any]) -> Account:
 def totals_to_json(state: LedgerState) -> dict[str, Any]:
     """What all accounts share as plain JSON: the whole, and the history."""
     return {
-        "whole": account_to_json(state.whole),
+        "whole": account_to_json(state.total),
         "history": {
             part: {name: numbers(loss) for name, loss in history.items()} for part, history in state.history.items()
         },
@@ -327,10 +329,10 @@ def state_to_json(state: LedgerState) -> dict[str, Any]:
 def state_from_json(facts: Facts, name: str, body: Mapping[str, Any]) -> LedgerState:
     """The inverse of `state_to_json` for a row about `name`; raises `ValueError` and its kin on anything else."""
     account = body.get("account")
-    if (account is None) != (name == WHOLE):
+    if (account is None) != (name == OWNER_ACCOUNT):
         raise ValueError(name)
     return LedgerState(
-        account_from_json(WHOLE, facts.currency, body["whole"]),
+        account_from_json(OWNER_ACCOUNT, facts.currency, body["whole"]),
         None if account is None else account_from_json(name, facts.currency, account),
         {
             part: {unit: from_numbers(unit, texts) for unit, texts in history.items()}
@@ -340,7 +342,7 @@ def state_from_json(facts: Facts, name: str, body: Mapping[str, Any]) -> LedgerS
 
 
 def _called(account: Account) -> str:
-    return "the ledger" if account.name == WHOLE else f"the account {account.name!r}"
+    return "the ledger" if account.name == OWNER_ACCOUNT else f"the account {account.name!r}"
 
 
 def _exactly(loss: Loss) -> str:

@@ -151,8 +151,8 @@ def _gaussian_if_better(
     The μ² of the measures add up to at most one that is certified to be within (ε, δ).
     """
     try:
-        whole = Gaussian.calibrate(ApproxLoss(epsilon, delta), 1)
-        gaussian = _measured("mu", 1 / whole.sigma**2, norms, slopes)
+        joint = Gaussian.calibrate(ApproxLoss(epsilon, delta), 1)
+        gaussian = _measured("mu", 1 / joint.sigma**2, norms, slopes)
     except ParameterError:
         return laplace
     before, after = (mean_log_error(slopes, [m.std for m in each.mechanisms]) for each in (laplace, gaussian))

@@ -36,13 +36,13 @@ def column_slopes(
     shapes = answer(alone, levels, aggregates, groups).shapes.values()
     known = [shape.slopes for shape in shapes if QUANTILE not in shape.slopes]
 
-    def of(level: int, slopes: Mapping[int, Floats], row: int) -> list[float]:
+    def level_slopes(level: int, slopes: Mapping[int, Floats], row: int) -> list[float]:
         at = range(measures * level, measures * (level + 1))
         return [float(slopes[i][row]) if i in slopes else 0.0 for i in at]
 
     each = len(_PLACES)
     return [
-        [of(level, slopes, level * each + place) for slopes in known for place in range(each)]
+        [level_slopes(level, slopes, level * each + place) for slopes in known for place in range(each)]
         for level in range(len(levels))
     ]
 

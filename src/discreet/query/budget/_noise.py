@@ -148,8 +148,8 @@ def draw(groups: Sequence[Group], bounded: BoundedAggregate, noise: Noise) -> li
     """
     exact = complete(groups, bounded)
     if noise.selection is not None:
-        kept = noise.selection.release([group.units for group in exact])
-        exact = [group for group, keep in zip(exact, kept, strict=True) if keep]
+        decisions = noise.selection.release([group.units for group in exact])
+        exact = [group for group, keep in zip(exact, decisions, strict=True) if keep]
     if noise.top_keys is not None:
         exact = noise.top_keys.choose(exact)
     drawn = [

@@ -40,12 +40,12 @@ class QuantileNoise:
         """The largest ε that the spend allows, in its own currency; see `Quantiles.calibrate`."""
         probabilities = [str(p) for p in histogram.probabilities]
         bounds, step = histogram.bounds, histogram.step
-        whole = Quantiles.calibrate(spend, probabilities=probabilities, bounds=bounds, step=step)
-        if whole.method == "joint" and whole.epsilon / moves < _LEAST_JOINT:  # too small a rate to draw jointly
-            whole = Quantiles.calibrate(
+        mechanism = Quantiles.calibrate(spend, probabilities=probabilities, bounds=bounds, step=step)
+        if mechanism.method == "joint" and mechanism.epsilon / moves < _LEAST_JOINT:  # too small a rate to draw jointly
+            mechanism = Quantiles.calibrate(
                 spend, probabilities=probabilities, bounds=bounds, step=step, method="recursive"
             )
-        each = Quantiles(probabilities, bounds, whole.epsilon / moves, step=step, method=whole.method)
+        each = Quantiles(probabilities, bounds, mechanism.epsilon / moves, step=step, method=mechanism.method)
         return cls(each, moves)
 
     def draw(self, cells: Cells | None) -> tuple[float, ...]:

@@ -75,8 +75,10 @@ def buy_top_k(
     laplace = name in ("pure", "approx")
     before, after = (all_keys.l1, few.l1) if laplace else (all_keys.l2_squared, few.l2_squared)
     if 2 * after >= before:
-        of, few_counts = "" if laplace else " (squared)", "1 count" if asked.rows == 1 else f"{asked.rows:,} counts"
-        return f"one person moves {few_counts} by {after:,}{of} and all by {before:,}; choosing pays below half of that"
+        unit, few_counts = "" if laplace else " (squared)", "1 count" if asked.rows == 1 else f"{asked.rows:,} counts"
+        return (
+            f"one person moves {few_counts} by {after:,}{unit} and all by {before:,}; choosing pays below half of that"
+        )
     try:
         mechanism = TopK.calibrate(half, all_keys, k=asked.rows, monotone=monotone)
     except ParameterError:

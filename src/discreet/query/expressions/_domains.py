@@ -70,7 +70,7 @@ def key_type(node: exp.Expr, columns: Mapping[str, Field]) -> ColumnType:
         raise QueryError(f"{node.sql()} is always null, which makes no groups")
     if kind != "number":
         return kind
-    if not row.range(node).whole:
+    if not row.range(node).integer:
         raise QueryError(f"{node.sql()} is not a whole number, so it has no groups; write FLOOR({node.sql()})")
     return "int"
 
@@ -89,15 +89,15 @@ def domain(node: exp.Expr, columns: Mapping[str, Field], work: Work | None = Non
     (2, None)
     """
     row = Row(columns, clamped=False, present=True)
-    if row.kind(node) == "number" and not (isinstance(node.unnest(), exp.Column) or row.range(node).whole):
+    if row.kind(node) == "number" and not (isinstance(node.unnest(), exp.Column) or row.range(node).integer):
         return None
     work = work or Work()
-    found = _values(node, row, work)
-    if found is None:
+    values = _values(node, row, work)
+    if values is None:
         return None
-    work.add(len(found))
+    work.add(len(values))
     try:
-        keys = tuple(dict.fromkeys(_key(value) for value in found))
+        keys = tuple(dict.fromkeys(_key(value) for value in values))
     except (ValueError, OverflowError):
         return None
     return keys if len(keys) <= _MOST_VALUES else None
@@ -130,11 +130,11 @@ def _values(node: exp.Expr, row: Row, work: Work) -> Values | None:
             kind = dt.date if row.kind(node) == "date" else dt.datetime
             return (kind.fromisoformat(node.this.name),)
         case _:
-            found = find(node)
-            if found is None:
+            entry = find(node)
+            if entry is None:
                 return None
-            computed = _computed(node, *found, row, work)
-            return _fixed(node, found[1], row, work) if computed is None else computed
+            computed = _computed(node, *entry, row, work)
+            return _fixed(node, entry[1], row, work) if computed is None else computed
 
 
 def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work) -> Values | None:
@@ -180,10 +180,10 @@ def _alike(values: Iterable[Any], node: exp.Expr, row: Row) -> Values | None:
         return value
 
     try:
-        found = tuple(dict.fromkeys(map(convert, values)))
+        distinct = tuple(dict.fromkeys(map(convert, values)))
     except OverflowError:
         return None
-    return found if len(found) <= _MOST_VALUES else None
+    return distinct if len(distinct) <= _MOST_VALUES else None
 
 
 def _fixed(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None:
@@ -194,11 +194,11 @@ def _fixed(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None:
         return (False, True, *empty)
     if kind != "number":
         return None
-    found = row.range(node)
+    bounds = row.range(node)
     most = _MOST_VALUES if call.name == "WIDTH_BUCKET" else _MOST_UNASKED
-    if not found.finite or not found.whole or found.upper - found.lower >= most or not _is_sharp(node, row):
+    if not bounds.finite or not bounds.integer or bounds.upper - bounds.lower >= most or not _is_sharp(node, row):
         return None
-    numbers = range(math.ceil(found.lower), math.floor(found.upper) + 1)
+    numbers = range(math.ceil(bounds.lower), math.floor(bounds.upper) + 1)
     work.add(len(numbers))
     return _alike((*numbers, *empty), node, row)
 
@@ -208,8 +208,8 @@ def _is_sharp(node: exp.Expr, row: Row) -> bool:
     node = node.unnest()
     if row.kind(node) != "number":
         return True
-    found = row.range(node)
-    ends = (end for end in (found.lower, found.upper) if not math.isinf(end))
+    bounds = row.range(node)
+    ends = (end for end in (bounds.lower, bounds.upper) if not math.isinf(end))
     if any(Fraction(float(end)) != end for end in ends):
         return False
     read = find(node)

@@ -20,11 +20,11 @@ _DIVISIONS = ("/", "%", "POWER", "LOG")
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """All values that an expression can take once its columns are clamped; `whole` if they are whole numbers."""
+    """All values that an expression can take once its columns are clamped; `integer` if they are whole numbers."""
 
     lower: Fraction
     upper: Fraction
-    whole: bool
+    integer: bool
 
 
 def interval(node: exp.Expr, columns: Mapping[str, Field], table: str) -> Interval:
@@ -36,15 +36,15 @@ def interval(node: exp.Expr, columns: Mapping[str, Field], table: str) -> Interv
 
     >>> price = Field(type="int", bounds=(0, 10))
     >>> interval(exp.maybe_parse("1 - 2 * price"), {"price": price}, "t")
-    Interval(lower=Fraction(-19, 1), upper=Fraction(1, 1), whole=True)
+    Interval(lower=Fraction(-19, 1), upper=Fraction(1, 1), integer=True)
     """
     row = Row(columns)
     if row.kind(node) != "number":
         raise QueryError(f"{node.sql()} has no bounds; SUM and AVG take numbers")
-    found = row.range(node)
-    if not found.finite:
+    bounds = row.range(node)
+    if not bounds.finite:
         raise _unbounded(node.unnest(), row, table)
-    return Interval(Fraction(found.lower), Fraction(found.upper), found.whole)
+    return Interval(Fraction(bounds.lower), Fraction(bounds.upper), bounds.integer)
 
 
 def divides_safely(node: exp.Expr, columns: Mapping[str, Field]) -> bool:

@@ -175,23 +175,23 @@ class Row:
                 put(side, cast)
                 kinds[i] = moments[0]
                 self._forget(cast)
-        found: dict[Kind, exp.Expr] = {}
+        by_kind: dict[Kind, exp.Expr] = {}
         for kind, node in zip(kinds, nodes, strict=True):
             if kind != "null":
-                found.setdefault(kind, node)
-        if set(found) == {"date", "timestamp"}:
+                by_kind.setdefault(kind, node)
+        if set(by_kind) == {"date", "timestamp"}:
             return "timestamp"
-        if len(found) > 1:
-            left, right = (f"{node.sql()} is a {kind}" for kind, node in list(found.items())[:2])
+        if len(by_kind) > 1:
+            left, right = (f"{node.sql()} is a {kind}" for kind, node in list(by_kind.items())[:2])
             raise QueryError(f"{left} and {right}; they cannot be compared or mixed")
-        return next(iter(found)) if found else "null"
+        return next(iter(by_kind)) if by_kind else "null"
 
     def call(self, node: exp.Expr) -> tuple[Function, Call]:
         """The entry for a node; raises `QueryError` if there is none."""
-        found = find(node)
-        if found is None:
+        entry = find(node)
+        if entry is None:
             raise refusal(node)
-        return found
+        return entry
 
     def _remember(self, what: str, node: exp.Expr) -> Any:
         node = node.unnest()
@@ -242,20 +242,20 @@ class Row:
             case exp.Column():
                 column = self.columns[node.name]
                 if self.clamped and column.bounds is not None:
-                    return Range(*column.bounds, whole=column.type == "int")
+                    return Range(*column.bounds, integer=column.type == "int")
                 if column.type == "int" and not self.clamped:
                     return span(-_INT64, _INT64)
-                return Range(-inf, inf, whole=column.type == "int")
+                return Range(-inf, inf, integer=column.type == "int")
             case exp.Literal() if not node.is_string:
                 value = rational(node.name, "a number in the query")
                 return Range(value, value, value.denominator == 1)
             case exp.Null():
                 return NOTHING
             case _:
-                found = find(node)
-                if found is None or found[0].span is None:
+                entry = find(node)
+                if entry is None or entry[0].span is None:
                     return ANYTHING
-                return found[0].span(found[1], self)
+                return entry[0].span(entry[1], self)
 
     def _nullable(self, node: exp.Expr) -> bool:
         match node:
@@ -275,11 +275,11 @@ class Row:
 
     def _scale(self, node: exp.Expr) -> float:
         largest = self.range(node).largest
-        found = [inf if isinf(largest) else float(largest)]
+        sizes = [inf if isinf(largest) else float(largest)]
         call = read(node)
         if call is not None:
-            found += [self.scale(argument) for argument in call.args if self.kind(argument) == "number"]
-        return max(found)
+            sizes += [self.scale(argument) for argument in call.args if self.kind(argument) == "number"]
+        return max(sizes)
 
     def _exact(self, node: exp.Expr) -> bool:
         match node:
@@ -291,11 +291,11 @@ class Row:
             case exp.Literal():
                 return not node.is_string and node.name.isdecimal() and node.name.isascii() and int(node.name) < _INT64
             case _:
-                found = find(node)
-                branches = None if found is None else exact_branches(*found)
+                entry = find(node)
+                branches = None if entry is None else exact_branches(*entry)
                 if branches is None or self.kind(node) != "number":
                     return False
-                return all(map(self.exact, branches)) and (not found or found[0].exact != "branches" or branches != ())
+                return all(map(self.exact, branches)) and (not entry or entry[0].exact != "branches" or branches != ())
 
 
 def _search(node: exp.Case) -> None:

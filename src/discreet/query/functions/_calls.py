@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 
-__all__ = ["OPERAND_NODES", "Call", "arguments_read", "read", "whole_literal"]
+__all__ = ["OPERAND_NODES", "Call", "arguments_read", "integer_literal", "read"]
 
 OPERAND_NODES = 20
 """CASE x WHEN … compares x once for each branch, and BETWEEN twice, so x stays small where that is written out."""
@@ -125,11 +125,11 @@ def read(node: exp.Expr) -> Call | None:
     return _special(node) if type(node) in _MORE else _plain(node, *_SHAPES[type(node)])
 
 
-def whole_literal(node: exp.Expr) -> int | None:
+def integer_literal(node: exp.Expr) -> int | None:
     """The whole number that a constant such as 3 or -3 is, None for anything else."""
     node = node.unnest()
     if isinstance(node, exp.Neg):
-        inner = whole_literal(node.this)
+        inner = integer_literal(node.this)
         return None if inner is None else -inner
     digits = isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal() and node.name.isascii()
     return int(node.name) if digits and len(node.name) <= 18 else None
@@ -145,7 +145,7 @@ def _plain(node: exp.Expr, name: str, parts: tuple[str, ...]) -> Call:
         value = node.args.get(part)
         args += [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, exp.Expr)]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(node, exp.Log) and len(args) == 2:
-        base = whole_literal(args[0])
+        base = integer_literal(args[0])
         if base in (2, 10):
             return Call(f"LOG{base}", (args[1],))
     if isinstance(node, exp.Log) and len(args) == 1:

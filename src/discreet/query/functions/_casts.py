@@ -50,16 +50,16 @@ def _bounds(call: Call, scope: Scope) -> Range:
     source = scope.kind(call.args[0])
     if source == "bool":
         return span(0, 1)
-    found = scope.range(call.args[0]) if source == "number" else ANYTHING
+    bounds = scope.range(call.args[0]) if source == "number" else ANYTHING
     if call.option not in INTEGERS:
-        return found
-    lower, upper = _nearest(found.lower, up=False), _nearest(found.upper, up=True)
+        return bounds
+    lower, upper = _nearest(bounds.lower, up=False), _nearest(bounds.upper, up=True)
     most = 2 ** INTEGERS[call.option]
     if not math.isinf(lower):
         lower = min(max(lower, Fraction(-most)), Fraction(most - 1))
     if not math.isinf(upper):
         upper = max(min(upper, Fraction(most - 1)), Fraction(-most))
-    return Range(lower, upper, whole=True)
+    return Range(lower, upper, integer=True)
 
 
 def _nearest(end: End, *, up: bool) -> End:

@@ -134,13 +134,13 @@ def _extreme(call: Call, scope: Scope) -> Range:
     ranges = [scope.range(node) for node in nodes]
     if not ranges:
         return NOTHING
-    sure = [found for found, node in zip(ranges, nodes, strict=True) if not scope.nullable(node)]
-    whole = all(found.whole for found in ranges)
+    sure = [r for r, node in zip(ranges, nodes, strict=True) if not scope.nullable(node)]
+    integer = all(r.integer for r in ranges)
     if call.name == "LEAST":
         upper = min(r.upper for r in sure) if sure else max(r.upper for r in ranges)
-        return Range(min(r.lower for r in ranges), upper, whole)
+        return Range(min(r.lower for r in ranges), upper, integer)
     lower = max(r.lower for r in sure) if sure else min(r.lower for r in ranges)
-    return Range(lower, max(r.upper for r in ranges), whole)
+    return Range(lower, max(r.upper for r in ranges), integer)
 
 
 def _all_null(call: Call, scope: Scope) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.functions._calls import Call, whole_literal
+from discreet.query.functions._calls import Call, integer_literal
 from discreet.query.functions._ranges import Range, span
 from discreet.query.functions._spec import Function, Kind, Scope, takes
 
@@ -37,7 +37,7 @@ def interval_length(node: exp.Expr) -> tuple[int, str]:
         known = digits.isdecimal() and digits.isascii() and len(digits) <= 18
         count = int(text) if known else None
     else:
-        count = None if written is None else whole_literal(written)
+        count = None if written is None else integer_literal(written)
     if name not in _UNITS or count is None:
         raise QueryError(f"{node.sql()} is not an interval that queries can use; write for example INTERVAL 3 DAY")
     if abs(count) * _UNITS[name] > _LONGEST:

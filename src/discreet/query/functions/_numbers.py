@@ -11,7 +11,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.query.functions._calls import Call, whole_literal
+from discreet.query.functions._calls import Call, integer_literal
 from discreet.query.functions._ranges import NOTHING, End, Range, exponential, grown, span
 from discreet.query.functions._spec import Function, Kind, Scope, takes
 from discreet.rational import rational
@@ -94,17 +94,17 @@ def _null_division(call: Call, scope: Scope) -> bool:
 
 
 def _surely_not_zero(node: exp.Expr, scope: Scope) -> bool:
-    found = scope.range(node)
-    if found.lower <= 0 <= found.upper:
+    bounds = scope.range(node)
+    if bounds.lower <= 0 <= bounds.upper:
         return False
-    return min(abs(found.lower), abs(found.upper)) > scope.scale(node) * _ROUNDING
+    return min(abs(bounds.lower), abs(bounds.upper)) > scope.scale(node) * _ROUNDING
 
 
 def _surely_positive(node: exp.Expr, scope: Scope, *, or_zero: bool = False) -> bool:
-    found = scope.range(node)
-    if or_zero and found.lower >= 0 and isinstance(node.unnest(), exp.Column | exp.Literal | exp.Abs):
+    bounds = scope.range(node)
+    if or_zero and bounds.lower >= 0 and isinstance(node.unnest(), exp.Column | exp.Literal | exp.Abs):
         return True
-    return found.lower > 0 and found.lower > scope.scale(node) * _ROUNDING
+    return bounds.lower > 0 and bounds.lower > scope.scale(node) * _ROUNDING
 
 
 def _plus(call: Call, scope: Scope) -> Range:
@@ -152,15 +152,15 @@ def _over(call: Call, scope: Scope) -> Range:
 
 def _whole_kind(call: Call, scope: Scope) -> Kind:
     kind = _NUMBERS(call, scope)
-    decimals = [node for node in call.args if constant(node) is not None and whole_literal(node) is None]
-    if decimals or not all(scope.range(node).whole for node in call.args):
+    decimals = [node for node in call.args if constant(node) is not None and integer_literal(node) is None]
+    if decimals or not all(scope.range(node).integer for node in call.args):
         raise QueryError(f"{' // '.join(_sql(call))} divides whole numbers only; write FLOOR(a / b), or TRUNC")
     return kind
 
 
 def _cut(call: Call, scope: Scope) -> Range:
     quotient = _over(call, scope)
-    return Range(_whole(math.trunc)(quotient.lower), _whole(math.trunc)(quotient.upper), whole=True)
+    return Range(_to_integer(math.trunc)(quotient.lower), _to_integer(math.trunc)(quotient.upper), integer=True)
 
 
 def _modulo(call: Call, scope: Scope) -> Range:
@@ -172,36 +172,36 @@ def _negative(call: Call, scope: Scope) -> Range:
     return -scope.range(call.args[0])
 
 
-def _monotone(function: Callable[[End], End], *, whole: bool) -> Callable[[Call, Scope], Range]:
+def _monotone(function: Callable[[End], End], *, integer: bool) -> Callable[[Call, Scope], Range]:
     def rule(call: Call, scope: Scope) -> Range:
-        found = scope.range(call.args[0])
-        return Range(function(found.lower), function(found.upper), whole or found.whole)
+        bounds = scope.range(call.args[0])
+        return Range(function(bounds.lower), function(bounds.upper), integer or bounds.integer)
 
     return rule
 
 
-def _whole(function: Callable[[Fraction], int]) -> Callable[[End], End]:
+def _to_integer(function: Callable[[Fraction], int]) -> Callable[[End], End]:
     return lambda end: Fraction(function(Fraction(end))) if not math.isinf(end) else end
 
 
 def _round_kind(call: Call, scope: Scope) -> Kind:
     if len(call.args) == 2:
-        digits = whole_literal(call.args[1])
+        digits = integer_literal(call.args[1])
         if digits is None or abs(digits) > _MOST_DIGITS:
             raise QueryError(f"ROUND takes a constant from -{_MOST_DIGITS} to {_MOST_DIGITS} as its number of digits")
     return _NUMBERS(call, scope)
 
 
 def _round(call: Call, scope: Scope) -> Range:
-    found = scope.range(call.args[0])
-    digits = (whole_literal(call.args[1]) or 0) if len(call.args) > 1 else 0
+    bounds = scope.range(call.args[0])
+    digits = (integer_literal(call.args[1]) or 0) if len(call.args) > 1 else 0
     grid = Fraction(f"1e{digits}")
-    lower, upper = (end if isinstance(end, float) else _half_away(Fraction(end), grid) for end in _ends(found))
-    return Range(lower, upper, found.whole or digits <= 0)
+    lower, upper = (end if isinstance(end, float) else _half_away(Fraction(end), grid) for end in _ends(bounds))
+    return Range(lower, upper, bounds.integer or digits <= 0)
 
 
-def _ends(found: Range) -> tuple[End, End]:
-    return found.lower, found.upper
+def _ends(bounds: Range) -> tuple[End, End]:
+    return bounds.lower, bounds.upper
 
 
 def _half_away(value: Fraction, grid: Fraction) -> Fraction:
@@ -218,10 +218,10 @@ def _ln(value: Decimal, context: Context) -> Decimal:
 
 
 def _root(call: Call, scope: Scope) -> Range:
-    found = scope.range(call.args[0])
-    if found.upper < 0:
+    bounds = scope.range(call.args[0])
+    if bounds.upper < 0:
         return NOTHING
-    lower, upper = (grown(_sqrt, max(end, Fraction(0))) for end in _ends(found))
+    lower, upper = (grown(_sqrt, max(end, Fraction(0))) for end in _ends(bounds))
     return Range(max(lower.lower, Fraction(0)), upper.upper)
 
 
@@ -235,11 +235,11 @@ def _logarithm(base: str) -> Callable[[Call, Scope], Range]:
         return context.divide(natural, context.ln(Decimal(2))) if base == "2" else natural
 
     def rule(call: Call, scope: Scope) -> Range:
-        found = scope.range(call.args[0])
-        if found.upper <= 0:
+        bounds = scope.range(call.args[0])
+        if bounds.upper <= 0:
             return NOTHING
-        least = Fraction(1) if found.whole else _LEAST_DOUBLE
-        lower, upper = (grown(at, max(end, least)) for end in _ends(found))
+        least = Fraction(1) if bounds.integer else _LEAST_DOUBLE
+        lower, upper = (grown(at, max(end, least)) for end in _ends(bounds))
         return Range(lower.lower, upper.upper)
 
     return rule
@@ -282,7 +282,7 @@ def _bucket_kind(call: Call, scope: Scope) -> Kind:
     if any(isinstance(node, exp.WidthBucket) for node in call.args[0].walk()):
         raise QueryError("WIDTH_BUCKET of a WIDTH_BUCKET is not supported; write one with wider parts")
     low, high = map(constant, call.args[1:3])
-    count = whole_literal(call.args[3])
+    count = integer_literal(call.args[3])
     if low is None or high is None or not low < high or max(abs(low), abs(high)) > 10**100:
         raise QueryError("WIDTH_BUCKET(x, low, high, n) takes constants low < high, within 1e100 of zero")
     if count is None or not 1 <= count <= _MOST_BUCKETS:
@@ -293,7 +293,7 @@ def _bucket_kind(call: Call, scope: Scope) -> Kind:
 
 
 def _buckets(call: Call, _: Scope) -> Range:
-    return span(0, (whole_literal(call.args[3]) or 0) + 1)
+    return span(0, (integer_literal(call.args[3]) or 0) + 1)
 
 
 def _sign(end: End) -> End:
@@ -360,7 +360,7 @@ NUMBERS = (
         evaluate=doubles(math.fabs),
     ),
     Function(
-        ("SIGN",), "SIGN(x)", "-1, 0 or 1", "-1 to 1", _NULL, _NUMBERS, _ONE, _monotone(_sign, whole=True),
+        ("SIGN",), "SIGN(x)", "-1, 0 or 1", "-1 to 1", _NULL, _NUMBERS, _ONE, _monotone(_sign, integer=True),
         evaluate=signum,
     ),
     Function(
@@ -369,15 +369,15 @@ NUMBERS = (
     ),
     Function(
         ("FLOOR",), "FLOOR(x)", "the next whole number below", "those of x, rounded down", _NULL, _NUMBERS, _ONE,
-        _monotone(_whole(math.floor), whole=True), evaluate=doubles(math.floor),
+        _monotone(_to_integer(math.floor), integer=True), evaluate=doubles(math.floor),
     ),
     Function(
         ("CEIL", "CEILING"), "CEIL(x)", "the next whole number above", "those of x, rounded up", _NULL, _NUMBERS, _ONE,
-        _monotone(_whole(math.ceil), whole=True), evaluate=doubles(math.ceil),
+        _monotone(_to_integer(math.ceil), integer=True), evaluate=doubles(math.ceil),
     ),
     Function(
         ("TRUNC",), "TRUNC(x)", "x without its fraction", "those of x, cut", _NULL, _NUMBERS, _ONE,
-        _monotone(_whole(math.trunc), whole=True), evaluate=doubles(truncated),
+        _monotone(_to_integer(math.trunc), integer=True), evaluate=doubles(truncated),
     ),
     Function(
         ("SQRT",), "SQRT(x)", "the square root", "of the roots", "null where x is, or is below zero", _NUMBERS, _ONE,

@@ -40,7 +40,7 @@ class Range:
 
     lower: End
     upper: End
-    whole: bool = False
+    integer: bool = False
 
     def __post_init__(self) -> None:
         if self.lower < -LARGEST:
@@ -65,17 +65,17 @@ class Range:
         return max(abs(self.lower), abs(self.upper))
 
     def __neg__(self) -> Range:
-        return Range(-self.upper, -self.lower, self.whole)
+        return Range(-self.upper, -self.lower, self.integer)
 
     def __add__(self, other: Range) -> Range:
-        return Range(self.lower + other.lower, self.upper + other.upper, self.whole and other.whole)
+        return Range(self.lower + other.lower, self.upper + other.upper, self.integer and other.integer)
 
     def __sub__(self, other: Range) -> Range:
         return self + -other
 
     def __mul__(self, other: Range) -> Range:
         corners = [_product(a, b) for a in (self.lower, self.upper) for b in (other.lower, other.upper)]
-        return Range(min(corners), max(corners), self.whole and other.whole)
+        return Range(min(corners), max(corners), self.integer and other.integer)
 
     def __truediv__(self, other: Range) -> Range:
         """The quotients; anything if the divisor may be zero."""
@@ -85,22 +85,22 @@ class Range:
         return Range(inverse.lower, inverse.upper)
 
     def __or__(self, other: Range) -> Range:
-        return Range(min(self.lower, other.lower), max(self.upper, other.upper), self.whole and other.whole)
+        return Range(min(self.lower, other.lower), max(self.upper, other.upper), self.integer and other.integer)
 
     def modulo(self, other: Range) -> Range:
         """Remainders with the sign of the dividend, which are smaller than the divisor; it is not zero."""
         most = other.largest
-        whole = self.whole and other.whole
-        if whole and not math.isinf(most):
+        integer = self.integer and other.integer
+        if integer and not math.isinf(most):
             most = max(most - 1, Fraction(0))
         lower = max(self.lower, -most) if self.lower < 0 else Fraction(0)
         upper = min(self.upper, most) if self.upper > 0 else Fraction(0)
-        return Range(lower, upper, whole)
+        return Range(lower, upper, integer)
 
     def magnitude(self) -> Range:
         """Absolute values."""
         if self.lower <= 0 <= self.upper:
-            return Range(Fraction(0), self.largest, self.whole)
+            return Range(Fraction(0), self.largest, self.integer)
         return self if self.lower > 0 else -self
 
     def power(self, exponent: Range) -> Range:
@@ -122,18 +122,18 @@ class Range:
             below = self._whole_power(-exponent)
             return Range(Fraction(1), Fraction(1)) / below
         base = self.magnitude() if exponent % 2 == 0 else self
-        return Range(_times(base.lower, exponent), _times(base.upper, exponent), self.whole)
+        return Range(_times(base.lower, exponent), _times(base.upper, exponent), self.integer)
 
 
 ANYTHING = Range(-math.inf, math.inf)
-NOTHING = Range(Fraction(0), Fraction(0), whole=True)
+NOTHING = Range(Fraction(0), Fraction(0), integer=True)
 """For what is always null."""
 _MOST_STEPS = 1000
 
 
 def span(lower: int, upper: int) -> Range:
     """Whole numbers between two ends."""
-    return Range(Fraction(lower), Fraction(upper), whole=True)
+    return Range(Fraction(lower), Fraction(upper), integer=True)
 
 
 def grown(function: Callable[..., Decimal], *ends: End) -> Range:

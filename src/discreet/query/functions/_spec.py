@@ -74,10 +74,10 @@ def takes(*kinds: Kind | tuple[Kind, ...], gives: Kind) -> Callable[[Call, Scope
         for i, node in enumerate(call.args):
             wanted = kinds[min(i, len(kinds) - 1)]
             wanted = (wanted,) if isinstance(wanted, str) else wanted
-            found = scope.kind(node)
-            if found not in (*wanted, "null"):
+            kind = scope.kind(node)
+            if kind not in (*wanted, "null"):
                 raise QueryError(
-                    f"{node.sql()} is a {found}, where {call.name} needs a {' or a '.join(wanted)}; "
+                    f"{node.sql()} is a {kind}, where {call.name} needs a {' or a '.join(wanted)}; "
                     f"convert it with CAST, or choose another column"
                 )
         return gives

@@ -100,7 +100,7 @@ def _backwards(value: str) -> str:
 
 
 def _count(_: Call, __: Scope) -> Range:
-    return Range(Fraction(0), math.inf, whole=True)
+    return Range(Fraction(0), math.inf, integer=True)
 
 
 def _never(_: Call, __: Scope) -> bool:

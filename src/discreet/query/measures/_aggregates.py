@@ -95,12 +95,12 @@ class Aggregate:
     def measures(self) -> frozenset[int]:
         """The positions of the measures that it is read off; none for a quantile."""
         parts = (self.x, self.y, self.xx, self.xy, self.yy)
-        found = [self.count, *(None if part is None else part.total for part in parts)]
-        return frozenset(i for i in found if i is not None)
+        positions = [self.count, *(None if part is None else part.total for part in parts)]
+        return frozenset(i for i in positions if i is not None)
 
     @property
-    def whole(self) -> bool:
+    def integer(self) -> bool:
         """Whether the aggregate is a whole number, known exactly before noise."""
         if self.kind != "SUM":
             return self.kind == "COUNT"
-        return self.x is not None and self.x.bounds.whole and self.x.step == 1
+        return self.x is not None and self.x.bounds.integer and self.x.step == 1

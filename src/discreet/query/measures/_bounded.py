@@ -96,12 +96,12 @@ class Group:
 
 def complete(groups: Iterable[Group], request: BoundedAggregate) -> list[Group]:
     """Every public key in the policy's order, absent ones as zeros; private keys in the order of their values."""
-    found = {group.key: group for group in groups}
+    by_key = {group.key: group for group in groups}
     if not all(key.values is not None for key in request.keys):
-        return sorted(found.values(), key=lambda group: [_order(value) for value in group.key])
+        return sorted(by_key.values(), key=lambda group: [_order(value) for value in group.key])
     nothing = (0,) * len(request.measures)
     every = itertools.product(*(key.values or () for key in request.keys))
-    return [found.get(key) or Group(key, 0, nothing) for key in every]
+    return [by_key.get(key) or Group(key, 0, nothing) for key in every]
 
 
 def public_groups(keys: Sequence[GroupKey]) -> int | None:

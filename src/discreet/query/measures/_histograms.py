@@ -14,7 +14,7 @@ from discreet.query.expressions._types import Field, check_scalar
 from discreet.query.parse._parse import refuse
 from discreet.query.passes._quantiles import QUANTILES, probability
 
-__all__ = ["MOST_CELLS", "Histogram", "lift_quantiles"]
+__all__ = ["MOST_CELLS", "Histogram", "extract_quantiles"]
 
 MOST_CELLS = 2**16
 _PRECISION = 2**50
@@ -43,16 +43,16 @@ class Histogram:
         return self.center * self.step, (self.center + self.upper) * self.step
 
 
-def lift_quantiles(
-    found: Mapping[str, tuple[exp.Expr, exp.Expr | None]], columns: Mapping[str, Field], table: str
+def extract_quantiles(
+    aggregates: Mapping[str, tuple[exp.Expr, exp.Expr | None]], columns: Mapping[str, Field], table: str
 ) -> tuple[tuple[Histogram, ...], dict[str, tuple[int, int]]]:
     """One histogram for all quantiles of one argument over the same rows, and for each one its place among them.
 
-    `found` are aggregates with the condition of their FILTER. Raises `QueryError` for an argument that is no number,
+    `aggregates` have the condition of their FILTER. Raises `QueryError` for an argument that is no number,
     has no bounds, or has only one value.
     """
     asked: dict[tuple[str, str], tuple[exp.Expr, exp.Expr | None, dict[str, Fraction]]] = {}
-    for sql, (node, when) in found.items():
+    for sql, (node, when) in aggregates.items():
         if isinstance(node, QUANTILES):
             argument = _argument(node, columns)
             rows = argument.sql(), "" if when is None else when.sql()
@@ -96,7 +96,7 @@ def _step(argument: exp.Expr, bounds: Interval) -> Fraction:
         raise QueryError(f"{argument.sql()} has only one value within its bounds, so it has no quantiles to find")
     if width < 1 / LARGEST:
         raise QueryError(f"the bounds of {argument.sql()} are within 1e-200 of each other; rescale it")
-    least = max(width / (MOST_CELLS - 1), largest / _PRECISION, Fraction(int(bounds.whole)))
+    least = max(width / (MOST_CELLS - 1), largest / _PRECISION, Fraction(int(bounds.integer)))
     power = Fraction(10) ** (len(str(int(least))) - 1 if least >= 1 else -len(str(int(1 / least))))
     step = next(factor * power for factor in (1, 2, 5, 10, 20) if factor * power >= least)
     if bounds.upper // step <= -((-bounds.lower) // step):

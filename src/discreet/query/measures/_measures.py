@@ -118,7 +118,7 @@ def grid_step(bounds: Interval) -> Fraction:
     largest = max(abs(bounds.lower), abs(bounds.upper))
     if largest and not 1 / LARGEST <= largest <= LARGEST:
         raise QueryError("the bounds of a SUM or AVG lie beyond 1e200, or all within 1e-200 of zero; rescale it")
-    if largest == 0 or (bounds.whole and largest <= 2**_BITS):
+    if largest == 0 or (bounds.integer and largest <= 2**_BITS):
         return Fraction(1)
     exponent = (largest.numerator.bit_length() - largest.denominator.bit_length()) - _BITS
     return Fraction(2) ** exponent

@@ -77,8 +77,8 @@ def text_of(query: Query) -> str:
     except RecursionError:
         raise QueryError(TOO_DEEP) from None
     except Exception as error:  # noqa: BLE001 (whatever Ibis raises on what it cannot write)
-        said = printable(str(error).strip().partition("\n")[0])[:200]
-        raise QueryError(f"Ibis cannot write this expression as SQL: {said or type(error).__name__}") from None
+        message = printable(str(error).strip().partition("\n")[0])[:200]
+        raise QueryError(f"Ibis cannot write this expression as SQL: {message or type(error).__name__}") from None
 
 
 def unbound_table(policy: Policy, name: str) -> Any:
@@ -88,13 +88,13 @@ def unbound_table(policy: Policy, name: str) -> Any:
     `QueryError` if the policy has no such table, `MissingExtra` without Ibis.
     """
     table = match_name(name, policy.tables, "the policy", "table")
-    about = policy.tables[table]
+    declaration = policy.tables[table]
     try:
         ibis = import_module("ibis")
     except ImportError:
         raise MissingExtra("Ibis expressions need Ibis: pip install 'discreet[ibis]'") from None
-    schema: dict[str, Any] = {column: _TYPES[each.type] for column, each in about.columns.items()}
-    for column in (*about.hidden, *policy.linked_by(table)):
+    schema: dict[str, Any] = {column: _TYPES[each.type] for column, each in declaration.columns.items()}
+    for column in (*declaration.hidden, *policy.linked_by(table)):
         schema.setdefault(column, import_module("ibis.expr.datatypes").unknown)
     return ibis.table(schema, name=table)
 

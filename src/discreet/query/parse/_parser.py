@@ -139,7 +139,7 @@ def unlogged() -> Generator[None, None, None]:
     >>> with unlogged():
     ...     logging.getLogger("sqlglot").warning("a query")
     """
-    logging.getLogger("sqlglot").addFilter(_said)
+    logging.getLogger("sqlglot").addFilter(_unmuted)
     before = _MUTED.set(True)
     try:
         yield
@@ -147,5 +147,5 @@ def unlogged() -> Generator[None, None, None]:
         _MUTED.reset(before)
 
 
-def _said(_: logging.LogRecord) -> bool:
+def _unmuted(_: logging.LogRecord) -> bool:
     return not _MUTED.get()

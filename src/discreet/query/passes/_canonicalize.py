@@ -34,17 +34,17 @@ def spelt_out(node: exp.DateFromParts | exp.TimestampFromParts) -> exp.Cast:
         raise refuse(f"{node.sql(dialect='duckdb')}, a date that is not made of constants,")
     try:
         numbers = [Decimal(part.name) for part in parts if part is not None]
-        *whole, second = numbers if len(wanted) == 6 else [*numbers, Decimal(0)]
+        *integers, second = numbers if len(wanted) == 6 else [*numbers, Decimal(0)]
         if any(number and (number > _MOST or number.adjusted() < _LEAST) for number in numbers):
             raise ValueError
         micros = second * 10**6
-        if any(number != int(number) for number in (*whole, micros)):
+        if any(number != int(number) for number in (*integers, micros)):
             raise ValueError
         if len(wanted) == 3:
-            return _cast(dt.date(*map(int, whole)).isoformat(), "DATE")
-        year, month, day, hour, minute = map(int, whole)
-        made = dt.datetime(year, month, day, hour, minute, int(second), int(micros) % 10**6)  # noqa: DTZ001
-        return _cast(made.isoformat(sep=" "), "TIMESTAMP")
+            return _cast(dt.date(*map(int, integers)).isoformat(), "DATE")
+        year, month, day, hour, minute = map(int, integers)
+        moment = dt.datetime(year, month, day, hour, minute, int(second), int(micros) % 10**6)  # noqa: DTZ001
+        return _cast(moment.isoformat(sep=" "), "TIMESTAMP")
     except (ValueError, TypeError, OverflowError, ArithmeticError):
         raise QueryError(f"{node.sql(dialect='duckdb')} is no date or time that there is") from None
 

@@ -15,15 +15,15 @@ from discreet.query.expressions._types import Field, check_predicate, check_scal
 from discreet.query.functions._registry import find
 from discreet.query.measures._aggregates import KINDS, PAIRS, Aggregate, Axis, Second
 from discreet.query.measures._bounded import check_aggregates
-from discreet.query.measures._histograms import Histogram, lift_quantiles
+from discreet.query.measures._histograms import Histogram, extract_quantiles
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Sum, on_grid, product_on_grid
 from discreet.query.parse._parse import refuse
 from discreet.query.parse._trees import put
 
-__all__ = ["lift_aggregates"]
+__all__ = ["extract_aggregates"]
 
 
-def lift_aggregates(
+def extract_aggregates(
     select: exp.Select, columns: Mapping[str, Field], table: str, people: AbstractSet[str] = frozenset()
 ) -> tuple[exp.Select, tuple[Measure, ...], tuple[Histogram, ...], tuple[Aggregate, ...]]:
     """Replace each distinct aggregate by a placeholder ``:a0``, ``:a1``, …; say what to sum and to count for them.
@@ -35,27 +35,29 @@ def lift_aggregates(
     Raises `QueryError` for an unsupported aggregate or a sum without bounds.
     """
     select = select.copy()
-    found: dict[str, list[exp.Expr]] = {}
+    occurrences: dict[str, list[exp.Expr]] = {}
     for node in list(select.find_all(exp.AggFunc, exp.Filter, exp.Window, exp.Anonymous)):
         if isinstance(node, exp.Window) or (isinstance(node, exp.Anonymous) and find(node) is None):
             raise refuse(node.sql(dialect="duckdb"), node)
         if isinstance(node, exp.Anonymous):
             continue
         if not isinstance(node.parent, exp.Filter | exp.Window):
-            found.setdefault(node.sql(), []).append(node)
-    check_aggregates(len(found))
-    written = {sql: _filtered(sql, nodes[0], columns) for sql, nodes in found.items()}
-    histograms, quantiles = lift_quantiles(written, columns, table)
+            occurrences.setdefault(node.sql(), []).append(node)
+    check_aggregates(len(occurrences))
+    written = {sql: _filtered(sql, nodes[0], columns) for sql, nodes in occurrences.items()}
+    histograms, quantiles = extract_quantiles(written, columns, table)
     calls = {sql: _call(sql, *each, columns, people) for sql, each in written.items() if sql not in quantiles}
-    lift = _Lift(list(calls.values()), columns, table)
+    extraction = _Extraction(list(calls.values()), columns, table)
     aggregates = tuple(
-        Aggregate("QUANTILE", sql, None, quantile=quantiles[sql]) if sql in quantiles else lift.aggregate(calls[sql])
+        Aggregate("QUANTILE", sql, None, quantile=quantiles[sql])
+        if sql in quantiles
+        else extraction.aggregate(calls[sql])
         for sql in written
     )
-    for i, nodes in enumerate(found.values()):
+    for i, nodes in enumerate(occurrences.values()):
         for node in nodes:
             put(node, exp.Placeholder(this=f"a{i}"))
-    return select, tuple(lift.measures), histograms, aggregates
+    return select, tuple(extraction.measures), histograms, aggregates
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class _Call:
 
 
 @dataclass(frozen=True)
-class _Lift:
+class _Extraction:
     calls: list[_Call]
     columns: Mapping[str, Field]
     table: str
@@ -220,6 +222,6 @@ def _distinct(  # noqa: PLR0913, PLR0917
 
 
 def _check_argument(sql: str, kind: str, argument: exp.Expr, columns: Mapping[str, Field]) -> None:
-    found = check_scalar(argument, columns)
-    if found != "number" and kind != "COUNT":
-        raise QueryError(f"{sql} needs a number, but {argument.sql()} is a {found}")
+    argument_kind = check_scalar(argument, columns)
+    if argument_kind != "number" and kind != "COUNT":
+        raise QueryError(f"{sql} needs a number, but {argument.sql()} is a {argument_kind}")

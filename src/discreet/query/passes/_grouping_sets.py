@@ -13,7 +13,7 @@ from discreet.query.measures._bounded import GroupKey
 from discreet.query.parse._parse import refuse
 from discreet.query.parse._trees import Texts, put
 
-__all__ = ["grouping_items", "grouping_sets", "lift_groupings", "spell_grouping_sets"]
+__all__ = ["extract_groupings", "grouping_items", "grouping_sets", "spell_grouping_sets"]
 
 _MOST_SETS = 64
 _MOST_PARTS = 5_000
@@ -82,7 +82,7 @@ def grouping_items(group: exp.Group) -> Iterator[exp.Expr]:
         yield from _items(item) if isinstance(item, _SETS) else [item]
 
 
-def lift_groupings(
+def extract_groupings(
     select: exp.Select, levels: Sequence[Sequence[GroupKey]], taken: Mapping[str, object]
 ) -> tuple[exp.Select, list[dict[str, int]]]:
     """Replace each GROUPING by a column; say for each level what stands in it: a bit for each argument, 1 if no key.
@@ -127,8 +127,8 @@ def _sets(item: exp.Expr) -> list[_Set]:
             parts = _parts(item)
             if 2 ** len(parts) > _MOST_SETS:
                 raise _too_many()
-            kept = itertools.product((True, False), repeat=len(parts))
-            return [tuple(itertools.chain(*itertools.compress(parts, chosen))) for chosen in kept]
+            choices = itertools.product((True, False), repeat=len(parts))
+            return [tuple(itertools.chain(*itertools.compress(parts, chosen))) for chosen in choices]
         case _:
             return [_columns(item)]
 

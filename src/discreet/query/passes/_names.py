@@ -50,18 +50,20 @@ class Scope:
 
         Raises `QueryError` for a qualifier that is no source, and for a name that several sources have.
         """
-        found = [(source, name) for source in self._of(column) if (name := source.folded.get(column.name.casefold()))]
-        if not found:
+        matches = [
+            (source, name) for source in self._candidates(column) if (name := source.folded.get(column.name.casefold()))
+        ]
+        if not matches:
             return None
-        if len(found) > 1 and column.name.casefold() not in self.merged:
-            places = " and ".join(f"{source.alias}.{name}" for source, name in found)
+        if len(matches) > 1 and column.name.casefold() not in self.merged:
+            places = " and ".join(f"{source.alias}.{name}" for source, name in matches)
             raise QueryError(f"{column.sql()} may be {places}; say which")
-        source, name = found[0]
+        source, name = matches[0]
         return source.columns[name]
 
     def missing(self, column: exp.Column) -> QueryError:
         """The refusal of a name that no source has, with the nearest one that there is."""
-        sources = list(self._of(column))
+        sources = list(self._candidates(column))
         names = [name for source in sources for name in source.columns if name not in source.hidden]
         try:
             match_name(column.name, names, sources[0].what if len(sources) == 1 else "the query", "column")
@@ -72,13 +74,13 @@ class Scope:
     def expand(self, star: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """What ``*`` or ``t.*`` stands for, in order."""
         seen: set[str] = set()
-        for source in self._of(star) if isinstance(star, exp.Column) else self.sources:
+        for source in self._candidates(star) if isinstance(star, exp.Column) else self.sources:
             for name, node in source.columns.items():
                 if name.casefold() not in seen or name.casefold() not in self.merged:
                     yield name, node
                 seen.add(name.casefold())
 
-    def _of(self, column: exp.Column) -> Iterable[Source]:
+    def _candidates(self, column: exp.Column) -> Iterable[Source]:
         if column.args.get("db"):
             raise QueryError(f"{column.sql()} names a schema; write the table's name or alias alone")
         if not column.table:

@@ -44,8 +44,8 @@ def peeled(select: exp.Select) -> tuple[exp.Select, tuple[Layer, ...]]:
     """
     layers: list[Layer] = []
     core = select
-    while not _aggregates(core) and (found := _below(core)) is not None:
-        core, layer = found
+    while not _aggregates(core) and (below := _below(core)) is not None:
+        core, layer = below
         layers.insert(0, layer)
     return (core, tuple(layers)) if layers and _aggregates(core) else (select, ())
 
@@ -66,8 +66,8 @@ def _aggregates(select: exp.Select) -> bool:
     if any(select.args.get(name) for name in ("group", "having", "distinct")):
         return True
     clauses = [*select.expressions, *(select.args.get(name) for name in ("where", "order"))]
-    found = (node for clause in clauses if clause is not None for node in clause.find_all(exp.AggFunc))
-    return any(node.find_ancestor(exp.Window) is None for node in found)
+    nodes = (node for clause in clauses if clause is not None for node in clause.find_all(exp.AggFunc))
+    return any(node.find_ancestor(exp.Window) is None for node in nodes)
 
 
 def _below(select: exp.Select) -> tuple[exp.Select, Layer] | None:

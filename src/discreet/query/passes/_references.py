@@ -26,11 +26,11 @@ def expand_references(select: exp.Select) -> exp.Select:
     select = select.copy()
     items = [e.this if isinstance(e, exp.Alias) else e for e in select.expressions]
     aliases: dict[str, exp.Expr] = {}
-    for item, whole in zip(items, select.expressions, strict=True):
-        if whole.alias and whole.alias.casefold() in aliases:
-            raise QueryError(f"two columns of the result are called {whole.alias}")
-        if whole.alias:
-            aliases[whole.alias.casefold()] = item
+    for item, projection in zip(items, select.expressions, strict=True):
+        if projection.alias and projection.alias.casefold() in aliases:
+            raise QueryError(f"two columns of the result are called {projection.alias}")
+        if projection.alias:
+            aliases[projection.alias.casefold()] = item
     group, having, order = (select.args.get(key) for key in ("group", "having", "order"))
     if group is not None and group.args.get("all"):
         keys = [item.copy() for item in items if item.find(exp.Column) and not item.find(exp.AggFunc)]

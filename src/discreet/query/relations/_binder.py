@@ -90,18 +90,18 @@ class Binder:
         if (named := known.get(node.name.casefold())) is not None:
             self._read.add(id(named))
             owned, columns = self.query(named.query, named.known)
-            about = source_of(named.name, named.name, columns, named.columns)
-            return owned, source_of(node.alias or named.name, named.name, about.columns, names)
+            named_source = source_of(named.name, named.name, columns, named.columns)
+            return owned, source_of(node.alias or named.name, named.name, named_source.columns, names)
         self._tables += 1
         if self._tables > _MOST_TABLES:
             raise QueryError(f"the query reads more than {_MOST_TABLES} tables")
         table = match_name(node.name, self.policy.tables, "the policy", "table")
         scan, columns = self.columns.scan(self.policy, table)
-        about = self.policy.tables[table]
-        owner = "nobody" if about.public else "row" if about.by_rows else "person"
-        owned = Owned(scan, owner, frozenset(scan.columns), about.rows_per_unit, about.groups_per_unit)
+        declaration = self.policy.tables[table]
+        owner = "nobody" if declaration.public else "row" if declaration.by_rows else "person"
+        owned = Owned(scan, owner, frozenset(scan.columns), declaration.rows_per_unit, declaration.groups_per_unit)
         source = source_of(node.alias or table, "the policy", columns, names)
-        hidden = frozenset(columns) - frozenset(about.columns)
+        hidden = frozenset(columns) - frozenset(declaration.columns)
         return owned, replace(source, table=table, hidden=hidden)
 
     def _joined(self, left: Owned, scope: Scope, item: exp.Join, known: Tables) -> tuple[Owned, Scope]:
@@ -117,8 +117,8 @@ class Binder:
         if side == "RIGHT":
             left, scope = self._stored(left, scope)
         elif side:
-            right, kept = self._stored(right, Scope((source,)))
-            source = kept.sources[0]
+            right, stored = self._stored(right, Scope((source,)))
+            source = stored.sources[0]
         beside = Scope((source,))
         ends = (right, left) if side == "RIGHT" else (left, right)
         lost = scope if side == "RIGHT" else beside
@@ -149,9 +149,9 @@ class Binder:
             columns = dict(source.columns)
             for name, node in columns.items():
                 if not isinstance(node.unnest(), exp.Column):
-                    about = field_of(node, self.columns)
-                    column = self.columns.add(name, about)
-                    added[column] = node, about.type
+                    field = field_of(node, self.columns)
+                    column = self.columns.add(name, field)
+                    added[column] = node, field.type
                     columns[name] = exp.column(exp.to_identifier(column, quoted=True))
             sources.append(replace(source, columns=columns))
         if not added:
@@ -220,11 +220,11 @@ def source_of(alias: str, what: str, columns: Mapping[str, exp.Expr], *renamings
 def _same_name(name: str, left: Scope, right: Scope) -> tuple[exp.Expr, exp.Expr]:
     """What a name in USING stands for on either side."""
     column = exp.column(exp.to_identifier(name, quoted=True))
-    found = [(scope, scope.find(column)) for scope in (left, right)]
-    for scope, node in found:
+    sides = [(scope, scope.find(column)) for scope in (left, right)]
+    for scope, node in sides:
         if node is None:
             raise scope.missing(column)
-    (_, here), (_, there) = found
+    (_, here), (_, there) = sides
     assert here is not None
     assert there is not None
     return here, there

@@ -47,7 +47,7 @@ class Columns:
         """The columns that name the person."""
         return frozenset(name for name, links in self.links.items() if PERSON in links)
 
-    def add(self, wanted: str, about: Field | None, links: frozenset[str] = frozenset()) -> str:
+    def add(self, wanted: str, field: Field | None, links: frozenset[str] = frozenset()) -> str:
         """A name for a new column, as near to the wanted one as is free.
 
         No two names differ in case alone: to an engine they would be one.
@@ -57,30 +57,30 @@ class Columns:
             n += 1
             name = f"{wanted}_{n}"
         self._taken.add(name.casefold())
-        if about is not None:
-            self.fields[name] = about
+        if field is not None:
+            self.fields[name] = field
         self.links[name] = links
         return name
 
     def scan(self, policy: Policy, table: str) -> tuple[Scan, dict[str, exp.Expr]]:
         """A table of the policy, and for each of its columns the expression that stands for it."""
-        about = policy.tables[table]
+        declaration = policy.tables[table]
         arrivals = policy.linked_by(table)
         names: dict[str, str] = {}
-        for column in dict.fromkeys([*about.columns, *about.hidden, *arrivals]):
+        for column in dict.fromkeys([*declaration.columns, *declaration.hidden, *arrivals]):
             links = {f"{table}.{column}"} if column in arrivals else set[str]()
-            if column == about.person:
+            if column == declaration.person:
                 links.add(PERSON)
-            if about.path is not None and column == about.path.column:
-                links.add(f"{about.path.table}.{about.path.key}")
-            declared = about.columns.get(column)
+            if declaration.path is not None and column == declaration.path.column:
+                links.add(f"{declaration.path.table}.{declaration.path.key}")
+            declared = declaration.columns.get(column)
             fields = None
             if declared is not None:
                 fields = Field(declared.type, declared.bounds, declared.keys, declared.nullable)
             names[column] = self.add(column, fields, frozenset(links))
             self.tables[names[column]] = table
-        key = None if about.key is None else names[about.key]
-        scan = Scan(table, {name: column for column, name in names.items()}, about.public, key)
+        key = None if declaration.key is None else names[declaration.key]
+        scan = Scan(table, {name: column for column, name in names.items()}, declaration.public, key)
         return scan, {column: exp.column(exp.to_identifier(name, quoted=True)) for column, name in names.items()}
 
     def linked(self, node: exp.Expr) -> frozenset[str]:
@@ -94,8 +94,8 @@ class Columns:
             for column in node.find_all(exp.Column):
                 self.links[column.name] = self.links[column.name] - {PERSON}
                 if column.name in self.fields:
-                    about = self.fields[column.name]
-                    self.fields[column.name] = Field(about.type, about.bounds, about.keys, nullable=True)
+                    field = self.fields[column.name]
+                    self.fields[column.name] = Field(field.type, field.bounds, field.keys, nullable=True)
 
     def check(self, tree: exp.Expr) -> None:
         """Raise `QueryError` if an expression uses a column that only says whose a row is."""

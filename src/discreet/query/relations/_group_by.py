@@ -59,21 +59,21 @@ def group_rows(select: exp.Select, owned: Owned, columns: Columns) -> tuple[Owne
     totals: dict[str, Total | Own] = {}
     for node in nodes:
         if PERSON in columns.linked(node):
-            about = columns.fields.get(node.unnest().name)
-            name = columns.add(node.unnest().name, about, frozenset({PERSON}))
-            if about is not None:
+            field = columns.fields.get(node.unnest().name)
+            name = columns.add(node.unnest().name, field, frozenset({PERSON}))
+            if field is not None:
                 totals[name] = Own(node.unnest().name)
         else:
-            about = field_of(node, columns)
+            field = field_of(node, columns)
             key_type(node, columns.fields)
-            name = columns.add(_name_of(node), about)
-            keys[name] = (node, about.type)
+            name = columns.add(_name_of(node), field)
+            keys[name] = (node, field.type)
         swaps[node.unnest().sql()] = exp.column(exp.to_identifier(name, quoted=True))
     for node in list(select.find_all(exp.AggFunc)):
         sql = node.sql()
         if sql not in swaps:
-            total, about = _total(node, owned.rows, columns)
-            name = columns.add(_name_of(node), about)
+            total, field = _total(node, owned.rows, columns)
+            name = columns.add(_name_of(node), field)
             totals[name] = total
             swaps[sql] = exp.column(exp.to_identifier(name, quoted=True))
     owner = swaps[people[0].unnest().sql()].name
@@ -109,12 +109,12 @@ def _swapped(select: exp.Select, swaps: Mapping[str, exp.Expr]) -> exp.Select:
     """The SELECT list and HAVING with each key and aggregate as its column."""
 
     def swap(node: exp.Expr) -> exp.Expr:
-        found = (
+        column = (
             swaps.get(texts.text(node))
             if not isinstance(node, exp.Select | exp.Alias | exp.Identifier | exp.Having)
             else None
         )
-        return node if found is None else found.copy()
+        return node if column is None else column.copy()
 
     body: exp.Expr = exp.Select(expressions=[_kept_name(item) for item in select.expressions])
     if (having := select.args.get("having")) is not None:
@@ -148,22 +148,22 @@ def _total(node: exp.AggFunc, rows: int, columns: Columns) -> tuple[Total, Field
     if kind is None or node.args.get("expressions") or (distinct and kind != "COUNT"):
         raise refuse(f"the aggregate {node.sql()} in a sub-query", node)
     if isinstance(argument, exp.Star) and kind == "COUNT":
-        return Total("COUNT", None, "int", upper=rows), _whole(1, rows)
+        return Total("COUNT", None, "int", upper=rows), _integer_field(1, rows)
     if distinct:
         if len(argument.expressions) != 1 or argument.args.get("on"):
             raise refuse(node.sql())
         argument = argument.expressions[0]
         field_of(argument, columns)
-        return Total("COUNT DISTINCT", argument, "int", upper=rows), _whole(0, rows)
-    about = field_of(argument, columns)
+        return Total("COUNT DISTINCT", argument, "int", upper=rows), _integer_field(0, rows)
+    field = field_of(argument, columns)
     if kind == "COUNT":
-        return Total("COUNT", argument, "int", upper=rows), _whole(0, rows)
-    if kind in ("MIN", "MAX") and about.type not in ("int", "float", "decimal"):
-        return Total(kind, argument, about.type), Field(about.type, nullable=about.nullable)  # pyright: ignore[reportArgumentType]
+        return Total("COUNT", argument, "int", upper=rows), _integer_field(0, rows)
+    if kind in ("MIN", "MAX") and field.type not in ("int", "float", "decimal"):
+        return Total(kind, argument, field.type), Field(field.type, nullable=field.nullable)  # pyright: ignore[reportArgumentType]
     if check_scalar(argument, columns.fields) != "number":
-        raise QueryError(f"{node.sql()} needs a number, but {argument.sql()} is a {about.type}")
+        raise QueryError(f"{node.sql()} needs a number, but {argument.sql()} is a {field.type}")
     limits = interval(argument, columns.fields, columns.table_of(argument))
-    return _number(kind, argument, limits, rows, nullable=about.nullable)
+    return _number(kind, argument, limits, rows, nullable=field.nullable)
 
 
 def _number(kind: str, argument: exp.Expr, limits: Interval, rows: int, *, nullable: bool) -> tuple[Total, Field]:
@@ -172,10 +172,10 @@ def _number(kind: str, argument: exp.Expr, limits: Interval, rows: int, *, nulla
     lower, upper = row
     if kind == "SUM":
         lower, upper = min(lower, rows * lower), max(upper, rows * upper)
-    whole = kind != "AVG" and limits.whole and step == 1
-    total = Total(kind, argument, "int" if whole else "float", step, row, lower, upper)  # pyright: ignore[reportArgumentType]
+    integer = kind != "AVG" and limits.integer and step == 1
+    total = Total(kind, argument, "int" if integer else "float", step, row, lower, upper)  # pyright: ignore[reportArgumentType]
     return total, Field(total.type, (lower * step, upper * step), None, nullable)
 
 
-def _whole(lower: int, upper: int) -> Field:
+def _integer_field(lower: int, upper: int) -> Field:
     return Field("int", (Fraction(lower), Fraction(upper)), None, nullable=False)

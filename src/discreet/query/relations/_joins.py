@@ -113,7 +113,7 @@ def _matched(public: Owned, pairs: list[tuple[exp.Expr, exp.Expr]], columns: Col
     key = inner.key if isinstance(inner, Scan) else None
     for there, here in pairs:
         if key is not None and isinstance(there.unnest(), exp.Column) and there.unnest().name == key:
-            whole = columns.fields[key].type == "int"
-            if not whole or exact_integer(here, columns.fields):
+            integer = columns.fields[key].type == "int"
+            if not integer or exact_integer(here, columns.fields):
                 return None
     return tuple(there for there, _ in pairs)

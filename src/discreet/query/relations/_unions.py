@@ -35,11 +35,11 @@ def stack(left: Part, right: Part, columns: Columns) -> Part:
             added = columns.add(name, None, frozenset({PERSON}))
         else:
             above_about, below_about = field_of(here, columns), field_of(there, columns)
-            about = _either(name, above_about, below_about)
-            added = columns.add(name, about)
-            types[added] = about.type
-            parts[0][added] = _within(here, above_about, about)
-            parts[1][added] = _within(there, below_about, about)
+            common = _either(name, above_about, below_about)
+            added = columns.add(name, common)
+            types[added] = common.type
+            parts[0][added] = _within(here, above_about, common)
+            parts[1][added] = _within(there, below_about, common)
         outputs[name] = exp.column(exp.to_identifier(added, quoted=True))
     relation = Stacked(((above.relation, parts[0]), (below.relation, parts[1])), types, public=above.owner == "nobody")
     rows = above.rows if above.owner == "row" else above.rows + below.rows
@@ -48,9 +48,9 @@ def stack(left: Part, right: Part, columns: Columns) -> Part:
     return Owned(relation, above.owner, names, rows, groups), outputs
 
 
-def _within(node: exp.Expr, own: Field, whole: Field) -> exp.Expr:
+def _within(node: exp.Expr, own: Field, common: Field) -> exp.Expr:
     """A side's value, moved into its own bounds first where those of the column are wider."""
-    if own.bounds is None or whole.bounds is None or own.bounds == whole.bounds:
+    if own.bounds is None or common.bounds is None or own.bounds == common.bounds:
         return node
     low, high = (_number(owned) for owned in own.bounds)
     below = exp.If(this=exp.LT(this=node.copy(), expression=low.copy()), true=low)

@@ -23,7 +23,7 @@ from discreet.query.results._dual import Dual, Floats
 from discreet.query.results._error_propagation import Basis, basis_of, points
 from discreet.query.results._evaluate import Rows, leaves_of, rounding
 from discreet.query.results._intervals import check_level, linear_half_width, ratio_half_widths
-from discreet.query.results._statistics import whole
+from discreet.query.results._statistics import exact_integers
 from discreet.recursion import with_room
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def answer(
     called = {f"a{i}": aggregate for i, aggregate in enumerate(aggregates)}
     leaves = leaves_of(called, sums, keys)
     leaves |= {name: _quantile(each.quantile, every) for name, each in called.items() if each.quantile is not None}
-    exact = {name: numbers for name, each in called.items() if (numbers := whole(each, sums)) is not None}
+    exact = {name: numbers for name, each in called.items() if (numbers := exact_integers(each, sums)) is not None}
     rows = Rows(len(every), leaves, keys, exact)
     columns: dict[str, Values] = {}
     shapes: dict[str, ErrorShape] = {}
@@ -146,16 +146,16 @@ def answer(
             raise QueryError(f"two columns of the result are called {item.alias}")
         columns[item.alias] = rows.column(item.this)
         if not (isinstance(item.this.unnest(), exp.Column) or is_label(item.this, keys)):
-            of, digits = rounding(item.this)
-            made = rows.dual(of)
+            unrounded, digits = rounding(item.this)
+            dual = rows.dual(unrounded)
             slack = 0.0 if digits is None else 0.5 * 10.0**-digits
-            slopes = _by_level(made.slopes, level_of, len(levels), measures)
-            shapes[item.alias] = ErrorShape(slopes, made.linear, made.cap, slack)
-            if not made.linear and not _reads_quantile(of, called):
-                curved[item.alias] = of
-    kept = _arrange(select, rows)
-    table = pa.table({name: pc.take(column, kept) for name, column in columns.items()})
-    order = kept.to_numpy()
+            slopes = _by_level(dual.slopes, level_of, len(levels), measures)
+            shapes[item.alias] = ErrorShape(slopes, dual.linear, dual.cap, slack)
+            if not dual.linear and not _reads_quantile(unrounded, called):
+                curved[item.alias] = unrounded
+    indices = _arrange(select, rows)
+    table = pa.table({name: pc.take(column, indices) for name, column in columns.items()})
+    order = indices.to_numpy()
     taken = {
         name: replace(shape, slopes={i: np.broadcast_to(s, rows.size)[order] for i, s in shape.slopes.items()})
         for name, shape in shapes.items()

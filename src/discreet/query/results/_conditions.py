@@ -61,8 +61,8 @@ def row_limit(limit: exp.Expr | None) -> int | None:
     if limit is None:
         return None
     count = limit.expression
-    whole = isinstance(count, exp.Literal) and not count.is_string and count.name.isdigit()
-    if not whole or limit.args.get("limit_options"):
+    integer = isinstance(count, exp.Literal) and not count.is_string and count.name.isdigit()
+    if not integer or limit.args.get("limit_options"):
         raise QueryError("LIMIT takes a whole number of rows")
     return int(count.name) if len(count.name) <= _MAX_DIGITS else 10**_MAX_DIGITS
 

@@ -85,8 +85,8 @@ class Basis:
         many = {name: pc.take(column, again) for name, column in keys.items()}
         moved = {i: (known[i][:, None] - point).ravel() for i, point in points.items()}
         holds: Holds = lambda condition: np.repeat(rows.holds(condition), nodes)  # noqa: E731
-        found = evaluate(item, _values(used, moved, many), len(again), holds).value
-        off = found.reshape(-1, nodes) - released[:, None]
+        values = evaluate(item, _values(used, moved, many), len(again), holds).value
+        off = values.reshape(-1, nodes) - released[:, None]
         place = int(np.ceil((1 + level) / 2 * nodes)) - 1
         both = [np.partition(np.where(np.isnan(off), np.inf, side * off), place, axis=1)[:, place] for side in (1, -1)]
         half = np.abs(both).max(axis=0)
@@ -136,9 +136,9 @@ def _points(noises: Sequence[NoiseMechanism], nodes: int) -> list[Floats]:
     for _ in range(60):
         ratio = (1 + ratio) ** (1 / (len(noises) + 1))
     steps = np.arange(nodes // 2) + 0.5
-    found: list[Floats] = []
+    points: list[Floats] = []
     for i, noise in enumerate(noises):
         share: Floats = np.mod(0.5 + steps * ratio ** -(i + 1), 1.0)
         upper = inverse(share, noise)
-        found.append(np.concatenate([upper, -upper]))
-    return found
+        points.append(np.concatenate([upper, -upper]))
+    return points

@@ -49,43 +49,43 @@ def evaluate(node: exp.Expr, leaves: Mapping[str, Dual], rows: int, holds: Holds
     chosen by noisy numbers it is not known: NaN.
     """
 
-    def of(inner: exp.Expr) -> Dual:
+    def visit(inner: exp.Expr) -> Dual:
         return evaluate(inner, leaves, rows, holds)
 
     def branch(inner: exp.Expr | None) -> Dual:
-        return constant(np.nan, rows) if inner is None or isinstance(inner, exp.Null) else of(inner)
+        return constant(np.nan, rows) if inner is None or isinstance(inner, exp.Null) else visit(inner)
 
     with np.errstate(all="ignore"):
         match node:
             case exp.Paren():
-                return of(node.this)
+                return visit(node.this)
             case exp.Placeholder() | exp.Column() if node.name in leaves:
                 return leaves[node.name]
             case exp.Literal() if not node.is_string:
                 return constant(literal_value(node), rows)
             case exp.Neg():
-                inner = of(node.this)
+                inner = visit(node.this)
                 return Dual(-inner.value, {i: -s for i, s in inner.slopes.items()}, inner.linear, inner.cap)
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-                return _OPERATORS[type(node)](of(node.left), of(node.right))
+                return _OPERATORS[type(node)](visit(node.left), visit(node.right))
             case exp.Abs():
-                inner = of(node.this)
+                inner = visit(node.this)
                 sign = np.where(inner.value < 0, -1.0, 1.0)
                 return Dual(
                     np.abs(inner.value), {i: s * sign for i, s in inner.slopes.items()}, cap=inner.cap, linear=False
                 )
             case exp.Sqrt():
-                return sqrt(of(node.this))
+                return sqrt(visit(node.this))
             case exp.Greatest() | exp.Least():
                 larger = isinstance(node, exp.Greatest)
-                return reduce(lambda a, b: _extreme(a, b, larger=larger), map(of, [node.this, *node.expressions]))
+                return reduce(lambda a, b: _extreme(a, b, larger=larger), map(visit, [node.this, *node.expressions]))
             case exp.Coalesce():
-                return reduce(_first_known, map(of, [node.this, *node.expressions]))
+                return reduce(_first_known, map(visit, [node.this, *node.expressions]))
             case exp.Nullif():
-                left, right = of(node.this), of(node.expression)
+                left, right = visit(node.this), visit(node.expression)
                 return choose(left.value != right.value, left, constant(np.nan, rows))
             case exp.Cast() if node.to.is_type("double"):
-                return of(node.this)
+                return visit(node.this)
             case exp.Case() if node.this is None:
                 return _case(node, branch, holds)
             case _:
@@ -185,8 +185,8 @@ class Rows:
             return pa.array([max(-_INT64, min(number, _INT64 - 1)) for number in numbers], pa.int64())
         if is_label(inner, self.keys):
             return label(inner, self.column, self.holds, self.size)
-        of, digits = rounding(inner)
-        value = self.dual(of).value
+        unrounded, digits = rounding(inner)
+        value = self.dual(unrounded).value
         with np.errstate(all="ignore"):
             value = value if digits is None else np.round(value, digits)
         if is_whole(inner):

@@ -84,8 +84,8 @@ def _aggregate(aggregate: Aggregate) -> dict[str, Any]:
     for name in _AXES:
         axis: Axis | None = getattr(aggregate, name)
         if axis is not None:
-            low, high, whole = str(axis.bounds.lower), str(axis.bounds.upper), axis.bounds.whole
-            stored[name] = [axis.total, str(axis.step), axis.center, low, high, whole]
+            low, high, integer = str(axis.bounds.lower), str(axis.bounds.upper), axis.bounds.integer
+            stored[name] = [axis.total, str(axis.step), axis.center, low, high, integer]
     for name in _SECONDS:
         second: Second | None = getattr(aggregate, name)
         if second is not None:
@@ -97,8 +97,8 @@ def _read(stored: Mapping[str, Any]) -> Aggregate:
     parts: dict[str, Any] = {}
     for name in _AXES:
         if name in stored:
-            total, step, center, low, high, whole = stored[name]
-            parts[name] = Axis(total, Fraction(step), center, Interval(Fraction(low), Fraction(high), whole))
+            total, step, center, low, high, integer = stored[name]
+            parts[name] = Axis(total, Fraction(step), center, Interval(Fraction(low), Fraction(high), integer))
     parts |= {name: Second(*stored[name]) for name in _SECONDS if name in stored}
     return Aggregate(stored["kind"], stored["sql"], stored["count"], **parts)
 
@@ -109,7 +109,7 @@ def answer_to_stored(answer: Answer) -> tuple[dict[str, Any], list[Any]]:
     slopes = [(name, i, s) for name, shape in answer.shapes.items() for i, s in shape.slopes.items()]
     basis = answer.basis
     columns = [*table.columns, *(pa.array(s) for *_, s in slopes), *([] if basis is None else basis_columns(basis))]
-    about = {
+    header = {
         "columns": table.column_names,
         "shapes": {n: {"linear": s.linear, "cap": s.cap, "slack": s.slack} for n, s in answer.shapes.items()},
         "slopes": [[name, i] for name, i, _ in slopes],
@@ -117,22 +117,22 @@ def answer_to_stored(answer: Answer) -> tuple[dict[str, Any], list[Any]]:
         "basis": None if basis is None else basis_to_json(basis),
         "picked": answer.picked,
     }
-    return about, columns
+    return header, columns
 
 
-def answer_from_stored(about: Mapping[str, Any], columns: Sequence[Any]) -> Answer:
+def answer_from_stored(header: Mapping[str, Any], columns: Sequence[Any]) -> Answer:
     """The inverse of `answer_to_stored`; `KeyError`, `ValueError` or `TypeError` on anything else."""
-    names = about["columns"]
+    names = header["columns"]
     table = pa.table(dict(zip(names, columns[: len(names)], strict=True)))
-    slopes: dict[str, dict[int, Floats]] = {name: {} for name in about["shapes"]}
-    last = len(names) + len(about["slopes"])
-    for (name, i), column in zip(about["slopes"], columns[len(names) : last], strict=True):
+    slopes: dict[str, dict[int, Floats]] = {name: {} for name in header["shapes"]}
+    last = len(names) + len(header["slopes"])
+    for (name, i), column in zip(header["slopes"], columns[len(names) : last], strict=True):
         slopes[name][i] = np.asarray(column, dtype=np.float64)
-    shapes = {n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0)) for n, s in about["shapes"].items()}
-    noises = tuple(noise_from_json(noise) for noise in about["noises"])
-    basis = about.get("basis")
+    shapes = {n: ErrorShape(slopes[n], s["linear"], s["cap"], s.get("slack", 0.0)) for n, s in header["shapes"].items()}
+    noises = tuple(noise_from_json(noise) for noise in header["noises"])
+    basis = header.get("basis")
     basis = None if basis is None else basis_from_json(basis, columns[last:])
-    return Answer(table, shapes, noises, basis, about.get("picked"))
+    return Answer(table, shapes, noises, basis, header.get("picked"))
 
 
 def plain_value(value: object) -> object:
@@ -174,9 +174,9 @@ def release_digests(content: Content) -> tuple[dict[str, str], str | None]:
     return {"answer": values_digest(values), "error_bars": bars_digest(content.fields, content.columns)}, None
 
 
-def bars_digest(about: Mapping[str, Any], columns: Sequence[Any]) -> str:
+def bars_digest(header: Mapping[str, Any], columns: Sequence[Any]) -> str:
     """SHA-256 of an answer as it is stored: the exact values, their types, and what its error bars rest on."""
-    digest = hashlib.sha256(_canonical(about))
+    digest = hashlib.sha256(_canonical(header))
     for column in columns:
         digest.update(_canonical(str(column.type)))
         if pa.types.is_floating(column.type) and column.null_count == 0:

@@ -13,7 +13,7 @@ import numpy as np
 from discreet.query.measures._aggregates import Aggregate, Axis, Second
 from discreet.query.results._dual import Dual, Floats, between, constant, div, missing_where, mul, sqrt, sub
 
-__all__ = ["Sums", "read", "whole"]
+__all__ = ["Sums", "exact_integers", "read"]
 
 Sums = Sequence[Sequence[int]] | Mapping[int, Floats]
 """The noisy sums of each measure, by group: whole numbers, or doubles near them."""
@@ -29,9 +29,9 @@ def read(aggregate: Aggregate, sums: Sums) -> Dual:
         return _READERS[aggregate.kind](aggregate, sums)
 
 
-def whole(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> list[int] | None:
+def exact_integers(aggregate: Aggregate, sums: Sequence[Sequence[int]]) -> list[int] | None:
     """A count, or the SUM of whole numbers, exactly; None for other aggregates."""
-    if not aggregate.whole:
+    if not aggregate.integer:
         return None
     if aggregate.x is None:
         assert aggregate.count is not None

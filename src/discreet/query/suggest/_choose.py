@@ -76,14 +76,14 @@ def choose_cap(noisy: Counts, ladder: Ladder, noise: NoiseMechanism, share: Frac
     _, high = _held(noisy, ladder.ends, noise, 0, first)
     caps = floats(ladder.ends[1 : high + 2])
     lost = np.maximum(floats(ladder.middles[: high + 1])[None, :] - caps[:, None], 0) @ noisy[: high + 1]
-    errors = np.maximum(lost, 0) + _ABSOLUTE * _whole(noise, share) * caps
+    errors = np.maximum(lost, 0) + _ABSOLUTE * _full_spend_std(noise, share) * caps
     return int(ladder.ends[int(np.argmin(errors)) + 1])
 
 
 def _clearest(noisy: Counts, noise: NoiseMechanism, zero: int) -> tuple[int, int] | None:
     """The window of cells on one side of zero that stands out most; None if none does."""
     sums = np.concatenate([[0.0], np.cumsum(noisy)])
-    found: tuple[float, tuple[int, int]] = (1.0, (zero, zero))
+    best: tuple[float, tuple[int, int]] = (1.0, (zero, zero))
     for size in _WINDOWS:
         starts = np.arange(len(noisy) - size + 1)
         starts = starts[(starts > zero) | (starts + size <= zero)]
@@ -91,8 +91,8 @@ def _clearest(noisy: Counts, noise: NoiseMechanism, zero: int) -> tuple[int, int
             held = sums[starts + size] - sums[starts]
             clear = float(held.max()) / _exceeded(noise, size, _MISTAKEN / (len(noisy) * len(_WINDOWS)))
             at = int(starts[int(np.argmax(held))])
-            found = max(found, (clear, (at, at + size - 1)))
-    return None if found[0] <= 1 else found[1]
+            best = max(best, (clear, (at, at + size - 1)))
+    return None if best[0] <= 1 else best[1]
 
 
 def _within(lower: Fraction, upper: Fraction, places: Sequence[Fraction]) -> Counts:
@@ -134,11 +134,11 @@ def _held(noisy: Counts, ends: Sequence[Fraction], noise: NoiseMechanism, low: i
         for up in (True, False):
             gap = 1
             while (high + gap < len(noisy)) if up else (low - gap >= 0):
-                found = window(up, gap)
+                extension = window(up, gap)
                 gap += 1
-                if found is not None:
-                    low, high = (low, found[0]) if up else (found[0], high)
-                    known = known if found[1] else places[high + 1] - places[low]
+                if extension is not None:
+                    low, high = (low, extension[0]) if up else (extension[0], high)
+                    known = known if extension[1] else places[high + 1] - places[low]
                     gap, moved = 1, True
     return low, high
 
@@ -205,11 +205,11 @@ def _scale(noise: NoiseMechanism) -> float:
     return float(noise.scale if isinstance(noise, DiscreteLaplace) else noise.sigma)
 
 
-def _whole(noise: NoiseMechanism, share: Fraction) -> float:
+def _full_spend_std(noise: NoiseMechanism, share: Fraction) -> float:
     """The standard deviation that the same count would have for the whole spend."""
     return noise.std * (float(share) if isinstance(noise, DiscreteLaplace) else math.sqrt(share))
 
 
 def _halved(noise: NoiseMechanism, share: Fraction) -> float:
     """The standard deviation that the same count would have for half of the spend, as those of a mean have."""
-    return _whole(noise, share) * (2 if isinstance(noise, DiscreteLaplace) else math.sqrt(2))
+    return _full_spend_std(noise, share) * (2 if isinstance(noise, DiscreteLaplace) else math.sqrt(2))

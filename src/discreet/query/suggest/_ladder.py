@@ -30,7 +30,7 @@ class Ladder:
 
     ends: tuple[Fraction, ...]
     least: Fraction
-    whole: bool
+    integer: bool
 
     @property
     def cells(self) -> int:
@@ -49,7 +49,7 @@ class Ladder:
         zero = self.zero
         for i, (below, above) in enumerate(pairwise(self.ends)):
             closed = below == above or (zero is None and i in (0, self.cells - 1))
-            inside = Fraction(int(self.whole and not closed))
+            inside = Fraction(int(self.integer and not closed))
             middles.append((below + above + (inside if above > 0 else -inside)) / 2)
         return tuple(middles)
 
@@ -78,34 +78,34 @@ class Ladder:
         return among(0, self.cells - 1)
 
 
-def value_ladder(bounds: tuple[Fraction, Fraction] | None, *, whole: bool) -> Ladder:
+def value_ladder(bounds: tuple[Fraction, Fraction] | None, *, integer: bool) -> Ladder:
     """The cells for a column: 10 a decade, over all 64-bit whole numbers, or from 1e-15 to 1e18 in size.
 
     Declared bounds end the ladder; 33 decades below the larger of them it reaches zero.
 
-    >>> [str(end) for end in value_ladder((Fraction(-2), Fraction(4)), whole=True).ends]
+    >>> [str(end) for end in value_ladder((Fraction(-2), Fraction(4)), integer=True).ends]
     ['-2', '-1', '0', '0', '1', '2', '3', '4']
     """
-    top = _LARGEST_WHOLE if whole else _LARGEST
+    top = _LARGEST_WHOLE if integer else _LARGEST
     if bounds is not None:
         largest = max(abs(bounds[0]), abs(bounds[1]))
         while 10**top < largest:
             top += 1
-    bottom = 0 if whole else top - _DECADES
+    bottom = 0 if integer else top - _DECADES
     rungs = [each * Fraction(10) ** power for power in range(bottom, top) for each in _ROUND]
-    rungs = [rung for rung in (*rungs, Fraction(10) ** top) if not whole or rung.denominator == 1]
+    rungs = [rung for rung in (*rungs, Fraction(10) ** top) if not integer or rung.denominator == 1]
     lower, upper = bounds or (-rungs[-1], rungs[-1])
-    least = Fraction(0) if whole else rungs[0]
+    least = Fraction(0) if integer else rungs[0]
     inner = [*(-rung for rung in reversed(rungs)), *rungs]
-    if not whole:
+    if not integer:
         inner.remove(least)
         inner.remove(-least)
     inside = [rung for rung in inner if lower < rung < upper]
     if lower > 0 or upper < 0:
-        return Ladder((lower, *inside, upper), least, whole)
+        return Ladder((lower, *inside, upper), least, integer)
     below = [lower, *(rung for rung in inside if rung < 0)] if lower < 0 else []
     above = [*(rung for rung in inside if rung > 0), upper] if upper > 0 else []
-    return Ladder((*below, Fraction(0), Fraction(0), *above), least, whole)
+    return Ladder((*below, Fraction(0), Fraction(0), *above), least, integer)
 
 
 def cap_ladder() -> Ladder:
@@ -116,7 +116,7 @@ def cap_ladder() -> Ladder:
     """
     rungs = [each * 10**power for power in range(6) for each in _ROUND]
     caps = [*(rung for rung in rungs if rung.denominator == 1), Fraction(_MOST_ROWS)]
-    return Ladder((Fraction(0), *caps), Fraction(0), whole=True)
+    return Ladder((Fraction(0), *caps), Fraction(0), integer=True)
 
 
 def floats(ends: Sequence[Fraction]) -> NDArray[np.float64]:

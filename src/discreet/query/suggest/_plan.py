@@ -91,15 +91,15 @@ class SuggestionPlan:
 
     def finish(self, noisy: Sequence[Sequence[Group]], policy: Policy) -> Suggestion:
         """The suggestion from the noisy groups of each part, in its order: post-processing, which costs nothing."""
-        found = {part.what: _chosen(part, groups) for part, groups in zip(self.parts, noisy, strict=True)}
+        chosen = {part.what: _chosen(part, groups) for part, groups in zip(self.parts, noisy, strict=True)}
         suggestion = Suggestion(
             table=self.table,
             column=self.column,
             type=self.declared.type,
-            bounds=found.get("bounds"),
-            keys=found.get("keys"),
-            max_rows=found.get("max_rows"),
-            max_groups=found.get("max_groups"),
+            bounds=chosen.get("bounds"),
+            keys=chosen.get("keys"),
+            max_rows=chosen.get("max_rows"),
+            max_groups=chosen.get("max_groups"),
             loss=self.loss,
             certificate={},
         )
@@ -116,7 +116,7 @@ class SuggestionPlan:
             "unit": self.unit.name or "rows",
             "relation": self.unit.relation,
             "loss": to_json(self.loss),
-            "levels": [_told(part) for part in self.parts],
+            "levels": [_part_to_json(part) for part in self.parts],
         }
 
 
@@ -166,15 +166,15 @@ def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, key
     if not (isinstance(table, str) and isinstance(column, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise QueryError('name a table and one of its columns as texts, for example suggest("visits", "cost", spend)')
     name = match_name(table, policy.tables, "the policy", "table")
-    about = policy.tables[name]
-    declared_name, declared = _declared(name, about, column)
+    declaration = policy.tables[name]
+    declared_name, declared = _declared(name, declaration, column)
     by_keys = _checked(name, declared_name, declared, keys=keys)
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
     unit = policy.unit(name)
-    counted = _Counted(policy, name, about, declared_name, _without_keys(declared))
+    counted = _Counted(policy, name, declaration, declared_name, _without_keys(declared))
     bought: list[tuple[What, BoundedAggregate, Ladder | None]] = [counted.keys() if by_keys else counted.values()]
-    if not about.by_rows:
+    if not declaration.by_rows:
         bought.append(counted.per_person(None))
         if by_keys:
             bought.append(counted.per_person(declared_name))
@@ -194,14 +194,14 @@ def _without_keys(declared: Column) -> Field:
     return Field(declared.type, declared.bounds, None, declared.nullable)
 
 
-def _declared(table: str, about: Table, column: str) -> tuple[str, Column]:
-    if about.public:
+def _declared(table: str, declaration: Table, column: str) -> tuple[str, Column]:
+    if declaration.public:
         raise QueryError(f"{table} is public: read its values directly, they need no privacy")
-    hidden = [name for name in about.hidden if name.casefold() == column.casefold()]
-    if hidden and column.casefold() not in {name.casefold() for name in about.columns}:
+    hidden = [name for name in declaration.hidden if name.casefold() == column.casefold()]
+    if hidden and column.casefold() not in {name.casefold() for name in declaration.columns}:
         raise QueryError(f"{column} says whose a row is, so it has neither bounds nor keys")
-    name = match_name(column, about.columns, table, "column")
-    return name, about.columns[name]
+    name = match_name(column, declaration.columns, table, "column")
+    return name, declaration.columns[name]
 
 
 def _checked(table: str, name: str, declared: Column, *, keys: bool) -> bool:
@@ -223,14 +223,14 @@ class _Counted:
 
     policy: Policy
     table: str
-    about: Table
+    declaration: Table
     column: str
     field: Field
 
     def values(self) -> tuple[What, BoundedAggregate, Ladder]:
         """How many rows hold a value in each cell; of one person `max_rows` of the policy at most."""
         scan, columns, number = self._scan()
-        ladder = value_ladder(self.field.bounds, whole=self.field.type == "int")
+        ladder = value_ladder(self.field.bounds, integer=self.field.type == "int")
         present = exp.Not(this=exp.Is(this=number.copy(), expression=exp.Null()))
         relation, cells = self._celled(Filtered(scan, present), columns, number, ladder)
         return "bounds", self._request(relation, columns, (cells,), used=number), ladder
@@ -238,10 +238,10 @@ class _Counted:
     def keys(self) -> tuple[What, BoundedAggregate, None]:
         """Which values there are, found as the private keys of a query are."""
         scan, columns, value = self._scan()
-        found = GroupKey(self.column, None, value, self.field.type)
-        request = self._request(scan, columns, (found,), used=value)
-        capped = self.about.groups_per_unit < self.about.rows_per_unit
-        most = self.about.groups_per_unit if capped else None
+        key = GroupKey(self.column, None, value, self.field.type)
+        request = self._request(scan, columns, (key,), used=value)
+        capped = self.declaration.groups_per_unit < self.declaration.rows_per_unit
+        most = self.declaration.groups_per_unit if capped else None
         return "keys", replace(request, measures=(), count_units=True, max_groups=most), None
 
     def per_person(self, distinct: str | None) -> tuple[What, BoundedAggregate, Ladder]:
@@ -254,7 +254,7 @@ class _Counted:
         counted = None if distinct is None else value
         kind = "COUNT" if distinct is None else "COUNT DISTINCT"
         total = Total(kind, counted, "int", upper=int(ladder.ends[-1]))
-        person = next(name for name, stored in scan.columns.items() if stored in self.about.hidden)
+        person = next(name for name, stored in scan.columns.items() if stored in self.declaration.hidden)
         relation = Grouped(scan, person, owner, {}, {number: total})
         node = exp.column(exp.to_identifier(number, quoted=True))
         celled, cells = self._celled(relation, columns, node, ladder)
@@ -283,7 +283,7 @@ class _Counted:
         return BoundedAggregate(
             relation=relation,
             unit=self.policy.unit(self.table).name,
-            max_rows=self.about.rows_per_unit,
+            max_rows=self.declaration.rows_per_unit,
             max_groups=None,
             where=None,
             keys=keys,
@@ -308,7 +308,7 @@ def _plain_time(key: Key) -> Any:
     return key.replace(tzinfo=None) if isinstance(key, dt.datetime) else key
 
 
-def _told(part: Part) -> dict[str, Any]:
+def _part_to_json(part: Part) -> dict[str, Any]:
     """What one part ran, in plain JSON."""
     return {
         "of": part.what,
