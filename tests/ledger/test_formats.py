@@ -221,6 +221,7 @@ def test_a_ledger_of_the_second_format_goes_on_in_a_server(place_on_server: str)
             "DELETE FROM entries",
             "DELETE FROM secrets",
             "DROP INDEX entries_of_repeats",
+            "DROP INDEX entries_of_runs",
             "ALTER TABLE entries DROP COLUMN totals, DROP COLUMN salt",
             "UPDATE meta SET format = 2, last = 19",
         ):

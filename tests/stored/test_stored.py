@@ -130,10 +130,10 @@ def test_files_of_reports_and_a_collectors_store_are_read(tmp_path) -> None:
 def test_a_ledger_on_postgresql_is_read(postgres) -> None:
     psycopg = pytest.importorskip("psycopg")
     lines = (FILES / "postgres.sql").read_text().splitlines()
-    script = "\n".join(line for line in lines if not line.startswith("\\"))
+    script = "\n".join(line for line in lines if not line.startswith("\\")).replace("stored", "golden_ledger")
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(script)
-    url = f"{postgres}{'&' if '?' in postgres else '?'}ledger=stored"
+    url = f"{postgres}{'&' if '?' in postgres else '?'}ledger=golden_ledger"
     with dp.connect(cases.TABLES, cases.POLICY, url) as session:
         before = session.spent
         assert cases.seen(session.sql(cases.QUERY, spend=dp.pure("1/2"))) == json.loads(
