@@ -38,8 +38,8 @@ def test_the_page_is_up_to_date() -> None:
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.name)
 def test_the_example_is_what_is_shown(choice) -> None:
     names = {**{name: getattr(mechanisms, name) for name in mechanisms.__all__}, "dp": dp, "Mode": Mode}
-    assert eval(choice.shown, names) == choice.made
-    assert isinstance(choice.made, choice.kind)
+    assert eval(choice.shown, names) == choice.example
+    assert isinstance(choice.example, choice.kind)
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.name)
