@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from discreet.engines._protocol import Engine
 from discreet.policy import Policy
+from discreet.postgres_url import SCHEMES
 
 __all__ = ["ENTRY_POINTS", "EngineFactory", "factory_for"]
 
@@ -36,7 +37,7 @@ class EngineFactory(Protocol):
 
 class _Postgres:
     def accepts(self, source: object) -> Hashable | None:
-        return source if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")) else None
+        return source if isinstance(source, str) and source.startswith(SCHEMES) else None
 
     def open(self, source: Any, policy: Policy, tables: Sequence[str] | None) -> Engine:
         from discreet.engines.postgres import PostgreSQL

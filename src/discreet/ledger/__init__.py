@@ -14,7 +14,7 @@ from discreet.ledger._policy_match import check_policy_match, open_for
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
 from discreet.ledger._spend_first import Request, spend_first
 from discreet.ledger.crypto._signing import check_signature, fingerprint
-from discreet.ledger.postgres._url import SCHEMES, address_of
+from discreet.ledger.postgres._url import address_of
 from discreet.ledger.state._account import Account, next_start
 from discreet.ledger.state._events import Facts
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from discreet.ledger._verify_release import Check, verify_release
 
 __all__ = [
-    "SCHEMES",
     "Account",
     "AccountLedger",
     "Check",

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger.postgres._url import SCHEMES, address_of
+from discreet.ledger.postgres._url import address_of
 from discreet.ledger.state._account import Period
 from discreet.ledger.state._arithmetic import limit
 from discreet.ledger.state._events import Counted
+from discreet.postgres_url import SCHEMES
 from discreet.privacy import Loss, Relation, in_words
 
 if TYPE_CHECKING:

@@ -106,7 +106,7 @@ def exists(ledger: str) -> bool:
 
 def at_server(ledger: str) -> bool:
     """Whether a ledger is named by the URL of a server."""
-    from discreet.ledger import SCHEMES
+    from discreet.postgres_url import SCHEMES
 
     return ledger.startswith(SCHEMES)
 

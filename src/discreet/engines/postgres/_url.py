@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DataError, MissingExtra
+from discreet.errors import DataError
+from discreet.postgres_url import SCHEMES, connection_parts, place_of
 
 if TYPE_CHECKING:
     import psycopg
 
 __all__ = ["Server", "settle"]
 
-_SCHEMES = ("postgresql://", "postgres://")
 _LEAST = 160_000
 _PATIENCE = "15"
 """Seconds to wait for a connection, unless the URL says otherwise."""
@@ -45,19 +45,9 @@ class Server:
     """Where the tables are. Raises `DataError` for a URL that is none, and `MissingExtra` without psycopg."""
 
     def __init__(self, url: str) -> None:
-        if not url.startswith(_SCHEMES):
+        if not url.startswith(SCHEMES):
             raise DataError("a PostgreSQL source is a URL such as postgresql://user@host:5432/database")
-        try:
-            from psycopg.conninfo import conninfo_to_dict
-        except ImportError:
-            raise MissingExtra(
-                "PostgreSQL needs psycopg 3; install it with: pip install 'discreet[postgres]'"
-            ) from None
-        parts: dict[str, Any] | None
-        try:
-            parts = conninfo_to_dict(url)
-        except Exception:  # noqa: BLE001 - what it says may hold the password
-            parts = None
+        parts = connection_parts(url, "PostgreSQL")
         if parts is None:
             raise DataError(
                 "the PostgreSQL URL cannot be read; write postgresql://user:password@host:5432/database, with any of "
@@ -71,9 +61,7 @@ class Server:
     @property
     def place(self) -> str:
         """The server and the database, for messages."""
-        host, port, name = (self._parts.get(part) for part in ("host", "port", "dbname"))
-        where = str(host or self._parts.get("hostaddr") or "the local server")
-        return f"{where}{f':{port}' if port else ''}{f', database {name}' if name else ''}"
+        return place_of(self._parts)
 
     def connect(self) -> tuple[psycopg.Connection[tuple[Any, ...]], tuple[str, ...]]:
         """A connection with settings of its own, and the schemas where the role looks for tables, first to last.

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from discreet.errors import LedgerError, MissingExtra
+from discreet.errors import LedgerError
+from discreet.postgres_url import connection_parts, place_of
 
-__all__ = ["SCHEMES", "Address", "address_of"]
+__all__ = ["Address", "address_of"]
 
-SCHEMES = ("postgresql://", "postgres://")
 _DEFAULT = "discreet"
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _OURS = {
@@ -34,11 +34,7 @@ class Address:
     @property
     def where(self) -> str:
         """The ledger, the server and the database, for messages."""
-        host, port, name = (self.parts.get(part) for part in ("host", "port", "dbname"))
-        server = str(host or self.parts.get("hostaddr") or "the local server")
-        return (
-            f"the ledger {self.ledger!r} at {server}{f':{port}' if port else ''}{f', database {name}' if name else ''}"
-        )
+        return f"the ledger {self.ledger!r} at {place_of(self.parts)}"
 
 
 def address_of(url: str) -> Address:
@@ -50,27 +46,16 @@ def address_of(url: str) -> Address:
     >>> address_of("postgresql://officer:secret@db/shop?ledger=visits").where
     "the ledger 'visits' at db, database shop"
     """
-    try:
-        from psycopg.conninfo import conninfo_to_dict
-    except ImportError:
-        raise MissingExtra(
-            "a ledger in PostgreSQL needs psycopg 3; install it with: pip install 'discreet[postgres]'"
-        ) from None
     head, _, query = url.partition("?")
     given = [part.partition("=") for part in query.split("&") if part]
     names = [unquote(value) for key, _, value in given if key == "ledger"] or [_DEFAULT]
+    rest = "&".join("".join(part) for part in given if part[0] != "ledger")
+    parts = connection_parts(f"{head}?{rest}" if rest else head, "a ledger in PostgreSQL")
     if len(names) > 1 or not _NAME.fullmatch(names[0]) or names[0].startswith("pg_") or names[0] == _FOREIGN:
         raise LedgerError(
             "a ledger's name, ?ledger=… in its URL, is one schema of the database: up to 63 of a-z, 0-9 and _, not "
             "beginning with a digit or pg_"
         )
-    rest = "&".join("".join(part) for part in given if part[0] != "ledger")
-    parts: dict[str, Any] | None = None
-    if url.startswith(SCHEMES):
-        try:
-            parts = conninfo_to_dict(f"{head}?{rest}" if rest else head)
-        except Exception:  # noqa: BLE001 - what it says may hold the password
-            parts = None
     if parts is None:
         raise LedgerError(
             "the ledger's PostgreSQL URL cannot be read; write postgresql://user:password@host:5432/database, with any "

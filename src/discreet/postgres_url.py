@@ -1,0 +1,47 @@
+"""`postgresql://` URLs, read by libpq's own parser, of which the password is never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.errors import MissingExtra
+
+__all__ = ["SCHEMES", "connection_parts", "place_of"]
+
+SCHEMES = ("postgresql://", "postgres://")
+"""What such a URL begins with."""
+
+
+def connection_parts(url: str, what: str) -> dict[str, Any] | None:
+    """What libpq connects with, by its names; None for a text that is no such URL.
+
+    Nothing of the text is in any message, since it may hold a password. Raises `MissingExtra` without psycopg, which
+    names `what` needs it.
+
+    >>> connection_parts("postgresql://ann:secret@db:5433/shop", "a ledger")["port"]
+    '5433'
+    >>> connection_parts("postgresql://[", "a ledger") is connection_parts("shop.duckdb", "a ledger") is None
+    True
+    """
+    try:
+        from psycopg.conninfo import conninfo_to_dict
+    except ImportError:
+        raise MissingExtra(f"{what} needs psycopg 3; install it with: pip install 'discreet[postgres]'") from None
+    if not url.startswith(SCHEMES):
+        return None
+    try:
+        return dict(conninfo_to_dict(url))
+    except Exception:  # noqa: BLE001 - what it says may hold the password
+        return None
+
+
+def place_of(parts: Mapping[str, Any]) -> str:
+    """The server and the database, for messages.
+
+    >>> place_of({"host": "db", "port": "5433", "dbname": "shop", "password": "secret"})
+    'db:5433, database shop'
+    """
+    host, port, name = (parts.get(part) for part in ("host", "port", "dbname"))
+    where = str(host or parts.get("hostaddr") or "the local server")
+    return f"{where}{f':{port}' if port else ''}{f', database {name}' if name else ''}"
