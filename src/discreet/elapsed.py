@@ -1,4 +1,4 @@
-"""Signs of life on slow work: elapsed time and public numbers of steps, for anything else would depend on the data."""
+"""Progress of slow work: elapsed time and public step numbers, since anything else would depend on the data."""
 
 from __future__ import annotations
 

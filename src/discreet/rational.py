@@ -1,4 +1,4 @@
-"""Exact numbers from the ways people write them."""
+"""Exact numbers from numbers and texts."""
 
 from __future__ import annotations
 

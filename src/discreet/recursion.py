@@ -1,4 +1,4 @@
-"""Room on the stack for what walks a nested expression, whatever the stack of the caller holds already."""
+"""Enough stack for recursion over a nested expression, however much of it the caller has used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front door: connect, ask, spend."""
+"""A session: connect to a source, ask, and spend a budget."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def connect(  # noqa: PLR0913
         where it ends with the session: fit for experiments only.
     account, token
         The account of the ledger to spend from, and the secret that its owner was given for it. None is the owner's
-        way: from the whole.
+        way: from the budget that all accounts share.
     key
         The 32 bytes that the ledger is encrypted with; a ledger that is made here takes them for life.
 

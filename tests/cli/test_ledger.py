@@ -69,7 +69,7 @@ def test_what_is_said_at_its_making_is_kept(cli: Any) -> None:
         (("--epsilon", "1", "--until", "9999-12-31T23:59-10:00"), "--until is a day"),
         (("--epsilon", "1", "--relation", "sibling"), "add_remove or substitute"),
         (("--epsilon", "1", "--part", "north"), "add_remove"),
-        (("--epsilon", "1", "--relation", "add_remove", "--part", "a", "--part", "a"), "another one"),
+        (("--epsilon", "1", "--relation", "add_remove", "--part", "a", "--part", "a"), "distinct names"),
         (("--epsilon", "1", "--key-file", "nowhere/key"), "nowhere/key: No such file"),
         (("--epsilon", "1", "--key-file", "visits.toml"), "64 hexadecimal digits"),
     ],

@@ -176,7 +176,7 @@ def test_what_cannot_be_settled(old: Path) -> None:
     with open_ledger(None, pure(1)) as ledger, pytest.raises(LedgerError, match="never changes"):
         ledger.settle("substitute")
     with open_ledger(old) as ledger:
-        with pytest.raises(LedgerError, match="bounds nothing where a person is added"):
+        with pytest.raises(LedgerError, match="does not bound the loss where a person is added"):
             ledger.settle("add_remove", mixed=True)
         with pytest.raises(LedgerError, match="a relation is one of"):
             ledger.settle("sibling")  # type: ignore[arg-type]

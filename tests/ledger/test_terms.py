@@ -249,7 +249,7 @@ def test_a_key_that_was_answered_for_nothing_stays_used(ledger):
 
 def test_an_address_of_something_else_is_no_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(LedgerError, match="'mysql' keeps no ledger"):
+    with pytest.raises(LedgerError, match="'mysql' is not a ledger's URL"):
         open_ledger("mysql://officer@db/shop", pure(1))
     assert not list(tmp_path.iterdir())
 

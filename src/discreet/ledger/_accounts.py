@@ -1,4 +1,4 @@
-"""Spending from a ledger in SQL tables: from the whole, by its owner, or from an account."""
+"""Spending from a ledger in SQL tables: from the owner's budget, or from an account's."""
 
 from __future__ import annotations
 
@@ -281,8 +281,8 @@ class AccountLedger:
         mine = [row for row in rows if (row.kind, row.account, row.plan_hash) == ("release", self._account, plan_hash)]
         if not mine:
             raise LedgerError(
-                f"the request {key!r} was charged and has no release: another process is about to answer it, or "
-                "died, and then its spend is gone and never drawn; ask again later, or pay anew with a new key"
+                f"the request {key!r} was charged and has no release: another process is still answering it, or "
+                "died and its spend is lost; ask again later, or pay again with a new key"
             )
         return self._stored(connection, mine[0])
 
@@ -294,8 +294,8 @@ class AccountLedger:
 def _check_room(repeats: int) -> None:
     if repeats >= MOST_REPEATS:
         raise LedgerError(
-            f"this answer was given for free under {MOST_REPEATS} idempotency keys, which are remembered for the "
-            "ledger's life, and no more are: ask without a key, which costs nothing either, or with one of those"
+            f"a release can be repeated under at most {MOST_REPEATS} idempotency keys, which this one has been: repeat "
+            "it without a key, which is free as well, or with a key that it was repeated under"
         )
 
 

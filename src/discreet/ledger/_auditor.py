@@ -88,7 +88,7 @@ class LedgerAudit:
 
     @property
     def accounts(self) -> dict[str, Account]:
-        """Every account under the whole, as it is now, by its name."""
+        """Every account under the owner's budget, as it is now, by its name."""
         return {s.account.name: s.account for s in self._store.states()[1] if s.account is not None}
 
     @property
@@ -117,7 +117,7 @@ class LedgerAudit:
         return kinds(self._store)
 
     def moments(self, count: int, account: str = OWNER_ACCOUNT) -> list[tuple[datetime, Account]]:
-        """The whole, or an account, at no more than `count` moments spread over the ledger, and now."""
+        """The owner's budget, or an account's, at no more than `count` moments spread over the ledger, and now."""
         return moments(self._store, count, account)
 
     def opening(self, position: str) -> dict[str, Any]:
@@ -129,9 +129,7 @@ class LedgerAudit:
         with self._store.database.transaction(write=False) as connection:
             row = _rows.of_hash(connection, position, self._store.where)
         if row is None:
-            raise LedgerError(
-                f"{self._store.where} has no entry of this hash: it is of another ledger, or was taken back"
-            )
+            raise LedgerError(f"{self._store.where} has no entry of this hash: it is of another ledger, or was removed")
         return opening_of(row, self._store.where)
 
     def verify(self, anchors: Mapping[str, str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""Which charges this object may still store something for, and that it stores one payload for each."""
+"""The open reservations of one ledger object: each stores one payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way to a ledger."""
+"""Open a ledger from a path or a URL, or create it."""
 
 from __future__ import annotations
 
@@ -160,7 +160,9 @@ def _resolve(path: str | os.PathLike[str]) -> str:
     if text == ":memory:" or "\0" in text or not text:
         raise LedgerError(f"{text!r} is not a path for a ledger; name a file, or give None for a ledger in memory")
     if _URL.match(text):
-        raise LedgerError(f"{text.partition(':')[0]!r} keeps no ledger: name a file, or postgresql://HOST/DATABASE")
+        raise LedgerError(
+            f"{text.partition(':')[0]!r} is not a ledger's URL: name a file, or postgresql://HOST/DATABASE"
+        )
     try:
         place = Path(text).resolve(strict=False)
         dangling = Path(text).is_symlink() and not place.exists()

@@ -1,4 +1,4 @@
-"""What the owner of a ledger may do: spend from the whole, grant accounts and stop them, and read everything."""
+"""What the owner of a ledger may do: spend, grant and freeze accounts, and read everything."""
 
 from __future__ import annotations
 

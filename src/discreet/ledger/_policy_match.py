@@ -1,4 +1,4 @@
-"""Whether a ledger counts the losses that a policy is about."""
+"""Check that a ledger counts the losses of a policy's people."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def check_policy_match(ledger: Ledger, policy: Policy) -> None:
         raise LedgerError(f"the ledger counts the losses of {facts.counts}, and a policy is about people; use another")
     if policy.part is not None and policy.part not in facts.parts:
         raise LedgerError(
-            f"the ledger knows no part {policy.part!r} of its people, and parts are fixed when it is made; leave it "
+            f"the ledger has no part {policy.part!r} of its people, and parts are fixed when it is made; leave it "
             "out of the policy, and its charges count for all"
         )

@@ -1,4 +1,4 @@
-"""What bounds and caps may have done to an answer, estimated under differential privacy for a tenth of the spend.
+"""Estimate the bias from bounds and caps, under differential privacy, for a tenth of the spend.
 
 Proof: ``proofs/bias.md``.
 """

@@ -1,4 +1,4 @@
-"""What one level of a query runs, as a certificate says it: every number from which its loss follows."""
+"""One level of a query as certificate JSON: every number from which its loss follows."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _SUMS = {"Sum", "Product"}
 def section(data: object, names: set[str]) -> Mapping[str, Any]:
     """A JSON object with exactly these names; `LedgerError` for anything else, as what is not read is not checked."""
     if not isinstance(data, Mapping):
-        raise LedgerError("it is not written as this version of discreet writes it")
+        raise LedgerError("it is not in the format of this version of discreet")
     fields = cast("Mapping[str, Any]", data)
     odd = sorted(names ^ set(fields), key=str)
     if odd:
@@ -120,7 +120,7 @@ def recompute_level_loss(data: Mapping[str, Any], relation: Relation) -> Loss:
     twice = 2 if relation == "substitute" else 1
     if (groups is None) is (data["key_discovery"] is None):
         raise LedgerError(
-            "private keys have a discovery that pays for them, and public keys have none: here it differs"
+            "private keys need a key discovery and public keys have none; the certificate states otherwise"
         )
     grouped = bool(_list(data["keys"]))
     limits = [_limits(each, rows, groups_each, groups, grouped=grouped) for each in _list(data["measures"])]
@@ -154,7 +154,7 @@ def _together(lost: Sequence[Loss], stated: Loss) -> Loss:
 
 def _limits(data: object, rows: int, groups_each: int, groups: int | None, *, grouped: bool) -> Limits:
     if not isinstance(data, Mapping):
-        raise LedgerError("a measure is not written as this version of discreet writes it")
+        raise LedgerError("a measure is not in the format of this version of discreet")
     measure = cast("Mapping[str, Any]", data)
     section(measure, _MEASURE | ({"scale"} if measure.get("mechanism") == "DiscreteLaplace" else {"sigma"}))
     kind, lower, upper = measure["of"], _integer(measure["lower"], None), _integer(measure["upper"], None)
@@ -197,14 +197,14 @@ def _discovery(data: object, touched: int) -> Loss:
     if fields["mechanism"] != "PartitionSelection" or fields["keys"] != touched:
         raise LedgerError("the discovery of keys states a number of keys that does not follow from the caps")
     if not isinstance(fields["concentrated"], bool):
-        raise LedgerError("the discovery of keys is not written as this version of discreet writes it")
+        raise LedgerError("the discovery of keys is not in the format of this version of discreet")
     epsilon, delta = _text(fields["epsilon"]), _text(fields["delta"])
     return PartitionSelection(epsilon, delta, touched, concentrated=fields["concentrated"]).loss()
 
 
 def _integer(value: object, least: int | None = 0) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-        raise LedgerError(f"a whole number{'' if least is None else ', 0 or more,'} stands in place of something else")
+        raise LedgerError(f"something else stands in place of a whole number{'' if least is None else ', 0 or more'}")
     return value
 
 
@@ -216,5 +216,5 @@ def _text(value: object) -> str:
 
 def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise LedgerError("it is not written as this version of discreet writes it")
+        raise LedgerError("it is not in the format of this version of discreet")
     return cast("list[Any]", value)

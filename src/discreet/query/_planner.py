@@ -109,15 +109,15 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     used = read | {column.name for column in select.find_all(exp.Column)}
     canonical = with_source(select, bound.relation, used).sql()
     table = columns.table_of(select)
-    spoken, groupings = extract_groupings(select, sets, columns.fields)
-    lifted, measures, histograms, aggregates = extract_aggregates(spoken, columns.fields, table, columns.people)
+    spelled, groupings = extract_groupings(select, sets, columns.fields)
+    outputs, measures, histograms, aggregates = extract_aggregates(spelled, columns.fields, table, columns.people)
     check_measures(len(aggregates), len(measures), len(sets))
     check_rows(sets, quantiles=sum(len(each.probabilities) for each in histograms))
     private = [any(key.values is None for key in keys) for keys in sets]
     if not aggregates and not all(private):
         raise QueryError(f"the query has no aggregate: rows about people are never released. {SUPPORTED}")
     unit = policy.unit(next(s.table for s in scans(bound.relation) if not s.public))
-    shared = read | (used - _of_keys_alone(spoken, sets))
+    shared = read | (used - _of_keys_alone(spelled, sets))
     levels: list[Level] = []
     for keys, discovered, values in zip(sets, private, groupings, strict=True):
         bounded = BoundedAggregate(
@@ -136,7 +136,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
         bounded = with_bounded_footprint(bounded, policy)
         norms = tuple(measure_norms(measure, bounded, unit.relation) for measure in measures)
         levels.append(Level(bounded, norms, None, values))
-    named_keys = keys_by_name(lifted, keys_of(levels))
+    named_keys = keys_by_name(outputs, keys_of(levels))
     currency = None if policy.budget is None else budget_of(policy.budget.loss())[0]
     plan = Plan(canonical, named_keys, tuple(levels), aggregates, unit, None, currency=currency)
     plan.check_result()

@@ -1,4 +1,4 @@
-"""What a file holds, parsed and not believed: one JSON object, or an Arrow stream with one beside its columns."""
+"""Parse an untrusted file: one JSON object, or an Arrow stream with one beside its columns."""
 
 from __future__ import annotations
 

@@ -144,8 +144,8 @@ def own_anchors(anchors: list[tuple[str, str | None, str]], head: Head, name: st
     for file, ledger, _ in anchors:
         if ledger not in (None, head.ledger):
             raise LedgerError(
-                f"{file} was noted from another ledger than {name}: name the ledger that it is about; if this is "
-                "said to be it, it was made anew, and what it held is lost"
+                f"{file} was noted from another ledger than {name}: name the ledger that it was noted from; if that is "
+                "this one, it was created again, and its earlier entries are lost"
             )
     names: dict[str, list[str]] = {}
     for file, _, value in anchors:

@@ -255,7 +255,7 @@ class Walker:
             if event.at < _moment(last) or own_at < self._times.get(row.account, own_at):
                 raise LedgerError("it is older than the entry before it")
             if own_at > event.at:
-                raise LedgerError("it has a time that had not come")
+                raise LedgerError("its time was in the future")
             self._charges.check(row, data, last, self._facts.currency)
             after = apply(self._facts, before, event)
         except DiscreetError as error:

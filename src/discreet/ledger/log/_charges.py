@@ -1,4 +1,4 @@
-"""The releases and steps that charges entitle to: each reservation to one release, each step to be stored once."""
+"""Check that each reservation has at most one release, and that each step of a run is stored once."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Charges:
         present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
         for value, rule in zip(present, _COLUMNS.get(row.kind, (_NO,) * 4), strict=True):
             if (value is None and rule == _NEEDS) or (value is not None and rule == _NO):
-                raise LedgerError(f"a {row.kind!r} entry does not look like that")
+                raise LedgerError(f"a {row.kind!r} entry has other columns than these")
         match row.kind:
             case "reserve":
                 self._open[row.hash] = (row.plan_hash, row.account, data["history"][currency])
@@ -58,7 +58,7 @@ class Charges:
                 raise LedgerError("it repeats a release that its account does not have for this plan")
             case "run":
                 if not _is_number(data["steps"]) or not isinstance(data["sequential"], bool):
-                    raise LedgerError("a run has a number of steps, and they need one another or not")
+                    raise LedgerError("a run states its number of steps, and whether they are sequential")
                 self._runs[row.hash] = _Run(row.account, data["steps"], data["sequential"])
             case "begin" | "step":
                 self._step(row, data)
@@ -66,7 +66,7 @@ class Charges:
                 given = parsed(last.body)["event"]
                 taken = (data["from"], row.account, data["loss"])
                 if last.kind != "transfer" or taken != (last.account, given["to"], given["loss"]):
-                    raise LedgerError("it is taken from nobody")
+                    raise LedgerError("the entry before it is not the other half of this transfer")
             case _:
                 pass
 
@@ -89,7 +89,7 @@ class Charges:
             if run.sequential:
                 if data["after"] != run.stored:
                     raise LedgerError("it goes on from a step that is not the one that was stored last")
-                run.open.clear()  # whoever was overtaken stores nothing any more
+                run.open.clear()  # a process that was overtaken can no longer store a step
             run.begun = last
             run.open.update(range(first, last + 1))
             return

@@ -1,4 +1,4 @@
-"""What a ledger asks of the database that keeps it."""
+"""The protocol of a database that stores a ledger."""
 
 from __future__ import annotations
 

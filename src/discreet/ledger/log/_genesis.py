@@ -36,11 +36,11 @@ def facts(
     if counts not in get_args(Counted):
         raise ParameterError(f"a ledger counts {', '.join(get_args(Counted))}, not {counts!r}")
     if len(set(parts)) != len(parts) or not all(parts):
-        raise ParameterError("the parts of the people need names, each another one")
+        raise ParameterError("the parts of the people need distinct names, which are not empty")
     if parts and relation != "add_remove":
         raise ParameterError(
-            "a charge for one part of the people is none for the others only where neighbours add or remove a person: "
-            'whoever is replaced may change part. Say relation="add_remove", or leave the parts out: then charges add'
+            "parts need neighbours that add or remove a person: a person who is replaced may be in another part, so a "
+            'charge for one part would count for all. Give relation="add_remove", or leave the parts out'
         )
     return Facts(currency(budget), people, relation or DEFAULT, parts, counts=counts)
 

@@ -72,7 +72,7 @@ def check_continued(connection: sa.Connection, continued: Continued, where: str)
             raise LedgerError(f"{where} cannot be trusted: entry {count} of its older format is bad")
         last, count = computed, count + 1
     if (last, count) != (continued.head, continued.entries):
-        raise LedgerError(f"{where} cannot be trusted: the entries of its older format end elsewhere than they did")
+        raise LedgerError(f"{where} cannot be trusted: the entries of its older format do not end where it recorded")
 
 
 def _from_1(connection: sa.Connection, where: str, seal: Seal) -> int:

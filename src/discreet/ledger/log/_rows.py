@@ -128,8 +128,8 @@ def tip(connection: sa.Connection, seen: Row, where: str, account: str = "", pla
     }
     if rows.get(seen.seq) != seen:
         raise Untrusted(
-            f"{where} has gone back in time or is another ledger: entry {seen.seq} is not what it was; put back what "
-            "was there, for charges that it held are missing from this one"
+            f"{where} was replaced by an older copy or another ledger: entry {seen.seq} is not what it was; put back "
+            "what was there, for charges that it held are missing from this one"
         )
     newest = [rows[seq] for seq in sorted(rows, reverse=True)]
     own = [row for row in newest if row.account == account]

@@ -126,7 +126,7 @@ def format_of(connection: sa.Connection, where: str) -> int:
     number = connection.execute(sa.select(meta.c.format)).scalar()
     marked = kind_of(connection).marked(connection)
     if not isinstance(number, int) or marked not in (number, None):
-        raise LedgerError(f"{where} says two things about its format ({marked} and {number}); restore a copy of it")
+        raise LedgerError(f"{where} states two formats, {marked} and {number}; restore a copy of it")
     if number > FORMAT:
         raise LedgerError(
             f"{where} has format {number}, and this version of discreet knows formats up to {FORMAT}: upgrade discreet"

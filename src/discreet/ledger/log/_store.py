@@ -110,7 +110,7 @@ class LedgerStore:
         self.began_with = state_in(self.facts, self.first, self.where).total.cap
         database.sync()
         self.seen = last
-        """An entry that is durable: a ledger without it has gone back in time."""
+        """An entry that is durable: a ledger without it is an older copy."""
         given = seal.check()
         self.sealed = self.facts.key_check is not None
         if given is not None and given != self.facts.key_check:
@@ -223,8 +223,9 @@ class LedgerStore:
             raise LedgerError(f"{self.where} cannot be trusted: entry {count} is bad: it is missing")
         for name in missing.values():
             raise LedgerError(
-                f"{self.where} cannot be trusted: it lacks an entry that it held once, by {name}: its end was cut off, "
-                "or an older copy was put back. Stop releasing from these data, and find the ledger that holds it"
+                f"{self.where} cannot be trusted: it lacks the entry that {name} notes: its newest entries were "
+                "removed, or an older copy was put back. Stop releasing from these data, and find the ledger that "
+                "holds it"
             )
         return count
 

@@ -1,4 +1,4 @@
-"""A glance at a long ledger: its newest entries, how many there are of each kind, and budgets over time.
+"""Summaries of a long ledger: its newest entries, the number of each kind, and budgets over time.
 
 Nothing here reads more than it shows, so that a million entries cost no more than a thousand.
 """

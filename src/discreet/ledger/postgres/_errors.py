@@ -1,4 +1,4 @@
-"""PostgreSQL's errors in words, and the servers that keep no ledger."""
+"""Errors of PostgreSQL as `LedgerError`, and the servers that cannot store a ledger."""
 
 from __future__ import annotations
 

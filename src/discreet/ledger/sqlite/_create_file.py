@@ -1,4 +1,4 @@
-"""How a ledger file comes to be, all at once, and how a file is known to be one."""
+"""Create a ledger file in one step, and recognise one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the database and the file system, in words."""
+"""Errors of SQLite and of the file system as `LedgerError`."""
 
 from __future__ import annotations
 

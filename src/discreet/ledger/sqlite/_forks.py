@@ -1,4 +1,4 @@
-"""No transaction and no connection crosses a fork.
+"""Close connections before a fork; reopen them after it.
 
 SQLite's locks belong to a process, and its notes of them to the memory that a child inherits: a child whose parent had
 a file open believes in locks that it does not have, also through connections of its own. So a fork waits for the

@@ -1,6 +1,6 @@
-"""What the ledger knows of a budget, the whole or an account under it, and what each event makes of it.
+"""The state of one account, the owner's or one under it, and what each event does to it.
 
-Everything here is pure: `check` tells the story of a ledger again with the same functions that wrote it.
+Everything here is pure: `check` replays a ledger with the same functions that wrote it.
 """
 
 from __future__ import annotations

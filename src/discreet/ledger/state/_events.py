@@ -211,7 +211,7 @@ def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) ->
         raise LedgerError(f"the account {subject.name!r} is an auditor's, who may read and not spend")
     part = event.data.get("part")
     if part is not None and part not in facts.parts:
-        raise LedgerError(f"the ledger knows no part {part!r} of its people")
+        raise LedgerError(f"the ledger has no part {part!r} of its people")
     if subject.part != part and subject.part is not None:
         raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
     grown = {each: from_numbers(each, texts) for each, texts in event.data["history"].items() if each in CURRENCIES}
@@ -274,7 +274,7 @@ def _settled(facts: Facts, now: LedgerState, data: Mapping[str, Any]) -> LedgerS
         history = {part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()}
         return LedgerState(replace(total, relation=known), None, history)
     if facts.relation is not None or not mixed or relation != now.total.relation:
-        raise LedgerError(f"the account {now.account.name!r} is settled with the whole alone")
+        raise LedgerError(f"the account {now.account.name!r} can be settled only together with the ledger")
     relation_settled(now.account.relation, relation, mixed=mixed)
     return replace(now, account=replace(for_groups_of_two(now.account), relation=str(relation)))
 
@@ -293,14 +293,14 @@ def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
     if now.account is None:
         return Account(name, role, common=none, before=none, since=event.subject_at, part=part, every=every, **terms)
     if (now.account.role, now.account.part) != (role, part):
-        raise LedgerError(f"the account {name!r} keeps its role and its part of the people; grant another name")
+        raise LedgerError(f"the role and the part of the account {name!r} are fixed; grant another account")
     return replace(now.account.with_windows(every, event.subject_at), **terms)
 
 
 def _moved(facts: Facts, subject: Account, data: Mapping[str, Any]) -> Account:
     moved = from_numbers(facts.currency, data["loss"])
     if subject.role != "analyst" or not any(parts(moved)):
-        raise LedgerError("only analysts' accounts can give to one another, and something")
+        raise LedgerError("a transfer moves more than nothing from one analyst's account to another")
     if "from" in data:
         return replace(subject, cap=limit(more(subject.cap, moved)))
     if not within(moved, subject.remaining):

@@ -52,8 +52,8 @@ def relation_settled(fixed: str | None, relation: object, *, mixed: bool) -> str
         raise LedgerError(f"the ledger is for neighbours by {fixed}, and that never changes; make another ledger")
     if mixed and relation != "substitute":
         raise LedgerError(
-            "a charge for substitute bounds nothing where a person is added or removed: charges for both kinds of "
-            "neighbours are settled for substitute, where those for add_remove count as for two people"
+            "charges for both kinds of neighbours are settled for substitute, where one for add_remove counts as for "
+            "two people: a charge for substitute does not bound the loss where a person is added or removed"
         )
     return str(relation)
 

@@ -1,4 +1,4 @@
-"""How the columns of a query hang on its measures, at public points of reference."""
+"""Derivatives of a query's columns by its measures, at public points of reference."""
 
 from __future__ import annotations
 

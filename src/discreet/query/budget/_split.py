@@ -1,4 +1,4 @@
-"""How a spend is best shared among measures, given how much of each column's error each of them makes.
+"""The best split of a spend among measures, given how much each adds to the error of each column.
 
 Theory: ``proofs/budgets.md``.
 """

@@ -37,7 +37,7 @@ class TopRows:
 
 
 def top_rows(select: exp.Select, bounded: BoundedAggregate, aggregates: Sequence[Aggregate]) -> TopRows | None:
-    """What a lifted SELECT asks of the first keys by a count; None if it does not, or asks for all of them.
+    """The keys that a SELECT over extracted aggregates wants first by a count; None if none, or if it wants all.
 
     The count is the first term of ORDER BY, alone and descending, whichever count it is; nulls and further terms do not
     matter, as counts are not null, and ties are for the noisy rows to break. HAVING may need more keys than LIMIT has,

@@ -1,4 +1,4 @@
-"""What an expression can be grouped by: its type as a key, and its values where they are public."""
+"""The type of an expression as a key of GROUP BY, and its values where they are public."""
 
 from __future__ import annotations
 

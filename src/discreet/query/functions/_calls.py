@@ -1,4 +1,4 @@
-"""sqlglot's many nodes for functions and operators, read as one thing: a name, its arguments, and an option."""
+"""sqlglot's nodes for functions and operators, read as one type: a name, its arguments and an option."""
 
 from __future__ import annotations
 

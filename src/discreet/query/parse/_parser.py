@@ -1,4 +1,4 @@
-"""A parser that gives up: sqlglot's, with a limit on the steps that it may take."""
+"""sqlglot's parser, with a limit on the steps that it may take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused though people ask for it, and what to ask instead: the only list of it."""
+"""What is refused, and what to write instead: the only list of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing a tree in time that grows with its size, however long its lists are."""
+"""Edit a syntax tree in time linear in its size, however long its lists are."""
 
 from __future__ import annotations
 

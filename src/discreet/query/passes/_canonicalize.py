@@ -46,7 +46,7 @@ def spelt_out(node: exp.DateFromParts | exp.TimestampFromParts) -> exp.Cast:
         moment = dt.datetime(year, month, day, hour, minute, int(second), int(micros) % 10**6)  # noqa: DTZ001
         return _cast(moment.isoformat(sep=" "), "TIMESTAMP")
     except (ValueError, TypeError, OverflowError, ArithmeticError):
-        raise QueryError(f"{node.sql(dialect='duckdb')} is no date or time that there is") from None
+        raise QueryError(f"{node.sql(dialect='duckdb')} is not a date or time that exists") from None
 
 
 def _is_number(part: exp.Expr | None) -> bool:

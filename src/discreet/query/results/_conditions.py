@@ -169,7 +169,7 @@ def is_label(node: exp.Expr, keys: Mapping[str, Values]) -> bool:
 
 
 def label(node: exp.Expr, leaf: Leaf, holds: Callable[[exp.Expr], NDArray[bool_]], rows: int) -> Values:
-    """What a label is in each row. Raises `QueryError` where it would be now a text and now something else."""
+    """What a label is in each row. Raises `QueryError` where it is a text in some rows and not in others."""
     inner = node.unnest()
     same = constant_value(inner)
     if same is not None:
@@ -185,7 +185,9 @@ def label(node: exp.Expr, leaf: Leaf, holds: Callable[[exp.Expr], NDArray[bool_]
         for branch in reversed(inner.args["ifs"]):
             value = pc.if_else(pa.array(holds(branch.this)), part(branch.args["true"]), value)
     except pa.ArrowException:
-        raise QueryError(f"{inner.sql()} is now a text and now something else; give it values of one kind") from None
+        raise QueryError(
+            f"{inner.sql()} is a text in some rows and not in others; give it values of one kind"
+        ) from None
     return value
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic on released numbers that carries along how each answer hangs on each measure's noise."""
+"""Dual numbers: released values with their derivatives by the noise of each measure."""
 
 from __future__ import annotations
 

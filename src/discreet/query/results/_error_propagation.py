@@ -1,8 +1,8 @@
-"""How far off an answer may be that bends: computed again from its noisy sums, less noise that may have been in them.
+"""Error bars for nonlinear columns, by quasi-random re-evaluation.
 
-Noisy sums are s = t + Z for the truth t and noise Z of a public law. So an answer f(s) is off by f(s) − f(s − Z), for
-whatever Z was. How large that is with what probability is summed up over fixed points that are spread like Z: it costs
-nothing and has no chance in it. What is straight is met exactly; what bends is approximate, since s is not t.
+Noisy sums are s = t + Z for the truth t and noise Z of a public distribution. So the error of an answer f(s) is
+f(s) − f(s − Z). Its distribution is approximated at fixed points that are spread like Z: that costs nothing and draws
+nothing at random. Linear columns are exact; nonlinear ones are approximate, since s is not t.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far noise may have moved an answer: quantiles of sums of independent noises."""
+"""Half-widths of confidence intervals: quantiles of sums of independent noises."""
 
 from __future__ import annotations
 

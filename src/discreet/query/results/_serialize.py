@@ -1,4 +1,4 @@
-"""An answer as JSON and columns, and back; and the digests by which a certificate knows it again."""
+"""An answer as JSON and columns, and back; and the digests that identify it in a certificate."""
 
 from __future__ import annotations
 

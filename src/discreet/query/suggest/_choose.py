@@ -1,4 +1,4 @@
-"""Which bounds, and which cap, serve best, judged by noisy counts of cells: post-processing, which costs nothing.
+"""Choose bounds and caps from noisy counts of cells: post-processing, which costs nothing.
 
 Theory: ``proofs/suggest.md``.
 """

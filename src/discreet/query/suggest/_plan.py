@@ -1,4 +1,4 @@
-"""A suggestion before it is bought: which histograms and keys it needs, and with what noise.
+"""The plan of a suggestion: which histograms and keys it needs, and with what noise.
 
 Theory: ``proofs/suggest.md``.
 """
