@@ -77,8 +77,8 @@ def _floored(self, values: list[int]) -> list[int]:
     return [value + max(noisy - value, 0) for value, noisy in zip(values, _released(self, values), strict=True)]
 
 
-def _narrow_stairs(cls, spend, sensitivity, step="absolute") -> Staircase:
-    made = _best_staircase(spend, sensitivity, step)
+def _narrow_stairs(cls, spend, sensitivity, *, step="absolute") -> Staircase:
+    made = _best_staircase(spend, sensitivity, step=step)
     return cls(made.epsilon, made.sensitivity - 1, step)
 
 

@@ -193,7 +193,7 @@ MUTANTS = (
         (
             calibrating,
             "PartitionSelection",
-            SimpleNamespace(calibrate=lambda spend, keys: _calibrate(spend, keys // 2)),
+            SimpleNamespace(calibrate=lambda spend, keys: _calibrate(spend, keys=keys // 2)),
         ),
         text=_KEYS,
         pair=tuple([*[{"q": "one"}] * one, *[{"q": "two"}] * two] for one, two in ((3, 2), (2, 3))),

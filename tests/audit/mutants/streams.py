@@ -143,8 +143,8 @@ def _none_on(scale: int):
     return lambda of, size: np.zeros(size, dtype=np.int64) if of == scale else discrete_laplace(of, size)
 
 
-def _one_level_short(cls, spend, sensitivity, steps: int, *, arity=None) -> TreeCounter:
-    made = _calibrate_tree(spend, sensitivity, steps, arity=arity)
+def _one_level_short(cls, spend, sensitivity, *, steps: int, arity=None) -> TreeCounter:
+    made = _calibrate_tree(spend, sensitivity, steps=steps, arity=arity)
     return cls(steps, made.scale * Fraction(made.height - 1, made.height), made.arity)
 
 
