@@ -205,7 +205,7 @@ def test_parts_of_the_people_are_charged_side_by_side():
 
 @pytest.mark.parametrize("relation", [None, "substitute"])
 def test_parts_need_neighbours_that_stay_in_them(relation):
-    with pytest.raises(ParameterError, match="may change part"):
+    with pytest.raises(ParameterError, match="may be in another part"):
         open_ledger(None, pure(3), relation=relation, parts=("north", "south"))
 
 

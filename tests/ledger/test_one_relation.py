@@ -195,7 +195,7 @@ def test_a_free_request_is_remembered_up_to_a_number_of_keys(place: str, monkeyp
             assert ada.reserve("plan", pure(1), idempotency_key=f"key-{number}") == first
         length = ledger.verify()
         for number in range(3, 20):
-            with pytest.raises(LedgerError, match=r"free under 3 idempotency keys.* ask without a key"):
+            with pytest.raises(LedgerError, match=r"under at most 3 idempotency keys.* repeat it without a key"):
                 ada.reserve("plan", pure(1), idempotency_key=f"key-{number}")
             assert ada.reserve("plan", pure(1)) == first, "without a key it is free for ever"
             assert ada.reserve("plan", pure(1), idempotency_key=f"key-{number % 3}") == first, "as it was answered"
