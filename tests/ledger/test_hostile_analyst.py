@@ -57,7 +57,7 @@ def test_another_s_reservation_cannot_be_committed(place: str) -> None:
         mallory, ada = both(ledger)
         reserved = ada.reserve("plan", pure(1))
         forged = Reservation(reserved.ledger, reserved.id, "mallory", "plan", reserved.loss, reserved.at)
-        mallory._pending[reserved.id] = ada._pending[reserved.id]  # as if their own object had made it
+        mallory._claims.add(reserved.id)  # as if their own object had made it
         for attempt in (reserved, forged):
             with pytest.raises(LedgerError):
                 mallory.commit(attempt, b"forged")

@@ -119,7 +119,7 @@ def test_swapped_payloads_are_noticed(path):
         ("UPDATE entries SET payload = ? WHERE seq = 4", (two,)),
     )
     assert "entry 2" in noticed(path)
-    with open_ledger(path, None) as ledger, pytest.raises(LedgerError, match="entry 2 is damaged"):
+    with open_ledger(path, None) as ledger, pytest.raises(LedgerError, match="entry 2 is missing or damaged"):
         ledger.find("a")
 
 
@@ -167,7 +167,7 @@ def test_an_added_row_is_noticed(path, seq):
         "UPDATE meta SET last = 'six'",
         "DELETE FROM meta",
         "INSERT INTO meta VALUES (3, 6)",
-        "UPDATE meta SET format = 4",
+        "UPDATE meta SET format = 5",
         "UPDATE meta SET format = 'one'",
         "DROP TABLE meta",
         "DROP TABLE entries",

@@ -12,6 +12,7 @@ from unittest.mock import patch
 from discreet.errors import LedgerError
 from discreet.ledger import Reservation
 from discreet.ledger import _accounts as sql
+from discreet.ledger._claims import Claims
 from discreet.ledger.log import _rows as rows
 from discreet.ledger.state import _account as accounts
 from discreet.privacy import Loss, PureLoss, approx, parts, pure
@@ -27,7 +28,7 @@ __all__ = ["MUTANTS"]
 
 _Ledger = sql.AccountLedger
 _charged, _tip = accounts.Account.charged, rows.tip
-_find, _reserve, _commit, _claim = _Ledger.find, _Ledger.reserve, _Ledger.commit, _Ledger._claim
+_find, _reserve, _commit, _seal = _Ledger.find, _Ledger.reserve, _Ledger.commit, Claims.seal
 _prepare, _release, _loss = SQL.prepare, Session.release, MechanismQuestion._loss
 
 
@@ -37,7 +38,7 @@ def _taken_up(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
     done = {each.reservation for each in told if each.kind == "release"}
     for each in told:
         if each.kind == "reserve" and each.plan_hash == plan_hash and each.reservation not in done:
-            self._pending[each.hash] = (sql.os.getpid(), None, b"")
+            self._claims.add(each.hash)
             return Reservation(told[0].hash, each.hash, self.account, plan_hash, each.loss, each.at)
     return _reserve(self, plan_hash, loss, **request)
 
@@ -61,11 +62,11 @@ def _forgotten(self: Any, loss: Loss, part: str | None) -> Any:
     return self
 
 
-def _any_payload(self: Any, reservation: Reservation, payload: bytes) -> bytes:
-    process = self._pending.get(reservation.id, (None,))[0]
+def _any_payload(self: Any, name: str, payload: bytes) -> bytes:
+    process = self._open.get(name, (None,))[0]
     if process is not None:
-        self._pending[reservation.id] = (process, None, b"")
-    return _claim(self, reservation, payload)
+        self._open[name] = (process, None, b"")
+    return _seal(self, name, payload)
 
 
 def _free_again(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:
@@ -159,7 +160,7 @@ MUTANTS = (
     _mutant(
         "a second draw is stored for one reservation",
         "After a failure of the disk other bytes are taken than those that failed.",
-        (_Ledger, "_claim", _any_payload),
+        (Claims, "seal", _any_payload),
         script=scripts.stored_again,
         true_epsilon=4 * 1,
         samples=8_000,
