@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 from numbers import Integral, Real
 
 from discreet.errors import ParameterError
 
-__all__ = ["Number", "decimal_text", "rational"]
+__all__ = ["Number", "decimal_text", "from_exact_text", "rational"]
 
 
 Number = int | float | str | Decimal | Fraction
@@ -73,3 +74,22 @@ def decimal_text(value: Fraction, digits: int = 6) -> str:
     rounded = context.divide(Decimal(value.numerator), Decimal(value.denominator))
     near = float(rounded)
     return f"{near:.{digits}g}" if rounded == 0 or 0 < abs(near) < math.inf else f"{rounded.normalize(context):e}"
+
+
+_EXACT = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+
+
+def from_exact_text(text: object) -> Fraction:
+    """The inverse of ``str`` of a fraction, for what a stranger may have written: its size and time are bounded.
+
+    Raises `ValueError` for anything else.
+
+    >>> from_exact_text("-3/2")
+    Fraction(-3, 2)
+    """
+    if not isinstance(text, str) or not _EXACT.fullmatch(text) or text.endswith("/0"):
+        raise ValueError("not a fraction")
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError("not a fraction") from None

@@ -241,6 +241,16 @@ def test_a_ledger_of_the_second_format_goes_on_in_a_server(place_on_server: str)
         assert ledger.verify() == 24
 
 
+def test_a_ledger_that_has_no_index_of_rare_kinds_goes_on(tmp_path: Path) -> None:
+    """As the first ledgers of format 2 have none."""
+    path = Path(shutil.copy(FORMAT_2, tmp_path / "ledger"))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP INDEX IF EXISTS entries_of_rare_kinds")
+        connection.commit()
+    with open_ledger(path) as ledger:
+        assert ledger.verify() == 20 and ledger.kinds()["create"] == 1
+
+
 def test_an_encrypted_ledger_of_the_second_format_with_parts_and_windows_goes_on(tmp_path: Path) -> None:
     path = Path(shutil.copy(PARTS, tmp_path / "ledger"))
     with open_ledger(path) as ledger:

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
@@ -247,6 +249,24 @@ class TestLargePayloads:
                 with pytest.raises(LedgerError, match="entry 2"):
                     fails()
 
+    def test_what_is_lost_is_not_written_beside_the_ledger(self, tmp_path: Path) -> None:
+        place = str(tmp_path / "ledger")
+        with opened(place) as owner:
+            run = owner.open_run("p", pure(1), 3)
+            run.begin(after=run.read())
+            owner.open_run("p", pure(1), 3).begin(after=run.read())
+            with pytest.raises(LedgerError, match="is lost"):
+                run.store(1, bytes(5000))
+            assert not folder_of(place).exists()
+
+    def test_eight_threads_read_large_payloads_of_a_server_at_once(self, place_on_server: str) -> None:
+        large = os.urandom(50_000)
+        with opened(place_on_server) as owner:
+            owner.commit(owner.reserve("q", pure("1/2")), large)
+            with ThreadPoolExecutor(16) as pool:
+                stored = list(pool.map(lambda _: owner.reserve("q", pure("1/2")), range(64)))
+            assert {each.payload for each in stored} == {large}
+
     def test_missing_or_changed_parts_on_a_server_are_found(self, place_on_server: str) -> None:
         with opened(place_on_server) as owner:
             owner.commit(owner.reserve("q", pure("1/2")), os.urandom(3_000_000))
@@ -345,6 +365,52 @@ def test_the_steps_of_a_sequential_run_go_on_from_one_another(place: str) -> Non
         owner.verify()
 
 
+def test_steps_of_one_begin_are_stored_in_rising_order(place: str) -> None:
+    """Else a state that was gone on from would be gone on from again."""
+    with opened(place) as owner:
+        run = owner.open_run("p", pure(1), 6)
+        run.begin(3, after=run.read())
+        run.store(2, b"two", b"S2")
+        with pytest.raises(LedgerError, match=r"step 1 is lost.*to nobody"):
+            run.store(1, b"one", b"S1")
+        run.store(3, b"three", b"S3")
+        assert run.read() == RunState(3, 3, b"S3")
+        owner.verify()
+
+
+@pytest.mark.parametrize("step", [True, 0, 7, -1, 1.0, "1", np.int64(1), None])
+def test_a_step_is_a_whole_number_of_the_run(step: Any) -> None:
+    with open_ledger(None, pure(3)) as owner:
+        run = owner.open_run("p", pure(1), 6, sequential=False)
+        run.begin()
+        for ask in (lambda: run.store(step, b"x"), lambda: run.answer(step)):
+            with pytest.raises(ParameterError, match="from 1 to 6"):
+                ask()
+        run.store(1, b"x")
+        owner.verify()
+        for after in (5, RunState(1, 1, None)):
+            with pytest.raises(ParameterError, match="independent"):
+                run.begin(after=after)  # type: ignore[arg-type]
+
+
+def test_what_was_refused_before_a_step_was_begun_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_ledger(None, pure(3)) as owner:
+        run = owner.open_run("p", pure(1), 1)
+        with pytest.raises(LedgerError, match="not open here"):
+            run.store(1, b"junk")
+        run.begin(after=run.read())
+
+        def fails(*_: object, **__: object) -> None:
+            raise LedgerError("the disk is full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(_store._rows, "append", fails)
+            with pytest.raises(LedgerError, match="full"):
+                run.store(1, b"real")
+        run.store(1, b"real")
+        assert run.answer(1) == b"real"
+
+
 @dataclass
 class Model:
     """What a run is: steps that were begun by a handle, which are open, and what was stored."""
@@ -396,7 +462,8 @@ def test_random_lives_agree_with_the_model(seed: int, tmp_path: Path) -> None:
                 case "store" if handles:
                     handle, step = chance.randrange(len(handles)), chance.randint(1, model.steps)
                     answer, state = chance.randbytes(5), chance.choice([None, chance.randbytes(5)])
-                    if model.owners.get(step) == handle and step not in model.stored:
+                    rising = not model.sequential or step > model.last
+                    if model.owners.get(step) == handle and step not in model.stored and rising:
                         handles[handle].store(step, answer, state)
                         model.stored[step], model.last = (answer, state), step
                     else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from types import SimpleNamespace
@@ -173,10 +175,75 @@ def test_a_kind_of_an_installed_package_is_found_by_its_entry_point(monkeypatch:
     other = kinds.ReleaseKind("example.other", KIND.read, KIND.digests, KIND.recompute_loss, KIND.verify_loss)
 
     def points(group: str, name: str) -> list[Any]:
-        return [SimpleNamespace(load=lambda: other)] if (group, name) == ("discreet.releases", "example.other") else []
+        return (
+            [SimpleNamespace(load=lambda: other, value="outside:KIND")]
+            if (group, name) == ("discreet.releases", "example.other")
+            else []
+        )
 
     monkeypatch.setattr(kinds, "entry_points", points)
     monkeypatch.setattr(kinds, "_KINDS", dict(kinds._KINDS))
     assert kind_of({"kind": "example.other"}) is other
     with pytest.raises(LedgerError, match="kind of release"):
         kind_of({"kind": "example.unknown"})
+
+
+def test_a_broken_package_is_said_and_not_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise ImportError("numpy.core")
+
+    for load_it in (missing, lambda: 3, lambda: KIND):
+        monkeypatch.setattr(
+            kinds, "entry_points", lambda load_it=load_it, **_: [SimpleNamespace(load=load_it, value="x:Y")]
+        )
+        with pytest.raises(LedgerError, match=r"'example\.else' cannot be used"):
+            kind_of({"kind": "example.else"})
+
+
+def test_our_own_kinds_are_known_in_a_fresh_process_and_are_nobody_elses(tmp_path: Path) -> None:
+    with dp.connect({"t": TABLE}, POLICY) as session:
+        session.answer(ASKED["query"]).save(tmp_path / "r")
+    script = f"from discreet.release import load; print(type(load({str(tmp_path / 'r')!r})).__name__)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("Release", 0), done.stderr
+    ours = SimpleNamespace(load=lambda: kind_of({"kind": "query"}), value="discreet.query._sql:QUERY")
+    other = SimpleNamespace(load=lambda: KIND, value="evil:QUERY")
+    assert sorted([other, ours], key=lambda point: not kinds._is_ours(point))[0] is ours
+
+
+@pytest.mark.parametrize("path", ["noises.0.scale", "basis.aggregates", "basis.items"])
+@pytest.mark.parametrize("value", ["1e99999999", "1/0", None, "(" * 5000, -1])
+def test_a_hostile_number_in_a_file_is_refused_at_once(path: str, value: object, tmp_path: Path) -> None:
+    with dp.connect({"t": TABLE}, POLICY) as session:
+        payload = session.sql("SELECT AVG(x) AS a FROM t", dp.pure(1)).to_bytes()
+    with pa.ipc.open_stream(payload) as stream:
+        table = stream.read_all()
+    content = json.loads(table.schema.metadata[b"discreet"])
+    place: Any = content
+    *steps, last = path.split(".")
+    for step in steps:
+        place = place[int(step) if step.isdigit() else step]
+    place[int(last) if last.isdigit() else last] = value
+    table = table.replace_schema_metadata({"discreet": json.dumps(content)})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    (tmp_path / "r").write_bytes(sink.getvalue().to_pybytes())
+    with pytest.raises(LedgerError):
+        load(tmp_path / "r")
+
+
+def test_nothing_may_lie_beside_what_was_certified() -> None:
+    with dp.connect({"t": TABLE}, POLICY) as session:
+        releases = [session.answer(ASKED[name]) for name in ("query", "suggestion", "mechanism")]
+    for release in releases:
+        content = {**json.loads(release.to_json()), "more": [1]}
+        with pytest.raises(LedgerError, match="does not hold"):
+            parse_release_file(json.dumps(content).encode())
+    about = json.dumps(json.loads(releases[2].to_json()))
+    table = pa.table({"n": [999_999]}).replace_schema_metadata({"discreet": about})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(LedgerError, match="does not hold"):
+        parse_release_file(sink.getvalue().to_pybytes())

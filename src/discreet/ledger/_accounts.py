@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._access import AccountAccess
-from discreet.ledger._claims import Claims
+from discreet.ledger._claims import LARGEST_PAYLOAD, Claims
 from discreet.ledger._protocol import MOST_REPEATS, Entry, Reservation, Stored
 from discreet.ledger._runs import Run, certificate_for, check_steps
 from discreet.ledger.crypto._signing import code_version
@@ -30,7 +30,6 @@ from discreet.privacy import Loss, Relation, left
 __all__ = ["AccountLedger"]
 
 _NAME = re.compile(r"[!-~]{1,256}")
-_LARGEST_PAYLOAD = 2**31 - 2**16  # what one AES-GCM message may hold
 
 
 class AccountLedger:
@@ -171,10 +170,10 @@ class AccountLedger:
             if row is None:
                 row = page.write("run", event | fixing, plan_hash=plan_hash)
                 store.seen = row
-            elif {name: value for name, value in store.event_of(row).items() if name != "relation"} != event:
+            elif {name: value for name, value in store.event_of(row).items() if name != "relation"} != event or fixing:
                 raise LedgerError(
-                    "this account has a run of this plan with another loss, number or kind of steps, or part; open it "
-                    "as it was charged, or give the new run a plan hash of its own"
+                    "this account has a run of this plan with another loss, number or kind of steps, part or relation; "
+                    "open it as it was charged, or give the new run a plan hash of its own"
                 )
         at = subject_time(row, self._where)
         reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
@@ -201,8 +200,8 @@ class AccountLedger:
 
     def commit(self, reservation: Reservation, payload: bytes) -> Stored:
         """Store the whole release, durably."""
-        if not isinstance(payload, bytes) or len(payload) > _LARGEST_PAYLOAD:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"a release is stored as bytes, at most {_LARGEST_PAYLOAD} of them")
+        if not isinstance(payload, bytes) or len(payload) > LARGEST_PAYLOAD:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"a release is stored as bytes, at most {LARGEST_PAYLOAD} of them")
         ident, store = reservation.id, self._store
         if reservation.ledger != store.first.hash:
             raise LedgerError(f"reservation {ident} is not open here: another ledger made it")

@@ -5,24 +5,24 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any
 
 import sqlalchemy as sa
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._access import AccountAccess
-from discreet.ledger._claims import Claims
+from discreet.ledger._claims import LARGEST_PAYLOAD, Claims
 from discreet.ledger._protocol import Reservation
 from discreet.ledger.crypto._signing import certified, code_version
 from discreet.ledger.log import _rows
+from discreet.ledger.log._charges import MOST_AT_ONCE, MOST_STEPS
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.log._store import LedgerStore
 from discreet.privacy import Loss
 
 __all__ = ["Run", "RunState", "certificate_for", "check_steps"]
 
-_MOST_STEPS = 10**9
-_MOST_AT_ONCE = 100_000
 _BLIND = 16
 """Unpredictable bytes before what is stored: the chain has its SHA-256, from which nobody may guess a state."""
 _HEAD = struct.Struct(">Q?")
@@ -36,10 +36,7 @@ class _Stored:
     state: bytes | None
 
     def pack(self) -> bytes:
-        from discreet import noise
-
-        head = _HEAD.pack(len(self.answer), self.state is not None)
-        return noise.secret(_BLIND) + head + self.answer + (self.state or b"")
+        return _HEAD.pack(len(self.answer), self.state is not None) + self.answer + (self.state or b"")
 
     @classmethod
     def unpack(cls, payload: bytes, where: str) -> _Stored:
@@ -95,7 +92,6 @@ class Run:
         self._steps = steps
         self._sequential = sequential
         self._claims = Claims(access.store, access.account)
-        self._tried: dict[int, tuple[_Stored, bytes]] = {}
 
     @property
     def id(self) -> str:
@@ -131,13 +127,14 @@ class Run:
     def begin(self, count: int = 1, *, after: RunState | None = None) -> range:
         """Move the counter by so many steps, durably; their numbers. Only then may their noise be drawn.
 
-        A sequential run goes on ``after=`` what `read` returned; steps that were begun before and are not stored are
+        Of several steps of a sequential run each goes on from the one before, and they are stored in rising order. A
+        sequential run goes on ``after=`` what `read` returned; steps that were begun before and are not stored are
         lost from then on. Costs nothing, for the run is charged. Raises `LedgerError` if the run has moved on since
         it was read, if no steps are left, or if the budget was frozen or has ended; then nothing may be drawn.
         """
-        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= _MOST_AT_ONCE:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"count is a number of steps, from 1 to {_MOST_AT_ONCE:,}, not {count!r}")
-        if self._sequential != (after is not None):
+        if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_AT_ONCE:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"count is a number of steps, from 1 to {MOST_AT_ONCE:,}, not {count!r}")
+        if not isinstance(after, RunState if self._sequential else NoneType):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(
                 "the steps of a sequential run go on from what was read: begin(after=run.read())"
                 if self._sequential
@@ -179,25 +176,23 @@ class Run:
         """
         if not isinstance(answer, bytes) or not isinstance(state, bytes | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError("the answer and the state of a step are bytes")
+        payload = _Stored(answer, state).pack()
+        if len(payload) > LARGEST_PAYLOAD - _BLIND:
+            raise ParameterError(f"a step stores at most {LARGEST_PAYLOAD - _BLIND:,} bytes")
         name, store = self._name(step), self._store
-        sealed = self._claims.seal(name, self._packed(step, _Stored(answer, state)))
+        sealed = self._claims.seal(name, payload, blind=_BLIND)
+        with self._access.confined(), store.reading(self._access.account) as page:
+            self._check_storable(page.connection, step)  # before a large payload is written beside the ledger
         with self._access.confined():
             elsewhere = store.store_large(sealed)
         with self._access.confined(), store.database.transaction(write=True) as connection:
             page = store.page(connection, self._access.account)
-            if _rows.of_reservation(connection, name, store.where):
-                raise LedgerError(f"step {step:,} of this run is stored already")
-            if self._sequential and step < self._first_open(connection):
-                raise LedgerError(
-                    f"step {step:,} is lost: another process has gone on without it; show its answer to nobody, and "
-                    "read the run again"
-                )
+            self._check_storable(connection, step)
             row = page.write(
                 "step", {"step": step}, plan_hash=self.id, reservation=name, payload=sealed, elsewhere=elsewhere
             )
         store.seen = row
         self._claims.drop(name)
-        self._tried.pop(step, None)
 
     def answer(self, step: int) -> bytes | None:
         """The answer of a step that was stored, at no cost; None for one that was not, or is lost."""
@@ -217,6 +212,15 @@ class Run:
     def __repr__(self) -> str:
         return f"<run {self.id[:12]}, {self._steps:,} steps>"
 
+    def _check_storable(self, connection: sa.Connection, step: int) -> None:
+        if _rows.of_reservation(connection, self._name(step), self._store.where):
+            raise LedgerError(f"step {step:,} of this run is stored already")
+        if self._sequential and step < max(self._first_open(connection), self._number(self._newest_stored(connection))):
+            raise LedgerError(
+                f"step {step:,} is lost: the run has gone on without it; show its answer to nobody, and read the run "
+                "again"
+            )
+
     def _begun(self, connection: sa.Connection) -> int:
         row = _rows.newest_step(connection, self.id, "begin", self._store.where)
         return 0 if row is None else int(self._store.event_of(row)["last"])
@@ -233,12 +237,9 @@ class Run:
         return 0 if row is None else int(self._store.event_of(row)["step"])
 
     def _name(self, step: int) -> str:
+        if isinstance(step, bool) or not isinstance(step, int) or not 1 <= step <= self._steps:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"a step of this run is a whole number from 1 to {self._steps:,}, not {step!r}")
         return f"{self.id}.{step:d}"
-
-    def _packed(self, step: int, stored: _Stored) -> bytes:
-        """What to store: the same bytes, blinding included, each time that the same answer and state are tried."""
-        tried, packed = self._tried.setdefault(step, (stored, stored.pack()))
-        return packed if tried == stored else stored.pack()
 
     def _unpacked(self, payload: bytes) -> _Stored:
         return _Stored.unpack(payload, self._store.where)
@@ -246,8 +247,8 @@ class Run:
 
 def check_steps(steps: object) -> None:
     """Raise `ParameterError` unless it is a number of steps."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= _MOST_STEPS:
-        raise ParameterError(f"a run has a number of steps from 1 to {_MOST_STEPS:,}, not {steps!r}")
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
+        raise ParameterError(f"a run has a number of steps from 1 to {MOST_STEPS:,}, not {steps!r}")
 
 
 def certificate_for(store: LedgerStore, statement: Mapping[str, Any], reservation: Reservation) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from discreet.errors import LedgerError
@@ -15,7 +15,7 @@ from discreet.release._content import Content
 __all__ = ["ReleaseKind", "kind_of", "register"]
 
 ENTRY_POINTS = "discreet.releases"
-"""The group of entry points by which other packages bring kinds: each is a `ReleaseKind` under its name."""
+"""The group of entry points by which packages bring kinds, discreet too: each is a `ReleaseKind` under its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,30 @@ def kind_of(certificate: Mapping[str, Any]) -> ReleaseKind:
     """
     name = certificate.get("kind")
     if isinstance(name, str) and name not in _KINDS:
-        for point in entry_points(group=ENTRY_POINTS, name=name):
-            register(point.load())
+        _find(name)
     if not isinstance(name, str) or name not in _KINDS:
         raise LedgerError(
             "this is not the certificate of a kind of release that is known here; install the package that it comes "
             "from, or a later version of discreet"
         )
     return _KINDS[name]
+
+
+def _find(name: str) -> None:
+    """Register the kind that discreet, or else another installed package, brings under this name."""
+    points = sorted(entry_points(group=ENTRY_POINTS, name=name), key=lambda point: not _is_ours(point))
+    for point in points[:1]:
+        try:
+            kind = point.load()
+            if not isinstance(kind, ReleaseKind) or kind.name != name:
+                raise TypeError
+            register(kind)
+        except Exception as error:
+            raise LedgerError(
+                f"the installed package that brings releases of the kind {name!r} cannot be used: "
+                f"{type(error).__name__}; install it anew"
+            ) from error
+
+
+def _is_ours(point: EntryPoint) -> bool:
+    return point.value.startswith("discreet.")

@@ -128,6 +128,8 @@ class MechanismRelease(BaseRelease):
 
 def mechanism_digests(content: Content) -> tuple[dict[str, str], None]:
     """The digest of the value that a file holds, under its name in the certificate."""
+    if content.columns is not None or set(content.fields) != {"format", "value"}:
+        raise ValueError("a file of a mechanism's release holds a format and a value")
     return {"answer": _digest(content.fields["value"])}, None
 
 

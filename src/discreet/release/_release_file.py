@@ -48,8 +48,9 @@ class ReleaseFile:
 def parse_release_file(payload: bytes) -> ReleaseFile:
     """What a file holds: the bytes or the JSON of a release of any kind, or a certificate alone.
 
-    The certificate says which kind it is, and the file must hold what that kind does. No value is trusted, no code that
-    it names is loaded, and nothing in it is run. Costs nothing. Raises `LedgerError` for whatever else it is.
+    The certificate says which kind it is, and the file must hold what that kind does. No value is trusted, and no code
+    is loaded but that of an installed package which brings the kind that is named. Costs nothing. Raises `LedgerError`
+    for whatever else it is.
     """
     try:
         fields, columns = parse_content(payload)
@@ -83,7 +84,11 @@ def load(path: str | os.PathLike[str]) -> BaseRelease:
         certificate: Mapping[str, Any] = dict(fields["certificate"])
     except _MALFORMED:
         raise LedgerError(_UNREADABLE) from None
-    return kind_of(certificate).read(payload)
+    kind = kind_of(certificate)
+    try:
+        return kind.read(payload)
+    except _MALFORMED:
+        raise LedgerError(_UNREADABLE) from None
 
 
 def recompute_loss(certificate: Mapping[str, Any]) -> Loss:

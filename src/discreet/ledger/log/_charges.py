@@ -9,7 +9,12 @@ from typing import Any
 from discreet.errors import LedgerError
 from discreet.ledger.log._commitments import Row, parsed
 
-__all__ = ["Charges"]
+__all__ = ["MOST_AT_ONCE", "MOST_STEPS", "Charges"]
+
+MOST_STEPS = 10**9
+"""Of a run."""
+MOST_AT_ONCE = 100_000
+"""Steps that are begun together."""
 
 _NEEDS, _MAY, _NO = "needs", "may", "no"
 _COLUMNS = {
@@ -57,9 +62,10 @@ class Charges:
             case "repeat" if hash((data["answer"], row.account, row.plan_hash)) not in self._released:
                 raise LedgerError("it repeats a release that its account does not have for this plan")
             case "run":
-                if not _is_number(data["steps"]) or not isinstance(data["sequential"], bool):
+                steps, sequential = data["steps"], data["sequential"]
+                if not _is_number(steps) or steps > MOST_STEPS or not isinstance(sequential, bool):
                     raise LedgerError("a run states its number of steps, and whether they are sequential")
-                self._runs[row.hash] = _Run(row.account, data["steps"], data["sequential"])
+                self._runs[row.hash] = _Run(row.account, steps, sequential)
             case "begin" | "step":
                 self._step(row, data)
             case "transfer" if "from" in data:
@@ -84,7 +90,8 @@ class Charges:
             raise LedgerError("it is about a run that its account does not have")
         if row.kind == "begin":
             first, last = data["first"], data["last"]
-            if not (_is_number(first) and _is_number(last) and first == run.begun + 1 and first <= last <= run.steps):
+            follows = _is_number(first) and _is_number(last) and first == run.begun + 1 and first <= last <= run.steps
+            if not follows or last - first >= MOST_AT_ONCE:
                 raise LedgerError("its steps are not those that come next in the run")
             if run.sequential:
                 if data["after"] != run.stored:
@@ -94,6 +101,8 @@ class Charges:
             run.open.update(range(first, last + 1))
             return
         step = data["step"]
+        if run.sequential and step <= run.stored:
+            raise LedgerError("it stores a step of a sequential run after a later one")
         if step not in run.open or row.reservation != f"{row.plan_hash}.{step}":
             raise LedgerError("it stores a step that was not begun, or was stored before")
         run.open.remove(step)

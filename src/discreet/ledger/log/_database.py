@@ -59,8 +59,11 @@ class Database(Protocol):
         """
         ...
 
-    def load_large(self, digest: str) -> bytes | None:
-        """The payload that was stored under this SHA-256, unchecked; None if it is missing."""
+    def load_large(self, digest: str, connection: sa.Connection) -> bytes | None:
+        """The payload that was stored under this SHA-256, unchecked; None if it is missing.
+
+        `connection` is one in a transaction of this database, which a second one need not wait for.
+        """
         ...
 
     def close(self) -> None:

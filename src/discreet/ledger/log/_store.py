@@ -187,7 +187,7 @@ class LedgerStore:
         """What a checked row of a release stored."""
         payload = _rows.payload_of(connection, row)
         if payload is None and row.payload_sha256 is not None:
-            payload = self.database.load_large(row.payload_sha256)
+            payload = self.database.load_large(row.payload_sha256, connection)
         if not isinstance(payload, bytes) or sha256(payload) != row.payload_sha256:
             raise Untrusted(
                 f"{self.where}: the release in entry {row.seq} is missing or damaged; restore a copy of the "
@@ -239,7 +239,8 @@ class LedgerStore:
         for values, payload in rows:
             digest = values[place]
             if payload is None and isinstance(digest, str):
-                large = self.database.load_large(digest)
+                with self.database.transaction(write=False) as connection:
+                    large = self.database.load_large(digest, connection)
                 yield values, StoredElsewhere(None if large is None else sha256(large))
             else:
                 yield values, payload

@@ -139,10 +139,9 @@ class Database:
                 _payload_parts.write(connection, digest, parts)
         return True
 
-    def load_large(self, digest: str) -> bytes | None:
+    def load_large(self, digest: str, connection: sa.Connection) -> bytes | None:
         """The parts, put together."""
-        with self.transaction(write=False) as connection:
-            return _payload_parts.joined(connection, digest) if self._has_parts(connection) else None
+        return _payload_parts.joined(connection, digest) if self._has_parts(connection) else None
 
     def _has_parts(self, connection: sa.Connection) -> bool:
         return sa.inspect(connection).has_table(_payload_parts.TABLE.name, self._address.ledger)

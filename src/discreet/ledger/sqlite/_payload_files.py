@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import LedgerError
+from discreet.ledger.sqlite._wal import synced, synced_directory
 
 __all__ = ["folder_of", "load", "store"]
 
@@ -26,19 +28,22 @@ def store(path: str, digest: str, payload: bytes) -> None:
     final = folder / digest
     partial = folder / f".{digest}.{os.getpid()}.{threading.get_ident()}"
     try:
-        if not folder.is_dir():
-            folder.mkdir(mode=0o700, exist_ok=True)
-            _sync(folder.parent)
-        if not final.exists():
+        folder.mkdir(mode=0o700, exist_ok=True)
+        synced_directory(folder.parent)
+        if not (final.exists() and final.read_bytes() == payload):
             handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
             with os.fdopen(handle, "wb") as file:
                 file.write(payload)
                 file.flush()
-                os.fsync(file.fileno())
+                synced(file.fileno())
             partial.rename(final)
-        _sync(folder)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
+        synced_directory(folder)
+    except BaseException as error:
+        for left in (partial, final):  # a file that could not be synced is written anew when it is tried again
+            with suppress(OSError):
+                left.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
         raise LedgerError(
             f"a large release of the ledger {path!r} cannot be written to {str(folder)!r}: {error.strerror}; make room "
             "and try the same bytes again"
@@ -55,11 +60,3 @@ def load(path: str, digest: str) -> bytes | None:
         raise LedgerError(
             f"a large release of the ledger {path!r} cannot be read from {str(folder_of(path))!r}: {error.strerror}"
         ) from None
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

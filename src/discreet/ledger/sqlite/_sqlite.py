@@ -138,7 +138,7 @@ class Database:
         store(self.path, digest, payload)
         return True
 
-    def load_large(self, digest: str) -> bytes | None:
+    def load_large(self, digest: str, connection: sa.Connection) -> bytes | None:  # noqa: ARG002 - it is a file
         """What the file beside the ledger holds."""
         return None if self.path is None else load(self.path, digest)
 

@@ -11,6 +11,7 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, Par
 from discreet.privacy import Loss, currency, in_currency
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey, complete
+from discreet.rational import from_exact_text
 from discreet.sensitivity import Norms
 
 __all__ = [
@@ -102,11 +103,11 @@ def noise_from_json(data: Mapping[str, str]) -> NoiseMechanism:
     """The inverse of `noise_to_json`; raises `LedgerError` on anything else."""
     match data:
         case {"mechanism": "DiscreteLaplace", "scale": scale}:
-            return DiscreteLaplace(scale=Fraction(scale))
+            return DiscreteLaplace(scale=from_exact_text(scale))
         case {"mechanism": "DiscreteGaussian", "sigma": sigma}:
-            return DiscreteGaussian(sigma=Fraction(sigma))
+            return DiscreteGaussian(sigma=from_exact_text(sigma))
         case {"mechanism": "Gaussian", "sigma": sigma}:
-            return Gaussian(sigma=Fraction(sigma))
+            return Gaussian(sigma=from_exact_text(sigma))
         case _:
             raise LedgerError("the stored release names a mechanism that this version does not know; upgrade discreet")
 

@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from discreet.query.measures._aggregates import Aggregate, Axis, Second
 from discreet.query.results._answer import Answer, ErrorShape
 from discreet.query.results._dual import Floats
 from discreet.query.results._error_propagation import Basis
+from discreet.rational import from_exact_text
 from discreet.release import Content
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 
+_PRINTED = frozenset({"columns", "rows", "errors", "bias", "remaining"})
 _AXES = ("x", "y")
 _SECONDS = ("xx", "xy", "yy")
 
@@ -98,7 +99,9 @@ def _read(stored: Mapping[str, Any]) -> Aggregate:
     for name in _AXES:
         if name in stored:
             total, step, center, low, high, integer = stored[name]
-            parts[name] = Axis(total, Fraction(step), center, Interval(Fraction(low), Fraction(high), integer))
+            parts[name] = Axis(
+                total, from_exact_text(step), center, Interval(from_exact_text(low), from_exact_text(high), integer)
+            )
     parts |= {name: Second(*stored[name]) for name in _SECONDS if name in stored}
     return Aggregate(stored["kind"], stored["sql"], stored["count"], **parts)
 
@@ -164,6 +167,8 @@ def rows_digest(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def release_digests(content: Content) -> tuple[dict[str, str], str | None]:
     """The digests of what a file of a release holds, and what it shows that no digest covers."""
     if content.columns is None:
+        if not _PRINTED.issuperset(content.fields):
+            raise ValueError("a printed answer has other fields")
         names, rows = content.fields["columns"], content.fields["rows"]
         if any(len(row) != len(names) for row in rows):
             raise ValueError
