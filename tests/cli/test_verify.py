@@ -143,7 +143,8 @@ def test_nothing_is_spent_for_a_file_that_cannot_be_new(cli: Any, saved: str) ->
 def test_text_in_a_file_cannot_steer_the_terminal(cli: Any) -> None:
     content = cli.ask(QUERY, *SPEND, "--format", "json").json
     content["certificate"] |= {"kind": "mechanism", "mechanism": {"is": "x\x1b[2Jy.Z"}}
-    Path("a.json").write_text(json.dumps({**content, "value": 1}))
+    held = {"format": 1, "value": 1, "loss": content["loss"], "certificate": content["certificate"]}
+    Path("a.json").write_text(json.dumps(held))
     done = cli("verify", "a.json")
     assert done.code == 1 and "\x1b" not in done.out and "does not ship" in done.out
 
