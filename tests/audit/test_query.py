@@ -211,7 +211,10 @@ class TestRedraw:
         Of every entry but those of private keys and of a quantile by key, which is random in a group of no rows.
         """
         monkeypatch.setattr("discreet.noise.secret", lambda size: (SALT * size)[:size])
-        huge = {"Pure": dp.pure(10**15), "Rho": dp.rho(10**24), "Mu": dp.mu(10**15), "Approx": dp.approx(10**9, "0.05")}
+        huge = {
+            "PureLoss": dp.pure(10**15), "RhoLoss": dp.rho(10**24), "MuLoss": dp.mu(10**15),
+            "ApproxLoss": dp.approx(10**9, "0.05"),
+        }  # fmt: skip
         entries = [entry for entry in sql_entries() if "private" not in entry.name]
         entries = [entry for entry in entries if not entry.name.startswith("MEDIAN by public keys")]
         for entry in entries[part + 4 * (copies > 1) :: 8]:
