@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from outside import KIND, Histogram, HistogramRelease
@@ -247,3 +248,23 @@ def test_nothing_may_lie_beside_what_was_certified() -> None:
         writer.write_table(table)
     with pytest.raises(LedgerError, match="does not hold"):
         parse_release_file(sink.getvalue().to_pybytes())
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_a_small_file_cannot_take_any_amount_of_memory(codec: str, tmp_path: Path) -> None:
+    with dp.connect({"t": TABLE}, POLICY) as session:
+        payload = session.answer(ASKED["query"]).to_bytes()
+    with pa.ipc.open_stream(payload) as stream:
+        schema = pa.schema([("c0", pa.int64())], metadata=stream.schema.metadata)
+    for table in (
+        pa.table({"c0": np.zeros(10**6, dtype=np.int64)}, schema=schema),
+        pa.table({"c0": pa.array(["a"] * 9).dictionary_encode()}).replace_schema_metadata(schema.metadata),
+    ):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
+            writer.write_table(table)
+        bomb, path = sink.getvalue().to_pybytes(), tmp_path / "bomb"
+        path.write_bytes(bomb)
+        for read, given in ((parse_release_file, bomb), (dp.Release.from_bytes, bomb), (load, path)):
+            with pytest.raises(LedgerError):
+                read(given)

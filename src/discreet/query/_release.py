@@ -16,7 +16,7 @@ from discreet.query._checked_query import Bias
 from discreet.query.results._answer import Answer
 from discreet.query.results._dual import Floats
 from discreet.query.results._serialize import answer_from_stored, answer_to_stored, plain_value
-from discreet.release import BaseRelease
+from discreet.release import BaseRelease, check_uncompressed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,6 +134,7 @@ class Release(BaseRelease):
     def from_bytes(cls, payload: bytes) -> Release:
         """Restore a stored release. Raises `LedgerError` if the bytes are not one."""
         try:
+            check_uncompressed(payload)
             stored = pa.ipc.open_stream(payload).read_all()
             header = json.loads((stored.schema.metadata or {})[b"discreet"])
             answer = answer_from_stored(header, stored.columns)

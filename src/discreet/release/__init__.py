@@ -6,7 +6,7 @@ conducts it. `discreet verify` recomputes the loss of what comes out, by its reg
 
 from discreet.release._base import BaseRelease
 from discreet.release._cancelling import Cancellation, Questions, check_cancelled, current_question
-from discreet.release._content import Content
+from discreet.release._content import Content, check_uncompressed
 from discreet.release._files import check_new_file, read_file
 from discreet.release._kinds import ReleaseKind, kind_of, register
 from discreet.release._mechanism import MechanismQuestion, PreparedMechanism
@@ -33,6 +33,7 @@ __all__ = [
     "Terms",
     "check_cancelled",
     "check_new_file",
+    "check_uncompressed",
     "check_within",
     "current_question",
     "kind_of",
