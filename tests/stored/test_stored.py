@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import cases
+import psycopg
 import pytest
 
 import discreet as dp
@@ -128,7 +129,6 @@ def test_files_of_reports_and_a_collectors_store_are_read(tmp_path) -> None:
 
 
 def test_a_ledger_on_postgresql_is_read(postgres) -> None:
-    psycopg = pytest.importorskip("psycopg")
     lines = (FILES / "postgres.sql").read_text().splitlines()
     script = "\n".join(line for line in lines if not line.startswith("\\")).replace("stored", "golden_ledger")
     with psycopg.connect(postgres, autocommit=True) as connection:
