@@ -48,6 +48,6 @@ def entered() -> list[str]:
 
 
 if __name__ == "__main__":
-    found = entered()
-    print("\n".join(found))
-    print(len(found), "files")
+    paths = entered()
+    print("\n".join(paths))
+    print(len(paths), "files")

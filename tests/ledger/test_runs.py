@@ -8,8 +8,9 @@ import sqlite3
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -27,6 +28,7 @@ import discreet
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError
 from discreet.ledger import OwnedLedger, Run, RunState, open_ledger
 from discreet.ledger.log import _store
+from discreet.ledger.sqlite import _payload_files
 from discreet.ledger.sqlite._payload_files import folder_of
 from discreet.privacy import PureLoss, pure, rho
 
@@ -267,6 +269,27 @@ class TestLargePayloads:
                 stored = list(pool.map(lambda _: owner.reserve("q", pure("1/2")), range(64)))
             assert {each.payload for each in stored} == {large}
 
+    def test_a_failed_sync_takes_nothing_from_an_entry_that_has_the_same_bytes(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        place = str(tmp_path / "ledger")
+        with opened(place) as owner:
+            owner.commit(owner.reserve("q", pure("1/2")), bytes(5000))
+
+            def fails(_: object) -> None:
+                raise OSError(5, "Input/output error")
+
+            for name in ("synced", "synced_directory"):
+                reservation = owner.reserve("another", pure("1/4"), fresh=True)
+                with monkeypatch.context() as patch:
+                    patch.setattr(_payload_files, name, fails)
+                    with pytest.raises(LedgerError, match="same bytes"):
+                        owner.commit(reservation, bytes(5000))
+                assert owner.find("q").payload == bytes(5000)
+                owner.commit(reservation, bytes(5000))
+            assert [path.name[0] != "." for path in folder_of(place).iterdir()] == [True]
+            owner.verify()
+
     def test_missing_or_changed_parts_on_a_server_are_found(self, place_on_server: str) -> None:
         with opened(place_on_server) as owner:
             owner.commit(owner.reserve("q", pure("1/2")), os.urandom(3_000_000))
@@ -391,6 +414,27 @@ def test_a_step_is_a_whole_number_of_the_run(step: Any) -> None:
         for after in (5, RunState(1, 1, None)):
             with pytest.raises(ParameterError, match="independent"):
                 run.begin(after=after)  # type: ignore[arg-type]
+
+
+def test_a_run_whose_charge_was_not_committed_leaves_the_ledger_as_it_was(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(place) as owner:
+        transaction = owner._store.database.transaction
+
+        @contextmanager
+        def fails(*, write: bool) -> Iterator[sa.Connection]:
+            with transaction(write=write) as connection:
+                yield connection
+                raise LedgerError("the disk is full")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(owner._store.database, "transaction", fails)
+            with pytest.raises(LedgerError, match="full"):
+                owner.open_run("p", pure(1), 6)
+        assert owner.remaining == pure(3)
+        owner.open_run("p", pure(1), 6)
+        assert owner.remaining == pure(2) and owner.verify() == 2
 
 
 def test_what_was_refused_before_a_step_was_begun_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,7 +212,7 @@ def test_our_own_kinds_are_known_in_a_fresh_process_and_are_nobody_elses(tmp_pat
     assert sorted([other, ours], key=lambda point: not kinds._is_ours(point))[0] is ours
 
 
-@pytest.mark.parametrize("path", ["noises.0.scale", "basis.aggregates", "basis.items"])
+@pytest.mark.parametrize("path", ["noises.0.scale", "basis.aggregates", "basis.items", "loss.epsilon"])
 @pytest.mark.parametrize("value", ["1e99999999", "1/0", None, "(" * 5000, -1])
 def test_a_hostile_number_in_a_file_is_refused_at_once(path: str, value: object, tmp_path: Path) -> None:
     with dp.connect({"t": TABLE}, POLICY) as session:

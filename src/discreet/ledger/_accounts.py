@@ -167,14 +167,16 @@ class AccountLedger:
             fixing = self._fixing(page, relation)
             store.unlock()
             row = _rows.run_of(connection, self._account, plan_hash, self._where)
+            is_new = row is None
             if row is None:
                 row = page.write("run", event | fixing, plan_hash=plan_hash)
-                store.seen = row
             elif {name: value for name, value in store.event_of(row).items() if name != "relation"} != event or fixing:
                 raise LedgerError(
                     "this account has a run of this plan with another loss, number or kind of steps, part or relation; "
                     "open it as it was charged, or give the new run a plan hash of its own"
                 )
+        if is_new:
+            store.seen = row
         at = subject_time(row, self._where)
         reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
         return Run(self._access, reservation, steps, sequential=bool(sequential))

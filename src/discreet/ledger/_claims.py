@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass, field
 
 from discreet.errors import LedgerError
@@ -18,16 +17,19 @@ LARGEST_PAYLOAD = 2**31 - 2**16
 
 @dataclass(slots=True)
 class Claims:
-    """Open charges by name: the process that made each, and the digest and sealed bytes of what was tried for it."""
+    """Open charges by name: the process that made each, and the digest and sealed bytes of what was tried for it.
+
+    Threads need no lock, which a fork could leave closed: `dict.setdefault` lets one of them be the first to try.
+    """
 
     store: LedgerStore
     account: str
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _open: dict[str, tuple[int, str | None, bytes]] = field(default_factory=dict[str, tuple[int, "str | None", bytes]])
+    _open: dict[str, int] = field(default_factory=dict[str, int])
+    _tried: dict[str, tuple[str, bytes]] = field(default_factory=dict[str, tuple[str, bytes]])
 
     def add(self, name: str) -> None:
         """Let this process store something for a charge, or for a step of a run."""
-        self._open[name] = (os.getpid(), None, b"")
+        self._open[name] = os.getpid()
 
     def seal(self, name: str, payload: bytes, *, blind: int = 0) -> bytes:
         """Tie a charge to the one payload that may be stored for it, before anything is written; it, sealed.
@@ -37,20 +39,19 @@ class Claims:
         """
         from discreet import noise
 
-        here, digest = os.getpid(), sha256(payload)
-        with self._lock:
-            process, tried, sealed = self._open.get(name, (None, None, b""))
-            if process != here or tried not in (None, digest):
-                raise LedgerError(
-                    f"reservation {name} is not open here: it has its release already, or another release was tried "
-                    "for it, or another ledger or process made it; make a new reservation before you draw noise again"
-                )
-            if tried is None:
-                head = noise.secret(blind) if blind else b""
-                sealed = self.store.seal.closed(self.account, name, head + payload)
-                self._open[name] = (here, digest, sealed)
+        digest, is_open = sha256(payload), self._open.get(name) == os.getpid()
+        if is_open and name not in self._tried:
+            head = noise.secret(blind) if blind else b""
+            self._tried.setdefault(name, (digest, self.store.seal.closed(self.account, name, head + payload)))
+        tried, sealed = self._tried.get(name, (None, b""))
+        if not is_open or tried != digest:
+            raise LedgerError(
+                f"reservation {name} is not open here: it has its release already, or another release was tried for "
+                "it, or another ledger or process made it; make a new reservation before you draw noise again"
+            )
         return sealed
 
     def drop(self, name: str) -> None:
         """What was stored is stored."""
         self._open.pop(name, None)
+        self._tried.pop(name, None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss
 from discreet.release._base import BaseRelease
 from discreet.release._content import Content, parse_content
@@ -25,7 +25,7 @@ _UNREADABLE = (
 _BESIDE = ("loss", "certificate")
 _MALFORMED = (
     *(pa.ArrowException, OSError, MemoryError, RecursionError),
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError),
+    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
 )
 
 
@@ -87,8 +87,11 @@ def load(path: str | os.PathLike[str]) -> BaseRelease:
     kind = kind_of(certificate)
     try:
         return kind.read(payload)
-    except _MALFORMED:
-        raise LedgerError(_UNREADABLE) from None
+    except (*_MALFORMED, LedgerError):
+        raise LedgerError(
+            f"this is not a file by `save` of a release of the kind {kind.name!r}: it was changed, or is damaged, or "
+            "is its JSON, which `discreet verify` takes and nothing reads back"
+        ) from None
 
 
 def recompute_loss(certificate: Mapping[str, Any]) -> Loss:

@@ -62,11 +62,9 @@ def _forgotten(self: Any, loss: Loss, part: str | None) -> Any:
     return self
 
 
-def _any_payload(self: Any, name: str, payload: bytes) -> bytes:
-    process = self._open.get(name, (None,))[0]
-    if process is not None:
-        self._open[name] = (process, None, b"")
-    return _seal(self, name, payload)
+def _any_payload(self: Any, name: str, payload: bytes, **options: Any) -> bytes:
+    self._tried.pop(name, None)
+    return _seal(self, name, payload, **options)
 
 
 def _free_again(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:

@@ -85,7 +85,7 @@ def test_without_java_that_of_a_wheel_is_used(tmp_path: Path) -> None:
     programs.mkdir()
     for folder in map(Path, os.environ["PATH"].split(os.pathsep)):
         for program in folder.iterdir() if folder.is_dir() else ():
-            if not program.name.startswith("java") and not (programs / program.name).exists():
+            if not program.name.startswith("java") and not os.path.lexists(programs / program.name):
                 (programs / program.name).symlink_to(program)
     (tmp_path / "t.csv").write_text("x\n1\n2\n")
     environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}

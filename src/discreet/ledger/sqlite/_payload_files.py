@@ -30,18 +30,16 @@ def store(path: str, digest: str, payload: bytes) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         synced_directory(folder.parent)
-        if not (final.exists() and final.read_bytes() == payload):
-            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(handle, "wb") as file:
-                file.write(payload)
-                file.flush()
-                synced(file.fileno())
-            partial.rename(final)
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(payload)
+            file.flush()
+            synced(file.fileno())
+        partial.rename(final)  # in place of the same bytes, if an entry names them already or a sync has failed before
         synced_directory(folder)
     except BaseException as error:
-        for left in (partial, final):  # a file that could not be synced is written anew when it is tried again
-            with suppress(OSError):
-                left.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         if not isinstance(error, OSError):
             raise
         raise LedgerError(
