@@ -41,6 +41,13 @@ def enumerated(mutant: Mutant, release):
     return door.real_verdict(release, [mutant.pair], mutant.claim, delta=mutant.delta, **mutant.options())
 
 
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_what_a_mutant_patches_is_in_the_code(mutant):
+    """Also of those that only the soak runs: a name that is changed in the code is changed there as well."""
+    with mutant.broken():
+        pass
+
+
 @pytest.mark.parametrize("mutant", chosen("sampling"))
 def test_sampling_refutes_the_mutant(mutant):
     with mutant.broken() as mechanism:

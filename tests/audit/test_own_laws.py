@@ -25,6 +25,8 @@ import discreet as dp
 from discreet import mechanisms as m
 from discreet.audit.enumeration._distribution import Distribution
 from discreet.audit.enumeration._exact import ExactVerdict, exact
+from discreet.mechanisms import stated_loss
+from discreet.mechanisms.examples import examples
 from discreet.mechanisms.quantiles import _joint as _quantile_chain
 from discreet.mechanisms.quantiles._joint import Places
 from discreet.mechanisms.thresholds import _partition_selection
@@ -274,6 +276,16 @@ OWN: dict[str, Own] = {
     ),
 }
 """By name of the class, and after a space the variant."""
+
+
+for example in examples():
+    for scaled in [] if example.name in {name.partition(" ")[0] for name in OWN} else example.scaled:
+        OWN[example.named(scaled)] = Own(
+            lambda scaled=scaled: scaled.at(F(1, 2)),
+            [scaled.pair],
+            lambda mechanism, scaled=scaled: stated_loss(mechanism, scaled.sensitivity),
+        )
+"""What needs no constants to be patched is enumerated from its example."""
 
 
 SLOW = {"Quantiles recursive", "SmoothSensitivity laplace_log_normal", "SampleAndAggregate median"}

@@ -11,8 +11,8 @@ import pytest
 import discreet as dp
 from discreet import mechanisms
 from discreet.explain import catalogue
-from discreet.explain._choices import CHOICES
 from discreet.explain._pages import _paragraphs
+from discreet.mechanisms.examples import examples
 from discreet.sensitivity import Mode
 
 ROOT = Path(__file__).parents[2]
@@ -26,8 +26,8 @@ def exported() -> set[str]:
 
 
 def test_every_mechanism_is_in_it() -> None:
-    assert {choice.name for choice in CHOICES} == exported()
-    assert len(CHOICES) == len(exported())
+    names = [example.name for example in examples()]
+    assert sorted(names) == sorted(exported())
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -35,16 +35,16 @@ def test_the_page_is_up_to_date() -> None:
     assert page == catalogue(), "run `make figures`"
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.name)
-def test_the_example_is_what_is_shown(choice) -> None:
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_the_example_is_what_is_shown(example) -> None:
     names = {**{name: getattr(mechanisms, name) for name in mechanisms.__all__}, "dp": dp, "Mode": Mode}
-    assert eval(choice.shown, names) == choice.example
-    assert isinstance(choice.example, choice.kind)
+    assert eval(example.shown, names) == example.mechanism
+    assert isinstance(example.mechanism, example.kind)
 
 
-@pytest.mark.parametrize("choice", CHOICES, ids=lambda choice: choice.name)
-def test_every_mechanism_says_what_it_is_and_has_its_proof(choice) -> None:
-    *told, source = _paragraphs(choice.kind)
+@pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)
+def test_every_mechanism_says_what_it_is_and_has_its_proof(example) -> None:
+    *told, source = _paragraphs(example.kind)
     assert told and len(told[0]) > 30
     notes = re.findall(r"\]\(\.\./proofs/(\w+\.md)\)", source)
     assert notes and all((ROOT / "proofs" / note).exists() for note in notes)

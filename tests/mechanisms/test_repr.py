@@ -40,6 +40,7 @@ from discreet.mechanisms import (
     TreeCounter,
     TruncatedLaplace,
 )
+from discreet.mechanisms.examples import examples
 from discreet.rational import rational
 from discreet.reprs import number_repr
 from discreet.sensitivity import Mode, Norms, Quantile, Slope
@@ -105,7 +106,10 @@ def test_a_mechanism_is_shown_as_a_person_would_write_it(shown: str) -> None:
     assert repr(SHOWN[shown]) == shown
 
 
-@pytest.mark.parametrize("mechanism", [*SHOWN.values(), *OTHERS], ids=lambda each: type(each).__name__)
+EXAMPLES = [each.mechanism for example in examples() for each in (example, *example.settings)]
+
+
+@pytest.mark.parametrize("mechanism", [*SHOWN.values(), *OTHERS, *EXAMPLES], ids=lambda each: type(each).__name__)
 def test_what_is_shown_makes_an_equal_mechanism(mechanism: Any) -> None:
     again = eval(repr(mechanism), dict(NAMES))
     assert again == mechanism
@@ -114,7 +118,7 @@ def test_what_is_shown_makes_an_equal_mechanism(mechanism: Any) -> None:
 
 def test_every_mechanism_is_tried() -> None:
     kinds = {name for name in mechanisms.__all__ if hasattr(getattr(mechanisms, name), "release")}
-    assert {type(each).__name__ for each in [*SHOWN.values(), *OTHERS]} == kinds - {"Mechanism"}
+    assert {type(each).__name__ for each in EXAMPLES} == kinds - {"Mechanism"}
 
 
 def test_a_function_of_ones_own_is_shown_by_its_name() -> None:

@@ -8,16 +8,16 @@ from inspect import Parameter
 import pytest
 
 from discreet import mechanisms
+from discreet.mechanisms.examples import examples
 
 MECHANISMS = {
     name: kind
     for name in mechanisms.__all__
     if isinstance(kind := getattr(mechanisms, name), type) and hasattr(kind, "release")
 }
-SENSITIVITY_AT_RELEASE = {
-    "BoundedLaplace", "DiscreteGaussian", "DiscreteLaplace", "Gaussian", "Laplace", "Mechanism", "OnGrid", "Staircase",
-    "ToeplitzCounter", "TreeCounter", "TruncatedLaplace",
-}  # fmt: skip
+SENSITIVITY_AT_RELEASE = {"Mechanism"} | {
+    example.name for example in examples() if example.sensitivity is not None and example.name != "Sampled"
+}
 """Mechanisms that take numbers as they are: their loss depends on how far neighbours' numbers are apart."""
 KEYWORDS_OF_ERROR = {
     "AboveThreshold": ("queries",),

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from discreet.explain._choices import CHOICES, Choice
+from discreet.mechanisms.examples import Example, examples
 from discreet.privacy import in_words
 from discreet.query import FUNCTIONS, PAIRS, REFUSED, STATISTICS
 
@@ -32,44 +32,45 @@ def catalogue() -> str:
     >>> "## Numbers" in catalogue()
     True
     """
-    groups: dict[str, list[Choice]] = {}
-    for choice in CHOICES:
-        groups.setdefault(choice.group, []).append(choice)
-    contents = "\n".join(_contents(group, choices) for group, choices in groups.items())
+    groups: dict[str, list[Example]] = {}
+    for example in examples():
+        groups.setdefault(example.group, []).append(example)
+    contents = "\n".join(_contents(group, group_examples) for group, group_examples in groups.items())
     sections = "\n".join(
-        f"## {group}\n\n" + "\n".join(_section(choice) for choice in choices) for group, choices in groups.items()
+        f"## {group}\n\n" + "\n".join(_section(example) for example in group_examples)
+        for group, group_examples in groups.items()
     )
     return f"{_HEAD}| | take | for |\n|---|---|---|\n{contents}\n\n{sections}"
 
 
-def _contents(group: str, choices: list[Choice]) -> str:
+def _contents(group: str, group_examples: list[Example]) -> str:
     return "\n".join(
-        f"| {group if i == 0 else ''} | [`{choice.name}`](#{choice.name.lower()}) | {choice.use} |"
-        for i, choice in enumerate(choices)
+        f"| {group if i == 0 else ''} | [`{example.name}`](#{example.name.lower()}) | {example.use} |"
+        for i, example in enumerate(group_examples)
     )
 
 
-def _section(choice: Choice) -> str:
-    paragraphs = _paragraphs(choice.kind)
+def _section(example: Example) -> str:
+    paragraphs = _paragraphs(example.kind)
     text, source = "\n\n".join(paragraphs[:-1]), paragraphs[-1]
-    error = choice.error()
+    error = example.expected_error()
     return (
-        f"### {choice.name}\n\n{text}\n\n| | |\n|---|---|\n"
-        f"| choose it for | {_cell(choice.use)} |\n"
-        f"| neighbours | {_neighbours(choice)} |\n"
-        f"| costs | {choice.costs}; `{choice.shown}`: {in_words(choice.loss())} |\n"
+        f"### {example.name}\n\n{text}\n\n| | |\n|---|---|\n"
+        f"| choose it for | {_cell(example.use)} |\n"
+        f"| neighbours | {_neighbours(example)} |\n"
+        f"| costs | {example.costs}; `{example.shown}`: {in_words(example.loss())} |\n"
         f"| expected error | {error} |\n"
         f"| source | {_cell(source)} |\n"
     )
 
 
-def _neighbours(choice: Choice) -> str:
-    stated = choice.loss().relation
-    if any(field.name == "relation" for field in fields(choice.kind)):
+def _neighbours(example: Example) -> str:
+    stated = example.loss().relation
+    if any(field.name == "relation" for field in fields(example.kind)):
         return "add/remove or substitution, as given"
     if stated is not None:
         return _RELATIONS[stated]
-    return choice.neighbours
+    return example.neighbours
 
 
 def _paragraphs(kind: Any) -> list[str]:

@@ -218,7 +218,7 @@ MUTANTS = (
     Mutant(
         "sparse vector that tells the value it compared",
         "The value above is told with the noise of its comparison, so that it bounds the threshold (Algorithm 3).",
-        patched((threshold_stream, "discrete_laplace", _LAST), (ThresholdStream, "_said", _value_with_it)),
+        patched((threshold_stream, "discrete_laplace", _LAST), (ThresholdStream, "_result", _value_with_it)),
         _first_with_value,
         ([0] * 9, [1] * 9),
         pure(3),

@@ -10,10 +10,8 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from discreet.audit.black_box._verdict import Verdict
-from discreet.audit.catalog._choices import choices
-from discreet.audit.catalog._data import data
 from discreet.audit.catalog._entry import Entry
-from discreet.audit.catalog._numbers import numbers
+from discreet.audit.catalog._mechanisms import mechanism_entries
 from discreet.audit.catalog._queries import sql_entries
 from discreet.errors import ParameterError
 from discreet.rational import Number
@@ -53,7 +51,7 @@ def entries() -> tuple[Entry, ...]:
     >>> [entry.name for entry in entries() if entry.name.startswith(("Exponential", "SQL a r"))]
     ['Exponential', 'Exponential monotone', 'SQL a ratio']
     """
-    return (*numbers(), *choices(), *data(), *(each.entry for each in sql_entries()))
+    return (*mechanism_entries(), *(each.entry for each in sql_entries()))
 
 
 def find_entry(name: str) -> Entry:

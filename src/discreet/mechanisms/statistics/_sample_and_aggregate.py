@@ -154,7 +154,7 @@ class SampleAndAggregate:
         return self._with_noise([self._steps(here(self.function, cut(rows, rows_of))) for rows_of in chosen])
 
     def _with_noise(self, steps: list[int]) -> float:
-        lower, step = self.bounds[0], self._step
+        lower, step = self.bounds[0], self._answer_step
         if self.aggregator == "median":
             return self.median.release([float(lower + each * step) for each in steps])
         return float(lower + self._noise.release(sum(steps)) * step / self.chunks)
@@ -172,10 +172,15 @@ class SampleAndAggregate:
             return _STEPS // 2
         if math.isinf(number):
             return _STEPS if number > 0 else 0
-        return round((max(lower, min(Fraction(number), upper)) - lower) / self._step)
+        return round((max(lower, min(Fraction(number), upper)) - lower) / self._answer_step)
 
     @property
-    def _step(self) -> Fraction:
+    def step(self) -> Fraction:
+        """The grid of what is released, in the unit of the answers."""
+        return self.median.step if self.aggregator == "median" else self._answer_step / self.chunks
+
+    @property
+    def _answer_step(self) -> Fraction:
         return (self.bounds[1] - self.bounds[0]) / _STEPS
 
     @property
@@ -191,7 +196,7 @@ class SampleAndAggregate:
     @property
     def std(self) -> float:
         """The standard deviation of the noise on the mean of the chunks' answers, in their unit. Public."""
-        return self._noise.std * float(self._step / self.chunks)
+        return self._noise.std * float(self._answer_step / self.chunks)
 
     @property
     def median(self) -> SmoothSensitivity:
