@@ -6,11 +6,13 @@ import itertools
 import json
 import random
 import zlib
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from local_schemes import ALL, SMALL
+from pydantic import ValidationError
 
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.local import (
@@ -24,6 +26,10 @@ from discreet.local import (
     from_json,
     json_schema,
 )
+from discreet.local._codec import Longitudinal
+from discreet.local._document import document_of
+from discreet.local._domain import Domain, DomainLike
+from discreet.rational import Number
 
 EVERY = pytest.mark.parametrize("scheme", [make("1") for make in ALL.values()], ids=list(ALL))
 UNBIASED = pytest.mark.parametrize("scheme", [make("1") for make in SMALL.values()], ids=list(SMALL))
@@ -233,6 +239,37 @@ def test_documents_that_are_none_are_refused(change, match) -> None:
 def test_the_json_schema_names_every_protocol() -> None:
     text = json.dumps(json_schema())
     assert all(make("1").protocol in text for make in ALL.values())
+
+
+class Sorted(Warner):
+    """A scheme as somebody may add one: with something computed, something that may be missing, and a hash."""
+
+    protocol = "sorted"
+    hash_names = ("linear-1", "linear-2")
+    buckets: int
+    domain: Domain | None
+
+    def __init__(
+        self,
+        p: Number,
+        bounds: Sequence[Number],
+        *,
+        buckets: int | None = None,
+        domain: DomainLike | None = None,
+        longitudinal: Longitudinal = "memoize",
+    ) -> None: ...
+
+
+def test_the_document_of_a_new_scheme_is_known_from_its_constructor() -> None:
+    read = document_of(Sorted).model_validate
+    whole = {"scheme": "sorted", "version": 1, "p": "1/3", "bounds": [0, 1.5], "buckets": 4, "domain": None}
+    found = read({**whole, "hash": "linear-2"})
+    assert found.arguments() == {**dict(list(whole.items())[2:]), "longitudinal": "memoize"}
+    assert read({**whole, "hash": "linear-1", "domain": ["a"], "longitudinal": "once"}).domain == ["a"]
+    wrong = {"version": 2, "p": True, "bounds": [1], "buckets": None, "domain": "a", "hash": "linear-3", "scheme": "s"}
+    for change in ({}, {"more": 1}, *({"hash": "linear-1", name: value} for name, value in wrong.items())):
+        with pytest.raises(ValidationError):
+            read({**whole, **change})
 
 
 @EVERY

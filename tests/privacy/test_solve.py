@@ -39,6 +39,20 @@ def test_the_most_steps_are_exact(each: float, budget: float) -> None:
     assert solve(lambda steps: steps * pure(each), pure(budget), integer=True) == most
 
 
+@pytest.mark.parametrize("allowed", ["0.5", "0.1", "0.02"])
+def test_of_values_that_cost_the_same_the_last_is_found(allowed: str) -> None:
+    budget = pure(allowed)
+    steps = solve(lambda steps: (steps // 10) * pure("0.01"), budget, low=10, integer=True)
+    assert steps == 10 * (Fraction(allowed) / Fraction("0.01")) + 9
+    noise = solve(lambda noise: laplace(max(int(100 * noise), 1)), budget)
+    assert noise == pytest.approx(1 / float(allowed) / 100, rel=1.01e-4)
+
+
+def test_whole_numbers_beyond_those_of_floats_are_exact() -> None:
+    most, each = 10**18 // 7, Fraction(1, 10**15)
+    assert solve(lambda steps: pure(steps * each), pure(most * each), high=10**18 + 7, integer=True) == most
+
+
 @given(r=st.floats(0.01, 10), delta=st.floats(1e-9, 1e-6))
 def test_currencies_beside_epsilon(r: float, delta: float) -> None:
     noise = solve(lambda noise: 7 * gaussian(noise) + rho(r / 2, delta), rho(r, 2 * delta))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from discreet.errors import ParameterError
-from discreet.local._codec import Longitudinal
+from discreet.local._document import Document, JsonDomain, Strict, document_of
 from discreet.local._scheme import Scheme
 from discreet.local.frequencies._count_mean import CountMeanSketch
 from discreet.local.frequencies._hadamard import HadamardResponse
@@ -33,252 +35,73 @@ from discreet.local.vectors._priv_unit import PrivUnit
 
 __all__ = ["from_json", "json_schema"]
 
-_Number = str | int | float
+
+class _Attribute(Strict):
+    name: str
+    domain: JsonDomain
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+class _OfAttributes(Document):
+    """A list and no object, because the order of the attributes matters."""
 
-    version: Literal[1]
-    longitudinal: Longitudinal = "once"
+    attributes: list[_Attribute]
 
-
-class _Frequencies(_Document):
-    domain: int | list[str]
-    epsilon: _Number
-
-
-class _Stages(_Document):
-    longitudinal: Longitudinal = "memoize"
-    p: _Number
-    q: _Number
-    f: _Number
+    def arguments(self) -> dict[str, Any]:
+        _once([attribute.name for attribute in self.attributes])
+        domains = {attribute.name: attribute.domain for attribute in self.attributes}
+        return {**super().arguments(), "attributes": domains}
 
 
-class _BasicRappor(_Stages):
-    scheme: Literal["basic_rappor"]
-    domain: int | list[str]
-
-
-class _Kary(_Frequencies):
-    scheme: Literal["kary_randomized_response"]
-
-
-class _Rappor(_Stages):
-    scheme: Literal["rappor"]
-    bits: int
-    hashes: int
-    cohorts: int
-    hash: Literal["blake2b-1"]
-
-
-class _SymmetricUnary(_Frequencies):
-    scheme: Literal["symmetric_unary"]
-
-
-class _OptimizedUnary(_Frequencies):
-    scheme: Literal["optimized_unary"]
-
-
-class _Numbers(_Document):
-    bounds: Annotated[list[_Number], Field(min_length=2, max_length=2)]
-    epsilon: _Number
-
-
-class _Duchi(_Numbers):
-    scheme: Literal["duchi"]
-
-
-class _Piecewise(_Numbers):
-    scheme: Literal["piecewise"]
-
-
-class _Hybrid(_Numbers):
-    scheme: Literal["hybrid"]
-
-
-class _SquareWave(_Numbers):
-    scheme: Literal["square_wave"]
-    bins: int
-    smooth: bool
-
-
-class _Warner(_Document):
-    scheme: Literal["warner"]
-    p: _Number
-
-
-class _Hadamard(_Frequencies):
-    scheme: Literal["hadamard_response"]
-
-
-class _LocalHashing(_Frequencies):
-    scheme: Literal["local_hashing"]
-    buckets: int
-    keys: int | None
-    key: int
-    hash: Literal["linear-1", "quadratic-1"]
-
-
-class _Projective(_Frequencies):
-    scheme: Literal["projective_geometry"]
-
-
-class _Sketch(_Document):
-    epsilon: _Number
-    hashes: int
-    width: int
-    domain: int | list[str] | None
-    key: int
-    hash: Literal["blake2b-1"]
-
-
-class _CountMean(_Sketch):
-    scheme: Literal["count_mean_sketch"]
-
-
-class _HadamardCountMean(_Sketch):
-    scheme: Literal["hadamard_count_mean_sketch"]
-
-
-class _Words(_Document):
-    epsilon: _Number
-    length: int
-    alphabet: str | None
-    key: int
-    false_words: _Number
-    hash: Literal["blake2b-shift-1"]
-    rows: int
-    width: int
-
-
-class _PrefixExtending(_Words):
-    scheme: Literal["prefix_extending"]
-    step: int
-    keep: int
-
-
-class _TreeHist(_Words):
-    scheme: Literal["tree_hist"]
-    step: int
-    false_prefixes: int
-
-
-class _FragmentPuzzle(_Words):
-    scheme: Literal["sequence_fragment_puzzle"]
-    fragment: int
-    pieces: int
-    fragment_share: _Number
-    keep: int
-    word_rows: int
-    word_width: int
-
-
-class _PrivUnit(_Document):
-    scheme: Literal["priv_unit"]
-    dimension: int
-    epsilon: _Number
-    radius: _Number
-    candidates: int
-    likely: int
-    hash: Literal["splitmix-normal-1"]
-
-
-class _Subset(_Frequencies):
-    scheme: Literal["subset_selection"]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
+class _Part(Strict):
     name: str
     weight: Annotated[int, Field(gt=0)]
-    document: Annotated[_Any, Field(discriminator="scheme")]
+    document: _AnyDocument  # pyright: ignore[reportInvalidTypeForm] - of all kinds of schemes, which are listed below
 
 
-class _SampledAttributes(_Document):
-    scheme: Literal["sampled_attributes"]
+class _OfParts(Document):
+    """Each part with its weight, and its scheme as a document."""
+
     parts: list[_Part]
 
-
-class _Attribute(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    name: str
-    domain: int | list[str]
+    def arguments(self) -> dict[str, Any]:
+        _once([part.name for part in self.parts])
+        weights = {part.name: part.weight for part in self.parts}
+        return {**super().arguments(), "parts": _part_schemes(self.parts), "weights": weights}
 
 
-class _Marginals(_Document):
-    scheme: Literal["marginals"]
-    attributes: list[_Attribute]
-    epsilon: _Number
-    ways: int
-    oracle: str | None
-
-
-class _KeyValues(_Frequencies):
-    scheme: Literal["key_values"]
-    bounds: Annotated[list[_Number], Field(min_length=2, max_length=2)]
-    padding: int
-    oracle: str
-
-
-_Any = (
-    _BasicRappor
-    | _CountMean
-    | _Duchi
-    | _FragmentPuzzle
-    | _Hadamard
-    | _HadamardCountMean
-    | _Hybrid
-    | _Kary
-    | _KeyValues
-    | _LocalHashing
-    | _Marginals
-    | _OptimizedUnary
-    | _Piecewise
-    | _PrefixExtending
-    | _PrivUnit
-    | _Projective
-    | _Rappor
-    | _SampledAttributes
-    | _SquareWave
-    | _Subset
-    | _SymmetricUnary
-    | _TreeHist
-    | _Warner
+_PLAIN: tuple[type[Scheme[Any]], ...] = (
+    BasicRappor,
+    CountMeanSketch,
+    Duchi,
+    HadamardCountMeanSketch,
+    HadamardResponse,
+    Hybrid,
+    KaryRandomizedResponse,
+    KeyValues,
+    LocalHashing,
+    OptimizedUnary,
+    Piecewise,
+    PrefixExtending,
+    PrivUnit,
+    ProjectiveGeometry,
+    Rappor,
+    SequenceFragmentPuzzle,
+    SquareWave,
+    SubsetSelection,
+    SymmetricUnary,
+    TreeHist,
+    Warner,
 )
+"""Schemes whose document has what their constructor takes: a new one is added here, and no more."""
 
-_ANY: TypeAdapter[Any] = TypeAdapter(Annotated[_Any, Field(discriminator="scheme")])
-
-_CLASSES = {
-    each.protocol: each
-    for each in (
-        BasicRappor,
-        KaryRandomizedResponse,
-        Rappor,
-        SymmetricUnary,
-        OptimizedUnary,
-        HadamardResponse,
-        ProjectiveGeometry,
-        SubsetSelection,
-        Warner,
-        Duchi,
-        Piecewise,
-        Hybrid,
-        SquareWave,
-        LocalHashing,
-        CountMeanSketch,
-        HadamardCountMeanSketch,
-        PrivUnit,
-        PrefixExtending,
-        TreeHist,
-        SequenceFragmentPuzzle,
-        KeyValues,
-        Marginals,
-        SampledAttributes,
-    )
+_DOCUMENTS = {
+    **{kind: document_of(kind) for kind in _PLAIN},
+    Marginals: document_of(Marginals, _OfAttributes),
+    SampledAttributes: document_of(SampledAttributes, _OfParts, elsewhere=["weights"]),
 }
+_AnyDocument = Annotated[reduce(or_, _DOCUMENTS.values()), Field(discriminator="scheme")]
+_ANY: TypeAdapter[Any] = TypeAdapter(_AnyDocument)
+_KINDS = {kind.protocol: kind for kind in _DOCUMENTS}
 
 
 def from_json(text: str | bytes) -> Scheme[Any]:
@@ -301,19 +124,7 @@ def from_json(text: str | bytes) -> Scheme[Any]:
 
 
 def _scheme_of(document: Any) -> Scheme[Any]:
-    parameters = {name: getattr(document, name) for name in type(document).model_fields}
-    for name in ("scheme", "version", "hash"):
-        parameters.pop(name, None)
-    if "parts" in parameters:
-        parts: list[_Part] = parameters.pop("parts")
-        _once([part.name for part in parts])
-        parameters["parts"] = _part_schemes(parts)
-        parameters["weights"] = {part.name: part.weight for part in parts}
-    if "attributes" in parameters:
-        attributes: list[_Attribute] = parameters.pop("attributes")
-        _once([attribute.name for attribute in attributes])
-        parameters["attributes"] = {attribute.name: attribute.domain for attribute in attributes}
-    scheme = _CLASSES[document.scheme](**parameters)
+    scheme = _KINDS[document.scheme](**document.arguments())
     if getattr(document, "hash", None) != scheme.parameters().get("hash"):
         raise ParameterError(f"this is not the document of a scheme: hash: {document.hash!r} is of other parameters")
     return scheme

@@ -43,6 +43,9 @@ class Scheme(ABC, Generic[E]):
     reading: ClassVar[frozenset[str]] = frozenset()
     """The parameters by which servers read their counts, and which no report depends on."""
 
+    hash_names: ClassVar[tuple[str, ...]] = ()
+    """What `hash` may be in its documents: the specifications of public functions that both sides compute alike."""
+
     longitudinal: Longitudinal
 
     @property

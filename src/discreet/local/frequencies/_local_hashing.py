@@ -62,6 +62,7 @@ class LocalHashing(FrequencyScheme):
     """
 
     protocol: ClassVar[str] = "local_hashing"
+    hash_names: ClassVar[tuple[str, ...]] = (LINEAR, QUADRATIC)
 
     domain: Domain
     epsilon: Fraction

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,6 +31,8 @@ _MOST_ROWS, _MOST_WIDTH, _MOST_CELLS = 2**16, 2**20, 2**26
 @dataclass(frozen=True, slots=True, init=False)
 class SketchScheme(Scheme[Estimate]):
     """A scheme whose server keeps a table of `hashes` rows and `width` buckets, for the values of any domain."""
+
+    hash_names: ClassVar[tuple[str, ...]] = (HASH,)
 
     epsilon: Fraction
     hashes: int

@@ -133,6 +133,7 @@ class SequenceFragmentPuzzle(WordScheme):
     """
 
     protocol: ClassVar[str] = "sequence_fragment_puzzle"
+    hash_names: ClassVar[tuple[str, ...]] = (WORD_HASH,)
     reading: ClassVar[frozenset[str]] = frozenset({"keep", "false_words"})
 
     fragment: int

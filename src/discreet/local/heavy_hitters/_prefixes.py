@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ _TABLE = 2**17
 @dataclass(frozen=True, slots=True, init=False)
 class PrefixScheme(WordScheme):
     """A word scheme with a group of people for each of some prefix lengths; a third of all tell the whole word."""
+
+    hash_names: ClassVar[tuple[str, ...]] = (WORD_HASH,)
 
     step: int
     rows: int

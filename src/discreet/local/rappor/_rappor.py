@@ -55,6 +55,7 @@ class Rappor(Scheme[RapporEstimate]):
     """
 
     protocol: ClassVar[str] = "rappor"
+    hash_names: ClassVar[tuple[str, ...]] = (HASH,)
 
     p: Fraction
     q: Fraction

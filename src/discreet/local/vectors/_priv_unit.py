@@ -122,6 +122,7 @@ class PrivUnit(Scheme[VectorEstimate]):
     """
 
     protocol: ClassVar[str] = "priv_unit"
+    hash_names: ClassVar[tuple[str, ...]] = (DIRECTIONS,)
 
     dimension: int
     epsilon: Fraction
