@@ -1,4 +1,4 @@
-"""From exceptions to one clean message and an exit code."""
+"""Turn exceptions into one clean message and an exit code."""
 
 from __future__ import annotations
 

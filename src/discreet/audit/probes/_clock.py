@@ -24,13 +24,13 @@ __all__ = ["TIME_OF_INPUT", "TIME_OF_NOISE", "Clock", "clock", "rank_correlation
 TIME_OF_NOISE, TIME_OF_INPUT = "time and noise", "time and input"
 
 _CORRELATED = 0.3
-"""A rank correlation that is let pass: magnitudes of several digits take longer, and say little."""
+"""A rank correlation that is allowed: magnitudes of more digits take longer, and say little."""
 
 _SLOWER = 0.75
-"""The share of pairs of calls in which one input is slower that is let pass: times of queries are not hidden."""
+"""The share of pairs of calls in which one input may be slower: the time of a query is not hidden."""
 
 _DEVIATIONS = 6.9
-"""Of a unit normal: beyond them, on either side, lies 6e-12; eight correlations are looked at."""
+"""Standard deviations of a normal, beyond which lies 6e-12 on both sides together; eight correlations are tested."""
 
 _WARM = 5
 

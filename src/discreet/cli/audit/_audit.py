@@ -117,7 +117,7 @@ def audit(  # noqa: PLR0913 (options of a command line)
     if all_ and names:
         raise ParameterError("--all audits all mechanisms of discreet: leave the names out, or --all")
     if not (all_ or names):
-        raise ParameterError("name what to audit, or say --all; `discreet audit --list` tells our own names")
+        raise ParameterError("name what to audit, or say --all; `discreet audit --list` lists our own")
     with user_code():
         loss = None if claim is None else from_text(claim)
         asked = asked_for(names or list(own_entries()), pairs_from(pair or [], pairs), loss, samples)
