@@ -235,7 +235,7 @@ def _crashes(tried: dict[str, tuple[_Tried, _Tried]], outcomes: dict[str, list[s
         return Finding(CRASHES, violated=True, sentence=sentence, numbers=numbers)
     loud = [name for name, messages in warned.items() if any("RuntimeWarning" in each for each in messages)]
     if loud:
-        sentence = f"A warning of arithmetic appears with {', '.join(loud)} in the data: logs then tell of the entry. "
+        sentence = f"A warning of arithmetic appears with {', '.join(loud)} in the data: logs then reveal the entry. "
         sentence += "Clamp, or refuse, before anything is computed."
         return Finding(CRASHES, violated=False, sentence=sentence, numbers=numbers, warning=True)
     return Finding(CRASHES, violated=False, sentence="No arithmetic fails on odd data.", numbers=numbers)

@@ -132,7 +132,7 @@ def _of_noise(times: dict[str, Floats], outputs: list[list[Any]]) -> Finding:
         sentence += f"who times a release can take the noise off again. {_NEXT_NOISE}"
         return Finding(TIME_OF_NOISE, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
     sentence = "The time of a call says little about the size of its noise: a rank correlation of "
-    sentence += f"{correlations[most]:.2f}, with {_CORRELATED} let pass."
+    sentence += f"{correlations[most]:.2f}, and up to {_CORRELATED} is allowed."
     return Finding(TIME_OF_NOISE, violated=False, sentence=sentence, false_alarm=ALARM, numbers=numbers)
 
 
@@ -154,5 +154,5 @@ def _of_input(times: dict[str, Floats]) -> Finding:
             f"{medians[most][0]:,.0f} ns against {medians[most][1]:,.0f} ns. Times tell the inputs apart. {_NEXT_INPUT}"
         )
         return Finding(TIME_OF_INPUT, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
-    sentence = f"Neither input is slower in more than {_SLOWER:.0%} of calls, which is let pass: times are not hidden."
+    sentence = f"Neither input is slower in more than {_SLOWER:.0%} of calls, which is allowed: times are not hidden."
     return Finding(TIME_OF_INPUT, violated=False, sentence=sentence, false_alarm=ALARM, numbers=numbers)

@@ -157,7 +157,7 @@ def _shared(columns: Sequence[Column]) -> Finding:
         if seen > by_chance:
             sentence = (
                 f"{name} differs between the i-th calls on both inputs by one and the same amount in {hits:,} of "
-                f"{len(one):,}: the same noise is drawn for both, and neighbours are told apart by it. Seed nothing. "
+                f"{len(one):,}: the same noise is drawn for both, and it distinguishes neighbours. Seed nothing. "
                 f"{_FRESH}"
             )
             numbers = {"hits": hits, "of": len(one), "at_least": seen, "by_chance": by_chance}

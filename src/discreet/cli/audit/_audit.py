@@ -81,7 +81,7 @@ def audit(  # noqa: PLR0913 (options of a command line)
     ] = "0.95",
     delta: Annotated[
         str | None,
-        typer.Option(metavar="D", show_default=False, help="Where to tell ε. Default: at the δ of the claim, or 1e-6."),
+        typer.Option(metavar="D", show_default=False, help="The δ of the stated ε. Default: the claim's, or 1e-6."),
     ] = None,
     sequential: Annotated[bool, typer.Option("--sequential", help="Stop as soon as the claim is refuted.")] = False,
     probe: Annotated[
