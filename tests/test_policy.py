@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from discreet.policy import load_policy
+from discreet.policy import Budget, load_policy
 
 TOML = """
 version = "1984"
@@ -315,3 +315,23 @@ def test_a_budget_without_a_delta_is_pure() -> None:
         policy = load_policy(with_budget(**budget))
         assert policy.budget is not None
         assert policy.budget.loss() == loss
+
+
+@pytest.mark.parametrize(
+    ("budget", "text"),
+    [
+        ({"epsilon": 0.3, "delta": "1e-6", "every": "month"}, "Budget(epsilon=0.3, delta=1e-06, every='month')"),
+        ({"rho": "1/3"}, "Budget(rho='1/3')"),
+        ({"mu": 2, "delta": 0}, "Budget(mu=2)"),
+    ],
+)
+def test_a_budget_is_shown_as_it_is_written(budget: dict[str, Any], text: str) -> None:
+    shown = load_policy({**GOOD, "budget": budget}).budget
+    assert (repr(shown), str(shown)) == (text, text)
+    assert eval(text, {"Budget": Budget}) == shown
+
+
+def test_a_policy_is_shown_as_it_is_written() -> None:
+    policy = load_policy(GOOD)
+    assert eval(repr(policy), {"datetime": dt, **vars(dp.policy)}) == policy
+    assert "Fraction" not in repr(policy)

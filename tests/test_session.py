@@ -56,6 +56,31 @@ def ledger(tmp_path: Path) -> Path:
     return tmp_path / "t.ledger"
 
 
+def test_a_session_is_shown_with_its_budget(session: Session) -> None:
+    assert repr(session) == "<Session of table t on <OwnedLedger in memory; spent pure(0) of pure(3) as last read>>"
+    session.sql(QUERY, dp.pure(0.5))
+    assert repr(session) == "<Session of table t on <OwnedLedger in memory; spent pure(0.5) of pure(3) as last read>>"
+
+
+def test_a_closed_session_can_be_shown() -> None:
+    with dp.connect({"t": TABLE}, policy_of()) as session:
+        pass
+    assert repr(session) == "<Session of table t; closed>"
+    with open_ledger(None, dp.pure(3)) as ledger:
+        session = dp.connect({"t": TABLE}, policy_of(), ledger)
+    assert repr(session) == "<Session of table t on <OwnedLedger in memory; closed>>"
+    session.close()
+
+
+def test_a_session_of_many_tables_is_shown_in_a_line() -> None:
+    content = policy_of()
+    content["tables"] = dict.fromkeys([f"t{i}\n" for i in range(200)], content["tables"]["t"])
+    with Session(BrokenEngine([]), load_policy(content), open_ledger(None, dp.pure(3))) as session:
+        assert repr(session).startswith(r"<Session of tables t0\n, t1\n, ")
+        assert repr(session).isprintable()
+        assert len(repr(session)) <= 200
+
+
 def test_what_is_spent_and_what_remains(session: Session) -> None:
     assert session.spent.epsilon() == 0
     release = session.sql(QUERY, dp.pure(0.5))

@@ -32,6 +32,7 @@ from pydantic import (
 from discreet.errors import ParameterError, PolicyError
 from discreet.privacy import Loss, Relation, Unit, approx, mu, pure, rho
 from discreet.rational import rational
+from discreet.reprs import source_repr
 
 __all__ = ["Budget", "Column", "ColumnType", "Key", "PersonPath", "Policy", "Table", "load_policy"]
 
@@ -60,6 +61,13 @@ _Cap = Annotated[StrictInt, Field(ge=1, le=_MAX_CAP)]
 
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    def __repr__(self) -> str:
+        values = ((name, getattr(self, name), field.default) for name, field in type(self).model_fields.items())
+        given = (f"{name}={source_repr(value)}" for name, value, default in values if value != default)
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    __str__ = __repr__
 
 
 class Column(_Part):
@@ -185,6 +193,9 @@ class Budget(_Part):
 
     With `every` it begins again with each such window of the calendar (UTC), and losses of windows add up; from `until`
     on nothing is spent. Both go into the ledger when it is made.
+
+    >>> Budget(epsilon=1.5, delta="1e-6", every="month")
+    Budget(epsilon=1.5, delta=1e-06, every='month')
     """
 
     epsilon: _Exact | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ __all__ = ["SCHEMES", "connection_parts", "place_of"]
 
 SCHEMES = ("postgresql://", "postgres://")
 """What such a URL begins with."""
+_PORTS = re.compile(r"[0-9,]+")
 
 
 def connection_parts(url: str, what: str) -> dict[str, Any] | None:
@@ -39,9 +41,15 @@ def connection_parts(url: str, what: str) -> dict[str, Any] | None:
 def place_of(parts: Mapping[str, Any]) -> str:
     """The server and the database, for messages.
 
+    libpq takes the end of a password with a bare @ or / for a host, a port or a database: what stands before an @, and
+    a port that is no number, is left out.
+
     >>> place_of({"host": "db", "port": "5433", "dbname": "shop", "password": "secret"})
     'db:5433, database shop'
+    >>> place_of({"host": "ann", "port": "sec", "dbname": "ret@db/shop"})  # postgresql://ann:sec/ret@db/shop
+    'ann, database db/shop'
     """
-    host, port, name = (parts.get(part) for part in ("host", "port", "dbname"))
-    where = str(host or parts.get("hostaddr") or "the local server")
+    host, port, name = (str(parts.get(part) or "").rpartition("@")[2] for part in ("host", "port", "dbname"))
+    where = host or str(parts.get("hostaddr") or "the local server")
+    port = port if _PORTS.fullmatch(port) else ""
     return f"{where}{f':{port}' if port else ''}{f', database {name}' if name else ''}"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Container
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, Inexact
 from fractions import Fraction
 from inspect import isroutine, signature
 from typing import Any
 
-__all__ = ["call_repr", "number_repr"]
+from discreet.errors import printable
+
+__all__ = ["call_repr", "number_repr", "shortened", "source_repr"]
 
 _SHORT_INT = 10**16
+_LONGEST = 80
 _MOST_BITS = 13_000
 """Of numerator and denominator together: what has more is longer than the text that is read as a number."""
 _DECIMAL = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[Inexact])
@@ -47,24 +50,41 @@ def call_repr(self: Any, leave_out: Container[str] = ()) -> str:
     Parameters named in `leave_out` are not written.
     """
     kinds = {each.name: str(each.type) for each in fields(self)}
+    factories = {each.name: each.default_factory for each in fields(self) if each.default_factory is not MISSING}
     arguments = (
-        f"{name}={_source(getattr(self, name), exact=kinds.get(name) != 'Any')}"
+        f"{name}={source_repr(getattr(self, name), exact=kinds.get(name) != 'Any')}"
         for name, parameter in signature(type(self)).parameters.items()
-        if name not in leave_out and not _is_same(getattr(self, name), parameter.default)
+        if name not in leave_out
+        and not _is_same(getattr(self, name), factories[name]() if name in factories else parameter.default)
     )
     return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+def shortened(text: str) -> str:
+    """A text of any length for one line of a `repr`: at most 80 characters, and none that cannot be printed.
+
+    >>> shortened("visits" * 20)
+    'visitsvisitsvisitsvisitsvisitsvisitsvisitsvisitsvisitsvisitsvisitsvisitsvisit...'
+    """
+    text = printable(text[: _LONGEST + 1])
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
 def _is_same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-def _source(value: Any, *, exact: bool) -> str:
+def source_repr(value: Any, *, exact: bool = True) -> str:
+    """Python source of a value, with short exact numbers unless `exact` is False.
+
+    >>> source_repr((Fraction(1, 2), "x", len))
+    "(0.5, 'x', len)"
+    """
     match value:
         case Fraction() if exact:
             return number_repr(value)
         case tuple():
-            items = [_source(each, exact=exact) for each in value]  # pyright: ignore[reportUnknownVariableType]
+            items = [source_repr(each, exact=exact) for each in value]  # pyright: ignore[reportUnknownVariableType]
             return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
         case _ if isroutine(value):
             return value.__qualname__ if value.__module__ == "builtins" else f"{value.__module__}.{value.__qualname__}"

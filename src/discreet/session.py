@@ -34,6 +34,7 @@ from discreet.release import (
     Terms,
     check_cancelled,
 )
+from discreet.reprs import shortened
 from discreet.sensitivity import Norms
 
 __all__ = ["Session", "connect"]
@@ -102,6 +103,13 @@ class Session:
         self._policy = policy
         self._ledger = ledger
         self._questions = Questions()
+        self._closed = False
+
+    def __repr__(self) -> str:
+        """The tables, and the ledger as it was last read: showing a session asks neither the source nor the ledger."""
+        tables = self._policy.tables
+        name = f"Session of table{'' if len(tables) == 1 else 's'} {shortened(', '.join(tables))}"
+        return f"<{name}; closed>" if self._closed else f"<{name} on {self._ledger!r}>"
 
     @property
     def spent(self) -> Loss:
@@ -289,6 +297,7 @@ class Session:
 
     def close(self) -> None:
         """Cancel what is being answered, and close the source and the ledger."""
+        self._closed = True
         self.cancel()
         self._engine.close()
         self._ledger.close()

@@ -319,7 +319,7 @@ def test_several_attributes_from_a_document_to_estimates(run: Any) -> None:
     assert {row["attribute"] for row in rows} == set(record)
     refused = run("estimate", "--store", "store", "--plot", "all.svg")
     assert refused.exit_code == 2
-    assert "no common plot" in refused.stderr
+    assert "cannot share a plot" in refused.stderr
 
 
 @pytest.mark.parametrize(

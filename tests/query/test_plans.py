@@ -191,3 +191,30 @@ def _sums(plan: Any, count: int, total: int) -> tuple[int, ...]:
 def test_a_function_that_the_parser_trips_over_is_refused(call: str, policy: Policy) -> None:
     with pytest.raises(dp.QueryError, match="cannot be read"):
         make_plan(f"SELECT COUNT(*) AS n, {call} FROM visits", policy, dp.pure(1))
+
+
+def test_a_plan_is_shown_in_a_line(policy: Policy) -> None:
+    plan = make_plan("SELECT COUNT(*) AS n FROM clinic", policy)
+    assert repr(plan) == "<Plan of table Clinic; 1 statistic; no spend>"
+    plan = make_plan("SELECT plan, city, COUNT(*), AVG(cost) FROM clinic GROUP BY 1, 2", policy, dp.approx(1.5, 1e-6))
+    assert repr(plan) == "<Plan of table Clinic; 2 statistics by plan, city; loss approx(1.5, 1e-06)>"
+
+
+def test_a_plan_of_any_size_is_shown_in_a_line() -> None:
+    names = [f"a_table_{i}" for i in range(15)]
+    columns = {f"column_{i}": {"type": "int", "bounds": [0, 9]} for i in range(50)}
+    table = {"unit": "who", "max_rows": 1, "columns": columns}
+    policy = load_policy({"version": "1", "budget": {"epsilon": 1}, "tables": dict.fromkeys(names, table)})
+    items = ", ".join(f"SUM({name}) AS s_{name}" for name in columns)
+    rows = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
+    plan = make_plan(f"SELECT {items} FROM ({rows}) AS u", policy, dp.pure("1/3").group(1))
+    assert repr(plan).startswith("<Plan of tables a_table_0, a_table_1, ")
+    assert repr(plan).endswith("...; 50 statistics; loss pure(1/3)>")
+    assert len(repr(plan)) <= 300
+    assert repr(plan).isprintable()
+
+
+def test_neither_rows_nor_an_earlier_release_are_shown_with_a_plan(policy: Policy) -> None:
+    plan = make_plan("SELECT COUNT(*) AS n FROM clinic", policy, dp.pure(1))
+    released = plan.finish([[Group((), 0, (987_654,))]])
+    assert repr(replace(plan, before=released)) == repr(plan)

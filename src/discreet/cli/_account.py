@@ -38,11 +38,11 @@ def account(
     ],
     *,
     delta: Annotated[
-        str, typer.Option(metavar="D", help="The δ at which ε is told, at least 0 and below 1, as 1e-6.")
+        str, typer.Option(metavar="D", help="The δ at which ε is stated, at least 0 and below 1, as 1e-6.")
     ] = "0",
     epsilon: Annotated[
         str | None,
-        typer.Option(metavar="E", show_default=False, help="Also tell δ at this ε, and whether (E, D) is kept."),
+        typer.Option(metavar="E", show_default=False, help="Also show δ at this ε, and whether (E, D) holds."),
     ] = None,
     form: Annotated[_Format, typer.Option("--format", "-f", help="How to print it; see docs/cli.md.")] = _Format.table,
     plot: Annotated[

@@ -1,4 +1,4 @@
-"""From exceptions to one clean message and an exit code."""
+"""Turn exceptions into one clean message and an exit code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def careful(command: Callable[P, object]) -> Callable[P, None]:
         except OSError as error:
             _forget_stdout()
             _fail(f"the answer cannot be written: {error.strerror}; ask again, a repeat is free", _INTERNAL)
-        except Exception as error:  # noqa: BLE001 — its text may hold private values, so only its place is told
+        except Exception as error:  # noqa: BLE001 — its text may hold private values, so only its place is shown
             _fail(f"a bug in discreet: {type(error).__name__} at {_place(error)}; please report this line", _INTERNAL)
 
     return run

@@ -65,7 +65,7 @@ def plan(  # noqa: PLR0913 — an option each
             min=1,
             max=10**15,
             show_default=False,
-            help="A public guess of the number of rows, for the errors of averages. Default: not told.",
+            help="A public guess of the number of rows, for the errors of averages. Default: none.",
         ),
     ] = None,
     form: FormatOption = Format.table,

@@ -82,7 +82,7 @@ def query(  # noqa: PLR0913 — an option each
         if save is not None:
             check_new_file(save)
         facts = load_policy(policy)
-        (plan_with_bias if bias else make_plan)(sql, facts, spend)  # what is refused is refused before a ledger is made
+        (plan_with_bias if bias else make_plan)(sql, facts, spend)  # refusals come before a ledger is made
         with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
             release = session.sql(sql, spend, bias=bias, idempotency_key=idempotency_key)
             remaining = session.remaining

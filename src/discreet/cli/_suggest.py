@@ -80,7 +80,7 @@ def suggest(  # noqa: PLR0913 — an option each
         if save is not None:
             check_new_file(save)
         facts = load_policy(policy)
-        plan_suggestion(facts, table, column, spend, keys=keys)  # what is refused is refused before a ledger is made
+        plan_suggestion(facts, table, column, spend, keys=keys)  # refusals come before a ledger is made
         with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
             suggestion = session.suggest(table, column, spend, keys=keys, idempotency_key=idempotency_key)
             remaining = session.remaining

@@ -42,6 +42,10 @@ class AccountLedger:
         self._account = account
         self._claims = Claims(store, account)
 
+    def __repr__(self) -> str:
+        whose = f"account {self._account!r} " if self._account else ""
+        return f"<{type(self).__name__} {self._store.place}; {whose}{self._store.status(self._account)}>"
+
     @property
     def account(self) -> str:
         """Whose this is: the name of an account, or ``""`` for the owner's."""
@@ -134,7 +138,7 @@ class AccountLedger:
                 _check_room(_rows.repeats_of(connection, self._account, plan_hash))
                 repeated = {**event, "answer": page.release.hash}
                 row = page.write("repeat", repeated, plan_hash=plan_hash, idempotency_key=idempotency_key)
-        store.seen = row
+        store.committed(page)
         if stored is not None:
             return stored
         self._claims.add(row.hash)
@@ -176,7 +180,7 @@ class AccountLedger:
                     "open it as it was charged, or give the new run a plan hash of its own"
                 )
         if is_new:
-            store.seen = row
+            store.committed(page)
         at = subject_time(row, self._where)
         reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
         return Run(self._access, reservation, steps, sequential=bool(sequential))

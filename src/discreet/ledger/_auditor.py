@@ -76,6 +76,9 @@ class LedgerAudit:
     def __init__(self, store: LedgerStore) -> None:
         self._store = store
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._store.place}; {self._store.status(OWNER_ACCOUNT)}>"
+
     @property
     def facts(self) -> Facts:
         """What was fixed when the ledger was made."""

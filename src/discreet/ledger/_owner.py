@@ -13,7 +13,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._accounts import AccountLedger
 from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger.log import _rows
-from discreet.ledger.log._store import LedgerStore
+from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
 from discreet.ledger.state._arithmetic import charge, limit, numbers
 from discreet.ledger.state._events import Kind
@@ -132,9 +132,11 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         for name in (giver, taker):
             self._check_name(name)
         with self._store.database.transaction(write=True) as connection:
-            self._store.page(connection, giver).write("transfer", {"to": taker, "loss": moved})
-            row = self._store.page(connection, taker).write("transfer", {"from": giver, "loss": moved})
-        self._store.seen = row
+            pages = [self._store.page(connection, giver)]
+            pages[0].write("transfer", {"to": taker, "loss": moved})
+            pages.append(self._store.page(connection, taker))
+            pages[1].write("transfer", {"from": giver, "loss": moved})
+        self._store.committed(*pages)
 
     def settle(self, relation: Relation, *, mixed: bool = False) -> None:
         """Say, once, for which neighbours the charges of a ledger are that was made without a relation.
@@ -149,10 +151,11 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         event = {"relation": relation} | ({"mixed": True} if mixed else {})
         with self._store.database.transaction(write=True) as connection:
             accounts = [row.account for row in _rows.newest_of_each(connection, self._where)] if mixed else []
-            row = self._store.page(connection, OWNER_ACCOUNT).write("settle", event)
-            for name in accounts:
-                row = self._store.page(connection, name).write("settle", event)
-        self._store.seen = row
+            pages: list[LedgerTransaction] = []
+            for name in (OWNER_ACCOUNT, *accounts):
+                pages.append(self._store.page(connection, name))
+                pages[-1].write("settle", event)
+        self._store.committed(*pages)
 
     def _own(self, cap: Loss) -> list[str]:
         """A cap, or a part of one, in the ledger's currency: what another converts to is no limit in that other."""
@@ -170,8 +173,9 @@ class OwnedLedger(LedgerAudit, AccountLedger):
     def _act(self, kind: Kind, name: str, event: Mapping[str, Any]) -> None:
         self._check_name(name)
         with self._store.database.transaction(write=True) as connection:
-            row = self._store.page(connection, name).write(kind, event)
-        self._store.seen = row
+            page = self._store.page(connection, name)
+            page.write(kind, event)
+        self._store.committed(page)
 
     def _known(self, name: str, token: str | None) -> Account:
         account = self._store.state(name).account if _is_name(name) else None

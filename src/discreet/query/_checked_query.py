@@ -21,6 +21,7 @@ from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_l
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, check_slopes, public_groups
 from discreet.query.results._answer import QUANTILE, Answer, answer
+from discreet.reprs import shortened
 
 __all__ = ["FORMAT", "Bias", "BiasPart", "BiasPlan", "CheckedQuery", "assume_rows", "bias_lines", "bias_to_json"]
 
@@ -63,7 +64,7 @@ class BiasPlan:
     parts: tuple[BiasPart, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CheckedQuery:
     """A checked query. Making one costs nothing and touches no data.
 
@@ -81,6 +82,15 @@ class CheckedQuery:
     before: Answer | None = field(default=None, compare=False)
     bias: tuple[BiasPlan, ...] = ()
     _one_row: list[Answer] = field(default_factory=list[Answer], init=False, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        tables = dict.fromkeys(table for level in self.levels for table in level.bounded.tables)
+        keys = ", ".join(key.name for key in keys_of(self.levels))
+        count = len(self.aggregates)
+        words = f"{count} statistic{'' if count == 1 else 's'}{f' by {shortened(keys)}' if keys else ''}"
+        cost = "no spend" if self.loss is None else f"loss {shortened(repr(self.loss))}"
+        name = f"{type(self).__name__} of table{'' if len(tables) == 1 else 's'} {shortened(', '.join(tables))}"
+        return f"<{name}; {words}; {cost}>"
 
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.

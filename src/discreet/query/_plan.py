@@ -16,7 +16,7 @@ from discreet.rational import Number
 __all__ = ["Plan", "assuming"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan(CheckedQuery):
     """A checked query. Making one costs nothing and touches no data; see `explain`.
 

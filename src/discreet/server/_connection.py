@@ -47,7 +47,7 @@ class Connections:
         line = _Line(reader, writer, self._until())
         try:
             while await self._next(line) and not self._stopping:
-                await asyncio.sleep(0)  # others have their turn, however many requests have come here
+                await asyncio.sleep(0)  # let others run, however many requests have come here
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:

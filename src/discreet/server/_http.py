@@ -58,7 +58,7 @@ class Answer:
 
 
 class Refused(Exception):
-    """A request that ends early, with the answer to it."""
+    """A request that is refused, with the answer to it."""
 
     def __init__(self, status: int, reason: str, **more: Any) -> None:
         super().__init__(reason)
@@ -75,7 +75,7 @@ class Request:
     length: int
     close: bool
     waits: bool
-    """Whether the sender waits for a word before it sends the body."""
+    """Whether the sender waits for 100 Continue before it sends the body."""
 
 
 def request_of(block: bytes) -> Request:
@@ -129,7 +129,7 @@ def _date(second: int) -> str:
 
 
 JSON_BODY = 1 << 18
-"""The bytes of a batch in JSON: to parse it holds all else up, and takes some thirty times its size."""
+"""The most bytes of a batch in JSON: parsing blocks everything else, and takes some thirty times its size."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From a request to a checked batch, which is all that is stored of a request."""
+"""Turn a request into a checked batch, which is all that is stored of it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ROWS_AT_ONCE = 1 << 23
 def check_head(request: Request, limits: Limits) -> None:
     """Refuse, before its body comes, what cannot be a batch."""
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Refused(415, "send the body as it is: Content-Encoding is not taken, reports do not get smaller by it")
+        raise Refused(415, "send the body without Content-Encoding: it is not supported, and reports do not compress")
     kind = _kind(request)
     if kind not in (_BINARY, _JSON):
         raise Refused(415, f"the Content-Type must be {_BINARY}, as bytes(reports), or {_JSON}, as reports.to_json()")

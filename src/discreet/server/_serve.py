@@ -24,11 +24,11 @@ from discreet.server._writer import Writer
 __all__ = ["serve"]
 
 _SMALL = 1 << 15
-"""Bodies of as many bytes are read where connections are; larger ones beside, so that others need not wait."""
+"""Bodies of up to so many bytes are parsed on the event loop, larger ones in a thread, so that others need not wait."""
 _STOP_SECONDS = 10.0
 _AT_ONCE, _QUEUE = 32, 1_024
 _OTHER_FILES = 256
-"""Connections that are accepted before there is room for them, and the files of the store."""
+"""Files beside the open connections: those accepted before there is room for them, and the store's."""
 _PATHS = {"/reports": "POST", "/scheme": "GET, HEAD", "/healthz": "GET, HEAD"}
 
 
@@ -51,7 +51,7 @@ def serve(  # noqa: PLR0913
     writer = Writer(Store(scheme, home, remember=chosen.remember), on_status)
     log = logging.getLogger("asyncio")
     level = log.level
-    log.setLevel(logging.CRITICAL + 1)  # it would write down addresses
+    log.setLevel(logging.CRITICAL + 1)  # it would log addresses
     try:
         asyncio.run(_Collector(scheme, writer, chosen, on_status).run(host, port))
     finally:

@@ -40,7 +40,7 @@ __all__ = [
 
 _VERSION = 1
 _AT_ONCE = 1 << 22
-"""Bytes of reports that are added in one go, as each goes over all counts; a batch counts for 256 more."""
+"""Bytes of reports that are added at a time, since each addition goes over all counts; a batch counts 256 more."""
 BUSY_SECONDS = 10
 """How long a connection waits for another."""
 
@@ -60,7 +60,7 @@ def database(home: Path) -> Path:
 
 @contextmanager
 def locked(home: Path, patience: float) -> Generator[bool]:
-    """Whether this process got the store for itself, within some seconds. The lock ends with the process."""
+    """Whether this process got the lock on the store within `patience` seconds. The lock ends with the process."""
     handle = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         yield _taken(handle, time.monotonic() + patience)
@@ -92,7 +92,7 @@ def connected(home: Path, mode: str) -> sqlite3.Connection:
 
 
 def added_up(connection: sqlite3.Connection, scheme: Scheme[Any]) -> Server[Any]:
-    """The counts, with what is pending. Raises `DataError` for a store that was damaged."""
+    """The counts, with the pending reports added. Raises `DataError` for a damaged store."""
     server = scheme.server(connection.execute("SELECT state FROM counts").fetchone()[0])
     some: list[Reports] = []
     size = 0
@@ -257,11 +257,11 @@ class Store:
         connection.execute("INSERT INTO counts (scheme, state) VALUES (?, ?)", (self._scheme.to_json(), state))
         connection.execute("COMMIT")
         _sync(self._home)
-        with suppress(PermissionError):  # then it is of somebody else, who made this directory in it
+        with suppress(PermissionError):  # it belongs to somebody else, who made this directory in it
             _sync(self._home.absolute().parent)
 
     def write(self, batches: Sequence[Batch]) -> list[Outcome]:
-        """Put batches on disk, all of them or, with an error, none; what became of each.
+        """Write batches to disk, all of them or, with an error, none; the outcome of each.
 
         When this returns they outlast a power cut. Raises `DataError` if they cannot be written.
         """
@@ -287,20 +287,20 @@ class Store:
         return outcomes
 
     def fold(self, *, now: bool = False) -> None:
-        """Add what is pending to the counts, if it is much or at once. Raises `DataError` for a damaged store."""
+        """Add pending reports to the counts: if there are many, or `now`. Raises `DataError` for a damaged store."""
         if self._pending < self._due and not now:
             return
         self._due = 2 * self._pending  # if this fails, it is tried again when there is twice as much
         with self._transaction() as connection:
             state = bytes(added_up(connection, self._scheme))
-            self._scheme.server(state)  # what could not be read again may not take the place of reports
+            self._scheme.server(state)  # only counts that can be read again may replace reports
             connection.execute("UPDATE counts SET state = ?", (state,))
             connection.execute("DELETE FROM pending")
         self._pending, self._due = 0, max(_LEAST_PENDING, 8 * self._scheme.cells)
         self._forget()
 
     def _forget(self) -> None:
-        """Empty the log, which still has the reports that were added up; if somebody reads it, the next time."""
+        """Empty the write-ahead log, which still has the reports that were added; if somebody reads it, next time."""
         try:
             self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -332,7 +332,7 @@ class Store:
                 connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Add up what is pending, and let others have the store."""
+        """Add up the pending reports, and release the store."""
         with self._closing:
             if self._pending:
                 self.fold(now=True)

@@ -18,7 +18,7 @@ _Waiting = tuple[Batch, "asyncio.Future[Outcome | None]"]
 
 
 class Writer:
-    """A thread that owns a store and writes what is put before it, as many batches at once as there are.
+    """A thread that owns a store and writes the batches put into its queue, all that wait at once.
 
     `on_status` is called on that thread with a line when the store can no longer be written, and when it can again.
     """
@@ -41,7 +41,7 @@ class Writer:
         return future
 
     def close(self) -> None:
-        """Write what waits, add it up, and give the store back."""
+        """Write the waiting batches, add them up, and close the store."""
         with self._changed:
             self._closing = True
             self._changed.notify()

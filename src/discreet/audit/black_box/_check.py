@@ -1,4 +1,4 @@
-"""The auditor: draw outputs on neighbouring inputs, learn what tells them apart, and certify it on fresh outputs."""
+"""Black-box audit: draw outputs on neighbouring inputs, learn what distinguishes them, certify it on fresh ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _FOR_CURVE, _FOR_CELLS = 0.1, 0.5
 Pair = tuple[Any, Any]
 
 _Alarms = tuple[float, float, float]
-"""The doubt on either side of each event, of each of its other cuts, and of each cell between cuts."""
+"""The error probability of each one-sided bound: on an event, on one of its other cuts, on a cell between cuts."""
 
 
 def check(  # noqa: PLR0913 (all but the first three by keyword)
@@ -57,11 +57,11 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     sequential: bool = False,
     progress: Callable[[int, int], object] | None = None,
 ) -> Verdict:
-    """Hold a mechanism to its claim: certified lower bounds of what it leaks, from its outputs alone.
+    """Test a claim on outputs alone: certified lower bounds on what the mechanism loses.
 
     The most promising pairs, and the events that tell their inputs apart, are learned on one part of the outputs. The
-    probabilities of those events are then bounded on fresh outputs, exactly (Clopper and Pearson 1934), with the doubt
-    shared among all that is tested. So for every mechanism that keeps its claim, the verdict says ``violated`` with
+    probabilities of those events are then bounded on fresh outputs, exactly (Clopper and Pearson 1934), with the error
+    probability split among all tests. So for every mechanism that keeps its claim, the verdict says ``violated`` with
     probability at most 1 − confidence. Costs no privacy: run it on made-up data, never on real ones.
 
     Parameters
@@ -82,11 +82,12 @@ def check(  # noqa: PLR0913 (all but the first three by keyword)
     delta
         The δ at which ε is stated. Left out, it is the δ of the claim, or 1e-6 for losses that have no ε at 0.
     sequential
-        Whether to stop as soon as the claim is refuted. The doubt is then shared among the rounds, of growing size.
+        Whether to stop as soon as the claim is refuted. The error probability is then split among rounds of growing
+        size.
     progress
-        Called now and then with the outputs drawn so far, and all of them.
+        Called now and then with the number of outputs drawn so far, and of all to be drawn.
 
-    Raises `ParameterError` for a claim that is no loss, for too few samples, for pairs that are none, and for a
+    Raises `ParameterError` for a claim that is not a loss, for too few samples, for anything but pairs, and for a
     mechanism that changes its input.
     Source: Jagielski, Ullman and Oprea 2020, section 4; Bichsel, Steffen, Bogunovic and Vechev 2021 (learned events).
 
@@ -131,7 +132,7 @@ class _Round:
 
 @dataclass(slots=True)
 class _Pool:
-    """One pair, all that was drawn for it, and what was learned from that, an event for each aim."""
+    """A pair, the outputs drawn for it, and the events learned from them, one for each aim."""
 
     place: int
     pair: Pair
@@ -217,7 +218,7 @@ class _Audit:
         return sorted(self.pools, key=promise, reverse=True)[:count]
 
     def _take(self, pool: _Pool, sizes: tuple[int, int], alarms: _Alarms | None, *, keep: bool) -> None:
-        """Draw; if there are `alarms`, bound the probabilities of the events; `keep` what is drawn to learn from it."""
+        """Draw outputs; with `alarms`, bound the probabilities of the events; with `keep`, keep the outputs."""
         hits = [np.zeros((2, 1 + len(event.others)), dtype=np.int64) for event in pool.events]
         for world, size in enumerate(sizes):
             for chunk in _shared(size, math.ceil(size / _CHUNK)):
@@ -284,7 +285,7 @@ class _Audit:
 
 
 def checked(pairs: Iterable[Pair]) -> list[Pair]:
-    """At most 1,000 pairs; raises `ParameterError` unless there is one, and all are."""
+    """At most 1,000 pairs. Raises `ParameterError` if there is none, or if something in the list is not a pair."""
     chosen = list(islice(pairs, _MOST_PAIRS)) if isinstance(pairs, Iterable) else []  # pyright: ignore[reportUnnecessaryIsInstance]
     if not chosen or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in chosen):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("pairs must be a list of at least one pair (data0, data1) of neighbouring inputs")
@@ -292,7 +293,7 @@ def checked(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _aims(claim: Claim) -> list[Aim]:
-    """What events are ranked by: the ε that they show at δ, and what else the claim limits."""
+    """The criteria that rank events: the ε that they show at δ, and whatever else the claim limits."""
 
     def epsilon(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
         return epsilon_shown(p, q, claim.delta)
@@ -301,7 +302,7 @@ def _aims(claim: Claim) -> list[Aim]:
 
 
 def _shared(size: int, parts: int) -> Iterator[int]:
-    """The size in so many parts that differ by one at most."""
+    """The size split into `parts` that differ by at most one."""
     return (size // parts + (place < size % parts) for place in range(parts))
 
 
@@ -320,7 +321,7 @@ def _sides(trial: Trial) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _alarms(doubt: float, events: Sequence[Event], *, cells: bool) -> _Alarms:
-    """Alarms that together have `doubt`."""
+    """Error probabilities of the bounds, which sum to at most `doubt`."""
     others = sum(len(event.others) for event in events)
     for_cells = _FOR_CELLS if cells else 0.0
     return (
@@ -331,7 +332,7 @@ def _alarms(doubt: float, events: Sequence[Event], *, cells: bool) -> _Alarms:
 
 
 def _rho_of_cells(event: Event, hits: NDArray[np.int64], sizes: tuple[int, int], alarm: float) -> float:
-    """The ρ that is shown by the outputs between each cut and the next, all together."""
+    """The ρ that the cells between consecutive cuts show together."""
     order = np.argsort((event.cut, *event.others))
     cells = np.diff(np.column_stack([np.zeros(2, dtype=np.int64), hits[:, order], sizes]), axis=1)
     likelier, rarer = (1, 0) if event.on_second else (0, 1)
@@ -341,7 +342,7 @@ def _rho_of_cells(event: Event, hits: NDArray[np.int64], sizes: tuple[int, int],
 
 
 def _trials(event: Event, hits: NDArray[np.int64], sizes: tuple[int, int], alarms: _Alarms) -> tuple[Trial, ...]:
-    """The limits of the event, and of its other cuts."""
+    """The bounds on the event, and on its other cuts."""
     likelier, rarer = (1, 0) if event.on_second else (0, 1)
     alarm = [alarms[0]] + [alarms[1]] * len(event.others)
     return tuple(

@@ -62,7 +62,7 @@ def _log_ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArra
 
 
 def mu_shown(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> NDArray[np.float64]:
-    """No μ below this holds: Gaussian differential privacy allows p at most Φ(Φ⁻¹(q) + μ), off a mass of δ.
+    """No μ below this holds: Gaussian differential privacy allows p at most Φ(Φ⁻¹(q) + μ), apart from a mass of δ.
 
     Tight for Gaussian noise at every event, where ε at a small δ is not. Takes arrays. Source: Dong, Roth and Su 2022,
     equation 6; Nasr et al. 2023, "Tight auditing of differentially private machine learning", section 4.
@@ -78,7 +78,7 @@ def mu_shown(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> NDArray[np.float
 
 
 def rho_shown(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> NDArray[np.float64]:
-    """No ρ below this holds: the Rényi divergence of order α of the two coins is at most ρα, off a mass of δ.
+    """No ρ below this holds: the Rényi divergence of order α of the two coins is at most ρα, apart from a mass of δ.
 
     Takes arrays. Source: data processing for the divergences of Bun and Steinke 2016, Definitions 1.1 and 8.1.
 
@@ -94,7 +94,7 @@ def rho_shown(p: ArrayLike, q: ArrayLike, delta: float = 0.0) -> NDArray[np.floa
 
 
 def rho_shown_by_cells(p: ArrayLike, q: ArrayLike) -> float:
-    """No ρ below this holds, for disjoint events of probability at least pᵢ here and at most qᵢ there.
+    """No ρ below this holds, for disjoint events of probability at least pᵢ on one input and at most qᵢ on the other.
 
     ln Σ pᵢ^α qᵢ^(1−α) / (α − 1) ≤ ρα for every order α > 1, since the sum grows with each pᵢ and falls with each qᵢ.
     Source: data processing for the divergence of Bun and Steinke 2016, Definition 1.1.
@@ -109,7 +109,7 @@ def rho_shown_by_cells(p: ArrayLike, q: ArrayLike) -> float:
 
 
 def _conditioned(p: ArrayLike, q: ArrayLike, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The least p and the greatest q once a mass of δ is left out on either side."""
+    """The least p and the greatest q after a mass of δ is removed on either side."""
     one, other = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     if delta >= 1:
         return np.zeros_like(one), np.ones_like(other)
@@ -122,13 +122,13 @@ _ERRORS = np.concatenate([np.geomspace(1e-6, 0.1, 16), np.linspace(0.15, 1.0, 18
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Claim:
-    """A loss, ready to be held against events of probability at least p on one input and at most q on the other.
+    """A loss, prepared to be tested by events of probability at least p on one input and at most q on the other.
 
     delta, epsilon: the δ at which ε is stated, and that ε.
     beside: the δ that goes with its ρ or μ.
-    stated: the loss as one ρ or one μ, if that is what it is.
+    stated: the loss as one ρ or one μ, if it is one.
     curve: for other losses than (ε, δ), the least type II error that the loss allows at each type I error of `_ERRORS`.
-    It guides the search, and `refuted_by` looks at the exact place.
+    It guides the search; `refuted_by` evaluates the exact point.
     """
 
     loss: Loss
@@ -140,12 +140,12 @@ class Claim:
 
     @property
     def is_pure(self) -> bool:
-        """Whether an ε at δ = 0 says all that is claimed."""
+        """Whether the claim is an ε at δ = 0, and nothing else."""
         return self.stated is None and self.curve is None and self.delta == 0
 
     @property
     def is_rho(self) -> bool:
-        """Whether one ρ with no δ beside it is claimed, which many disjoint events refute better than any one."""
+        """Whether the claim is one ρ without a δ, which many disjoint events refute better than any single one."""
         return isinstance(self.stated, RhoLoss) and self.beside == 0
 
     def delta_shown(self, p: Floats, q: Floats) -> Floats:
@@ -156,9 +156,9 @@ class Claim:
         return np.maximum(np.maximum(one, other), 0.0)
 
     def excess(self, p: Floats, q: Floats) -> Floats:
-        """What to look for beside a great ε at δ.
+        """What a search maximises besides ε at δ.
 
-        A great ρ or μ; a great δ at ε; or for other curves p that is many probits above what is allowed at q.
+        It is ρ or μ; δ at the claimed ε; or for other curves, by how many probits p exceeds what is allowed at q.
         """
         from scipy.special import ndtri  # pyright: ignore[reportMissingTypeStubs]
 
@@ -200,7 +200,7 @@ def claim_of(loss: Loss, delta: Number | None) -> Claim:
 def stated_point(loss: Loss, delta: Number | None) -> tuple[Fraction, float]:
     """The δ at which ε is stated, and that ε: the given δ, or that of basic composition, or 1e-6 where that has none.
 
-    Raises `ParameterError` if `loss` is none, or δ is not in [0, 1).
+    Raises `ParameterError` if `loss` is not a loss, or δ is not in [0, 1).
     """
     if not isinstance(loss, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"a claim is a loss, such as dp.pure(1) or dp.rho(0.5), got {type(loss).__name__}")
@@ -238,9 +238,9 @@ _SLACK = 1e-9
 
 
 def at_least(hits: ArrayLike, trials: ArrayLike, alarm: float) -> NDArray[np.float64]:
-    """A number that exceeds the probability of the event with probability at most `alarm`. Takes arrays.
+    """A lower confidence bound on the probability of the event: too high with probability at most `alarm`.
 
-    Lowered by 1e-9 of itself for float rounding. Source: Clopper and Pearson 1934.
+    Takes arrays. Lowered by 1e-9 of itself for float rounding. Source: Clopper and Pearson 1934.
 
     >>> float(at_least(0, 100, 0.05)), round(float(at_least(50, 100, 0.05)), 4)
     (0.0, 0.4136)
@@ -253,9 +253,9 @@ def at_least(hits: ArrayLike, trials: ArrayLike, alarm: float) -> NDArray[np.flo
 
 
 def at_most(hits: ArrayLike, trials: ArrayLike, alarm: float) -> NDArray[np.float64]:
-    """A number that is below the probability of the event with probability at most `alarm`. Takes arrays.
+    """An upper confidence bound on the probability of the event: too low with probability at most `alarm`.
 
-    Raised by 1e-9 of itself for float rounding. Source: Clopper and Pearson 1934.
+    Takes arrays. Raised by 1e-9 of itself for float rounding. Source: Clopper and Pearson 1934.
 
     >>> round(float(at_most(0, 100, 0.05)), 4), float(at_most(100, 100, 0.05))
     (0.0295, 1.0)

@@ -1,4 +1,4 @@
-"""Many outputs side by side: a column for each plain value in them, and the numbers that belong together."""
+"""Outputs as columns: one for each plain value in them, and which numbers belong together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES, _MOST_NUMBERS = 16, 8
 _NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?!\w)")
 
 Leaf = tuple[str, str, object]
-"""What it is part of, what it is called there, and a number, a text or None."""
+"""The list or mapping it is in, its name there, and a number, a text or None."""
 
 
 def leaves(output: object, within: str = "", name: str = "output") -> Iterator[Leaf]:
@@ -132,12 +132,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """What `size` outputs hold.
+    """The values in `size` outputs.
 
     numbers: by name, a float for each output, NaN where there is none; numbers beyond 2**53 lose their last digits.
     kinds: by name, what is not a number, and the type of what is; `None` where there is nothing.
     families: for each list or mapping in the outputs, the names of the numbers in it, in order.
-    wholes: for each output, all of it as one value that can be compared.
+    wholes: each output as one value that can be compared.
     """
 
     size: int
@@ -162,7 +162,7 @@ class Reader:
     """How outputs become columns. The columns of one output never depend on other outputs, so events do not either.
 
     plain: the type of the outputs, if they are numbers of one type or lists of numbers of one type: these are read
-    quickly, and any other output as holding nothing. width: how long such lists are. names: the columns that are kept.
+    quickly, and any other output counts as empty. width: how long such lists are. names: the columns that are kept.
     """
 
     plain: tuple[type, type] | None
@@ -293,7 +293,7 @@ def _leaves_of(output: Any) -> list[Leaf]:
 
 
 def _read(value: object) -> tuple[Hashable, float | None]:
-    """What a plain value is, and the number that it is, or reads as, if it is one."""
+    """The kind of a plain value, and the number that it is or reads as, if any."""
     if isinstance(value, str):
         return value, _float(value) if len(value) < 40 else None
     if isinstance(value, Number | np.generic) and not isinstance(value, bytes | complex | np.complexfloating):

@@ -23,11 +23,11 @@ _MOST_CELLS = 6_000_000
 _TO_LOOK_AT = 2_000
 _IN_SCORE = 40
 _DOUBTS = (1e-2, 1e-4)
-"""What doubt the limits leave that events are ranked by. Much favours what is rare, and little what is sure."""
+"""Error probabilities of the bounds that rank events. A large one favours rare events, a small one certain ones."""
 
 
 _SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.97, 0.99, 0.997, 0.999)
-"""How much of the outputs the other sets of an event hold, on average over the two inputs."""
+"""The share of the outputs in each of an event's other sets, averaged over the two inputs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,7 @@ class Event:
 
 
 def learn(one: Sequence[Any], other: Sequence[Any], aims: Sequence[Aim]) -> list[Event]:
-    """For each aim, one or two events that promise most, among those of single features and of a score of them all."""
+    """For each aim, the one or two most promising events, of single features and of a score of all features."""
     looked_at = [*one[:_TO_LOOK_AT], *other[:_TO_LOOK_AT]]
     reader = reader_for(looked_at)
     features = features_of(reader.read(looked_at), np.arange(len(looked_at)) >= len(one[:_TO_LOOK_AT]))
@@ -110,7 +110,7 @@ class _Best:
 
 
 def _event(scored: Feature | Score, bins: Bins, reader: Reader, best: _Best, seen: NDArray[np.int64]) -> Event:
-    """The event of the best set; the place of what is no number is outside it if there was no such output."""
+    """The event of the best set. The place of non-numbers is left out of it if no output was one."""
     met = (best.order != bins.count - 1) | np.asarray(seen.any(axis=0))[best.order]
     order = np.concatenate([best.order[met], best.order[~met]])
     cut = max(1, int(met[: best.cut].sum()))
@@ -132,7 +132,7 @@ def _event(scored: Feature | Score, bins: Bins, reader: Reader, best: _Best, see
 
 
 def _by_likelihood(seen: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The places in the order of how much likelier they are on the first input; `seen` counts either input's."""
+    """The places by how much likelier they are on the first input; `seen` has the counts on both inputs."""
     totals = seen.sum(axis=1)
     ratio = np.log((seen[0] + 0.5) / (totals[0] + 1)) - np.log((seen[1] + 0.5) / (totals[1] + 1))
     return np.argsort(-ratio, kind="stable")

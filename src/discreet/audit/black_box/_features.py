@@ -26,7 +26,7 @@ _FREQUENT = 5
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A number for every output: NaN where it has none. `texts` names the numbers if they only stand for something."""
+    """A number for every output: NaN where it has none. `texts` names the numbers if they are codes."""
 
     name: str
     compute: Callable[[Columns], Floats]
@@ -34,7 +34,7 @@ class Feature:
 
 
 def features_of(seen: Columns, is_other: NDArray[np.bool_]) -> list[Feature]:
-    """The features that are worth learning from, for outputs such as these, of which some are on the other input."""
+    """The features worth learning from, given outputs on both inputs; `is_other` marks those on the second."""
     features = _named("the whole output", seen.wholes, lambda c: c.wholes, _text_of_whole)
     for name, column in seen.kinds.items():
         features.extend(_named(name, column, lambda c, name=name: c.kind(name)))
@@ -66,7 +66,7 @@ def _modulo(column: Floats, modulus: int) -> Floats:
 
 
 def _difference(column: Floats, is_other: NDArray[np.bool_]) -> float:
-    """How far apart the two inputs look, in standard errors: by place, by spread, by how often there is a number."""
+    """How far the inputs differ, in standard errors: in location, in spread, in how often there is a number."""
     there = np.isfinite(column)
     values = np.where(there, np.clip(column, -1e150, 1e150), 0.0)
     apart = np.abs(values - (np.median(values[there]) if there.any() else 0.0))
@@ -115,7 +115,7 @@ def _named(
     read: Callable[[Columns], Sequence[Hashable]],
     text: Callable[[Hashable], str] = lambda value: "absent" if value is None else str(value),
 ) -> list[Feature]:
-    """A feature of things that are no numbers: what is frequent here gets a code, and all else the code 0."""
+    """A feature of values that are not numbers: each frequent value gets a code, all others get 0."""
     counts: dict[Hashable, int] = {}
     for value in values:
         counts[value] = counts.get(value, 0) + 1
@@ -131,7 +131,7 @@ def _named(
 
 
 def _text_of_whole(value: Hashable) -> str:
-    """A row of floats as `columns_of` packs it, or what names, kinds and numbers make up an output."""
+    """A row of packed floats, or the names, kinds and numbers of an output, as text."""
     if isinstance(value, bytes):
         return str([round(number, 6) for number in np.frombuffer(value).tolist()])
     parts = value if isinstance(value, tuple) else ()
@@ -175,7 +175,7 @@ _IN_RANGE = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Places 0 … a−1 are the `atoms`, then come the ranges between the `edges`, and last what is no number."""
+    """Places 0 … a−1 are the `atoms`, then come the ranges between the `edges`, last what is not a number."""
 
     atoms: Floats
     edges: Floats
@@ -187,7 +187,7 @@ class Bins:
 
     @property
     def by_value(self) -> NDArray[np.intp]:
-        """The places in the order of their values, what is no number last."""
+        """The places in the order of their values, non-numbers last."""
         return np.append(np.argsort(self._starts, kind="stable"), self.count - 1)
 
     @property
@@ -224,7 +224,7 @@ class Bins:
 
 
 def fitted(values: Floats, *, codes: bool = False) -> Bins:
-    """Places that suit these values: one for each that is frequent, and ranges of a like size for the rest.
+    """Places fitted to these values: one for each frequent value, and ranges of similar size for the rest.
 
     If the values are `codes`, which have no order, each of them gets a place.
     """

@@ -46,20 +46,20 @@ class ExactVerdict:
     violated
         Whether the lower ends lie above the claim: at `delta`, and for a claim that is a curve at any ε or Rényi order.
     holds
-        Whether the claim is proved, at `delta` and for a claim that is a curve at each ε that was looked at, up to a δ
-        that was to be spared. Never for a claim in ρ, which says something of every Rényi order. Neither: undecided,
-        as far as was enumerated.
+        Whether the claim is proved: at `delta`, and for a claim that is a curve at each ε that was checked, up to the δ
+        that `spare` allows. Never for a claim in ρ, which bounds every Rényi order. If neither `violated` nor `holds`,
+        the enumeration does not decide.
     witness
-        The likeliest outputs, as text, of those that tell the pair apart best.
+        The likeliest, as text, of the outputs that best distinguish the pair.
     event
-        The probability of all those on the one data set, at least, and on the other, at most.
+        The probability of all these outputs: at least on one data set, at most on the other.
     pair
-        The place in the pairs of the one that shows the most, and the direction: (i, 0) or (i, 1).
+        The index of the pair that shows most, and the direction: (i, 0) or (i, 1).
     missing
         The probability that the upper end of `epsilon` leaves out: what is not enumerated and outputs that may have
-        been missed on one of the data sets; never more than was to be spared.
+        been missed on one of the data sets; never more than `spare`.
     broken_at
-        For a claim that is broken, in words: where.
+        Where the claim is broken, in words, if it is.
     runs
         How many runs of a program the enumeration took.
     """

@@ -16,7 +16,7 @@ from discreet.noise import exp_bounds
 __all__ = ["LARGEST_EPSILON", "Side", "grown"]
 
 LARGEST_EPSILON = 700
-"""Beyond it, e^ε passes the floats: ends above it are infinite."""
+"""Beyond it e^ε overflows a float; ends above it are infinite."""
 
 _RATIO_BITS = 600
 _FAINT = 1 << 64

@@ -64,7 +64,7 @@ def p_value_of_mu(correct: int, guesses: int, canaries: int, mu: ArrayLike) -> N
 
 
 def orders_for(correct: int, guesses: int) -> float:
-    """The ε up to which it is of use to look at a curve: at a greater one, as many correct guesses are expected."""
+    """The ε up to which a curve is of use: at a greater one, so many correct guesses are expected anyway."""
     return float(np.log(max(correct, 1) / (guesses - correct + 1)).clip(0.0, _MOST_EPSILON))
 
 
@@ -87,7 +87,7 @@ def mu_shown(correct: int, guesses: int, canaries: int, alarm: float) -> float:
 
 
 def _greatest(refuted: Callable[[NDArray[np.float64]], NDArray[np.bool_]], most: float) -> float:
-    """For a property that holds up to some point: a place where it does, and that is not followed by one soon."""
+    """For a property that holds up to some point: a place where it holds, close to that point."""
     low, high = 0.0, most
     for _ in range(_ZOOMS):
         places = np.linspace(low, high, _PLACES)

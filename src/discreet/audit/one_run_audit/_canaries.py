@@ -48,7 +48,7 @@ class Canaries:
     def __post_init__(self) -> None:
         object.__setattr__(self, "records", _listed(self.records, "records"))
         if not self.records:
-            raise ParameterError("an audit needs at least one canary; a thousand or more tell something")
+            raise ParameterError("an audit needs at least one canary; give a thousand or more for a useful bound")
         if self.instead is not None:
             object.__setattr__(self, "instead", _listed(self.instead, "instead"))
             if len(self.instead) != len(self.records):

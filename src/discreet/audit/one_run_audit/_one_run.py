@@ -39,10 +39,10 @@ def one_run(  # noqa: PLR0913 (all but three by keyword)
     """Hold one run of a procedure to its claim, by how well its output tells which of m canaries went in.
 
     Each canary went in if its own fair coin said so, independently of everything else; see `Canaries`. From the scores
-    it is guessed that the highest went in and the lowest did not. Under the claim, at most so many guesses can be
-    right, whatever the procedure: for a procedure that keeps its claim the verdict says ``violated`` with probability
-    at most 1 − confidence, and `epsilon_lower` and `mu_lower`, each by itself, are too great with at most that
-    probability. Costs no privacy if the records are made up: the verdict itself depends on all of them.
+    it is guessed that the highest went in and the lowest did not. The claim limits how many guesses can be right,
+    whatever the procedure: for a procedure that keeps its claim the verdict says ``violated`` with probability at most
+    1 − confidence, and `epsilon_lower` and `mu_lower`, each by itself, are too great with at most that probability.
+    Costs no privacy if the records are made up: the verdict itself depends on all of them.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def one_run(  # noqa: PLR0913 (all but three by keyword)
         1 − the probability of a false alarm.
     guesses
         How many guesses to make: r (half of them the highest scores, half the lowest), a pair (inside, outside), or a
-        list of these. The doubt is shared evenly among the list, so it must be written down before the scores are
-        seen. Left out: all canaries, a third of them, a tenth, a thirtieth and so on, down to 25 guesses.
+        list of these. The error probability is split evenly among the list, so it must be written down before the
+        scores are seen. Left out: all canaries, a third of them, a tenth, a thirtieth and so on, down to 25 guesses.
 
     Raises `ParameterError` for scores and coins that do not match or are not a number and a truth value each, for more
     than a million canaries, for guesses that are more than the canaries, and for a claim that is no loss.
@@ -100,7 +100,7 @@ def one_run(  # noqa: PLR0913 (all but three by keyword)
 
 
 def _p_values(claim: Loss, stated: tuple[float, float], seen: Sequence[Guesses], canaries: int) -> list[float]:
-    """Of each rule alone: the least over points (δ, ε) of the claim's curve, each of which bounds it."""
+    """The p-value of each rule alone: the least over points (δ, ε) of the claim's curve, each of which bounds it."""
     pair = as_approx(claim)
     points = [stated] if pair is None else [stated, (float(pair[1]), float(pair[0]))]
     is_curve = not isinstance(claim, PureLoss | ApproxLoss)

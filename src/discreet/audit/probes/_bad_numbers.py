@@ -1,6 +1,6 @@
 """What a mechanism does with NaN, infinities, None, huge and tiny numbers, and text in the data.
 
-It may refuse them, if it does so in the same words whatever else is in the data, or go on as if they were ordinary.
+It may refuse them, in words that do not depend on the rest of the data, or treat them as ordinary values.
 Sources: Casacuberta, Shoemate, Vadhan and Wagaman 2022, "Widespread underestimation of sensitivity in differentially
 private libraries and how to fix it", for overflow and infinities; Kifer et al. 2020, section 5, for errors.
 """
@@ -39,7 +39,7 @@ BAD: dict[str, Any] = {
 """What is put in, by name."""
 
 CANARIES = {"2**70": 2**70 + 64_207, "10**400": 10**400 + 64_207, "a text": "a word-91813"}
-"""Another value of the same kind: words about the first one that differ from words about this one quote the data."""
+"""Another value of the same kind: if the error messages for the two differ, they quote the data."""
 
 
 def with_bad_input(data: Any, name: str, *, other: bool = False) -> Any:
@@ -93,12 +93,12 @@ NOT_FINITE, CRASHES, WORDS, ONE_SIDED = (
 )
 _CALLS, _SURE = 12, 256
 _NO_CLAIM = 3.0
-"""Without a claim, an epsilon that no bound on two changes is taken to exceed."""
+"""Without a claim, the largest ε that two changes are taken to be allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Tried:
-    """What came of some calls on data spoilt in one way. kind: of each call. words: of the errors. warned: by what."""
+    """Outcomes of calls on data with one bad entry: the kind of each, the words of errors, and the warnings."""
 
     kinds: tuple[str, ...]
     words: frozenset[str]
@@ -107,18 +107,18 @@ class _Tried:
 
     @property
     def always(self) -> str | None:
-        """What came of every call, if one thing did."""
+        """The outcome of every call, if all are the same."""
         return self.kinds[0] if len(set(self.kinds)) == 1 else None
 
     @property
     def outcome(self) -> str:
-        """In a word."""
+        """The outcome in a word."""
         kind = self.always or "mixed"
         return f"{kind}: {self.errors[0].__name__}" if self.errors and kind == "refused" else kind
 
 
 def bad_numbers(mechanism: Draws, pair: tuple[Any, Any], claim: Claim | None, clean: Sequence[Any]) -> list[Finding]:
-    """Four looks at data with one bad entry. `clean`: outputs on the data as they are, for whether those are finite."""
+    """Four findings about one bad entry. `clean`: outputs on the unchanged data, to see whether those are finite."""
     tried: dict[str, tuple[_Tried, _Tried]] = {}
     for name in BAD:
         try:
@@ -158,7 +158,7 @@ def _tried(mechanism: Draws, data: Any, calls: int) -> _Tried:
 
 
 def kind_of(output: object) -> str:
-    """What came of a call in a word: refused, answered, or not finite."""
+    """The outcome of a call in a word: refused, answered, or not finite."""
     if isinstance(output, BaseException):
         return "refused"
     numbers = [column[0] for column in numbers_in([output]).values()]
@@ -182,7 +182,7 @@ def _not_finite(  # noqa: PLR0913, PLR0917 (what was tried, and what it is held 
     clean: Sequence[Any],
     outcomes: dict[str, list[str]],
 ) -> Finding:
-    """NaN or infinity in every call on spoilt data: certified against the loss of two changes, for what is replaced."""
+    """Whether every call on bad data gives NaN or infinity; tested for two changes, since an entry is replaced."""
     bad = [name for name, both in tried.items() if both[0].always == "not finite"]
     numbers: dict[str, Any] = {"outcomes": outcomes}
     unclean = sum(kind_of(each) == "not finite" for each in clean)
@@ -210,10 +210,10 @@ def _not_finite(  # noqa: PLR0913, PLR0917 (what was tried, and what it is held 
 
 
 def _refuted_twice(loss: Loss, p: float, q: float) -> bool:
-    """Whether the loss of two changes has no event of probability p or more here and q or less there."""
+    """Whether the loss of two changes rules out probability p or more on one input, q or less on the other."""
     try:
         return 1 - p < loss.group(2).tradeoff(q) - 1e-11
-    except ParameterError:  # nothing is known of two changes
+    except ParameterError:  # no bound for two changes is known
         return False
 
 
@@ -235,14 +235,14 @@ def _crashes(tried: dict[str, tuple[_Tried, _Tried]], outcomes: dict[str, list[s
         return Finding(CRASHES, violated=True, sentence=sentence, numbers=numbers)
     loud = [name for name, messages in warned.items() if any("RuntimeWarning" in each for each in messages)]
     if loud:
-        sentence = f"A warning of arithmetic appears with {', '.join(loud)} in the data: logs then tell of the entry. "
+        sentence = f"A warning of arithmetic appears with {', '.join(loud)} in the data: logs then reveal the entry. "
         sentence += "Clamp, or refuse, before anything is computed."
         return Finding(CRASHES, violated=False, sentence=sentence, numbers=numbers, warning=True)
     return Finding(CRASHES, violated=False, sentence="No arithmetic fails on odd data.", numbers=numbers)
 
 
 def _words(mechanism: Draws, data: Any, tried: dict[str, tuple[_Tried, _Tried]]) -> Finding:
-    """Whether errors say different things for different data: facts, as each was said in every call."""
+    """Whether error messages depend on the data. A fact, since each message came in every call."""
     for name, both in tried.items():
         if any(each.always != "refused" or len(each.words) != 1 for each in both):
             continue

@@ -24,13 +24,13 @@ __all__ = ["TIME_OF_INPUT", "TIME_OF_NOISE", "Clock", "clock", "rank_correlation
 TIME_OF_NOISE, TIME_OF_INPUT = "time and noise", "time and input"
 
 _CORRELATED = 0.3
-"""A rank correlation that is let pass: magnitudes of several digits take longer, and say little."""
+"""A rank correlation that is allowed: magnitudes of more digits take longer, and say little."""
 
 _SLOWER = 0.75
-"""The share of pairs of calls in which one input is slower that is let pass: times of queries are not hidden."""
+"""The share of pairs of calls in which one input may be slower: the time of a query is not hidden."""
 
 _DEVIATIONS = 6.9
-"""Of a unit normal: beyond them, on either side, lies 6e-12; eight correlations are looked at."""
+"""Standard deviations of a normal, beyond which lies 6e-12 on both sides together; eight correlations are tested."""
 
 _WARM = 5
 
@@ -132,7 +132,7 @@ def _of_noise(times: dict[str, Floats], outputs: list[list[Any]]) -> Finding:
         sentence += f"who times a release can take the noise off again. {_NEXT_NOISE}"
         return Finding(TIME_OF_NOISE, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
     sentence = "The time of a call says little about the size of its noise: a rank correlation of "
-    sentence += f"{correlations[most]:.2f}, with {_CORRELATED} let pass."
+    sentence += f"{correlations[most]:.2f}, and up to {_CORRELATED} is allowed."
     return Finding(TIME_OF_NOISE, violated=False, sentence=sentence, false_alarm=ALARM, numbers=numbers)
 
 
@@ -154,5 +154,5 @@ def _of_input(times: dict[str, Floats]) -> Finding:
             f"{medians[most][0]:,.0f} ns against {medians[most][1]:,.0f} ns. Times tell the inputs apart. {_NEXT_INPUT}"
         )
         return Finding(TIME_OF_INPUT, violated=True, sentence=sentence, false_alarm=ALARM, numbers=numbers)
-    sentence = f"Neither input is slower in more than {_SLOWER:.0%} of calls, which is let pass: times are not hidden."
+    sentence = f"Neither input is slower in more than {_SLOWER:.0%} of calls, which is allowed: times are not hidden."
     return Finding(TIME_OF_INPUT, violated=False, sentence=sentence, false_alarm=ALARM, numbers=numbers)

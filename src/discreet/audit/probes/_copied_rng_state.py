@@ -1,7 +1,7 @@
 """Random state that is copied: forked children, threads, deep copies, pickles and fresh interpreters that agree.
 
-Two places draw the same number of outputs on one input. How many agree, place by place, is held against how often two
-fresh outputs agree: were they fresh everywhere, more of them than that would be seen with the stated probability.
+Two copies draw the same number of outputs on one input. How many agree, one by one, is compared with how often two
+fresh outputs agree: if all were fresh, so many would agree with at most the stated probability.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def can_fork() -> bool:
 def in_child(work: Callable[[], list[str]], seconds: int = _SECONDS) -> list[str] | None:
     """What `work` returns in a forked child; None if it fails there, or takes longer.
 
-    A child of a process with threads may hang, for a lock that a thread held which it does not have: then it is ended.
+    A child of a process with threads may hang on a lock that another thread held at the fork; it is then ended.
     """
     read, write = os.pipe()
     with warnings.catch_warnings():
@@ -111,7 +111,7 @@ def in_threads(work: Callable[[], list[str]], count: int) -> list[list[str]]:
 
 
 def in_fresh_interpreter(name: str, data: Any, size: int) -> list[str] | None:
-    """So many outputs, as text, of what `name` stands for in a new process; None if it fails there."""
+    """`size` outputs, as text, of the mechanism that `name` stands for, in a new process; None if it fails there."""
     asked = {"name": name, "data": base64.b64encode(pickle.dumps(data)).decode(), "size": size, "path": sys.path}
     try:
         run = subprocess.run(  # noqa: S603 (this interpreter, on a fixed text)
@@ -137,7 +137,7 @@ def _parsed(answer: bytes) -> list[str] | None:
 FORKED, THREADS, COPIES, SPAWNED = "forked children", "threads", "copies", "fresh interpreters"
 _THREADS = 4
 _SIZE = 128
-"""Outputs that are compared: enough where two agree by chance in 4 of 5 times."""
+"""Outputs that are compared: enough even if two agree by chance 4 times in 5."""
 
 _NEXT = {
     FORKED: "Take random bits from the operating system after every fork, as the noise of discreet does.",
@@ -150,9 +150,10 @@ _NEXT = {
 def copied_rng_state(
     mechanism: Any, data: Any, texts: Sequence[str], name: str | None, size: int = _SIZE
 ) -> list[Finding]:
-    """Four places in which state may be copied. `texts`: outputs on the same data, for how often two of them agree.
+    """Four places in which state may be copied.
 
-    name: the "module:function" that the mechanism came by, for fresh interpreters.
+    texts: outputs on the same data, which show how often two agree by chance.
+    name: the "module:function" that was given for the mechanism, for fresh interpreters.
     """
     asked = subject(mechanism)
     by_chance = agreement(texts, ALARM / 2)
@@ -160,7 +161,7 @@ def copied_rng_state(
     def work() -> list[str]:
         return [text_of(each) for each in draws(asked, data, size)]
 
-    work()  # what is made once is made now, and would be shared
+    work()  # state that is made on first use is made now, and would be shared
     return [
         _of_forks(work, by_chance),
         _judged(THREADS, in_threads(work, _THREADS), by_chance),
@@ -222,7 +223,7 @@ def _of_interpreters(name: str | None, data: Any, size: int, by_chance: float) -
 
 
 def _judged(name: str, answers: Sequence[list[str]], by_chance: float) -> Finding:
-    """Whether any two of the places agree more often than fresh outputs would."""
+    """Whether any two copies agree more often than fresh outputs would."""
     from scipy.special import bdtrc  # pyright: ignore[reportMissingTypeStubs]
 
     if len(answers) < 2:

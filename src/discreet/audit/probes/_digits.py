@@ -1,4 +1,4 @@
-"""Low-order digits that tell inputs apart: floats that noise alone, or one input alone, can reach.
+"""Low-order digits that distinguish inputs: floats that noise alone, or one input alone, can reach.
 
 Sources: Mironov 2012, "On significance of the least significant bits for differential privacy", section 4; Haney,
 Desfontaines, Hartman, Shrestha and Hay 2022, "Precision-based attacks and interval refining".
@@ -31,13 +31,13 @@ __all__ = ["HOLES", "LOW_DIGITS", "OFF_GRID", "THE_GRID", "digits", "low_digits"
 OFF_GRID, THE_GRID = "off the grid", "grid"
 
 _LEARNED = 400
-"""Numbers, all in the quarter that events are ordered by, from which a step is read."""
+"""How many numbers, all in the quarter that orders the events, a step is estimated from."""
 
 _MOST_STEPS = 2**50
-"""In the greatest of the floats on a grid: with more, it is their own last digit that is taken for the grid."""
+"""The most steps in the largest float on a grid: beyond it, the float's own last digit would be taken for the grid."""
 
 _FAR, _NEAR = 2.0**28, 1e-6
-"""Up to so many steps a float is held to be a multiple, if it is one but for so much of a step."""
+"""A float of up to `_FAR` steps counts as a multiple if it is within `_NEAR` steps of one."""
 
 _NEXT = (
     "Add noise that is a multiple of a public step to an answer that is rounded to one, and divide by nothing that "
@@ -73,7 +73,7 @@ def digits(columns: Sequence[tuple[str, Sequence[Any], Sequence[Any]]], claim: C
 def on_their_grid(first: Sequence[Any], second: Sequence[Any]) -> tuple[Fraction | float, Cells] | None:
     """The step of both inputs' numbers, and each number in steps, None where it is off the grid or no number.
 
-    The step is read from the quarter that events are ordered by. None if there is none, or it is finer than noise on a
+    The step is estimated from the quarter that orders the events. None if there is none, or it is finer than noise on a
     grid has reason to be.
     """
     read = [exact(each) for world in (first, second) for each in world[: _first_quarter((first, second))]]
@@ -135,7 +135,7 @@ def _fills_its_float(value: object) -> bool:
 
 
 def _on(step: float, values: Sequence[Any]) -> list[Hashable]:
-    """Whether each is a multiple, within rounding; "far" where a float's own spacing comes near the step."""
+    """Whether each is a multiple, within rounding; "far" where a float's own spacing approaches the step."""
     multiples: list[Hashable] = []
     for value in values:
         number = exact(value)
@@ -181,7 +181,7 @@ _MODULI = (2, 3, 5, 10, 16, 64, 256)
 
 
 def low_digits(columns: Sequence[tuple[str, Sequence[Any], Sequence[Any]]], claim: Claim | None) -> list[Finding]:
-    """What remainders tell, and single grid points. `columns`: name, numbers on one input, on the other."""
+    """Findings about remainders, and about single grid points. `columns`: name, numbers on one input, on the other."""
     remainders: dict[str, Cells] = {}
     points: dict[str, Cells] = {}
     for name, first, second in columns:

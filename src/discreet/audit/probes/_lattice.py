@@ -18,7 +18,7 @@ _NEAR = 1e-6
 """How far from a multiple, in steps, a rounded float may lie."""
 
 _MOST = 2**25
-"""Steps in the greatest number: fractions with smaller denominators are further apart than rounding reaches, 2^−52."""
+"""The most steps in the largest number: fractions with smaller denominators differ by more than rounding, 2^−52."""
 
 
 def exact(value: object) -> Exact | None:

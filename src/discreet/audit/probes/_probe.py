@@ -1,4 +1,4 @@
-"""One front for the side channels of a mechanism: digits, repeats, copied state, time, and bad numbers."""
+"""Entry point of the probes for side channels: digits, repeats, copied state, time, and bad numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Spoil = Callable[[Any], Iterable[Any]]
 
 
 def custom_neighbours(mechanism: Draws, data: Any, spoil: Spoil, claim: Claim | None, size: int) -> list[Finding]:
-    """Outputs on the data against those on each neighbour that `spoil` makes of them, held to the claim."""
+    """Test the claim between the data and each neighbour that `spoil` makes of them."""
     findings: list[Finding] = []
     clean = draws(mechanism, data, size)
     for place, neighbour in enumerate(spoil(data), 1):
@@ -44,7 +44,7 @@ def custom_neighbours(mechanism: Draws, data: Any, spoil: Spoil, claim: Claim | 
 
 
 def _ranges(clean: Sequence[Any], outputs: Sequence[Any]) -> dict[str, Cells]:
-    """What came of each call, and the range that each number is in: 32 of them, as on the clean data."""
+    """The outcome of each call, and which of 32 ranges each number is in, taken from the clean data."""
     properties: dict[str, Cells] = {
         "what came of a call": ([_came(each) for each in clean], [_came(each) for each in outputs])
     }
@@ -92,7 +92,7 @@ def probe(  # noqa: PLR0913 (all but the first two by keyword)
 ) -> Findings:
     """Look for leaks that no calculation of a loss shows: by floating point, reused noise, copied state, time, errors.
 
-    Made-up data are probed, so it costs no privacy. What is found is certified or a fact; other leaks may be there.
+    Made-up data are probed, so it costs no privacy. A violation is certified or a fact; there may be other leaks.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def probe(  # noqa: PLR0913 (all but the first two by keyword)
     spoil
         Data → neighbouring data sets with something odd in them: outputs on those are held to the claim. Without it,
         the first entry of lists, tuples, arrays and dictionaries is replaced by NaN, infinities, None, 2**70, 10**400,
-        a subnormal, −0.0 and a text, and it is only looked at how they are taken, since an entry may be no person's.
+        a subnormal, −0.0 and a text, and only how they are handled is checked, since an entry may be no person's.
     probes
         Which of `PROBES` to run.
 

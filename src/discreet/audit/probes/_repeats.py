@@ -1,7 +1,7 @@
 """Noise that is used twice: outputs that repeat, or that move together, where fresh noise would not.
 
-Fresh outputs are independent. Then any two of them are equal, or differ by a given amount, with the same probability,
-which is bounded from pairs of other calls: low noise may repeat as often as it likes.
+Fresh outputs are independent. Then any two of them are equal, or differ by a given amount, with the same probability.
+It is bounded from pairs of other calls, so low noise may repeat often.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FRESH = "Draw fresh noise for each call and each number."
 
 
 def repeats(mechanism: Draws, pair: tuple[Any, Any], outputs: Outputs, claim: Claim | None) -> list[Finding]:
-    """Five looks at outputs that repeat. Draws as many more outputs as it is given, in turns on the two inputs."""
+    """Five findings about repeated outputs. Draws as many outputs again as it is given, in turns on the two inputs."""
     texts = [text_of(each) for each in outputs.first], [text_of(each) for each in outputs.second]
     return [
         _constant(texts, claim),
@@ -42,7 +42,7 @@ def repeats(mechanism: Draws, pair: tuple[Any, Any], outputs: Outputs, claim: Cl
 
 
 def agreement(texts: Sequence[Hashable], alarm: float) -> float:
-    """A number that is below the probability that two fresh outputs agree, with probability at most `alarm`.
+    """An upper confidence bound on the probability that two fresh outputs agree, with error at most `alarm`.
 
     >>> round(agreement(["a", "a", "b", "a"] * 5_000, 1e-10), 2)
     0.53
@@ -102,7 +102,7 @@ def _gaps(one: Sequence[Any], other: Sequence[Any]) -> list[Hashable]:
 
 
 def _reused(texts: tuple[list[str], list[str]]) -> Finding:
-    """Whether outputs so many calls apart agree more often than others: fresh ones do so alike at any distance."""
+    """Whether outputs at one lag agree more often than at others: fresh outputs agree equally often at every lag."""
     alarm = ALARM / 4
     for which, world in zip(("first", "second"), texts, strict=True):
         half = len(world) // 2
@@ -123,7 +123,7 @@ def _reused(texts: tuple[list[str], list[str]]) -> Finding:
 
 
 def _telling_lags(world: Sequence[str]) -> tuple[int, int] | None:
-    """The distance at which most outputs agree, and the one at which fewest do."""
+    """The lag at which most outputs agree, and the one at which fewest do."""
     rates = {
         lag: sum(a == b for a, b in zip(world, world[lag:], strict=False)) / (len(world) - lag)
         for lag in range(1, min(_LAGS, len(world) // 4) + 1)
@@ -135,7 +135,7 @@ def _telling_lags(world: Sequence[str]) -> tuple[int, int] | None:
 
 
 def _agreeing(world: Sequence[str], lag: int) -> tuple[int, int]:
-    """How many of how many pairs agree that are so far apart, no output in two of them."""
+    """How many pairs at this lag agree, and of how many; no output is in two pairs."""
     starts = range(0, len(world) - 2 * lag + 1, 2 * lag)
     return sum(world[i] == world[i + lag] for start in starts for i in range(start, start + lag)), len(starts) * lag
 
@@ -157,7 +157,7 @@ def _shared(columns: Sequence[Column]) -> Finding:
         if seen > by_chance:
             sentence = (
                 f"{name} differs between the i-th calls on both inputs by one and the same amount in {hits:,} of "
-                f"{len(one):,}: the same noise is drawn for both, and neighbours are told apart by it. Seed nothing. "
+                f"{len(one):,}: the same noise is drawn for both, and it distinguishes neighbours. Seed nothing. "
                 f"{_FRESH}"
             )
             numbers = {"hits": hits, "of": len(one), "at_least": seen, "by_chance": by_chance}

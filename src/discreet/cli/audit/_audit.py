@@ -81,7 +81,7 @@ def audit(  # noqa: PLR0913 (options of a command line)
     ] = "0.95",
     delta: Annotated[
         str | None,
-        typer.Option(metavar="D", show_default=False, help="Where to tell ε. Default: at the δ of the claim, or 1e-6."),
+        typer.Option(metavar="D", show_default=False, help="The δ of the stated ε. Default: the claim's, or 1e-6."),
     ] = None,
     sequential: Annotated[bool, typer.Option("--sequential", help="Stop as soon as the claim is refuted.")] = False,
     probe: Annotated[
@@ -117,7 +117,7 @@ def audit(  # noqa: PLR0913 (options of a command line)
     if all_ and names:
         raise ParameterError("--all audits all mechanisms of discreet: leave the names out, or --all")
     if not (all_ or names):
-        raise ParameterError("name what to audit, or say --all; `discreet audit --list` tells our own names")
+        raise ParameterError("name what to audit, or say --all; `discreet audit --list` lists our own")
     with user_code():
         loss = None if claim is None else from_text(claim)
         asked = asked_for(names or list(own_entries()), pairs_from(pair or [], pairs), loss, samples)

@@ -1,4 +1,4 @@
-"""What `discreet audit` is told to audit: our own mechanisms by name, and a user's functions."""
+"""The mechanisms that `discreet audit` is asked for: our own by name, and a user's functions."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _asked(name: str, own: dict[str, Entry], pairs: Sequence[Pair], claim: Loss 
         near = get_close_matches(name, own, n=1, cutoff=0.4)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ParameterError(
-            f"there is no mechanism called {name!r}{hint} `discreet audit --list` tells all names; "
+            f"there is no mechanism called {name!r}{hint} `discreet audit --list` lists all names; "
             "a function of your own is MODULE:FUNCTION"
         )
     named = _loaded(name, "audit")
@@ -150,7 +150,7 @@ def _loaded(name: str, what: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is not None and (module == error.name or module.startswith(f"{error.name}.")):
             raise ParameterError(
-                f"there is no module {module} in {Path.cwd().name}/ or among what is installed"
+                f"there is no module {module} in {Path.cwd().name}/ or among the installed packages"
             ) from error
         raise ParameterError(f"the module {module} cannot be imported: {_describe(error)}") from error
     except (Exception, SystemExit) as error:
@@ -166,7 +166,7 @@ def _loaded(name: str, what: str) -> Any:
 
 
 def _mechanism(named: Any, name: str) -> Any:
-    """What to audit: an object or a function of data as it is; what makes one, without parameters, is asked for it."""
+    """What to audit: an object or a function of data as it is, or what a class or function without parameters makes."""
     mechanism = named
     if callable(named) and (inspect.isclass(named) or not _drawn(named)) and _takes_nothing(named):
         try:

@@ -69,7 +69,7 @@ def encode(
     if loaded.longitudinal != "memoize" and secret is not None:
         raise ParameterError("this scheme draws every report afresh and has no use for a secret; leave --secret out")
     values = _values(loaded, sys.stdin.buffer.read())
-    loaded.prepare(values)  # refuses before a secret is made
+    loaded.prepare(values)  # raises before a secret is made
     reports = loaded.client(None if secret is None else _secret(secret, new=new_secret)).encode(values)
     if as_json:
         typer.echo(reports.to_json())
@@ -78,7 +78,7 @@ def encode(
 
 
 def _values(scheme: Scheme[Any], content: bytes) -> list[Any]:
-    """The values as the scheme takes them. What is wrong with one is not told: it is somebody's."""
+    """The values as the scheme takes them. Errors do not quote a value, which is private."""
     from discreet.cli.collect._options import lines_of
     from discreet.local import KeyValues, Marginals, SampledAttributes
 

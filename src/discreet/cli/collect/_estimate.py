@@ -76,7 +76,7 @@ def estimate(  # noqa: PLR0913 (options of a command line)
         estimates = server.estimate() if names is None else server.estimate(names)
         rows = _rows(estimates, level)
     if plot is not None and rows and "attribute" in rows[0]:
-        raise ParameterError("several attributes have no common plot; leave --plot out, and draw from --json")
+        raise ParameterError("several attributes cannot share a plot; leave --plot out, and plot from --json")
     if as_json:
         _print_json(server, rows, level)
     else:
@@ -85,7 +85,7 @@ def estimate(  # noqa: PLR0913 (options of a command line)
         from discreet.explain import estimate_chart, save
 
         if not rows:
-            raise DataError("nothing was found, so that there is nothing to plot; wait for more reports")
+            raise DataError("nothing was found, so there is nothing to plot; wait for more reports")
         save(estimate_chart(rows), plot)
 
 

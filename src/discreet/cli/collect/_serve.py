@@ -38,8 +38,8 @@ def serve(  # noqa: PLR0913 (options of a command line)
             metavar="N",
             min=1,
             max=10**12,
-            help="How many batches are known again, the newest; 100 bytes each. An older one that is sent again counts "
-            "again.",
+            help="How many of the newest batches are remembered, at 100 bytes each. An older one, sent "
+            "again, counts again.",
         ),
     ] = 10_000_000,
 ) -> None:

@@ -98,7 +98,7 @@ def check(  # noqa: PLR0913 — an option each
 
 
 def noted_in(path: Path) -> tuple[str, str | None, str]:
-    """What a file says that a ledger held: its own name, the ledger if it says so, and the hash of an entry."""
+    """What a file notes of a ledger: the file's name, the ledger if it is noted, and the hash of an entry."""
     try:
         with path.open("rb") as file:
             content = file.read(_LONGEST)
@@ -140,7 +140,7 @@ def _noted(data: object) -> tuple[str | None, str] | None:
 
 
 def own_anchors(anchors: list[tuple[str, str | None, str]], head: Head, name: str) -> dict[str, str]:
-    """From files to hashes, if they are of this ledger."""
+    """The hashes that files note, if they are of this ledger."""
     for file, ledger, _ in anchors:
         if ledger not in (None, head.ledger):
             raise LedgerError(

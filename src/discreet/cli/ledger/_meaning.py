@@ -22,11 +22,10 @@ _AHEAD, _FAR = 4, 1000
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What one person may have lost when something has come true, and where a belief of 1 % may then have risen to.
+    """What one person may have lost at some point, and how far a belief of 1 % about them may then have risen.
 
-    `through` says through what, if not through everything.
-
-    `upper` holds except with probability `event`, and is 1 where nothing better is known.
+    `when` names the point; `through` says through what the loss came, if not through everything.
+    `upper`, the belief, holds except with probability `event`, and is 1 where nothing better is known.
     """
 
     when: str
@@ -68,7 +67,7 @@ def meanings(account: Account, now: dt.datetime, delta: Fraction) -> list[Meanin
 
 
 def odometer(loss: Loss, delta: Fraction) -> tuple[float, Fraction] | None:
-    """ε and the δ at which a total is within it at every moment, whatever was asked next; None if none is known."""
+    """ε and δ that bound a total at every moment, whatever is asked next; None if none are known."""
     from discreet.privacy import currency, parts
     from discreet.privacy.filters import Odometer
 
@@ -106,9 +105,9 @@ def _sum(loss: Loss, other: Loss, times: int = 1) -> Loss:
 
 
 def _belief(loss: Loss, delta: Fraction) -> tuple[float, float]:
-    """Where a belief of 1 % may rise to, and the probability of the event off which it may not.
+    """The most that a belief of 1 % rises to, and the probability of the event in which it may rise further.
 
-    What (ε, δ) says of beliefs fails with more than δ, so there the event is ten times as likely.
+    The bound that (ε, δ) gives on beliefs fails with more than δ, so the event is given ten times as much.
     """
     from discreet.privacy import currency, parts
 

@@ -1,4 +1,4 @@
-"""From a name on the command line to an open ledger, in the hands of its owner, an analyst or an auditor."""
+"""Open the ledger that the command line names, as its owner, an analyst or an auditor."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def new_secret_file(path: Path, secret: str, option: str) -> None:
 
 
 def forget(path: Path) -> None:
-    """Remove a secret that is of no use."""
+    """Remove a secret file that is not needed."""
     path.unlink(missing_ok=True)
 
 
@@ -133,7 +133,7 @@ class Access(TypedDict):
 
 
 def access(ledger: str, account: str | None, token_file: Path | None, key_file: Path | None) -> Access:
-    """Options to how `connect` opens a ledger. Raises `LedgerError` for an account where there is no ledger yet."""
+    """How `connect` opens the ledger of the options. Raises `LedgerError` for an account where there is none yet."""
     token = token_from(account, token_file)
     if account is not None and not exists(ledger):
         raise _none_at(ledger)

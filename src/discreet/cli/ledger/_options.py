@@ -77,7 +77,7 @@ AccountOption = Annotated[
         metavar="NAME",
         show_default=False,
         rich_help_panel=_AS,
-        help="The account to use; its token is read from DISCREET_TOKEN or --token-file. Default: the owner's way.",
+        help="The account to use; its token is read from DISCREET_TOKEN or --token-file. Default: as the owner.",
     ),
 ]
 TokenFileOption = Annotated[

@@ -100,7 +100,7 @@ def grant(  # noqa: PLR0913 — an option each
         raise ParameterError("--no-token makes no token to write to --token-file: leave one of them out")
     with opened(ledger, key_file) as book:
         if token_file is not None:
-            new_secret_file(token_file, "", "--token-file")  # what cannot be written is found out before the grant
+            new_secret_file(token_file, "", "--token-file")  # a file that cannot be written fails before the grant
         try:
             secret = book.grant(
                 name, cap, role=chosen, every=None if every is None else every.value, until=ends, part=part,
@@ -202,7 +202,7 @@ def _role(text: str) -> Literal["analyst", "auditor"]:
 
 
 def _whole_or(name: str | None) -> str:
-    """What a ledger calls it; an empty name, as of a variable that was not set, is not the whole."""
+    """The name that the ledger uses; an empty one, as from an unset variable, does not mean the whole ledger."""
     if name == "":
         raise ParameterError("the name of the account is empty: give its name, or no argument for the whole ledger")
     return name or ""

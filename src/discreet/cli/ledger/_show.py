@@ -41,7 +41,8 @@ def show(  # noqa: PLR0913 — an option each
     delta: Annotated[
         str,
         typer.Option(
-            metavar="D", help="The δ at which totals in ρ and μ are told as an ε, above 0 and below 1; also of beliefs."
+            metavar="D",
+            help="The δ, above 0 and below 1, at which totals in ρ and μ are stated as an ε, and for beliefs.",
         ),
     ] = "1e-6",
     last: Annotated[

@@ -27,7 +27,7 @@ _PLAN = 12
 
 
 def facts_table(name: str, facts: Facts, entries: int | None) -> Table:
-    """What was fixed when the ledger was made, and how long it is, if that is to be told."""
+    """What was fixed when the ledger was made, and its number of entries, if given."""
     from rich import box
     from rich.table import Table
 

@@ -44,6 +44,11 @@ class Database(Protocol):
         """The file, or None for a database without a file of its own."""
         ...
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called; known without a lock or a query."""
+        ...
+
     def transaction(self, *, write: bool) -> AbstractContextManager[sa.Connection]:
         """One transaction, as the class promises."""
         ...

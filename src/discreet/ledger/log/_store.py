@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, printable
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger.crypto._encryption import Seal
 from discreet.ledger.crypto._signing import public_key
@@ -32,8 +32,9 @@ from discreet.ledger.log._commitments import Row, sha256
 from discreet.ledger.log._database import Database
 from discreet.ledger.log._migrations import check_continued, migrate
 from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, secrets
-from discreet.ledger.state._account import OWNER_ACCOUNT
+from discreet.ledger.state._account import OWNER_ACCOUNT, Account
 from discreet.ledger.state._events import Event, Facts, Kind, LedgerState, apply
+from discreet.reprs import shortened
 
 __all__ = ["LARGEST_IN_ROW", "LedgerStore", "LedgerTransaction"]
 
@@ -105,6 +106,8 @@ class LedgerStore:
             self.first = _rows.first(connection, self.where)
             self.facts: Facts = facts_in(self.first, self.where)
             last = _rows.tip(connection, self.first, self.where).last
+            self.last_read: dict[str, Account] = {OWNER_ACCOUNT: state_in(self.facts, last, self.where).total}
+            """Each account, and the whole, as this object last read or charged it: what a `repr` may show."""
             rows = connection.execute(sa.select(secrets.c.name, secrets.c.value))
             self._secrets: dict[str, object] = {row.name: row.value for row in rows}
         self.began_with = state_in(self.facts, self.first, self.where).total.cap
@@ -124,20 +127,51 @@ class LedgerStore:
         """Where the ledger ends now, in one snapshot, which holds what had been seen before it was taken."""
         seen = self.seen
         with self.database.transaction(write=False) as connection:
-            yield LedgerTransaction(self, connection, seen, account, plan_hash)
+            page = LedgerTransaction(self, connection, seen, account, plan_hash)
+            self._remember(self._now(page))
+            yield page
 
     def page(
         self, connection: sa.Connection, account: str = OWNER_ACCOUNT, plan_hash: str | None = None
     ) -> LedgerTransaction:
         """Where the ledger ends now, in a transaction that writes."""
-        return LedgerTransaction(self, connection, self.seen, account, plan_hash)
+        page = LedgerTransaction(self, connection, self.seen, account, plan_hash)
+        self._remember(self._now(page))
+        return page
+
+    def committed(self, *pages: LedgerTransaction) -> None:
+        """Take note that what was written through these pages is durable; the last one wrote last."""
+        for page in pages:
+            self._remember(page.state)
+        self.seen = pages[-1].last
+
+    def status(self, account: str) -> str:
+        """What an account, or the whole, had spent when this object last looked. Asks the database nothing."""
+        if self.database.closed:
+            return "closed"
+        known = self.last_read.get(account)
+        if known is None:
+            return "not read yet"
+        return f"spent {shortened(repr(known.spent))} of {shortened(repr(known.cap))} as last read"
+
+    @property
+    def place(self) -> str:
+        """Where the ledger is, for a `repr`: without a password, and on one line."""
+        return printable(self.where.removeprefix("the ledger "))
+
+    def _now(self, page: LedgerTransaction) -> LedgerState:
+        known = None if page.state.account is None else page.state.account.at(page.account_now)
+        return LedgerState(page.state.total.at(page.now), known, page.state.history)
+
+    def _remember(self, state: LedgerState) -> None:
+        for account in (state.total, state.account):
+            if account is not None:
+                self.last_read[account.name] = account
 
     def state(self, account: str) -> LedgerState:
         """The states now, in windows that have begun by the clock."""
         with self.reading(account) as page:
-            state = page.state
-        known = None if state.account is None else state.account.at(page.account_now)
-        return LedgerState(state.total.at(page.now), known, state.history)
+            return self._now(page)
 
     def states(self) -> tuple[LedgerState, list[LedgerState]]:
         """The whole now, and each account under it."""

@@ -111,6 +111,11 @@ class Database:
         with in_server_words(self.where), ExitStack() as held:
             self._take(held)
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return not self._end.alive
+
     @contextmanager
     def transaction(self, *, write: bool) -> Generator[sa.Connection]:
         """One transaction; see the protocol."""

@@ -120,6 +120,11 @@ class Database:
             _files[key] = self._store
             self._end = weakref.finalize(self, _leave, self._store)
 
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return not self._end.alive
+
     @contextmanager
     def transaction(self, *, write: bool) -> Generator[sa.Connection]:
         """One transaction; see the protocol."""

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast, get_args
 
 from discreet.ledger.state._arithmetic import add, from_numbers, nothing, numbers, within, worst
 from discreet.privacy import Loss, currency, left
+from discreet.reprs import call_repr
 
 __all__ = [
     "OWNER_ACCOUNT",
@@ -135,6 +136,9 @@ class Account:
     part: str | None = None
     token_sha256: str | None = None
     relation: str | None = None
+
+    def __repr__(self) -> str:
+        return call_repr(self, leave_out={"token_sha256"})
 
     @property
     def spent(self) -> Loss:

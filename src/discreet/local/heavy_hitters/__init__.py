@@ -1,1 +1,1 @@
-"""Frequent words that nobody listed."""
+"""Heavy hitters: frequent words, found without a list of candidates."""

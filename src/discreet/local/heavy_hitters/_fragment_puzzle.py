@@ -1,4 +1,4 @@
-"""The sequence fragment puzzle: a fragment of a word with a hash of the whole, and the whole word beside it."""
+"""The sequence fragment puzzle: reports of a word's fragment with a hash of the word, and of the whole word."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _Begun = list[tuple[int, str, float]]
 
 
 def joined(by_position: Sequence[Sequence[tuple[int, str, float]]], size: int) -> list[tuple[int, str]]:
-    """The words, each with its piece, that the fragments (piece, letters, frequency) of the positions make.
+    """Join fragments (piece, letters, frequency), listed by position, to words, each with its piece.
 
-    A fragment of fewer than `size` letters ends the word: only empty ones follow. Should there be more than 2**16
-    beginnings of words at some position, those stay whose rarest fragment is the most frequent, and no others are ever
-    made. Costs no privacy: it works on what clients have randomized.
+    A fragment of fewer than `size` letters ends the word: only empty ones follow. At each position at most 2**16
+    beginnings of words are kept, those whose rarest fragment is the most frequent; the others are never built. Costs no
+    privacy: post-processing of randomized reports.
 
     >>> joined([[(7, "ta", 0.5), (9, "ca", 0.2)], [(7, "b", 0.5), (7, "xi", 0.1)]], size=2)
     [(7, 'tab'), (7, 'taxi')]
@@ -54,7 +54,7 @@ def joined(by_position: Sequence[Sequence[tuple[int, str, float]]], size: int) -
 def _longer(
     begun: _Begun, fragments: Sequence[tuple[int, str, float]], full: int, least: float
 ) -> Iterator[tuple[int, str, float]]:
-    """Beginnings of `full` letters with a fragment each, and shorter ones with an empty one, from a frequency on."""
+    """Extend beginnings of `full` letters by fragments of their piece, shorter ones by an empty one."""
     of_piece: defaultdict[int, list[tuple[str, float]]] = defaultdict(list)
     for piece, letters, share in fragments:
         if share >= least:
@@ -67,7 +67,7 @@ def _longer(
 
 
 def _least_kept(begun: _Begun, fragments: _Begun, full: int) -> float:
-    """The greatest frequency of a rarest fragment that as many as may stay have, or below it all if they are fewer."""
+    """The greatest threshold that at least 2**16 extended beginnings reach; −∞ if there are fewer."""
     open_ = _columns([each for each in begun if len(each[1]) == full])
     ended = _columns([each for each in begun if len(each[1]) != full])
     more, empty = _columns(fragments), _columns([each for each in fragments if not each[1]])
@@ -78,7 +78,7 @@ def _least_kept(begun: _Begun, fragments: _Begun, full: int) -> float:
         return int(numbers[0] @ numbers[1] + numbers[2] @ numbers[3])
 
     steps = np.unique(np.concatenate([each[1] for each in (open_, ended, more)]))
-    low, high = -1, len(steps)  # of steps from `high` on there are too few
+    low, high = -1, len(steps)  # from steps[high] on, too few reach it
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if joins(float(steps[middle])) >= _MOST else (low, middle)
@@ -91,21 +91,21 @@ def _columns(some: _Begun) -> tuple[np.ndarray, np.ndarray]:
 
 _MOST_FRAGMENTS = 2**24
 _WHOLE_WORDS = 1 << 32
-"""Added to the key of the sketch of whole words, so that its collisions are other ones."""
+"""Added to the key of the sketch of whole words, so that it does not repeat the collisions of the other sketch."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class SequenceFragmentPuzzle(WordScheme):
-    """Finds frequent words that nobody listed: fragments with the same puzzle piece are joined to words.
+    """Finds frequent words without a list of candidates: fragments with the same puzzle piece are joined to words.
 
     Each person reports two things, each by a count-mean sketch: a fragment of their word at a position that public
-    coins choose, together with the puzzle piece, a hash of the whole word; and the whole word. The first has
-    `fragment_share` of ε, the second the rest. The server lists the `keep` best fragments of each position, joins those
-    of one piece, keeps the words whose piece it is, and ranks them by the sketch of whole words. Found are those whose
-    estimate a word that nobody has exceeds with probability `false_words` at most, all such words together. The state
-    has positions·rows·(width + 1) + word_rows·(word_width + 1) counts. Pure ε-local privacy. Raises `ParameterError`
-    unless both parts of ε are from 1e-6 to 100, for parameters out of the ranges below, and for more than 2**24
-    fragments with pieces at all positions together.
+    coins choose, together with the puzzle piece, a hash of the whole word; and the whole word. The fragment has
+    `fragment_share` of ε, the word the rest. The server lists the `keep` best fragments of each position, joins those
+    of one piece, keeps the words whose piece it is, and ranks them by the sketch of whole words. A word is found if its
+    estimate is above a threshold; the probability that any word that nobody has is above it is at most `false_words`.
+    The state has positions·rows·(width + 1) + word_rows·(word_width + 1) counts. Pure ε-local privacy. Raises
+    `ParameterError` unless both parts of ε are from 1e-6 to 100, for parameters out of the ranges below, and for more
+    than 2**24 fragments with pieces at all positions together.
     Source: Apple's Differential Privacy Team 2017, "Learning with Privacy at Scale" (whose sketch flips all bits alike;
     here the bits are those of `OptimizedUnary`, with a lower error); ``proofs/words.md``.
 
@@ -219,29 +219,29 @@ class SequenceFragmentPuzzle(WordScheme):
 
     @property
     def fragments(self) -> TextSketch:
-        """Of fragments with pieces, a group for each position."""
+        """The sketch of fragments with their pieces, with a group for each position."""
         inner = OptimizedUnary(self.width, self.epsilon * self.fragment_share)
         return TextSketch(inner, self.positions, self.rows, self.key)
 
     @property
     def whole_words(self) -> TextSketch:
-        """Of whole words, all in one group."""
+        """The sketch of whole words, all in one group."""
         inner = OptimizedUnary(self.word_width, self.epsilon * (1 - self.fragment_share))
         return TextSketch(inner, 1, self.word_rows, self.key + _WHOLE_WORDS)
 
     @property
     def layout(self) -> Layout:
-        """Position and row of the fragment, row of the word; the fragment's bits in whole bytes, and the word's."""
+        """Position and row of the fragment, row of the word; the bits of both, the fragment's in whole bytes."""
         limits = self.fragments.layout.limits + self.whole_words.layout.limits
         return Layout(limits, 8 * self._split + self.word_width)
 
     @property
     def cells(self) -> int:
-        """Those of both sketches, fragments first."""
+        """The counts of both sketches, fragments first."""
         return self.fragments.cells + self.whole_words.cells
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A position, whatever the word is; a report of the fragment there with the piece, and one of the word."""
+        """A random position, whatever the word is; reports of the fragment there with the piece, and of the word."""
         positions = draws.below(self.positions, prepared.size)
         spelt = prepared.tolist()
         pieces = {word: self.piece(word) for word in set(spelt)}
@@ -257,7 +257,7 @@ class SequenceFragmentPuzzle(WordScheme):
         return self.layout.pack(*(part.numbers[0] for part in parts), bits=bits)
 
     def genuine(self, fields: Fields) -> NDArray[np.bool_]:
-        """Those where the bits that fill up the fragment's last byte are 0."""
+        """Reports in which the bits that pad the fragment's last byte are 0."""
         spare = self.width % 8
         if not spare:
             return np.ones(len(fields), dtype=np.bool_)
@@ -270,7 +270,7 @@ class SequenceFragmentPuzzle(WordScheme):
         self.whole_words.tally(Fields((two,), fields.bits[:, self._split :]), counts[self.fragments.cells :])
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> WordsEstimate:
-        """Find fragments, join them, and tell those that are words."""
+        """Find frequent fragments, join them, and keep the words above the threshold; or estimate the candidates."""
         table = self.whole_words.table(counts[self.fragments.cells :], 0, reports)
         if candidates is not None:
             return self.words_estimate(table, self.asked(candidates), reports, candidates)
@@ -288,7 +288,7 @@ class SequenceFragmentPuzzle(WordScheme):
         return piece_of(word, self.key, self.pieces)
 
     def puzzle(self, piece: int, fragment: str) -> str:
-        """What is sketched of a fragment: its piece in four hex digits, and the letters."""
+        """The text that is sketched for a fragment: its piece in four hex digits, and the letters."""
         return f"{piece:04x}{fragment}"
 
     @property

@@ -32,13 +32,13 @@ class Letters:
 
     @property
     def every(self) -> str:
-        """All letters there are; bytes as the characters of latin-1."""
+        """All letters; bytes are the characters of latin-1."""
         return _BYTES if self.alphabet is None else self.alphabet
 
     def spelt(self, values: Any) -> NDArray[Any]:
         """The spelling of each text, one or many; a text is cut to as many whole characters as fit.
 
-        Raises `ParameterError` for what is no text, and for a character that the alphabet does not have.
+        Raises `ParameterError` for anything but text, and for a character that is not in the alphabet.
         """
         texts = texts_of(values)
         places: dict[Any, int] = {}
@@ -52,7 +52,7 @@ class Letters:
         return spelling if self.alphabet is not None else spelling.encode("latin-1").decode()
 
     def alive(self, spelling: str, *, ended: bool) -> bool:
-        """Whether some text is spelt so, or begins so if it has not ended."""
+        """Whether this is the spelling of some text, or if it has not `ended`, the beginning of one."""
         if self.alphabet is not None:
             return True
         try:
@@ -62,7 +62,7 @@ class Letters:
         return True
 
     def tails(self, most: int) -> tuple[str, ...]:
-        """Every way to go on by at most `most` letters."""
+        """Every continuation of at most `most` letters."""
         return _tails(self.every, most)
 
     def extended(self, prefixes: Iterable[str], start: int, stop: int) -> list[str]:
@@ -92,9 +92,9 @@ class Letters:
 
 
 def letters_of(alphabet: str | Sequence[str] | None, length: int, step: int) -> Letters:
-    """The letters; raises `ParameterError` unless an alphabet is some different characters that UTF-8 can write.
+    """The spelling in an alphabet. Raises `ParameterError` unless its characters are distinct and UTF-8 can write them.
 
-    And unless there are at most 2**20 ways to go on by `step` letters.
+    Also if `step` letters have more than 2**20 continuations.
     """
     if alphabet is not None:
         if not isinstance(alphabet, str) or not alphabet or len(set(alphabet)) != len(alphabet):

@@ -21,11 +21,11 @@ _WIDE = 2**7
 
 @dataclass(frozen=True, slots=True, init=False)
 class PrefixExtending(PrefixScheme):
-    """Finds frequent words that nobody listed: the server extends the `keep` best prefixes, step by step (PEM).
+    """Finds frequent words without a list of candidates: the server extends the `keep` best prefixes (PEM).
 
     Public coins choose which prefix a person reports, and a third of all people report the whole word; each sends one
-    report of local hashing under public functions, at the full ε. Found are the words of the last step whose estimate
-    a word that nobody has exceeds with probability `false_words` at most, all such words together. The state has
+    report of local hashing under public functions, at the full ε. A word of the last step is found if its estimate is
+    above a threshold; the probability that any word that nobody has is above it is at most `false_words`. The state has
     groups·rows·width counts. Pure ε-local privacy. Raises `ParameterError` unless 1e-6 ≤ ε ≤ 100, and for parameters
     out of the ranges below.
     Source: Wang, Li and Jha 2021, "Locally Differentially Private Heavy Hitter Identification", Section 4 (PEM);
@@ -45,8 +45,7 @@ class PrefixExtending(PrefixScheme):
         Public hash functions, and the buckets of each; by default near e^ε + 1 buckets, at most 128, and 2**17
         of them in all.
     key
-        Which hash functions, from 0 to 2**32 − 1. Another collection can use another key, so that its collisions are
-        other ones.
+        Selects the hash functions, from 0 to 2**32 − 1. A collection with another key has other collisions.
     false_words
         The probability that any word that nobody has is reported, from 1e-12 to below 1.
 
@@ -107,5 +106,5 @@ class PrefixExtending(PrefixScheme):
 
     @property
     def falsely_followed(self) -> None:
-        """Any number."""
+        """None: no limit."""
         return

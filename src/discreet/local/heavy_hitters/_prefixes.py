@@ -1,4 +1,4 @@
-"""Finding words from the front: each person reports a prefix of one length, and the server extends the best."""
+"""Search of the prefix tree: each person reports a prefix of one length, and the server extends the best."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TABLE = 2**17
 
 @dataclass(frozen=True, slots=True, init=False)
 class PrefixScheme(WordScheme):
-    """A word scheme with a group of people for each of some prefix lengths; a third of all tell the whole word."""
+    """A word scheme with a group of people for each of some prefix lengths; a third of all report the whole word."""
 
     hash_names: ClassVar[tuple[str, ...]] = (WORD_HASH,)
 
@@ -44,7 +44,7 @@ class PrefixScheme(WordScheme):
     @property
     @abstractmethod
     def sketch(self) -> TextSketch:
-        """Of which each person makes one report, about their prefix."""
+        """The sketch of prefixes; each person sends one report of it."""
 
     @property
     @abstractmethod
@@ -54,7 +54,7 @@ class PrefixScheme(WordScheme):
     @property
     @abstractmethod
     def falsely_followed(self) -> int | None:
-        """How many of them nobody has, on average at most; `None` for any number."""
+        """How many of them nobody has, at most on average; `None` for no limit."""
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -86,7 +86,7 @@ class PrefixScheme(WordScheme):
         return self.sketch.cells
 
     def perturb(self, prepared: NDArray[Any], draws: Draws) -> Bytes:
-        """A group, whatever the word is, and a report about the prefix of its length."""
+        """A group, drawn independently of the word, and a report of the prefix of that group's length."""
         lengths = self.lengths
         last = len(lengths) - 1
         groups = np.minimum(draws.below(max(3 * last, 1), prepared.size) >> 1, last)
@@ -100,7 +100,7 @@ class PrefixScheme(WordScheme):
         self.sketch.tally(fields, counts)
 
     def read(self, counts: Integers, reports: int, candidates: Sequence[str] | None) -> WordsEstimate:
-        """Extend, estimate, keep the best, and again; at the last length, tell those that are words."""
+        """Extend, estimate and keep the best, length by length; of the last, keep the words above the threshold."""
         lengths = self.lengths
         last = self.sketch.table(counts, len(lengths) - 1, reports)
         if candidates is not None:

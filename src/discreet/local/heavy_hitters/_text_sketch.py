@@ -1,4 +1,4 @@
-"""A sketch of texts: a table of rows for each of some groups, and in a row any frequency scheme for the buckets."""
+"""Count sketches of texts: each group has rows of hash buckets, and a frequency scheme reports a text's bucket."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TextSketch:
 
     @property
     def _held(self) -> int:
-        """The counts of a row: those of the inner scheme, and where its reports are bits, the reports before them."""
+        """The counts of a row: those of the inner scheme, and before them the number of reports if these are bits."""
         return self.inner.cells + (1 if self._bits else 0)
 
     @property
@@ -132,7 +132,7 @@ class TextSketch:
         return self.layout.pack(place * self.inner.cells + fields.numbers[0])
 
     def tally(self, fields: Fields, counts: Integers) -> None:
-        """Count cells; or, of each row, the reports and the ones of each bit."""
+        """Count cells; for reports of bits, count each row's reports and the ones at each bit."""
         if not self._bits:
             add_cells(fields.numbers[0], counts)
             return
@@ -144,7 +144,7 @@ class TextSketch:
             self.inner.tally(Fields((), fields.bits[senders]), table[place, 1:])
 
     def table(self, counts: Integers, group: int, reports: int) -> TextTable:
-        """What the reports of one group say, of `reports` in all groups."""
+        """The table of one group; `reports` is the number of reports in all groups."""
         mine = counts.reshape(self.groups, self.rows, self._held)[group]
         if self._bits:
             assert isinstance(self.inner, SupportScheme)
@@ -159,18 +159,18 @@ class TextSketch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextTable:
-    """How many people of a group have a text in each bucket of each row: unbiased, with the noise of the clients.
+    """Unbiased estimates of how many people of a group have a text in each bucket of each row.
 
     Attributes
     ----------
     sketch, group
-        Whose reports.
+        The sketch, and which of its groups.
     total
         The reports of all groups.
     held
         The reports of each row.
     senders
-        The estimates, a row for each row.
+        The estimates, by row and bucket.
     """
 
     sketch: TextSketch
@@ -185,7 +185,7 @@ class TextTable:
         return int(self.held.sum())
 
     def frequencies(self, texts: Sequence[str]) -> Floats:
-        """The estimated share of each text among the group's people. Raises nothing; 0 where there is no report."""
+        """The estimated share of each text among the group's people; 0 if there is no report."""
         if not self.reports:
             return np.zeros(len(texts))
         sketch = self.sketch
@@ -202,7 +202,7 @@ class TextTable:
         return (senders / self.reports - collision) / (1 - collision)
 
     def variance(self, estimates: Floats) -> Floats:
-        """The squares of the standard errors of estimates: clients, collisions, and who is in the group.
+        """The variance of estimates: from the clients' noise, from collisions, and from who is in the group.
 
         ``proofs/words.md``, section 2.
         """
@@ -218,7 +218,7 @@ class TextTable:
 
     @property
     def squares(self) -> float:
-        """The sum of the squares of all texts' shares, from how uneven the buckets are; from 0 to 1."""
+        """The sum of the squares of all texts' shares, from 0 to 1, estimated from how uneven the buckets are."""
         held = self.held.astype(np.float64)
         pairs = float(held @ (held - 1))
         if pairs <= 0:
@@ -229,7 +229,7 @@ class TextTable:
         return min(max((excess / pairs - collision) / (1 - collision), 0.0), 1.0)
 
     def threshold(self, chance: float) -> float:
-        """What the estimate of a text that nobody has exceeds with at most this probability, by Bennett's inequality.
+        """A threshold that a text that nobody has exceeds with probability at most `chance`, by Bennett's inequality.
 
         In the model of ``proofs/words.md``, section 3; for any number of reports.
         """

@@ -1,4 +1,4 @@
-"""TreeHist: people in groups, a Hadamard count sketch for each prefix length, and a search of the tree of prefixes."""
+"""TreeHist: a Hadamard count sketch for each prefix length, and a search of the prefix tree."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ _MOST_KEPT = 2**12
 
 @dataclass(frozen=True, slots=True, init=False)
 class TreeHist(PrefixScheme):
-    """Finds frequent words that nobody listed: a search of the tree of prefixes that follows what passes a threshold.
+    """Finds frequent words without a list of candidates: searches the prefix tree above a threshold.
 
-    As `PrefixExtending`, with Hadamard response in each row of a count sketch, and a threshold in place of the best so
-    many: a prefix is followed if a prefix that nobody has gets as far so seldom that `false_prefixes` of all that are
-    tried at its length do on average. Found are the words whose estimate a word that nobody has exceeds with
-    probability `false_words` at most, all such words together. The state has at most groups·rows·4·(width + 1)
-    counts. Pure ε-local privacy. Raises `ParameterError` unless 1e-6 ≤ ε ≤ 100, and for parameters out of the ranges
-    below.
+    As `PrefixExtending`, with Hadamard response in each row of a count sketch, and a threshold in place of the `keep`
+    best: on average at most `false_prefixes` of the prefixes that nobody has pass it at each length. A word is found if
+    its estimate is above a threshold; the probability that any word that nobody has is above it is at most
+    `false_words`. The state has at most groups·rows·4·(width + 1) counts. Pure ε-local privacy. Raises `ParameterError`
+    unless 1e-6 ≤ ε ≤ 100, and for parameters out of the ranges below.
     Source: Bassily, Nissim, Stemmer and Thakurta 2017, "Practical Locally Private Heavy Hitters", Section 3 (TreeHist,
-    which tells one bit at any ε; for ε up to 1 so does this); ``proofs/words.md``.
+    whose reports are one bit at any ε; here they are for ε up to 1); ``proofs/words.md``.
 
     Parameters
     ----------

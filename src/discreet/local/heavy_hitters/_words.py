@@ -1,4 +1,4 @@
-"""Words that nobody listed: what is found, and what every scheme that finds them has."""
+"""The estimate of every scheme that finds words without a list of candidates, and the base of these schemes."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ _MOST_CELLS = 2**26
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordsEstimate:
-    """Words and how often they are reported, the most frequent first. It follows from reports alone.
+    """Words and their estimated frequencies, the most frequent first. Computed from reports alone.
 
     Attributes
     ----------
     words
         The words that were found, or the candidates that were asked for. Longer ones are cut as those of clients are.
     frequencies
-        The estimated share of each among the people who reported. The best of many that were tried are above the truth
-        on average, by a part of `stderr`.
+        The estimated share of each among the people who reported. The highest of many estimates are biased upwards, by
+        a part of `stderr`.
     stderr
         The standard error of each: over the randomness of the clients, of who is asked about whole words, and of which
         words collide.
     reports
         How many reports there were.
     threshold
-        Words with a higher estimate are found: a word that nobody has is so only at the scheme's `false_words`. For
-        candidates that were asked for, what is found is all of them, and this what it would take to be found among as
-        many.
+        Words with a higher estimate are found; the probability that any word that nobody has is among them is at most
+        the scheme's `false_words`. Candidates that were asked for are all listed; this is then the threshold for as
+        many words.
     """
 
     words: tuple[str, ...]
@@ -112,7 +112,7 @@ class WordScheme(Scheme[WordsEstimate]):
         longitudinal: Longitudinal,
         **own: object,
     ) -> None:
-        """Check what all word schemes have, and set it beside what is the scheme's `own`; words grow `by` letters."""
+        """Check and set the parameters of all word schemes, and set the scheme's `own`; words grow `by` letters."""
         letters = letters_of(alphabet, length, by)
         common = {
             "epsilon": epsilon_of(epsilon),
@@ -146,7 +146,7 @@ class WordScheme(Scheme[WordsEstimate]):
     def words_estimate(
         self, table: TextTable, spelt: list[str], reports: int, candidates: Sequence[str] | None
     ) -> WordsEstimate:
-        """The words of these that the table tells from none; or all of them, if they were asked for."""
+        """The words whose estimate is above the threshold; or all of them, if candidates were asked for."""
         shares = table.frequencies(spelt)
         threshold = table.threshold(float(self.false_words) / max(len(spelt), 1))
         order = np.argsort(-shares, kind="stable")

@@ -1,4 +1,4 @@
-"""Two servers that learn a noisy total and nothing else, as long as one of them is honest: the public document."""
+"""The base of schemes in which two servers learn a noisy total and nothing else, as long as one is honest."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ class TwoServers(ABC):
     strength, before it publishes. Whoever has both published shares has the total with both noises: √2 times the
     standard deviation of a server that is trusted with everything, where `local` schemes pay √n.
 
-    **Guarantee.** `loss` protects against whoever runs one of the servers, all other clients and the collector, and
-    does as they like, if the other server is honest. It is computational: it rests on TurboSHAKE128. The total is right
-    if both servers are honest but curious; clients can spoil it only by reporting another valid value. The number of
-    reports is public. Statement, proof and sources: ``proofs/two_servers.md``.
+    **Guarantee.** `loss` holds against an adversary who controls one of the servers, all other clients and the
+    collector, and may deviate from the protocol, if the other server is honest. It is computational: it rests on
+    TurboSHAKE128. The total is right if both servers are honest but curious; clients can spoil it only by reporting
+    another valid value. The number of reports is public. Statement, proof and sources: ``proofs/two_servers.md``.
 
     Attributes
     ----------
@@ -103,10 +103,10 @@ class TwoServers(ABC):
 
     @property
     def loss(self) -> Loss:
-        """What one published total reveals of one report in it, to who does not control both servers.
+        """What one published total reveals of one report in it, to anyone who does not control both servers.
 
-        Neighbours differ in the value of one report. Of k reports of one person, all published totals together reveal
-        at most `loss.group(k)`.
+        Neighbours differ in the value of one report. If one person sends k reports, all published totals together
+        reveal at most `loss.group(k)`.
         """
         return self.noise.loss(self.sensitivity)
 
@@ -116,7 +116,7 @@ class TwoServers(ABC):
         return Prio3(self.circuit, b"discreet two servers" + hashlib.sha256(self.to_json().encode()).digest())
 
     def fingerprint(self, role: str) -> bytes:
-        """Eight bytes by which a message names this scheme and what it is in it."""
+        """Eight bytes that name this scheme and the role of a message in it."""
         return hashlib.sha256(f"{role}\0{self.to_json()}".encode()).digest()[:FINGERPRINT]
 
     def client(self) -> ShareClient:
@@ -126,9 +126,9 @@ class TwoServers(ABC):
     def server(self, index: int, key: bytes, state: bytes | None = None) -> ShareServer:
         """The first server, `index` 0, or the second, 1, which run apart and share the key with nobody else.
 
-        With `state`, the one whose `bytes(server)` that is: load a state once, and never one from before a
-        publication. Raises `ParameterError` for another index, or if the key is not the one that the scheme is
-        committed to, and `DataError` for a state that is damaged or of another server.
+        With `state`, the server that `bytes(server)` saved: load a state once, and never one from before a publication.
+        Raises `ParameterError` for another index, or if the key is not the one that the scheme is committed to, and
+        `DataError` for a state that is damaged or of another server.
         """
         if type(index) is not int or index not in (0, 1):
             raise ParameterError(f"a server is the first, 0, or the second, 1, got {index!r}")
@@ -177,7 +177,7 @@ class TwoServers(ABC):
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise ParameterError(
                 "this is not the document of a scheme for two servers: it must be an object with version 1, a scheme "
-                f"that is one of {sorted(_KINDS)}, and just the arguments of that"
+                f"that is one of {sorted(_KINDS)}, and that scheme's arguments alone"
             ) from None
 
 

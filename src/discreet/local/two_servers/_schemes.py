@@ -83,7 +83,8 @@ class TwoServerCount(TwoServers):
 @readable
 @dataclass(frozen=True, slots=True)
 class TwoServerSum(TwoServers):
-    """The sum of whole numbers from 0 to `bound`, by which one client can move it; a larger one counts as `bound`.
+    """The sum of whole numbers from 0 to `bound`; a larger one counts as `bound`. One client moves it by at most
+    `bound`.
 
     Raises `ParameterError` unless the bound is from 1 to 2**32 − 1.
 
@@ -195,8 +196,8 @@ def chunk_of(size: int) -> int:
 class TwoServerSums(TwoServers):
     """The sums of `size` whole numbers, each from 0 to `bound`; a larger one counts as `bound`.
 
-    One client can move all sums by `bound`, and the noise is for that. Raises `ParameterError` unless the bound is from
-    1 to 2**32 − 1 and the numbers of one client have at most 2**16 bits in all.
+    One client can move every sum by `bound`, and the noise is calibrated to that. Raises `ParameterError` unless the
+    bound is from 1 to 2**32 − 1 and the numbers of one client have at most 2**16 bits in all.
 
     >>> import discreet as dp
     >>> from discreet.local import commitment
@@ -245,11 +246,11 @@ class TwoServerSums(TwoServers):
 @readable
 @dataclass(frozen=True, slots=True, init=False)
 class TwoServerSets(TwoServers):
-    """How many people have each value of a domain among theirs, of which everybody has `most` at the most.
+    """How many people have each value of a domain, where one person has at most `most` of them.
 
-    One client with `most` values who has `most` others instead moves twice as many counts by 1, but not more than there
-    are. Raises `ParameterError` for a domain of fewer than 2 or more than 2**16 values, and unless `most` is from 1 to
-    the size of the domain.
+    A client who has `most` other values instead moves 2 · `most` counts by 1, or all counts if there are fewer. Raises
+    `ParameterError` for a domain of fewer than 2 or more than 2**16 values, and unless `most` is from 1 to the size of
+    the domain.
 
     >>> import discreet as dp
     >>> from discreet.local import commitment
@@ -279,18 +280,18 @@ class TwoServerSets(TwoServers):
 
     @property
     def circuit(self) -> Circuit:
-        """At most so many places of all."""
+        """At most `most` of the places."""
         size = self.domain.size
         return MultihotCountVec(size, self.most, chunk_of(size + self.most.bit_length()))
 
     @property
     def sensitivity(self) -> Norms:
-        """As many counts as two sets can differ in, by 1 each."""
+        """As many counts as two sets can differ in move by 1 each."""
         differ = min(2 * self.most, self.domain.size)
         return Norms(l1=differ, l2_squared=differ, linf=1)
 
     def arguments(self) -> dict[str, Any]:
-        """The domain and the most."""
+        """The domain and `most`."""
         return {"domain": self.domain.to_json(), "most": self.most}
 
     def prepare(self, values: Any) -> NDArray[Any]:

@@ -40,9 +40,9 @@ class ShareServer:
 
     A batch takes three exchanges with the other server: `check` makes a message of the reports that came in, `judge`
     makes verdicts of the other's message, and `settle` adds up what both accept. `publish` ends the batch. Every report
-    is used once, however often it comes. Nothing in a batch of reports can make a server fail: what is none is dropped
-    and counted in `rejected`. Messages between servers are public to both, and to nobody else. It is not for several
-    threads at once.
+    is used once, however often it comes. Nothing in a batch of reports can make a server fail: what is not a valid
+    report is dropped and counted in `rejected`. Messages between servers are public to both, and to nobody else. Not
+    for several threads at once.
     """
 
     __slots__ = ("_accepted", "_batch", "_index", "_key", "_pending", "_prio3", "_rejected", "_scheme", "_sum", "_used")
@@ -58,7 +58,7 @@ class ShareServer:
 
     @classmethod
     def of_state(cls, scheme: ShareCodec, index: int, key: bytes, state: bytes) -> ShareServer:
-        """The server of which this is `bytes(server)`. Raises `DataError` for anything else."""
+        """The server that `bytes(server)` saved. Raises `DataError` for anything else."""
         server = cls(scheme, index, key)
         body, width = state[:-4], server._sum.nbytes
         if body[: len(_MAGIC)] != _MAGIC or len(body) < _HEAD + 24 + width:
@@ -96,7 +96,7 @@ class ShareServer:
 
     @property
     def rejected(self) -> int:
-        """How many reports were dropped: no reports, not valid, come again, or not accepted by the other server."""
+        """How many reports were dropped: malformed, invalid, repeated, or not accepted by the other server."""
         return self._rejected
 
     def check(self, reports: Reports) -> Reports:

@@ -1,4 +1,4 @@
-"""What two servers publish, and the totals that come of it."""
+"""The shares that two servers publish, and the totals that these add up to."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ class Total:
         return math.sqrt(2) * self.noise.std
 
     def error(self, level: Number = 0.95) -> int:
-        """A k such that a total's noise is within ±k with probability `level` or more: the least one, or one more.
+        """The least k such that a total's noise is within ±k with probability at least `level`, or one more.
 
         Does not depend on data and costs no privacy. Raises `ParameterError` unless 0 < level < 1.
         Source: for two discrete Laplace noises, P(|X + Y| > k) in closed form; for Gaussian ones by convolution below
         sigma 32 and by N(0, 2 sigma²) above; ``proofs/two_servers.md``, section 5.
         """
-        exact_level(level)  # refuses what is none
+        exact_level(level)  # raises for a level outside (0, 1)
         miss = float(1 - rational(level, "level")) * (1 - 1e-9)
         if isinstance(self.noise, DiscreteLaplace):
             return _laplace_error(float(self.noise.scale), miss)

@@ -35,6 +35,7 @@ from discreet.query.suggest._choose import choose_bounds, choose_cap
 from discreet.query.suggest._ladder import Ladder, cap_ladder, value_ladder
 from discreet.query.suggest._suggestion import Suggestion, suggestion_digests
 from discreet.release import ReleaseContext, ReleaseKind, Terms, register
+from discreet.reprs import shortened
 
 __all__ = ["PreparedSuggestion", "Suggest", "SuggestionPlan", "plan_suggestion"]
 
@@ -65,6 +66,10 @@ class SuggestionPlan:
     declared: Column
     unit: Unit
     parts: tuple[Part, ...]
+
+    def __repr__(self) -> str:
+        column, parts = shortened(f"{self.table}.{self.column}"), ", ".join(part.what for part in self.parts)
+        return f"<SuggestionPlan of {column}; {parts}; loss {shortened(repr(self.loss))}>"
 
     @property
     def levels(self) -> tuple[Level, ...]:

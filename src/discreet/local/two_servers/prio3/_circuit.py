@@ -1,8 +1,8 @@
-"""Which values are valid, as circuits over a field: linear maps around one gadget of degree 2 that is called often.
+"""Validity circuits over a field: linear maps around one gadget of degree 2, which is called many times.
 
 Source: draft-irtf-cfrg-vdaf-20, Sections 7.3.2 and 7.4. Encodings, shares of them and their circuits are linear, so
-that the same code runs on values and on shares: `share` is what a share of the constant 1 is, 1 for the whole value
-and 1/2 for each of two shares.
+that the same code runs on values and on shares: `share` is that of the constant 1: 1 for the value itself, 1/2 for
+each of its two shares.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ __all__ = ["Circuit", "Count", "Histogram", "MultihotCountVec", "Shape", "Sum", 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How many elements of each kind a circuit has.
+    """The numbers of elements of a circuit.
 
     Attributes
     ----------
     length
-        An encoded value.
+        Elements of an encoded value.
     outputs
         What is added up.
     arity
-        What goes into the gadget.
+        Inputs of the gadget.
     calls
-        How often the gadget is called.
+        Calls of the gadget.
     checks
-        What comes out of the circuit.
+        Outputs of the circuit.
     joint
-        The joint randomness.
+        Elements of joint randomness.
     """
 
     length: int
@@ -50,26 +50,27 @@ class Shape:
 
     @property
     def points(self) -> int:
-        """The values that make the polynomial of an input of the gadget: a power of two above the calls."""
+        """How many values define the polynomial of a gadget's input: a power of two above the calls."""
         return 1 << self.calls.bit_length()
 
 
 class Circuit(ABC):
     """A set of valid values, and how a value is proved to be one of them.
 
-    Of a valid value all that comes out of the circuit is 0, of any other it is not, but for unlucky joint randomness.
+    On a valid value all outputs of the circuit are 0. On any other some output is not, except for unlucky joint
+    randomness.
     """
 
     __slots__ = ()
 
     field: ClassVar[Field]
     algorithm: ClassVar[int]
-    """The identifier of the scheme that the draft makes of it."""
+    """The draft's identifier of the Prio3 scheme with this circuit."""
 
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """How many elements of each kind there are."""
+        """The numbers of elements."""
 
     @abstractmethod
     def encode(self, values: NDArray[Any]) -> Vector:
@@ -77,18 +78,18 @@ class Circuit(ABC):
 
     @abstractmethod
     def wires(self, encoded: Vector, joint: Vector, share: int) -> Vector:
-        """What goes into the gadget: of shape (reports, arity, calls, limbs)."""
+        """The gadget's inputs, of shape (reports, arity, calls, limbs)."""
 
     @abstractmethod
     def checked(self, encoded: Vector, gadgets: Vector, share: int) -> Vector:
-        """The outputs of the circuit, from the encoded values and from what the gadget put out, (reports, calls, …)."""
+        """The outputs of the circuit, from the encoded values and the gadget's outputs, (reports, calls, …)."""
 
     @abstractmethod
     def truncated(self, encoded: Vector) -> Vector:
         """What is added up."""
 
     def gadget(self, wires: Vector) -> Vector:
-        """The sum of the products of inputs 2j and 2j + 1; wires of (reports, arity, points, …), without the second."""
+        """The sum of the products of inputs 2j and 2j + 1, of shape (reports, points, …)."""
         return self.field.sum(self.field.mul(wires[:, ::2], wires[:, 1::2]), 1)
 
 
@@ -101,7 +102,7 @@ class Count(Circuit):
 
     @property
     def shape(self) -> Shape:
-        """All of one element."""
+        """One element of each kind."""
         return Shape(length=1, outputs=1, arity=2, calls=1, checks=1, joint=0)
 
     def encode(self, values: NDArray[Any]) -> Vector:
@@ -122,7 +123,7 @@ class Count(Circuit):
 
 
 def weights_of(largest: int) -> list[int]:
-    """Weights of bits whose sums are just 0 … largest: powers of two, and a last one that makes up the rest."""
+    """Weights of bits whose sums are exactly 0 … largest: powers of two, and a last one that makes up the rest."""
     powers = [1 << i for i in range(largest.bit_length() - 1)]
     return [*powers, largest - sum(powers)]
 
@@ -178,7 +179,7 @@ def _weighted(field: Field, bits: Vector, largest: int) -> Vector:
 
 
 class _Bits(Circuit):
-    """A circuit that checks of every element of an encoding that it is 0 or 1, in chunks, by one random sum."""
+    """A circuit that checks that every element is 0 or 1, in chunks, by one random linear combination."""
 
     __slots__ = ()
 
@@ -266,7 +267,7 @@ class Histogram(_Bits):
 
 @dataclass(frozen=True, slots=True)
 class MultihotCountVec(_Bits):
-    """`size` bits of which at most `weight` are 1, checked `chunk` at a time together with the bits of their number."""
+    """`size` bits of which at most `weight` are 1, checked `chunk` at a time with the bits of the number of 1s."""
 
     size: int
     weight: int
@@ -277,16 +278,16 @@ class MultihotCountVec(_Bits):
 
     @property
     def shape(self) -> Shape:
-        """The bits, and those of their number, which are not added up."""
+        """The bits, and those of the number of 1s, which are not added up."""
         return self._shape(self.size + self.weight.bit_length(), self.size, checks=2)
 
     def encode(self, values: NDArray[Any]) -> Vector:
-        """The bits, and those of how many they are."""
+        """The bits, and those of the number of 1s."""
         numbers = bits_of(values.sum(axis=1, dtype=np.int64), self.weight)
         return _widened(np.concatenate((values.astype(np.uint64), numbers), axis=1))
 
     def checked(self, encoded: Vector, gadgets: Vector, share: int) -> Vector:  # noqa: ARG002
-        """The random sum, and the number of bits that are 1 less the number that is claimed."""
+        """The random sum, and the number of 1s minus the claimed one."""
         field, claimed = self.field, _weighted(self.field, encoded[:, self.size :], self.weight)
         return np.stack((field.sum(gadgets, 1), field.sub(field.sum(encoded[:, : self.size], 1), claimed)), axis=1)
 

@@ -1,4 +1,4 @@
-"""Secrets, and what they are expanded into: many at a time.
+"""Expand secrets into other secrets and field elements, many at a time.
 
 Source: XofTurboShake128 of draft-irtf-cfrg-vdaf-20, Section 6.2.1.
 """
@@ -14,14 +14,14 @@ __all__ = ["RATE", "SECRET", "Rows", "derived", "expanded", "turboshake128"]
 
 
 RATE = 168
-"""Bytes that go in or come out between two permutations."""
+"""Bytes that are absorbed or squeezed out between two permutations."""
 
 _LANES = 25
 _ROUNDS = 12
 
 
 def _round_constants() -> list[np.uint64]:
-    """Those of the last 12 of 24 rounds, from the shift register of FIPS 202, Section 3.2.5."""
+    """The round constants of the last 12 of 24 rounds, from the shift register of FIPS 202, Section 3.2.5."""
     state, bits = 1, list[int]()
     for _ in range(7 * 24):
         bits.append(state & 1)
@@ -31,7 +31,7 @@ def _round_constants() -> list[np.uint64]:
 
 
 def _rho_and_pi() -> tuple[NDArray[np.uint64], NDArray[np.intp]]:
-    """How far each lane turns, and which lane each takes its place from; lane x + 5y is at (x, y)."""
+    """The rotation of each lane, and the lane that each then moves from; lane x + 5y is at (x, y)."""
     turns, source = [0] * _LANES, [0] * _LANES
     x, y = 1, 0
     for t in range(24):
@@ -90,7 +90,7 @@ def turboshake128(messages: NDArray[np.uint8], domain: int, length: int) -> NDAr
 
 
 SECRET = 32
-"""Bytes of a secret, and of what one is derived into."""
+"""Bytes of a secret, and of one derived from it."""
 
 Rows = NDArray[np.uint8]
 
@@ -103,7 +103,7 @@ def derived(secrets: Rows, tag: bytes, binder: Rows) -> Rows:
 
 
 def expanded(field: Field, secrets: Rows, tag: bytes, binder: Rows, length: int) -> Vector:
-    """`length` uniform elements from each, by leaving out what is past the modulus."""
+    """`length` uniform elements from each, by rejection of what is not below the modulus."""
     messages = _messages(secrets, tag, binder)
     raw, below = _drawn(field, messages, length)
     short = np.flatnonzero(~below.all(axis=1))

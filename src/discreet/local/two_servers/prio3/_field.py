@@ -1,4 +1,4 @@
-"""What the two fields have in common: prime fields with roots of unity for every power of two."""
+"""Prime fields with roots of unity whose order is a power of two: what Field64 and Field128 have in common."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Field(ABC):
 
     modulus: ClassVar[int]
     two_adicity: ClassVar[int]
-    """The roots of unity are of orders up to 2 to this."""
+    """The largest k for which there are roots of unity of order 2**k."""
     generator: ClassVar[int]
-    """It generates those of that order."""
+    """A generator of these."""
     limbs: ClassVar[int]
 
     @property
@@ -49,7 +49,7 @@ class Field(ABC):
 
     @abstractmethod
     def canonical(self, raw: Vector) -> NDArray[np.bool_]:
-        """Which of these limbs are below the modulus, without the last axis."""
+        """Whether each element is below the modulus; the axis of limbs is dropped."""
 
     def sum(self, a: Vector, axis: int) -> Vector:
         """The sum over one axis, which is counted from the first."""
@@ -94,7 +94,7 @@ class Field(ABC):
         return pow(self.generator, 2**self.two_adicity // order, self.modulus)
 
     def powers(self, base: int, count: int, scale: int = 1) -> Vector:
-        """Scale · base⁰, scale · base¹, …: constants, which are kept."""
+        """Scale · base⁰, scale · base¹, …: constants, which are cached."""
         return _powers(self, base, count, scale)
 
 

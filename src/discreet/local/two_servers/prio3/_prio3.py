@@ -1,7 +1,7 @@
-"""Prio3 for two aggregators: values become two shares, which are checked and added up apart.
+"""Prio3 for two aggregators: values are split into two shares, which are checked together and added up apart.
 
-Names are the draft's; the first aggregator is its leader, the second its one helper. Lengths are exact everywhere: an
-array of another width is the caller's mistake, who has refused such reports before.
+Names are the draft's; the first aggregator is its leader, the second its one helper. Widths of arrays are exact: the
+caller has refused reports of another width before.
 Source: draft-irtf-cfrg-vdaf-20, Section 7.2.
 """
 
@@ -21,7 +21,7 @@ from discreet.local.two_servers.prio3._proof import Proofs
 __all__ = ["NONCE", "Prio3", "Sharded", "Verified"]
 
 NONCE = 16
-"""Bytes of the number that names a report."""
+"""Bytes of the nonce of a report."""
 
 _VERSION = 18  # of the constructions: drafts 18 to 20 share it
 _VALUE, _PROOF, _JOINT, _PROVER, _QUERY, _JOINT_SECRET, _JOINT_PART = range(1, 8)
@@ -30,7 +30,7 @@ _ONE_PROOF = b"\x01"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sharded:
-    """Reports: what both aggregators get, and what each of them gets."""
+    """Reports: the public share, for both aggregators, and the input share of each."""
 
     public: Rows
     inputs: tuple[Rows, Rows]
@@ -38,18 +38,18 @@ class Sharded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verified:
-    """What one aggregator has after it looked at its shares.
+    """The state of one aggregator after it checked its shares.
 
     Attributes
     ----------
     outputs
-        What it will add up of each report that both accept.
+        The output share of each report, which is added up if both accept it.
     secret
-        What both must have derived, 32 bytes a report, or none.
+        The seed of the joint randomness, which both must derive alike: 32 bytes a report, or none.
     part
-        Its part of that, as the public share should have it.
+        Its part of that seed, which the public share must contain.
     share
-        What it sends to the other.
+        Its verifier share, which it sends to the other.
     good
         Which shares were well formed.
     """
@@ -61,13 +61,13 @@ class Verified:
     good: NDArray[np.bool_]
 
     def rows(self, rows: list[int]) -> Verified:
-        """That of some of the reports."""
+        """The state of some of the reports."""
         return Verified(self.outputs[rows], self.secret[rows], self.part[rows], self.share[rows], self.good[rows])
 
 
 @dataclass(frozen=True, slots=True)
 class Prio3:
-    """The scheme that the draft makes of a circuit, in the context of an application, which is public."""
+    """The draft's scheme for a circuit, in the public context of an application."""
 
     circuit: Circuit
     context: bytes
@@ -91,7 +91,7 @@ class Prio3:
 
     @property
     def at_once(self) -> int:
-        """How many reports are worked on at a time: what is quickest, and takes some hundred MiB at the most."""
+        """How many reports are processed at a time: quickest, with a few hundred MiB at most."""
         return max(1, min(1024, (1 << 24) // self.input_sizes[0]))
 
     @property
@@ -104,7 +104,7 @@ class Prio3:
         return self.circuit.shape.joint > 0
 
     def shard(self, values: NDArray[Any], nonces: Rows, entropy: Rows) -> Sharded:
-        """Shares of values that are valid, by uniform bytes of `entropy` for each; both secret."""
+        """Split valid values into shares, by uniform bytes of `entropy` for each; both are secret."""
         field, proofs = self.circuit.field, Proofs(self.circuit)
         secrets = [entropy[:, i : i + SECRET] for i in range(0, self.entropy, SECRET)]
         second, prover = secrets[0], secrets[-1]
@@ -126,7 +126,7 @@ class Prio3:
         return Sharded(public, inputs)
 
     def verify_init(self, key: bytes, index: int, nonces: Rows, public: Rows, inputs: Rows) -> Verified:
-        """What aggregator `index`, 0 or 1, has to say of its shares, by the key that both have."""
+        """Check the shares of aggregator `index`, 0 or 1, under the key that both have."""
         field, shape, proofs = self.circuit.field, self.circuit.shape, Proofs(self.circuit)
         blinds = inputs[:, -SECRET:] if self._joint else inputs[:, :0]
         if index == 0:
@@ -161,7 +161,7 @@ class Prio3:
         return (self._joint_secret(first[:, size:], second[:, size:]) if self._joint else first[:, :0]), good
 
     def verify_next(self, verified: Verified, message: Rows) -> NDArray[np.bool_]:
-        """Where an aggregator agrees to the message."""
+        """Which reports an aggregator accepts, given the message."""
         return verified.good & (verified.secret == message).all(axis=1)
 
     def _expanded(self, secrets: Rows) -> tuple[Vector, Vector]:
@@ -182,7 +182,7 @@ class Prio3:
         return expanded(self.circuit.field, secrets, self._tag(_JOINT), _row(_ONE_PROOF), self.circuit.shape.joint)
 
     def _tag(self, usage: int) -> bytes:
-        """What keeps the expansions of one application, scheme and purpose apart from all others."""
+        """The domain separation of one application, scheme and purpose from all others."""
         algorithm = self.circuit.algorithm.to_bytes(4, "big")
         return bytes([_VERSION, 0]) + algorithm + usage.to_bytes(2, "big") + self.context
 

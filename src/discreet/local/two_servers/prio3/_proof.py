@@ -1,7 +1,8 @@
 """Fully linear proofs that encoded values are valid, checked on shares of values and of proofs.
 
-A proof has the values of the gadget's inputs at the root 1, which are random, and those of what the gadget puts out at
-all other places: a polynomial of twice the degree. Who checks compares both at a random point.
+A proof holds the values of the polynomials of the gadget's inputs at the root 1, which are random, and the values of
+the polynomial of its output, which has twice the degree, at all roots but the last. The verifier compares both at a
+random point.
 Source: draft-irtf-cfrg-vdaf-20, Section 7.3; Boneh, Boyle, Corrigan-Gibbs, Gilboa and Ishai 2019, Theorem 4.3.
 """
 
@@ -57,7 +58,7 @@ def last_value(field: Field, values: Vector) -> Vector:
 
 
 def weights_at(field: Field, order: int, points: Vector) -> Vector:
-    """The weights, of shape (points, order, limbs), by which the values at roots of an order make that at a point.
+    """Lagrange weights of shape (points, order, limbs): a value at a point is the weighted sum of those at the roots.
 
     The weight of the root w is w/n · Π(t − v) over the other roots v, which needs no division. `points` has the shape
     (points, limbs).
@@ -86,30 +87,30 @@ class Proofs:
 
     @property
     def length(self) -> int:
-        """The elements of a proof."""
+        """How many elements a proof has."""
         shape = self.circuit.shape
         return shape.arity + 2 * shape.points - 1
 
     @property
     def queries(self) -> int:
-        """The random elements that a proof is checked with."""
+        """How many random elements a proof is checked with."""
         checks = self.circuit.shape.checks
         return 1 if checks == 1 else checks + 1
 
     @property
     def verifiers(self) -> int:
-        """The elements that tell whether a value is valid."""
+        """How many elements decide whether a value is valid."""
         return self.circuit.shape.arity + 2
 
     def prove(self, encoded: Vector, prover: Vector, joint: Vector) -> Vector:
-        """Proofs, by random elements, as many as the gadget has inputs, and joint randomness."""
+        """Prove that values are valid, by a random element for each input of the gadget, and joint randomness."""
         return self._in_steps(self._prove, encoded, prover, joint)
 
     def query(self, encoded: Vector, proof: Vector, queries: Vector, joint: Vector) -> Vector:
         """Shares of verifiers, from one of two shares of values and proofs.
 
-        Where the point happens to be one of those where the polynomials have values of their own, an event of
-        probability below 2**-50, they would tell something of the value: `revealing` says where.
+        If the random point is a root at which the polynomials hold values, which has probability below 2**-50, the
+        verifiers reveal something of the value: `revealing` says where.
         """
         field, points = self.circuit.field, self.circuit.shape.points
         weights = [weights_at(field, order, queries[:, -1]) for order in (points, 2 * points)]
@@ -123,7 +124,7 @@ class Proofs:
         return (power == field.element(1)).all(axis=1)
 
     def decide(self, verifiers: Vector) -> NDArray[np.bool_]:
-        """Which verifiers, being sums of both shares, are those of a valid value."""
+        """Which verifiers, each the sum of both shares, belong to a valid value."""
         wires, claimed = verifiers[:, 1:-1], verifiers[:, -1]
         gadgets = self.circuit.gadget(wires[:, :, None])[:, 0]
         return (verifiers[:, 0] == 0).all(axis=1) & (gadgets == claimed).all(axis=1)
