@@ -1,4 +1,4 @@
-"""Writes mechanisms.md and the tables of sql.md, and draws all plots anew, by the pages' own Python and the example."""
+"""Writes mechanisms.md and the tables of other pages, and draws all plots anew, by the pages' own Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from discreet.explain import catalogue, sql_page
+from discreet.explain import catalogue, with_tables
 
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -18,9 +18,8 @@ FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def main() -> None:
     os.chdir(Path(__file__).parent)
     Path("mechanisms.md").write_text(catalogue(), encoding="utf-8")
-    sql = Path("sql.md")
-    sql.write_text(sql_page(sql.read_text(encoding="utf-8")), encoding="utf-8")
     for page in sorted(Path().glob("*.md")):
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
         blocks = FENCE.findall(page.read_text(encoding="utf-8"))
         if any("images/" in block for block in blocks):
             names: dict[str, object] = {"__name__": page.stem}

@@ -17,6 +17,7 @@ from discreet.audit.catalog._entries import entries, entries_table, find_entry, 
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._queries import sql_entries
 from discreet.errors import ParameterError
+from discreet.local.examples import examples as schemes
 from discreet.privacy import in_words, pure
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -49,6 +50,11 @@ def test_every_mechanism_is_in_the_audit(name: str) -> None:
     )
 
 
+def test_every_scheme_is_in_the_audit() -> None:
+    names = {entry.name for entry in entries()}
+    assert {f"local {example.name}" for example in schemes()} <= names
+
+
 def test_every_sql_statistic_is_in_the_audit() -> None:
     """`test_sql_entries.py` holds that those are all that the planner takes."""
     assert [f"SQL {each.name}" for each in sql_entries()] == [entry.name for entry in entries() if entry.kind is None]
@@ -74,8 +80,8 @@ def test_entries_say_what_they_are(entry: Entry) -> None:
     assert entry.shown
     assert entry.note
     begins = "SQL " if entry.kind is None else entry.kind.__name__
-    assert entry.name.startswith(begins)
-    assert entry.shown.startswith(("SELECT ", "WITH ") if entry.kind is None else begins)
+    assert entry.name.removeprefix("local ").startswith(begins)
+    assert entry.shown.removeprefix("local.").startswith(("SELECT ", "WITH ") if entry.kind is None else begins)
     assert in_words(entry.claim)
     for data in [] if entry.kind is None else [data for pair in entry.pairs for data in pair]:
         entry.once(data)  # those of SQL answer in the next test

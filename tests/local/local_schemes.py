@@ -6,18 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet import local
+from discreet.local.examples import examples
 
 SMALL: dict[str, Callable[[str], Any]] = {
-    "basic_rappor": lambda epsilon: local.BasicRappor.from_epsilon(domain=4, epsilon=epsilon, longitudinal="once"),
-    "kary": lambda epsilon: local.KaryRandomizedResponse(domain=5, epsilon=epsilon),
-    "symmetric_unary": lambda epsilon: local.SymmetricUnary(domain=4, epsilon=epsilon),
-    "optimized_unary": lambda epsilon: local.OptimizedUnary(domain=4, epsilon=epsilon),
-    "local_hashing": lambda epsilon: local.LocalHashing(domain=5, epsilon=epsilon),
-    "binary_hashing": lambda epsilon: local.LocalHashing(domain=4, epsilon=epsilon, buckets=2),
-    "warner": local.Warner.from_epsilon,
-    "hadamard": lambda epsilon: local.HadamardResponse(domain=6, epsilon=epsilon),
-    "projective_geometry": lambda epsilon: local.ProjectiveGeometry(domain=12, epsilon=epsilon),
-    "subset_selection": lambda epsilon: local.SubsetSelection(domain=6, epsilon=epsilon),
+    **{each.name: each.at for each in examples() if each.group in {"Yes or no", "One value of a list"}},
+    "LocalHashing binary": lambda epsilon: local.LocalHashing(domain=4, epsilon=epsilon, buckets=2),
 }
 """A scheme over a domain of a few numbers, by its ε."""
 

@@ -17,7 +17,7 @@ from discreet.explain._charts import (
     smooth_points,
 )
 from discreet.explain._errors import error_comparison, error_histogram, errors
-from discreet.explain._pages import catalogue, sql_page
+from discreet.explain._pages import catalogue, with_tables
 
 __all__ = [
     "audit_chart",
@@ -36,5 +36,5 @@ __all__ = [
     "save",
     "smooth_curve",
     "smooth_points",
-    "sql_page",
+    "with_tables",
 ]

@@ -8,11 +8,12 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
+from discreet.local.examples import examples as schemes
 from discreet.mechanisms.examples import Example, examples
 from discreet.privacy import in_words
 from discreet.query import FUNCTIONS, PAIRS, REFUSED, STATISTICS
 
-__all__ = ["catalogue", "sql_page"]
+__all__ = ["catalogue", "with_tables"]
 
 
 _HEAD = """# The mechanisms
@@ -111,19 +112,33 @@ _QUANTILES = (
 )
 
 
-def sql_page(page: str) -> str:
-    """The page with its tables of statistics, functions and refusals made anew; a page without them stays as it is.
+def with_tables(page: str) -> str:
+    """The page with its tables of statistics, functions, refusals and local schemes made anew.
 
-    >>> "| `ABS(x)` |" in sql_page("<!-- functions --><!-- end -->")
+    A page without them stays as it is.
+
+    >>> "| `ABS(x)` |" in with_tables("<!-- functions --><!-- end -->")
     True
     """
-    tables = {"statistics": _statistics(), "functions": _functions(), "refused": _refused()}
+    tables = {"statistics": _statistics, "functions": _functions, "refused": _refused, "schemes": _schemes}
     return re.sub(
-        r"<!-- (statistics|functions|refused) -->.*?<!-- end -->",
-        lambda match: f"<!-- {match[1]} -->\n{tables[match[1]]}\n<!-- end -->",
+        rf"<!-- ({'|'.join(tables)}) -->.*?<!-- end -->",
+        lambda match: f"<!-- {match[1]} -->\n{tables[match[1]]()}\n<!-- end -->",
         page,
         flags=re.DOTALL,
     )
+
+
+def _schemes() -> str:
+    rows = [
+        (example.name, example.group, example.use, f"`{example.shown}`", _bytes(example.at(1).layout.width))
+        for example in schemes()
+    ]
+    return _table(("scheme", "is asked for", "choose it for", "for example", "a report"), rows)
+
+
+def _bytes(width: int) -> str:
+    return "1 byte" if width == 1 else f"{width} bytes"
 
 
 def _statistics() -> str:

@@ -1,4 +1,4 @@
-"""Every mechanism and every SQL statistic of the library, held to its claim: what the auditor is pointed at first."""
+"""Every mechanism, local scheme and SQL statistic of the library, held to its claim."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from discreet.audit.black_box._verdict import Verdict
 from discreet.audit.catalog._entry import Entry
-from discreet.audit.catalog._mechanisms import mechanism_entries
+from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
 from discreet.audit.catalog._queries import sql_entries
 from discreet.errors import ParameterError
 from discreet.rational import Number
@@ -44,14 +44,14 @@ class Audited:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """An entry for every mechanism of `discreet.mechanisms`, each of its variants, and every SQL statistic.
+    """An entry for each mechanism in all its variants, each scheme of `discreet.local`, and each SQL statistic.
 
     Costs no privacy: the data are made up.
 
     >>> [entry.name for entry in entries() if entry.name.startswith(("Exponential", "SQL a r"))]
     ['Exponential', 'Exponential monotone', 'SQL a ratio']
     """
-    return (*mechanism_entries(), *(each.entry for each in sql_entries()))
+    return (*mechanism_entries(), *scheme_entries(), *(each.entry for each in sql_entries()))
 
 
 def find_entry(name: str) -> Entry:

@@ -60,7 +60,7 @@ def frequencies() -> Iterator[Example]:
     )
     yield listed(
         SubsetSelection,
-        use="a few hundred values, the least error, a bit for each",
+        use="a few hundred values: the least error, a bit for each",
         shown="SubsetSelection(domain=6, epsilon=1)",
         at=lambda epsilon: SubsetSelection(domain=6, epsilon=epsilon),
         note="attained by the subsets with the first value and without the second",
@@ -74,7 +74,7 @@ def frequencies() -> Iterator[Example]:
     )
     yield listed(
         SymmetricUnary,
-        use="a bit for each value, all with the same probability of a lie: RAPPOR's, and basic",
+        use="a bit for each value, each turned with the same probability, as in RAPPOR",
         shown="SymmetricUnary(domain=4, epsilon=1)",
         at=lambda epsilon: SymmetricUnary(domain=4, epsilon=epsilon),
         note=bits,
