@@ -13,6 +13,7 @@ from discreet.mechanisms.additive._laplace import Laplace
 from discreet.mechanisms.additive._on_grid import OnGrid
 from discreet.mechanisms.additive._staircase import Staircase
 from discreet.mechanisms.additive._truncated_laplace import TruncatedLaplace
+from discreet.mechanisms.additive._uniform_noise import UniformNoise
 from discreet.mechanisms.quantiles._quantiles import Quantiles
 from discreet.mechanisms.randomizers._randomized_response import Proportions, RandomizedResponse
 from discreet.mechanisms.randomizers._sampled import Sampled
@@ -65,6 +66,7 @@ __all__ = [
     "TopK",
     "TreeCounter",
     "TruncatedLaplace",
+    "UniformNoise",
     "stated_loss",
     "wrong_relation",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -15,8 +16,10 @@ from discreet.mechanisms.additive._laplace import Laplace
 from discreet.mechanisms.additive._on_grid import OnGrid
 from discreet.mechanisms.additive._staircase import Staircase
 from discreet.mechanisms.additive._truncated_laplace import TruncatedLaplace
+from discreet.mechanisms.additive._uniform_noise import UniformNoise
 from discreet.mechanisms.examples._example import Example, Scaled, Setting, all_at_once, arrays_at_once
 from discreet.privacy import approx, pure
+from discreet.rational import rational
 from discreet.sensitivity import Norms
 
 __all__ = ["numbers"]
@@ -26,6 +29,7 @@ def numbers() -> Iterator[Example]:
     """Noise on integers, one or several, and on real numbers on a grid."""
     yield from _pure()
     yield from _with_a_curve()
+    yield _uniform()
     yield _on_grid()
 
 
@@ -193,6 +197,26 @@ def _with_a_curve() -> Iterator[Example]:
         ),
         scaled=_scaled(Gaussian),
         calibrate=lambda spend: Gaussian.calibrate(spend, 1),
+        error=_half_width,
+    )
+
+
+def _uniform() -> Example:
+    return _example(
+        UniformNoise,
+        use="to learn from: what a δ buys by itself, which is little",
+        costs="(0, δ) with δ = L1 sensitivity / (2 bound + 1)",
+        shown="UniformNoise.calibrate(dp.approx(1, 0.01), sensitivity=1)",
+        mechanism=UniformNoise.calibrate(approx(1, "0.01"), 1),
+        settings=(
+            _one(
+                "UniformNoise(4)",
+                UniformNoise(4),
+                note="attained by the lowest output, which the higher value cannot have; there is no ε to certify",
+            ),
+        ),
+        scaled=_scaled(lambda scale: UniformNoise(1 + math.ceil(rational(scale, "scale")))),
+        calibrate=lambda spend: UniformNoise.calibrate(spend, 1),
         error=_half_width,
     )
 
