@@ -195,7 +195,6 @@ NUMBERS: Mapping[str, Rendering] = {
     "//": _cut,
     "%": _modulo,
     "NEGATE": lambda call, writer, _: f"(- {writer.number(call.args[0])})",
-    "ABS": function("abs"),
     "SIGN": function("sign"),
     "ROUND": _round,
     "FLOOR": function("floor"),

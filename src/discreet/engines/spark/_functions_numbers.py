@@ -146,7 +146,6 @@ NUMBERS: Mapping[str, Rendering] = {
     "//": _cut_off,
     "%": _modulo,
     "NEGATE": lambda call, writer, _: f"(- {writer.number(call.args[0])})",
-    "ABS": function("abs"),
     "SIGN": function("signum"),
     "ROUND": _round,
     "FLOOR": _step("floor"),

@@ -1,4 +1,4 @@
-"""Comparisons, logic and choices, which every engine writes in the same way. No row can make one of them raise."""
+"""What every engine writes in the same way: comparisons, logic, choices and native functions. None can raise."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from discreet.engines.sql._dialect import Rendering, Write, Writer
-from discreet.query import Call
+from discreet.engines.sql._dialect import Rendering, Write, Writer, function
+from discreet.query import FUNCTIONS, Call
 
 __all__ = ["CHOICES"]
 
@@ -96,5 +96,6 @@ CHOICES: Mapping[str, Rendering] = {
     "NULLIF": _nullif,
     "GREATEST": _choice("greatest"),
     "LEAST": _choice("least"),
+    **{entry.names[0]: function(entry.names[0].lower()) for entry in FUNCTIONS if entry.native},
 }
 """By the name that plans use; the same names as in `discreet.query.FUNCTIONS`."""

@@ -357,7 +357,7 @@ NUMBERS = (
     ),
     Function(
         ("ABS",), "ABS(x)", "the magnitude", "those of the magnitudes", _NULL, _NUMBERS, _ONE, _absolute,
-        evaluate=doubles(math.fabs),
+        evaluate=doubles(math.fabs), native=True,
     ),
     Function(
         ("SIGN",), "SIGN(x)", "-1, 0 or 1", "-1 to 1", _NULL, _NUMBERS, _ONE, _monotone(_sign, integer=True),

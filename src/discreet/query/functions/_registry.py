@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query.functions import _calls
 from discreet.query.functions._calls import Call, read
 from discreet.query.functions._casts import CASTS, INTEGERS
 from discreet.query.functions._conditionals import CHOICES, CONDITIONS
@@ -20,7 +21,7 @@ from discreet.query.functions._numbers import NUMBERS
 from discreet.query.functions._spec import Function
 from discreet.query.functions._text import TEXTS
 
-__all__ = ["FUNCTIONS", "exact_branches", "find", "refusal"]
+__all__ = ["FUNCTIONS", "arguments_read", "exact_branches", "find", "refusal"]
 
 FUNCTIONS: tuple[Function, ...] = (*CONDITIONS, *CHOICES, *CASTS, *NUMBERS, *DATES, *TEXTS)
 
@@ -50,6 +51,22 @@ _INSTEAD: Mapping[str, str] = {
 }
 
 
+def arguments_read(node: exp.Expr) -> frozenset[str]:
+    """The names of a node's parts that `find` reads, or knows to be so in every query; empty for other nodes."""
+    return _calls.arguments_read(node) or (frozenset(node.args) if _spelled(node) else frozenset())
+
+
+def _spelled(node: exp.Expr) -> str | None:
+    """The entry of a function that the parser has no shape for: by its name alone."""
+    match node:
+        case exp.Anonymous():
+            return _SPELLINGS.get(node.name.upper())
+        case exp.Func() if all(isinstance(part, exp.Expr | None) for part in node.args.values()):
+            return next((_SPELLINGS[name] for name in node.sql_names() if name in _SPELLINGS), None)
+        case _:
+            return None
+
+
 def find(node: exp.Expr) -> tuple[Function, Call] | None:
     """The entry of a function or an operator, with its arguments; None if the table has none.
 
@@ -60,11 +77,12 @@ def find(node: exp.Expr) -> tuple[Function, Call] | None:
     ('POWER', ['x', '2'])
     """
     call = read(node)
-    if call is None and isinstance(node, exp.Anonymous):
-        spelled = _SPELLINGS.get(node.name.upper())
-        call = None if spelled is None else Call(spelled, tuple(node.expressions))
     if call is None:
-        return None
+        name = _spelled(node)
+        if name is None:
+            return None
+        parts = node.expressions if isinstance(node, exp.Anonymous) else map(node.args.get, node.arg_types)
+        call = Call(name, tuple(part for part in parts if part is not None))
     entry = _BY_NAME[call.name]
     least, most = entry.arity
     if not least <= len(call.args) <= most:

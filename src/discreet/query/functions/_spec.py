@@ -51,6 +51,9 @@ class Function:
     that are not null and the option if there is one, where Python surely gives what an engine gives; it raises
     `ValueError` where it is not sure. `exact` says that the result is a
     64-bit integer: always, or where its `branches` are.
+
+    `native` says that every engine has a function of numbers of that name, which no row makes raise; the others are
+    written by each engine's table. The arguments of a function that sqlglot has a node for stand in the node's order.
     """
 
     names: tuple[str, ...]
@@ -65,6 +68,7 @@ class Function:
     evaluate: Callable[..., Any] | None = None
     exact: Literal["never", "always", "branches"] = "never"
     branches: Callable[[Call], tuple[exp.Expr, ...]] | None = None
+    native: bool = False
 
 
 def takes(*kinds: Kind | tuple[Kind, ...], gives: Kind) -> Callable[[Call, Scope], Kind]:

@@ -9,7 +9,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
-from discreet.query.functions._calls import arguments_read
+from discreet.query.functions._registry import arguments_read
 from discreet.query.parse._parser import MAX_DEPTH, TOO_DEEP, parse_tokens, tokenize
 from discreet.query.parse._refusals import because
 
