@@ -48,10 +48,9 @@ GROWTH = 2.5
 _TEXT = "CASE WHEN {} THEN 'a' ELSE s END"
 _MOMENT = "CASE WHEN {} > 1 THEN m ELSE d END"
 _PARTS = ["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFWEEK", "ISODOW", "DAYOFYEAR", "HOUR", "MINUTE", "SECOND"]
-_ONE = (
-    "-({x}) ABS({x}) SIGN({x}) ROUND({x}) ROUND({x},2) ROUND({x},-2) FLOOR({x}) CEIL({x}) TRUNC({x}) SQRT({x}) LN({x})"
-)
+_ONE = "-({x}) SIGN({x}) ROUND({x}) ROUND({x},2) ROUND({x},-2) FLOOR({x}) CEIL({x}) TRUNC({x}) SQRT({x}) LN({x})"
 _ONE += " LOG10({x}) LOG2({x}) LOG(3,{x}) EXP({x}) POWER({x},2) POWER({x},-1) POWER(2,{x}) POWER({x},f) LN(SQRT({x}))"
+_ONE += "".join(f" {entry.names[0]}({{x}})" for entry in FUNCTIONS if entry.native)
 SHAPES: tuple[Shape, ...] = (
     *(("f", shape.replace("{x}", "{}")) for shape in _ONE.split()),
     *(("f", f"{{}} {sign} f") for sign in "+-*/%"),

@@ -172,7 +172,7 @@ def _all(connection: Any, sql: str) -> list[Any]:
     return [value for (value,) in connection.execute(f"SELECT {sql} FROM hostile").fetchall()]
 
 
-ONE = "-{n}|ABS({n})|SIGN({n})|ROUND({n})|ROUND({n}, 2)|ROUND({n}, -2)|ROUND({n}, 15)|ROUND({n}, -15)|"
+ONE = "-{n}|SIGN({n})|ROUND({n})|ROUND({n}, 2)|ROUND({n}, -2)|ROUND({n}, 15)|ROUND({n}, -15)|"
 ONE += "FLOOR({n})|CEIL({n})|"
 ONE += "TRUNC({n})|SQRT({n})|LN({n})|LOG({n})|LOG10({n})|LOG2({n})|LOG(3, {n})|LOG(0.5, {n})|EXP({n})|POWER({n}, 2)|"
 ONE += (
@@ -186,6 +186,7 @@ ONE += "CASE {n} WHEN 1 THEN 'one' WHEN 3 THEN 'three' END|"
 ONE += "CASE WHEN {n} > 3 THEN 1 WHEN {n} < 0 THEN NULL ELSE 0 END|"
 ONE += "LEFT('abc', {n})|RIGHT('abc', {n})|SUBSTRING('abc', {n})|SUBSTRING('abc', {n}, {n})|FLOOR({n} / 10) * 10|"
 ONE += "LEAST(GREATEST(FLOOR({n} / 8), 0), 9)|{n} - {n}|({n} * 1e300) - ({n} * 1e300)|SQRT({n} * {n} + 1)"
+ONE += "".join(f"|{entry.names[0]}({{n}})" for entry in FUNCTIONS if entry.native)
 TWO = "{n} + {k}|{n} - {k}|{n} * {k}|{n} / {k}|{n} % {k}|POWER({n}, {k})|GREATEST({n}, {k})|LEAST({n}, {k}, NULL)|"
 TWO += "{n} = {k}|{n} < {k}|{n} <> {k}|{n} <= {k}|{n} >= {k}|{n} IS DISTINCT FROM {k}|"
 TWO += "{n} IS NOT DISTINCT FROM {k}|NULLIF({n}, {k})|COALESCE({n}, {k})"

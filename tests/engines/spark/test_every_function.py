@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 ROWS = 120
 """Every value of each column is among the first."""
-LAST_BIT = ("LN(", "LOG", "EXP(", "POWER(", "^")
+LAST_BIT = (
+    *("LN(", "LOG", "EXP(", "POWER(", "^"),
+    *(f"{entry.names[0]}(" for entry in FUNCTIONS if entry.native and entry.evaluate is None),
+)
 """Java's own library, which may differ in the last bits from that of C."""
 OTHER = {
     ("LOWER", "İıſK"): "Java knows longer forms in the other case",
