@@ -225,6 +225,17 @@ def _root(call: Call, scope: Scope) -> Range:
     return Range(max(lower.lower, Fraction(0)), upper.upper)
 
 
+def _cube_root(call: Call, scope: Scope) -> Range:
+    lower, upper = (grown(_cbrt, end) for end in _ends(scope.range(call.args[0])))
+    return Range(lower.lower, upper.upper)
+
+
+def _cbrt(value: Decimal, context: Context) -> Decimal:
+    if value == 0 or value.is_infinite():
+        return value
+    return context.exp(context.divide(context.ln(abs(value)), Decimal(3))).copy_sign(value)
+
+
 def _logarithm(base: str) -> Callable[[Call, Scope], Range]:
     """Of doubles above zero, of which there is a least one; of whole numbers, that is 1."""
 
@@ -382,6 +393,9 @@ NUMBERS = (
     Function(
         ("SQRT",), "SQRT(x)", "the square root", "of the roots", "null where x is, or is below zero", _NUMBERS, _ONE,
         _root, _null_root,
+    ),
+    Function(
+        ("CBRT",), "CBRT(x)", "the cube root", "of the roots", _NULL, _NUMBERS, _ONE, _cube_root, native=True,
     ),
     *(
         Function(
