@@ -57,6 +57,14 @@ def test_what_is_said_at_its_making_is_kept(cli: Any) -> None:
     assert told["public_key"] in done.out
 
 
+def test_a_ledger_of_edges_refuses_what_is_about_people(cli: Any) -> None:
+    assert cli("ledger", "create", "e.ledger", "--epsilon", "3", "--delta", "1e-3", "--counts", "edges").code == 0
+    assert cli("ledger", "show", "e.ledger", "--format", "json").json["counts"] == "edges"
+    assert "losses of single edges" in cli("ledger", "show", "e.ledger").out
+    asked = cli("query", COUNT, *DATA[:-1], "e.ledger", "--epsilon", "1")
+    assert asked.code != 0 and "losses of edges, and a policy is about people" in " ".join(asked.err.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -68,6 +76,7 @@ def test_what_is_said_at_its_making_is_kept(cli: Any) -> None:
         (("--epsilon", "1", "--until", "2027-01-01T12:00"), "write 2027-01-01T12:00Z"),
         (("--epsilon", "1", "--until", "9999-12-31T23:59-10:00"), "--until is a day"),
         (("--epsilon", "1", "--relation", "sibling"), "add_remove or substitute"),
+        (("--epsilon", "1", "--counts", "nodes"), "people, edges or events"),
         (("--epsilon", "1", "--part", "north"), "add_remove"),
         (("--epsilon", "1", "--relation", "add_remove", "--part", "a", "--part", "a"), "distinct names"),
         (("--epsilon", "1", "--key-file", "nowhere/key"), "nowhere/key: No such file"),

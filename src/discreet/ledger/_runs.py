@@ -108,13 +108,6 @@ class Run:
         """How many steps it has."""
         return self._steps
 
-    @property
-    def begun(self) -> int:
-        """The number of the last step that anybody has begun, 0 if none was; read from the ledger now."""
-        with self._access.confined(), self._store.reading(self._access.account) as page:
-            self._access.admitted(page.state)
-            return self._begun(page.connection)
-
     def read(self) -> RunState:
         """Where the run stands, in one snapshot, at no cost."""
         with self._access.confined(), self._store.reading(self._access.account) as page:

@@ -15,6 +15,7 @@ from discreet.cli.ledger._options import (
     EveryOption,
     LedgerArgument,
     UntilOption,
+    counted,
     moment,
     relation_of,
 )
@@ -60,6 +61,14 @@ def create(  # noqa: PLR0913 — an option each
             help="The neighbours that losses are for, as in the policies. Default: add_remove, as in a policy.",
         ),
     ] = None,
+    counts: Annotated[
+        str,
+        typer.Option(
+            metavar="people|edges|events",
+            help="Whose losses it counts: people's, or those of single edges of a graph, or of single events. A "
+            "release about something else is refused.",
+        ),
+    ] = "people",
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -89,13 +98,13 @@ def create(  # noqa: PLR0913 — an option each
     budget = spend_of(epsilon, rho, mu, delta)
     if budget is None:
         raise ParameterError("say what may be lost in all, or in a window: --epsilon E, --rho R or --mu M")
-    ends, neighbours = moment(until), relation_of(relation)
+    ends, neighbours, unit = moment(until), relation_of(relation), counted(counts)
     _refuse_existing(ledger)
     period = checked_period(None if every is None else every.value)
     is_new_key = key_file is not None and _made_key(key_file)
     with open_ledger(
         ledger, budget, key=key_from(key_file), every=period, until=ends, people=people, relation=neighbours,
-        parts=part or (),
+        parts=part or (), counts=unit,
     ) as book:  # fmt: skip
         _say(named(ledger), book, in_words(book.budget))
     if is_new_key:

@@ -31,6 +31,7 @@ def as_json(  # noqa: PLR0913, PLR0917
         "ledger": name,
         "currency": facts.currency,
         "people": facts.people,
+        "counts": facts.counts,
         "relation": facts.relation,
         "parts": list(facts.parts),
         "encrypted": facts.key_check is not None,

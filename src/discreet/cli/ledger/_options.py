@@ -26,6 +26,7 @@ __all__ = [
     "ShapeOption",
     "TokenFileOption",
     "UntilOption",
+    "counted",
     "moment",
     "relation_of",
 ]
@@ -161,3 +162,10 @@ def relation_of(text: str | None) -> Literal["add_remove", "substitute"] | None:
     if text is None or text == "add_remove" or text == "substitute":  # noqa: PLR1714 (narrowed by pyright)
         return text
     raise ParameterError(f"--relation is add_remove or substitute, not {text!r}")
+
+
+def counted(text: str) -> Literal["people", "edges", "events"]:
+    """The value of ``--counts``; raises `ParameterError` for another."""
+    if text == "people" or text == "edges" or text == "events":  # noqa: PLR1714 (narrowed by pyright)
+        return text
+    raise ParameterError(f"--counts is people, edges or events, not {text!r}")

@@ -37,6 +37,7 @@ def facts_table(name: str, facts: Facts, entries: int | None) -> Table:
     fields = {
         "ledger": name,
         "people": facts.people,
+        "counts": None if facts.counts == "people" else f"losses of single {facts.counts}",
         "neighbours": facts.relation,
         "parts": ", ".join(facts.parts),
         "currency": CURRENCIES.get(facts.currency, facts.currency),
