@@ -41,14 +41,18 @@ def connection_parts(url: str, what: str) -> dict[str, Any] | None:
 def place_of(parts: Mapping[str, Any]) -> str:
     """The server and the database, for messages.
 
-    libpq takes the end of a password with a bare @ or / for a host, a port or a database: what stands before an @, and
-    a port that is no number, is left out.
+    libpq takes parts of a password with a bare @ or / for a host, a port or a database. Where one of them has an @,
+    what stands before it is left out, and so is a port that is no number.
 
     >>> place_of({"host": "db", "port": "5433", "dbname": "shop", "password": "secret"})
     'db:5433, database shop'
     >>> place_of({"host": "ann", "port": "sec", "dbname": "ret@db/shop"})  # postgresql://ann:sec/ret@db/shop
-    'ann, database db/shop'
+    'db/shop'
     """
+    for part in ("dbname", "port"):
+        before, at, after = str(parts.get(part) or "").rpartition("@")
+        if at and before:
+            return after
     host, port, name = (str(parts.get(part) or "").rpartition("@")[2] for part in ("host", "port", "dbname"))
     where = host or str(parts.get("hostaddr") or "the local server")
     port = port if _PORTS.fullmatch(port) else ""

@@ -81,7 +81,7 @@ def test_entries_say_what_they_are(entry: Entry) -> None:
     assert entry.note
     begins = "SQL " if entry.kind is None else entry.kind.__name__
     assert entry.name.removeprefix("local ").startswith(begins)
-    assert entry.shown.removeprefix("local.").startswith(("SELECT ", "WITH ") if entry.kind is None else begins)
+    assert entry.shown.startswith(("SELECT ", "WITH ") if entry.kind is None else begins)
     assert in_words(entry.claim)
     for data in [] if entry.kind is None else [data for pair in entry.pairs for data in pair]:
         entry.once(data)  # those of SQL answer in the next test

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,8 @@ def test_the_example_is_what_is_shown(example) -> None:
     names = {**{name: getattr(mechanisms, name) for name in mechanisms.__all__}, "dp": dp, "Mode": Mode}
     assert eval(example.shown, names) == example.mechanism
     assert isinstance(example.mechanism, example.kind)
+    for setting in example.settings:
+        assert eval(setting.shown, {**names, "fmean": statistics.fmean}) == setting.mechanism
 
 
 @pytest.mark.parametrize("example", examples(), ids=lambda example: example.name)

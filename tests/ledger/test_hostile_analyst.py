@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -50,6 +51,26 @@ def test_another_analyst_s_releases_are_out_of_reach(place: str) -> None:
         for name in ("grant", "transfer", "freeze", "thaw", "renew", "accounts", "history", "open_account", "verify"):
             assert not hasattr(mallory, name)
         ledger.verify()
+
+
+def test_another_payload_is_refused_to_a_thread_that_was_overtaken(tmp_path: Path) -> None:
+    with open_ledger(str(tmp_path / "ledger"), pure(3)) as owner:
+        reservation = owner.reserve("q", pure(1))
+        claims = owner._claims
+
+        class Overtaken(dict[str, Any]):
+            """Another thread stores its release as soon as this one has looked."""
+
+            def get(self, name: str, default: Any = None) -> Any:
+                found = super().get(name, default)
+                claims._open = dict(self)
+                owner.commit(reservation, b"first")
+                return found
+
+        claims._open = Overtaken(claims._open)
+        with pytest.raises(LedgerError, match="not open here"):
+            claims.seal(reservation.id, b"second")
+        assert owner.find("q").payload == b"first"
 
 
 def test_another_s_reservation_cannot_be_committed(place: str) -> None:

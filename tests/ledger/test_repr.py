@@ -113,6 +113,9 @@ def test_no_password_is_shown(place_on_server: str) -> None:
         "postgresql://ann:pass@secret@db:5432/shop",
         "postgresql://ann:secret/x@db/shop",  # and here secret for the port of ann
         "postgresql://ann:1/secret@db/shop",
+        "postgresql://ann:a@secret/x@db/shop",
+        "postgresql://ann:a@secret:5432/x@db/shop",
+        "postgresql://secret:1234/56@db/shop",
     ],
 )
 def test_no_password_of_a_url_is_shown(url: str) -> None:

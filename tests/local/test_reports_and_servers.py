@@ -267,7 +267,13 @@ def test_the_document_of_a_new_scheme_is_known_from_its_constructor() -> None:
     assert found.arguments() == {**dict(list(whole.items())[2:]), "longitudinal": "memoize"}
     assert read({**whole, "hash": "linear-1", "domain": ["a"], "longitudinal": "once"}).domain == ["a"]
     wrong = {"version": 2, "p": True, "bounds": [1], "buckets": None, "domain": "a", "hash": "linear-3", "scheme": "s"}
-    for change in ({}, {"more": 1}, *({"hash": "linear-1", name: value} for name, value in wrong.items())):
+    wrong_versions = [{"hash": "linear-1", "version": version} for version in (True, 1.0, "1")]
+    for change in (
+        {},
+        {"more": 1},
+        *wrong_versions,
+        *({"hash": "linear-1", name: value} for name, value in wrong.items()),
+    ):
         with pytest.raises(ValidationError):
             read({**whole, **change})
 

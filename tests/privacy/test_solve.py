@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
@@ -107,6 +109,31 @@ def test_a_gauge_that_promises_too_much_is_not_believed() -> None:
     # A lone pure loss is read in the budget's currency alone; numerically a little more would do.
     epsilon = solve(pure, approx(3, 1e-2))
     assert 3 / STEP <= epsilon <= 3
+
+
+def refusing(cost: Callable[[float], float], *, above: float = math.inf, below: float = 0) -> Callable[[float], Loss]:
+    def make(x: float) -> Loss:
+        if not below <= x <= above:
+            raise ParameterError("out of range")
+        return pure(cost(x))
+
+    return make
+
+
+def test_an_answer_just_short_of_what_is_refused_is_found() -> None:
+    assert solve(refusing(lambda n: 0.01 + n / 90 * 0.99, above=100), pure(1), integer=True) == 90
+    assert solve(refusing(lambda n: n / 90, above=90), pure("0.999"), integer=True) == 89
+    assert solve(refusing(lambda x: 0.25 / x, below=0.2), pure(1)) == pytest.approx(0.25, rel=2e-4)
+    assert solve(refusing(lambda x: x / 77, above=80), pure(1)) == pytest.approx(77, rel=2e-4)
+    with pytest.raises(ParameterError, match="every value from 1 to 90 fits"):
+        solve(refusing(lambda n: n / 90, above=90), pure(2), integer=True)
+
+
+@pytest.mark.parametrize("end", [10**400, -(10**400), "1", None])
+@pytest.mark.parametrize("integer", [True, False])
+def test_an_end_is_a_finite_number(end: object, integer: bool) -> None:
+    with pytest.raises(ParameterError, match="finite"):
+        solve(lambda x: x * pure(1), pure(1), low=end or 10**310, high=10**312, integer=integer)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+from decimal import localcontext
 from fractions import Fraction
 
 import pytest
@@ -14,6 +16,8 @@ from discreet.policy import Column
 from discreet.query import FUNCTIONS, nullable
 from discreet.query.expressions._intervals import interval
 from discreet.query.expressions._types import check_scalar
+from discreet.query.functions._numbers import _cbrt
+from discreet.query.functions._ranges import grown
 
 COLUMNS = {
     "x": Column(type="int", bounds=(-3, 9), nullable=False),
@@ -226,6 +230,37 @@ def test_refusals_say_what_to_do(text: str, words: str) -> None:
 def test_sums_without_bounds_are_refused(text: str, words: str) -> None:
     with pytest.raises(QueryError, match=words):
         interval(_parsed(text), COLUMNS, "t")
+
+
+@pytest.mark.parametrize("precision", [3, 28, 50])
+def test_a_cube_root_is_within_its_bounds_whatever_the_callers_own_decimals(precision: int) -> None:
+    draw = random.Random(precision)
+    values = [Fraction(343597383680**3), Fraction(1, 3), Fraction(1, 27), Fraction(0), Fraction(2) ** -1074]
+    values += [Fraction(draw.getrandbits(300), draw.getrandbits(bits) + 1) for bits in range(1, 600, 7)]
+    with localcontext(prec=precision):
+        for value in (sign * each for each in values for sign in (1, -1)):
+            root = grown(_cbrt, value)
+            assert root.lower**3 <= value <= root.upper**3
+            assert root.upper - root.lower <= abs(root.upper) * Fraction(1, 10**20) + Fraction(2, 10**60)
+
+
+NATIVE = [entry.names[0] for entry in FUNCTIONS if entry.native]
+
+
+@pytest.mark.parametrize("name", [*NATIVE, "SQRT"])
+def test_what_is_cancelled_within_a_function_is_not_taken_for_exact(name: str) -> None:
+    divisor = f"{name}(({10**20} + y) - {10**20 - 1})"
+    assert nullable(_parsed(f"1 / {divisor}"), COLUMNS)
+
+
+def test_what_is_cancelled_within_a_whole_quotient_is_not_taken_for_exact() -> None:
+    assert nullable(_parsed(f"1 / DIVIDE(({10**20} + x) - {10**20 - 20}, 1)"), COLUMNS)
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_a_column_without_bounds_within_a_function_is_named(name: str) -> None:
+    with pytest.raises(QueryError, match="u has no bounds"):
+        interval(_parsed(f"{name}(u)"), COLUMNS, "t")
 
 
 def test_the_table_is_whole() -> None:

@@ -16,20 +16,28 @@ LARGEST_PAYLOAD = 2**31 - 2**16
 
 
 @dataclass(slots=True)
-class Claims:
-    """Open charges by name: the process that made each, and the digest and sealed bytes of what was tried for it.
+class _Claim:
+    """An open charge: the process that made it, and the digest and sealed bytes of the one payload for it."""
 
-    Threads need no lock, which a fork could leave closed: `dict.setdefault` lets one of them be the first to try.
+    process: int = field(default_factory=os.getpid)
+    tried: dict[None, tuple[str, bytes]] = field(default_factory=dict[None, "tuple[str, bytes]"])
+
+
+@dataclass(slots=True)
+class Claims:
+    """Open charges by name.
+
+    Threads need no lock, which a fork could leave closed: `dict.setdefault` lets one of them be the first to try, and
+    whoever has hold of a claim that was dropped meanwhile finds in it what was tried.
     """
 
     store: LedgerStore
     account: str
-    _open: dict[str, int] = field(default_factory=dict[str, int])
-    _tried: dict[str, tuple[str, bytes]] = field(default_factory=dict[str, tuple[str, bytes]])
+    _open: dict[str, _Claim] = field(default_factory=dict[str, _Claim])
 
     def add(self, name: str) -> None:
         """Let this process store something for a charge, or for a step of a run."""
-        self._open[name] = os.getpid()
+        self._open[name] = _Claim()
 
     def seal(self, name: str, payload: bytes, *, blind: int = 0) -> bytes:
         """Tie a charge to the one payload that may be stored for it, before anything is written; it, sealed.
@@ -39,19 +47,19 @@ class Claims:
         """
         from discreet import noise
 
-        digest, is_open = sha256(payload), self._open.get(name) == os.getpid()
-        if is_open and name not in self._tried:
-            head = noise.secret(blind) if blind else b""
-            self._tried.setdefault(name, (digest, self.store.seal.closed(self.account, name, head + payload)))
-        tried, sealed = self._tried.get(name, (None, b""))
-        if not is_open or tried != digest:
-            raise LedgerError(
-                f"reservation {name} is not open here: it has its release already, or another release was tried for "
-                "it, or another ledger or process made it; make a new reservation before you draw noise again"
-            )
-        return sealed
+        digest, claim = sha256(payload), self._open.get(name)
+        if claim is not None and claim.process == os.getpid():
+            if not claim.tried:
+                head = noise.secret(blind) if blind else b""
+                claim.tried.setdefault(None, (digest, self.store.seal.closed(self.account, name, head + payload)))
+            tried, sealed = claim.tried[None]
+            if tried == digest:
+                return sealed
+        raise LedgerError(
+            f"reservation {name} is not open here: it has its release already, or another release was tried for it, or "
+            "another ledger or process made it; make a new reservation before you draw noise again"
+        )
 
     def drop(self, name: str) -> None:
         """What was stored is stored."""
         self._open.pop(name, None)
-        self._tried.pop(name, None)

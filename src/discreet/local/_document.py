@@ -44,7 +44,7 @@ class Strict(BaseModel):
 class Document(Strict):
     """What every document has, beside the name of its scheme and the parameters."""
 
-    version: Literal[1]
+    version: Annotated[int, Field(ge=1, le=1)]
 
     def arguments(self) -> dict[str, Any]:
         """The constructor's arguments."""

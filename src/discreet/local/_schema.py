@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, printable
 from discreet.local._document import Document, JsonDomain, Strict, document_of
 from discreet.local._scheme import Scheme
 from discreet.local.frequencies._count_mean import CountMeanSketch
@@ -32,6 +32,7 @@ from discreet.local.numbers._square_wave import SquareWave
 from discreet.local.rappor._basic import BasicRappor
 from discreet.local.rappor._rappor import Rappor
 from discreet.local.vectors._priv_unit import PrivUnit
+from discreet.reprs import shortened
 
 __all__ = ["from_json", "json_schema"]
 
@@ -94,6 +95,9 @@ _PLAIN: tuple[type[Scheme[Any]], ...] = (
 )
 """Schemes whose document has what their constructor takes: a new one is added here, and no more."""
 
+_LONGEST = 1_000
+"""Of a message about a document."""
+
 _DOCUMENTS = {
     **{kind: document_of(kind) for kind in _PLAIN},
     Marginals: document_of(Marginals, _OfAttributes),
@@ -119,14 +123,18 @@ def from_json(text: str | bytes) -> Scheme[Any]:
     except ValidationError as refusal:
         first = refusal.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"][1:])) or "document"
-        raise ParameterError(f"this is not the document of a scheme: {where}: {first['msg']}") from None
+        raise ParameterError(
+            f"this is not the document of a scheme: {shortened(where)}: {printable(first['msg'][:_LONGEST])}"
+        ) from None
     return _scheme_of(document)
 
 
 def _scheme_of(document: Any) -> Scheme[Any]:
     scheme = _KINDS[document.scheme](**document.arguments())
     if getattr(document, "hash", None) != scheme.parameters().get("hash"):
-        raise ParameterError(f"this is not the document of a scheme: hash: {document.hash!r} is of other parameters")
+        raise ParameterError(
+            f"this is not the document of a scheme: hash: {shortened(repr(document.hash))} is of other parameters"
+        )
     return scheme
 
 

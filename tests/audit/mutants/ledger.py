@@ -63,7 +63,7 @@ def _forgotten(self: Any, loss: Loss, part: str | None) -> Any:
 
 
 def _any_payload(self: Any, name: str, payload: bytes, **options: Any) -> bytes:
-    self._tried.pop(name, None)
+    self._open[name].tried.clear()
     return _seal(self, name, payload, **options)
 
 

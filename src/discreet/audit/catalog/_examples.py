@@ -38,7 +38,7 @@ def scheme_entries() -> Iterator[Entry]:
         yield Entry(
             f"local {example.name}",
             group="Reports of people's own devices",
-            shown=f"local.{example.shown}",
+            shown=example.shown,
             mechanism=batched(example.reports),
             pairs=(example.pair,),
             claim=example.at(1).loss,

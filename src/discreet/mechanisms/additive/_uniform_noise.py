@@ -28,8 +28,8 @@ class UniformNoise(IntegerRelease):
     A δ that is not tiny lets one person in 1/δ be told apart, which is rarely what people want; it is here to compare
     and to learn from.
 
-    `bound` is a whole number from 0 to 2**61, else `ParameterError`. Source: Geng and Viswanath 2016, for (0, δ);
-    ``proofs/uniform_noise.md``.
+    `bound` is a whole number from 0 to 2**61, else `ParameterError`. Source: Geng and Viswanath 2016, where it is
+    nearly the best for a small δ; ``proofs/uniform_noise.md``.
 
     >>> UniformNoise(bound=49).loss(sensitivity=1).delta(0)
     0.010101010101010102

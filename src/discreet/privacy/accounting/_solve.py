@@ -38,6 +38,13 @@ class _Range:
         near = round(x) if self.integer else float(f"{x:.7g}")
         return min(max(near, self.low), self.high)
 
+    def end_at(self, x: float, *, upward: bool) -> None:
+        """Search no further than x."""
+        if upward:
+            self.high = x
+        else:
+            self.low = x
+
 
 class _Search:
     """A search for the last value that fits, under one gauge: first for neighbours around it, then by Brent's method.
@@ -49,6 +56,8 @@ class _Search:
     def __init__(self, make_loss: Callable[[Any], Loss], gauge: Gauge, limits: _Range) -> None:
         self.make_loss, self.gauge, self.limits = make_loss, gauge, limits
         self.excess: dict[float, float] = {}
+        self.refused: dict[bool, float] = {}
+        """The nearest value that `make_loss` has refused, upward and downward."""
 
     def run(self) -> float:
         """The last value that fits."""
@@ -100,20 +109,26 @@ class _Search:
             leap = min(2 * leap, _LEAP)
 
     def _go(self, known: float, leap: float) -> None:
-        """Probe a value beyond the known ones, or learn from a refusal by `make_loss` that the range ends there."""
-        limits = self.limits
+        """Probe a value beyond the known ones. Short of one that `make_loss` has refused, halfway to it.
+
+        Where nothing is left in between, the range ends at what is known.
+        """
+        limits, upward = self.limits, leap > 0
         x = limits.clip(known * math.exp(leap))
         if x == known and limits.integer:
-            x += 1 if leap > 0 else -1
+            x += 1 if upward else -1
+        refused = self.refused.get(upward)
+        if refused is not None and (x >= refused if upward else x <= refused):
+            x = limits.clip(math.sqrt(known) * math.sqrt(refused))
+            if x in (known, refused) or abs(math.log(refused / known)) < _TOLERANCE:
+                limits.end_at(known, upward=upward)
+                return
         try:
             self._probe(x)
         except ParameterError:
-            if leap > 0 and limits.lenient_high:
-                limits.high = known
-            elif leap < 0 and limits.lenient_low:
-                limits.low = known
-            else:
+            if not (limits.lenient_high if upward else limits.lenient_low):
                 raise
+            self.refused[upward] = x
 
     def _approach(self, low: float, high: float) -> None:
         """Probe between two values until a pair of neighbours is close. Whole numbers stay two apart, or a few."""
@@ -195,9 +210,13 @@ def solve(
 def _range(low: float | None, high: float | None, *, integer: bool) -> tuple[float, float]:
     least = (1 if integer else _LOW) if low is None else low
     most = (_MOST_INTEGER if integer else _HIGH) if high is None else high
+    try:
+        finite = all(math.isfinite(end) and math.isfinite(float(end)) for end in (least, most))
+    except (OverflowError, TypeError, ValueError):
+        finite = False
+    if not finite:
+        raise ParameterError("low and high must be finite numbers, below 1e308")
     if integer:
-        if not all(math.isfinite(end) for end in (least, most)):
-            raise ParameterError(f"low and high must be finite numbers, got {low} and {high}")
         least, most = math.ceil(least), math.floor(most)
     if not 0 < least <= most < math.inf:
         raise ParameterError(f"low and high must be finite, with 0 < low <= high, got {least:g} and {most:g}")

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.expressions._types import Field, Row
-from discreet.query.functions._calls import read
 from discreet.query.functions._ranges import LARGEST
+from discreet.query.functions._registry import find
 
 __all__ = ["LARGEST", "Interval", "divides_safely", "interval"]
 
@@ -64,7 +64,8 @@ def _unbounded(node: exp.Expr, row: Row, table: str) -> QueryError:
             f"{node.name} has no bounds, so a sum over it could reveal anyone; "
             f"add bounds = [lower, upper] under [tables.{table}.columns.{node.name}] in the policy"
         )
-    call = read(node)
+    known = find(node)
+    call = None if known is None else known[1]
     for argument in () if call is None else call.args:
         if row.kind(argument) == "number" and not row.range(argument).finite:
             return _unbounded(argument.unnest(), row, table)

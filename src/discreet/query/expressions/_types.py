@@ -276,8 +276,9 @@ class Row:
     def _scale(self, node: exp.Expr) -> float:
         largest = self.range(node).largest
         sizes = [inf if isinf(largest) else float(largest)]
-        call = read(node)
-        if call is not None:
+        known = find(node)
+        if known is not None:
+            _, call = known
             sizes += [self.scale(argument) for argument in call.args if self.kind(argument) == "number"]
         return max(sizes)
 

@@ -233,7 +233,7 @@ def _cube_root(call: Call, scope: Scope) -> Range:
 def _cbrt(value: Decimal, context: Context) -> Decimal:
     if value == 0 or value.is_infinite():
         return value
-    return context.exp(context.divide(context.ln(abs(value)), Decimal(3))).copy_sign(value)
+    return context.exp(context.divide(context.ln(value.copy_abs()), Decimal(3))).copy_sign(value)
 
 
 def _logarithm(base: str) -> Callable[[Call, Scope], Range]:

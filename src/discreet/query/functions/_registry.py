@@ -53,7 +53,7 @@ _INSTEAD: Mapping[str, str] = {
 
 def arguments_read(node: exp.Expr) -> frozenset[str]:
     """The names of a node's parts that `find` reads, or knows to be so in every query; empty for other nodes."""
-    return _calls.arguments_read(node) or (frozenset(node.args) if _spelled(node) else frozenset())
+    return _calls.arguments_read(node) or (frozenset(node.arg_types) if _spelled(node) else frozenset())
 
 
 def _spelled(node: exp.Expr) -> str | None:
