@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from discreet.errors import LedgerError
 from discreet.ledger import check_opening, open_ledger
 from discreet.ledger.sqlite import _sqlite
 from discreet.privacy import approx, pure
@@ -158,12 +159,86 @@ def test_tokens_are_written_for_their_owner_alone(made: Any) -> None:
     token = Path("ada.token").read_text().strip()
     with open_ledger("b.ledger") as ledger:
         assert ledger.open_account("ada", token).remaining == approx(1, 0)
-    again = made("ledger", "grant", "b.ledger", "ada", "--epsilon", "1", "--token-file", "ada.token")
-    assert (again.code, Path("ada.token").read_text().strip()) == (2, token)
+    for command in (("grant", "--epsilon", "1"), ("rotate",)):
+        again = made("ledger", command[0], "b.ledger", "ada", *command[1:], "--token-file", "ada.token")
+        assert (again.code, Path("ada.token").read_text().strip()) == (2, token)
     failed = made("ledger", "grant", "b.ledger", "no spaces", "--epsilon", "1", "--token-file", "new.token")
     assert failed.code == 2
     assert not Path("new.token").exists()
     assert made("ledger", "show", "b.ledger", "--token-file", "ada.token").code == 2
+
+
+def test_granting_again_changes_what_is_named_alone(made: Any) -> None:
+    token = grant(made, "ada", "--epsilon", "0.5", "--every", "month", "--until", "2100-01-01")
+    changes = [
+        (("--epsilon", "1"), "ada may spend epsilon 1, delta 0 in each month, until 2100-01-01 00:00 UTC."),
+        (("--every", "none"), "ada may spend epsilon 1, delta 0, until 2100-01-01 00:00 UTC."),
+        (("--until", "never"), "ada may spend epsilon 1, delta 0."),
+        (("--every", "week"), "ada may spend epsilon 1, delta 0 in each week."),
+        ((), "ada may spend epsilon 1, delta 0 in each week."),
+    ]
+    for arguments, words in changes:
+        done = made("ledger", "grant", "b.ledger", "ada", *arguments)
+        assert (done.code, done.out, done.err.strip()) == (0, "", f"{words} Its token stays as it is.")
+        with open_ledger("b.ledger") as ledger:
+            ledger.open_account("ada", token)
+    assert "no token" in made("ledger", "grant", "b.ledger", "ada", "--no-token").err
+    with open_ledger("b.ledger") as ledger:
+        assert ledger.open_account("ada").remaining == approx(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--role", "auditor"), "role and the part"),
+        (("--part", "north"), "role and the part"),
+        (("--token-file", "t"), "discreet ledger rotate"),
+        (("--every", "fortnight"), "quarter"),
+        (("--until", "soon"), "--until is a day"),
+        (("--rho", "1"), "approx"),
+    ],
+)
+def test_what_cannot_be_changed_is_said(made: Any, arguments: tuple[str, ...], words: str) -> None:
+    grant(made, "ada", "--epsilon", "0.5")
+    with open_ledger("b.ledger") as ledger:
+        before = ledger.accounts["ada"]
+    done = made("ledger", "grant", "b.ledger", "ada", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert words in " ".join(done.err.split())
+    with open_ledger("b.ledger") as ledger:
+        assert ledger.accounts["ada"] == before
+    assert not Path("t").exists()
+
+
+def test_a_token_is_replaced_and_an_account_taken_away(made: Any) -> None:
+    first = grant(made, "ada", "--epsilon", "0.5", "--every", "month")
+    second = made("ledger", "rotate", "b.ledger", "ada").out.strip()
+    with open_ledger("b.ledger") as ledger:
+        assert ledger.open_account("ada", second).remaining == approx(0.5, 0)
+        assert ledger.accounts["ada"].every == "month"
+        with pytest.raises(LedgerError, match="opens with this token"):
+            ledger.open_account("ada", first)
+    assert made("ledger", "revoke", "b.ledger", "ada").code == 0
+    with open_ledger("b.ledger") as ledger:
+        for token in (first, second, None):
+            with pytest.raises(LedgerError, match="opens with this token"):
+                ledger.open_account("ada", token)
+        assert ledger.accounts["ada"].frozen
+        ledger.verify()
+    third = made("ledger", "rotate", "b.ledger", "ada", "--token-file", "ada.token")
+    assert (third.code, third.out, made("ledger", "thaw", "b.ledger", "ada").code) == (0, "", 0)
+    with open_ledger("b.ledger") as ledger:
+        ada = ledger.open_account("ada", Path("ada.token").read_text().strip())
+        ada.reserve("q", pure("1/4"))
+    for command in ("rotate", "revoke"):
+        assert "has no account 'eve'" in made("ledger", command, "b.ledger", "eve").err
+
+
+def test_caps_that_add_up_to_more_than_the_whole_are_said(made: Any) -> None:
+    assert "add up" not in made("ledger", "grant", "b.ledger", "ada", "--epsilon", "2").err
+    done = made("ledger", "grant", "b.ledger", "ben", "--epsilon", "1.5")
+    assert "more than the whole budget of epsilon 3, delta 0.001: whoever comes first spends it" in done.err
+    assert "add up" not in made("ledger", "grant", "b.ledger", "ben", "--epsilon", "1").err
 
 
 @pytest.mark.parametrize(
@@ -368,6 +443,8 @@ def test_help_teaches(cli: Any) -> None:
         "create",
         "show",
         "grant",
+        "rotate",
+        "revoke",
         "freeze",
         "thaw",
         "renew",

@@ -106,6 +106,51 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         self._act("grant", name, event)
         return secret
 
+    def amend(
+        self,
+        name: str,
+        *,
+        cap: Loss | None = None,
+        every: Period | Literal["none"] | None = None,
+        until: datetime | Literal["never"] | None = None,
+        token: Literal[False] | None = None,
+    ) -> None:
+        """Change what is named of an account, and leave the rest: its other terms, its token and what it has spent.
+
+        `every` may be ``"none"`` and `until` ``"never"``; ``token=False`` takes the token away, so that whoever may
+        open the ledger may use the account. Raises `LedgerError` if there is no such account, and `ParameterError` for
+        terms that make no sense, as a cap of an auditor.
+        """
+        changes: dict[str, Any] = {} if cap is None else {"cap": self._own(limit(cap))}
+        if every is not None:
+            changes["every"] = None if every == "none" else checked_period(every)
+        if until is not None:
+            end = None if until == "never" else checked_until(until)
+            changes["until"] = None if end is None else end.isoformat()
+        if token is not None:
+            changes["token_sha256"] = None
+        self._amend(name, changes)
+
+    def rotate(self, name: str) -> str:
+        """A new secret for an account, in place of its old one, which opens nothing from then on; the rest stays.
+
+        Raises `LedgerError` if there is no such account.
+        """
+        from discreet import noise
+
+        secret = noise.secret(24).hex()
+        self._amend(name, {"token_sha256": _hashed(secret)})
+        return secret
+
+    def revoke(self, name: str) -> None:
+        """Freeze an account and let no token open it: neither spends it, nor reads by it, from then on.
+
+        What it spent stays spent. `rotate` and `thaw` give it back. Raises `LedgerError` if there is no such account.
+        """
+        from discreet import noise
+
+        self._amend(name, {"token_sha256": _hashed(noise.secret(24).hex())}, freeze=True)
+
     def freeze(self, name: str = OWNER_ACCOUNT) -> None:
         """Stop an account, or the whole: nothing more is spent until `thaw`. What was released can be had again."""
         self._act("freeze", name, {})
@@ -175,6 +220,29 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         with self._store.database.transaction(write=True) as connection:
             page = self._store.page(connection, name)
             page.write(kind, event)
+        self._store.committed(page)
+
+    def _amend(self, name: str, changes: Mapping[str, Any], *, freeze: bool = False) -> None:
+        """Grant an account again, with what it has and these changes, in one transaction."""
+        self._check_name(name)
+        with self._store.database.transaction(write=True) as connection:
+            page = self._store.page(connection, name)
+            account = page.state.account
+            if account is None:
+                raise LedgerError(f"the ledger has no account {name!r}; its owner can grant one")
+            if "cap" in changes and account.role == "auditor":
+                raise ParameterError(f"the account {name!r} is an auditor's, who has no cap")
+            terms = {
+                "role": account.role,
+                "cap": None if account.role == "auditor" else numbers(account.cap),
+                "every": account.every,
+                "until": None if account.until is None else account.until.isoformat(),
+                "part": account.part,
+                "token_sha256": account.token_sha256,
+            } | dict(changes)
+            page.write("grant", {key: value for key, value in terms.items() if value is not None})
+            if freeze:
+                page.write("freeze", {})
         self._store.committed(page)
 
     def _known(self, name: str, token: str | None) -> Account:

@@ -1,7 +1,8 @@
-"""`discreet ledger grant`, `freeze`, `thaw`, `renew` and `transfer`: what the owner of a ledger decides."""
+"""What the owner of a ledger decides: `discreet ledger grant`, `rotate`, `revoke`, `freeze`, `thaw` and so on."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,10 +13,8 @@ from discreet.cli.ledger._options import (
     CapEpsilonOption,
     CapMuOption,
     CapRhoOption,
-    EveryOption,
     KeyFileOption,
     LedgerArgument,
-    UntilOption,
     moment,
 )
 from discreet.errors import ParameterError
@@ -23,15 +22,39 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.ledger import Account, OwnedLedger
 
-__all__ = ["FREEZE", "GRANT", "RENEW", "THAW", "TRANSFER", "freeze", "grant", "renew", "thaw", "transfer"]
+__all__ = [
+    "FREEZE",
+    "GRANT",
+    "RENEW",
+    "REVOKE",
+    "ROTATE",
+    "THAW",
+    "TRANSFER",
+    "freeze",
+    "grant",
+    "renew",
+    "revoke",
+    "rotate",
+    "thaw",
+    "transfer",
+]
 
 GRANT = (
     "[bold]Examples[/bold]\n\n"
     "  discreet ledger grant visits.ledger ada --epsilon 1\n\n"
     "  discreet ledger grant visits.ledger ada --epsilon 0.5 --every month --token-file ada.token\n\n"
     "  discreet ledger grant visits.ledger officer --role auditor\n\n"
-    "Granting an account again changes its cap, its terms and its token; what it has spent stays spent. The caps of "
-    "all accounts may add up to more than the whole budget: then whoever comes first spends it."
+    "Granting an account again changes what you name, and leaves the rest: its other terms, its token, and what it has "
+    "spent. A lost token is replaced by `discreet ledger rotate`. The caps of all accounts may add up to more than the "
+    "whole budget: then whoever comes first spends it."
+)
+ROTATE = (
+    "[bold]Examples[/bold]\n\n  discreet ledger rotate visits.ledger ada --token-file ada-2.token\n\n"
+    "Whoever has the account open by the old token can neither spend nor read from then on."
+)
+REVOKE = (
+    "[bold]Examples[/bold]\n\n  discreet ledger revoke visits.ledger ada\n\n"
+    "What it has spent stays spent. `discreet ledger rotate` and `discreet ledger thaw` give it back."
 )
 FREEZE = (
     "[bold]Examples[/bold]\n\n  discreet ledger freeze visits.ledger ada\n\n"
@@ -56,6 +79,17 @@ OptionalNameArgument = Annotated[
 ]
 
 
+_TokenOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        show_default=False,
+        help="Write the token to this new file, for your eyes only. Default: print it, once.",
+    ),
+]
+
+
 def grant(  # noqa: PLR0913 — an option each
     ledger: LedgerArgument,
     name: NameArgument,
@@ -65,10 +99,29 @@ def grant(  # noqa: PLR0913 — an option each
     mu: CapMuOption = None,
     delta: CapDeltaOption = None,
     role: Annotated[
-        str, typer.Option(metavar="analyst|auditor", help="Who spends, or who reads all but releases.")
-    ] = "analyst",
-    every: EveryOption = None,
-    until: UntilOption = None,
+        str | None,
+        typer.Option(
+            metavar="analyst|auditor",
+            show_default=False,
+            help="Who spends, or who reads all but releases. Default: analyst.",
+        ),
+    ] = None,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="day|week|month|quarter|year|none",
+            show_default=False,
+            help="Begin again with each such window of the calendar (UTC). What is lost in windows adds up.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE|never",
+            show_default=False,
+            help="From when on nothing is spent: 2027-01-01 (UTC), or 2027-01-01T12:00+01:00.",
+        ),
+    ] = None,
     part: Annotated[
         str | None,
         typer.Option(metavar="NAME", show_default=False, help="The part of the people that it may ask about, alone."),
@@ -76,46 +129,102 @@ def grant(  # noqa: PLR0913 — an option each
     no_token: Annotated[
         bool, typer.Option("--no-token", help="No token: whoever may open the ledger may use the account.")
     ] = False,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--token-file",
-            metavar="FILE",
-            show_default=False,
-            help="Write the token to this new file, for your eyes only. Default: print it, once.",
-        ),
-    ] = None,
+    token_file: _TokenOption = None,
     key_file: KeyFileOption = None,
 ) -> None:
-    """Make an account under the whole budget, or change one. Prints the token that opens it."""
+    """Make an account under the whole budget, and print the token that opens it; or change what is named of one."""
     from discreet.cli._options import spend_of
-    from discreet.cli.ledger._open import forget, new_secret_file, opened
+    from discreet.cli.ledger._open import opened
+    from discreet.ledger import checked_period
 
-    cap, ends, chosen = spend_of(epsilon, rho, mu, delta), moment(until), _role(role)
-    if chosen == "analyst" and cap is None:
-        raise ParameterError(
-            "say what the account may spend: --epsilon E, --rho R or --mu M; only an auditor spends none"
-        )
+    cap, chosen = spend_of(epsilon, rho, mu, delta), None if role is None else _role(role)
+    ends = None if until in (None, "never") else moment(until)
+    period = None if every in (None, "none") else checked_period(every)
     if no_token and token_file is not None:
         raise ParameterError("--no-token makes no token to write to --token-file: leave one of them out")
     with opened(ledger, key_file) as book:
-        if token_file is not None:
-            new_secret_file(token_file, "", "--token-file")  # a file that cannot be written fails before the grant
-        try:
-            secret = book.grant(
-                name, cap, role=chosen, every=None if every is None else every.value, until=ends, part=part,
-                token=not no_token,
-            )  # fmt: skip
-        except BaseException:
-            if token_file is not None:
-                forget(token_file)
-            raise
-        if token_file is not None and secret is not None:
-            token_file.write_text(secret + "\n", encoding="ascii")
-        account = book.accounts[name]
-    typer.echo(_granted(account), err=True)
+        known = book.accounts.get(name)
+        if known is not None:
+            _check_fixed(known, chosen, part, token_file)
+            book.amend(
+                name,
+                cap=cap,
+                every="none" if every == "none" else period,
+                until="never" if until == "never" else ends,
+                token=False if no_token else None,
+            )
+            typer.echo(f"{_granted(book.accounts[name])} {_LOST if no_token else _STAYS}", err=True)
+        else:
+            if chosen != "auditor" and cap is None:
+                raise ParameterError(
+                    "say what the account may spend: --epsilon E, --rho R or --mu M; only an auditor spends none"
+                )
+
+            def make() -> str | None:
+                return book.grant(
+                    name, cap, role=chosen or "analyst", every=period, until=ends, part=part, token=not no_token
+                )
+
+            secret = _written(make, token_file)
+            typer.echo(_granted(book.accounts[name]), err=True)
+            _hand_over(secret, token_file)
+        _warn_of_caps(book)
+
+
+_STAYS = "Its token stays as it is."
+_LOST = "It has no token: whoever may open the ledger may use it."
+
+
+def rotate(
+    ledger: LedgerArgument, name: NameArgument, *, token_file: _TokenOption = None, key_file: KeyFileOption = None
+) -> None:
+    """Give an account a new token, in place of its old one. Its terms, and what it has spent, stay."""
+    from discreet.cli.ledger._open import opened
+
+    with opened(ledger, key_file) as book:
+        secret = _written(lambda: book.rotate(name), token_file)
+    _hand_over(secret, token_file)
+
+
+def revoke(ledger: LedgerArgument, name: NameArgument, *, key_file: KeyFileOption = None) -> None:
+    """Take an account away: it is frozen, and its token opens nothing any more."""
+    from discreet.cli.ledger._open import opened
+
+    with opened(ledger, key_file) as book:
+        book.revoke(name)
+    typer.echo(f"The account {name} is frozen, and its token opens nothing: `discreet ledger rotate` makes a new one.")
+
+
+def _check_fixed(known: Account, role: str | None, part: str | None, token_file: Path | None) -> None:
+    if (role is not None and role != known.role) or (part is not None and part != known.part):
+        raise ParameterError(f"the role and the part of the account {known.name} are fixed; grant another account")
+    if token_file is not None:
+        raise ParameterError(
+            f"the account {known.name} has been granted before and keeps its token: leave --token-file out, or make a "
+            f"new token with `discreet ledger rotate`"
+        )
+
+
+def _written(make: Callable[[], str | None], token_file: Path | None) -> str | None:
+    """The token that is made, also in its file: one that cannot be written fails before."""
+    from discreet.cli.ledger._open import forget, new_secret_file
+
+    if token_file is None:
+        return make()
+    new_secret_file(token_file, "", "--token-file")
+    try:
+        secret = make()
+    except BaseException:
+        forget(token_file)
+        raise
+    if secret is not None:
+        token_file.write_text(secret + "\n", encoding="ascii")
+    return secret
+
+
+def _hand_over(secret: str | None, token_file: Path | None) -> None:
     if secret is None:
-        typer.echo("It has no token: whoever may open the ledger may use it.", err=True)
+        typer.echo(_LOST, err=True)
     elif token_file is not None:
         typer.echo(f"Its token is in {token_file}: hand it over, to be named by --token-file.", err=True)
     else:
@@ -123,6 +232,19 @@ def grant(  # noqa: PLR0913 — an option each
             "Its token is kept nowhere and shown this once: hand it over, to be set as DISCREET_TOKEN.", err=True
         )
         typer.echo(secret)
+
+
+def _warn_of_caps(book: OwnedLedger) -> None:
+    from discreet.privacy import in_words, parts
+
+    whole, caps = book.total.cap, [parts(each.cap) for each in book.accounts.values() if each.role == "analyst"]
+    together = [sum(each) for each in zip(*caps, strict=True)]
+    if any(each > most for each, most in zip(together, parts(whole), strict=False)):
+        typer.echo(
+            f"The caps of all accounts add up to more than the whole budget of {in_words(whole)}: whoever comes first "
+            "spends it.",
+            err=True,
+        )
 
 
 def freeze(ledger: LedgerArgument, name: OptionalNameArgument = None, *, key_file: KeyFileOption = None) -> None:
