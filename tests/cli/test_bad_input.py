@@ -67,7 +67,7 @@ def test_unsupported_queries(cli: Any, sql: str, words: list[str]) -> None:
         ("--rho 0", ["greater than 0"]),
         ("--rho 0.1", ["rho"]),
         ("--mu 0", ["greater than 0"]),
-        ("--mu 1", ["epsilon", "dp.pure"]),
+        ("--mu 1", ["spend --epsilon E or --epsilon E --delta D"]),
         ("--epsilon 1 --rho 1", ["--epsilon, --rho"]),
         ("--epsilon 1 --rho 1 --mu 1", ["--epsilon, --rho, --mu"]),
         ("--epsilon 0.1 --level 0", ["--level"]),

@@ -195,7 +195,7 @@ def test_granting_again_changes_what_is_named_alone(made: Any) -> None:
         (("--token-file", "t"), "discreet ledger rotate"),
         (("--every", "fortnight"), "quarter"),
         (("--until", "soon"), "--until is a day"),
-        (("--rho", "1"), "approx"),
+        (("--rho", "1"), "kept in (epsilon, delta)"),
     ],
 )
 def test_what_cannot_be_changed_is_said(made: Any, arguments: tuple[str, ...], words: str) -> None:
@@ -234,6 +234,12 @@ def test_a_token_is_replaced_and_an_account_taken_away(made: Any) -> None:
         assert "has no account 'eve'" in made("ledger", command, "b.ledger", "eve").err
 
 
+def test_a_ledger_of_pure_epsilon_says_what_it_cannot_take(cli: Any) -> None:
+    assert "takes no GROUP BY over private keys" in cli("ledger", "create", "p.ledger", "--epsilon", "3").err
+    assert cli("ledger", "create", "a.ledger", "--epsilon", "3", "--delta", "1e-6").err == ""
+    assert cli("ledger", "create", "r.ledger", "--rho", "3").err == ""
+
+
 def test_caps_that_add_up_to_more_than_the_whole_are_said(made: Any) -> None:
     assert "add up" not in made("ledger", "grant", "b.ledger", "ada", "--epsilon", "2").err
     done = made("ledger", "grant", "b.ledger", "ben", "--epsilon", "1.5")
@@ -247,7 +253,7 @@ def test_caps_that_add_up_to_more_than_the_whole_are_said(made: Any) -> None:
         (("ada",), "--epsilon E"),
         (("ada", "--role", "auditor", "--epsilon", "1"), "an auditor has none"),
         (("ada", "--role", "owner", "--epsilon", "1"), "analyst or auditor"),
-        (("ada", "--rho", "1"), "approx"),
+        (("ada", "--rho", "1"), "kept in (epsilon, delta)"),
         (("ada", "--epsilon", "1", "--no-token", "--token-file", "t"), "leave one of them out"),
     ],
 )

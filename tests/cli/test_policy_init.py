@@ -84,8 +84,9 @@ def test_types_come_from_the_declaration_and_values_from_nowhere(cli: Any, write
     data = tomllib.loads(one)
     assert {name: column["type"] for name, column in data["tables"]["t"]["columns"].items()} == TYPES
     assert "# tags is of a type that policies do not have" in one
-    for word in ("version", "unit", "max_rows", "max_groups", "bounds", "keys", "epsilon", "delta"):
+    for word in ("version", "unit", "max_rows", "max_groups", "bounds", "keys", "epsilon"):
         assert f"# {word} = " in one
+    assert data["budget"] == {"delta": 1e-6}
 
 
 def test_an_enum_keeps_its_values_to_itself(cli: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import typer
 
 from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, PolicyError, printable
 
-__all__ = ["careful", "heed_termination"]
+__all__ = ["careful", "heed_termination", "in_options"]
 
 P = ParamSpec("P")
 
@@ -71,9 +72,39 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG00
     raise _Termination
 
 
+_OPTIONS = {
+    "pure": ("--epsilon",),
+    "approx": ("--epsilon", "--delta"),
+    "rho": ("--rho", "--delta"),
+    "mu": ("--mu", "--delta"),
+}
+"""How the command line states what each function of `discreet.privacy` makes."""
+
+
+def in_options(text: str) -> str:
+    """The same words for somebody who writes options and no Python.
+
+    >>> in_options("spend dp.approx(epsilon, delta), or for example dp.rho(0.5)")
+    'spend --epsilon E --delta D, or for example --rho 0.5'
+    """
+
+    def options(match: re.Match[str]) -> str:
+        names, values = _OPTIONS[match[1]], match[2]
+        if values is None:
+            return " and ".join(names[: 2 if match[1] == "approx" else 1])
+        shown = [
+            value if value[:1].isdigit() else name[2].upper()
+            for name, value in zip(names, values.split(", "), strict=False)
+        ]
+        return " ".join(f"{name} {value}" for name, value in zip(names, shown, strict=False))
+
+    calls = r"dp\.(pure|approx|rho|mu)\b(?:\(([^()]*)\))?"
+    return re.sub(calls, options, re.sub(rf"\b(?:plan\(query, )?spend=({calls})\)?", r"\1", text))
+
+
 def _fail(message: str, code: int) -> NoReturn:
     label = typer.style("error:", fg=typer.colors.RED, bold=True)
-    typer.echo(f"{label} {printable(message)}", err=True)
+    typer.echo(f"{label} {in_options(printable(message))}", err=True)
     raise typer.Exit(code) from None
 
 

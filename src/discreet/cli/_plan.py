@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli._errors import in_options
 from discreet.cli._options import (
     DeltaOption,
     EpsilonOption,
@@ -88,10 +89,13 @@ def plan(  # noqa: PLR0913 — an option each
         checked = replace(make_plan(sql, facts, spend), rows=assume_rows)
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
-            typer.echo(checked.explain(level))
-            if spend is None:
-                typer.echo("On this command line: --epsilon E or --rho R.")
-            elif assume_rows is None and any(checked.error(name, level) is None for name in checked.noisy):
+            text, newline, last = checked.explain(level).rpartition("\n")
+            typer.echo(f"{text}{newline}{in_options(last) if spend is None else last}")
+            if (
+                spend is not None
+                and assume_rows is None
+                and any(checked.error(name, level) is None for name in checked.noisy)
+            ):
                 typer.echo("On this command line: --assume-rows N.")
             if standing is not None:
                 typer.echo(standing)

@@ -81,7 +81,9 @@ relation = "add_remove"
 [budget]
 # DECIDE: the loss you accept over all queries together, for as long as anyone asks about these people.
 # epsilon = 1.0
-# delta = 1e-6              # needed only to discover private keys; keep it far below 1 / number of people
+# What a GROUP BY over private keys spends beside epsilon: the probability that the promise fails. Keep it far below
+# 1 / number of people. A ledger that is made without a delta takes no such query later.
+delta = 1e-6
 """
 
 _TABLE = """\

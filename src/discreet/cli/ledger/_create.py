@@ -107,10 +107,18 @@ def create(  # noqa: PLR0913 — an option each
         parts=part or (), counts=unit,
     ) as book:  # fmt: skip
         _say(named(ledger), book, in_words(book.budget))
+    if book.currency == "pure":
+        typer.echo(_PURE, err=True)
     if is_new_key:
         typer.echo(
             f"The key is in {key_file}. Keep a copy elsewhere: without it no release can be read again.", err=True
         )
+
+
+_PURE = (
+    "Without a delta it takes no GROUP BY over private keys, which must be discovered: make it with --delta 1e-6, or "
+    "less, if there will be any. Keep a delta far below 1 / number of people."
+)
 
 
 def _refuse_existing(ledger: str) -> None:
