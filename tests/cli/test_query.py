@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -158,3 +159,23 @@ def test_a_database_holds_every_table(cli: Any) -> None:
     alone = cli("query", COUNT, "--data", "visits.parquet", *words)
     assert alone.code == 4
     assert "by name" in alone.err
+
+
+def test_a_query_is_read_from_standard_input(cli: Any) -> None:
+    files = ("--data", "visits.parquet", "--policy", "visits.toml", "--ledger", "visits.ledger", "--epsilon", "0.1")
+    typed = cli.process("query", "-", *files, "--format", "json", input="SELECT COUNT(*) AS n\nFROM visits -- all\n")
+    assert (typed.returncode, typed.stderr) == (0, "")
+    again = cli("query", "SELECT COUNT(*) AS n FROM visits", *files, "--format", "json")
+    assert json.loads(typed.stdout)["rows"] == again.json["rows"]  # the same question, repeated for free
+    assert cli.process("plan", "-", "--policy", "visits.toml", input="SELECT COUNT(*) FROM visits").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [(b"\xff\xfeS", "UTF-8"), (b"SELECT 1 " * 200_000, "longer than"), (b"", "SELECT")]
+)
+def test_what_is_no_query_on_standard_input_is_refused(cli: Any, given: bytes, words: str) -> None:
+    done = subprocess.run(
+        cli.command("plan", "-", "--policy", "visits.toml"), input=given, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert words in done.stderr.decode()

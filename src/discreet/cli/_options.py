@@ -32,6 +32,7 @@ __all__ = [
     "check_level",
     "source_of",
     "spend_of",
+    "sql_of",
 ]
 
 
@@ -40,6 +41,27 @@ _DATA = (
     "The source of a table: Parquet, CSV or a DuckDB file, postgresql://USER@HOST/DATABASE, or spark://HOST:PORT. Once "
     "for each table of the policy; NAME= may be left out if the policy has one table, or the source holds them all."
 )
+
+
+_LONGEST_QUERY = 1_000_000
+"""In bytes; what is longer is no query that the planner takes."""
+
+
+def sql_of(text: str) -> str:
+    """The query: the argument itself, or what stands on standard input for ``-``. Raises `ParameterError`."""
+    if text != "-":
+        return text
+    import sys
+
+    if sys.stdin is None or sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison]
+        raise ParameterError("`-` reads the query from standard input: write `discreet query - < question.sql`")
+    read = sys.stdin.buffer.read(_LONGEST_QUERY + 1)
+    if len(read) > _LONGEST_QUERY:
+        raise ParameterError(f"what stands on standard input is longer than {_LONGEST_QUERY:,} bytes; it is no query")
+    try:
+        return read.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ParameterError("what stands on standard input is not UTF-8 text") from None
 
 
 class Format(StrEnum):
@@ -51,7 +73,7 @@ class Format(StrEnum):
 
 
 SqlArgument = Annotated[
-    str, typer.Argument(metavar="SQL", show_default=False, help="One SELECT over one table; see docs/sql.md.")
+    str, typer.Argument(metavar="SQL", show_default=False, help="A SELECT; `-` reads it from standard input.")
 ]
 DataOption = Annotated[list[str], typer.Option("--data", "-d", metavar="[NAME=]SOURCE", show_default=False, help=_DATA)]
 OptionalDataOption = Annotated[

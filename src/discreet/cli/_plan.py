@@ -21,6 +21,7 @@ from discreet.cli._options import (
     RhoOption,
     SqlArgument,
     check_level,
+    sql_of,
 )
 from discreet.cli.ledger._open import exists, named, spending, token_from
 from discreet.cli.ledger._options import AccountOption, KeyFileOption, TokenFileOption
@@ -83,6 +84,7 @@ def plan(  # noqa: PLR0913 — an option each
 
         spend = spend_of(epsilon, rho, mu, delta)
         check_level(level)
+        sql = sql_of(sql)
         facts = load_policy(policy)
         if data:
             _check_source(source_of(data), facts)

@@ -20,6 +20,7 @@ from discreet.cli._options import (
     SaveOption,
     SqlArgument,
     check_level,
+    sql_of,
 )
 from discreet.cli.ledger._options import AccountOption, IdempotencyOption, KeyFileOption, TokenFileOption
 from discreet.elapsed import elapsed
@@ -35,6 +36,7 @@ EXAMPLES = (
     "--ledger visits.ledger --rho 0.01 --format json\n\n"
     '  discreet query "SELECT COUNT(*) AS n FROM visits" --data visits.parquet --policy visits.toml '
     "--ledger visits.ledger --account ada --token-file ada.token --epsilon 0.1\n\n"
+    "  discreet query - --data visits.csv --policy visits.toml --ledger visits.ledger --epsilon 0.5 < question.sql\n\n"
     "The same query at the same price is free the second time: the ledger gives the same answer again."
 )
 
@@ -77,6 +79,7 @@ def query(  # noqa: PLR0913 — an option each
         if spend is None:
             raise ParameterError("say what the answer may cost: --epsilon E, or --rho R, and --delta D beside them")
         check_level(level)
+        sql = sql_of(sql)
         if bias and form is Format.csv:
             raise ParameterError("csv has no room for the estimates of --bias; ask for --format json or table")
         if save is not None:
