@@ -171,7 +171,9 @@ def test_a_query_is_read_from_standard_input(cli: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "words"), [(b"\xff\xfeS", "UTF-8"), (b"SELECT 1 " * 200_000, "longer than"), (b"", "SELECT")]
+    ("given", "words"),
+    [(b"\xff\xfeS", "UTF-8"), (b"SELECT 1 " * 200_000, "longer than"), (b"", "SELECT")],
+    ids=["no text", "too long", "empty"],
 )
 def test_what_is_no_query_on_standard_input_is_refused(cli: Any, given: bytes, words: str) -> None:
     done = subprocess.run(
