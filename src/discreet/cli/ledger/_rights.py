@@ -237,11 +237,11 @@ def _hand_over(secret: str | None, token_file: Path | None) -> None:
 def _warn_of_caps(book: OwnedLedger) -> None:
     from discreet.privacy import in_words, parts
 
-    whole, caps = book.total.cap, [parts(each.cap) for each in book.accounts.values() if each.role == "analyst"]
+    budget, caps = book.total.cap, [parts(each.cap) for each in book.accounts.values() if each.role == "analyst"]
     together = [sum(each) for each in zip(*caps, strict=True)]
-    if any(each > most for each, most in zip(together, parts(whole), strict=False)):
+    if any(each > most for each, most in zip(together, parts(budget), strict=False)):
         typer.echo(
-            f"The caps of all accounts add up to more than the whole budget of {in_words(whole)}: whoever comes first "
+            f"The caps of all accounts add up to more than the whole budget of {in_words(budget)}: whoever comes first "
             "spends it.",
             err=True,
         )
