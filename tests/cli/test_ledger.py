@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.ledger import check_opening, open_ledger
 from discreet.ledger.sqlite import _sqlite
 from discreet.privacy import approx, pure
@@ -208,6 +208,17 @@ def test_what_cannot_be_changed_is_said(made: Any, arguments: tuple[str, ...], w
     with open_ledger("b.ledger") as ledger:
         assert ledger.accounts["ada"] == before
     assert not Path("t").exists()
+
+
+def test_no_other_word_takes_a_token_away(made: Any) -> None:
+    token = grant(made, "ada", "--epsilon", "0.5")
+    with open_ledger("b.ledger") as ledger:
+        for wrong in (True, "x", 0, 1):
+            with pytest.raises(ParameterError, match="rotate"):
+                ledger.amend("ada", token=wrong)  # type: ignore[arg-type]
+        ledger.open_account("ada", token)
+        with pytest.raises(LedgerError, match="opens with this token"):
+            ledger.open_account("ada")
 
 
 def test_a_token_is_replaced_and_an_account_taken_away(made: Any) -> None:

@@ -127,8 +127,10 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         if until is not None:
             end = None if until == "never" else checked_until(until)
             changes["until"] = None if end is None else end.isoformat()
-        if token is not None:
+        if token is False:
             changes["token_sha256"] = None
+        elif token is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise ParameterError("token=False takes the token away, and rotate(name) makes a new one")
         self._amend(name, changes)
 
     def rotate(self, name: str) -> str:
