@@ -19,9 +19,8 @@ from discreet.mechanisms import DiscreteLaplace, Gaussian
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, MuLoss, RhoLoss, as_mu, as_rho, budget_of
 from discreet.query import Plan, assume_rows, make_plan
-from discreet.query._spend import with_spend
-from discreet.query.budget._calibrate import calibrate
-from discreet.query.budget._gradients import column_slopes
+from discreet.query._plan import with_spend
+from discreet.query.budget._calibrate import calibrate, column_slopes
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error
 
 pytestmark = pytest.mark.usefixtures("one_database")

@@ -2,10 +2,19 @@
 
 from discreet.privacy import accounting as _accounting
 from discreet.privacy import filters, game, theorems
-from discreet.privacy.accounting._budget import budget_of, currency, left
+from discreet.privacy.accounting._budget import (
+    as_approx,
+    as_mu,
+    as_pure,
+    as_rho,
+    budget_of,
+    currency,
+    in_currency,
+    left,
+    parts,
+)
 from discreet.privacy.accounting._certify import fits
 from discreet.privacy.accounting._comparison import compare
-from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho, in_currency, parts
 from discreet.privacy.accounting._meanings import tradeoff_curve
 from discreet.privacy.accounting._solve import solve
 from discreet.privacy.losses._base import (

@@ -13,8 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.privacy.accounting._budget import budget_of, left
-from discreet.privacy.accounting._currencies import in_currency, parts
+from discreet.privacy.accounting._budget import budget_of, in_currency, left, parts
 from discreet.privacy.accounting._renyi import RenyiCurve
 from discreet.privacy.curves._rounding import log_bounds, up
 from discreet.privacy.losses._base import Loss, SumLoss, TimesLoss
@@ -171,7 +170,7 @@ class Odometer:
 
     def epsilon(self, spent: Loss) -> float:
         """The bound on the loss after `spent`, rounded up. Raises `ParameterError` if `spent` has no ρ."""
-        from discreet.privacy.accounting._currencies import as_pure, as_rho
+        from discreet.privacy.accounting._budget import as_pure, as_rho
 
         rho, _ = as_rho(spent)
         eps = as_pure(spent)

@@ -16,9 +16,8 @@ from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.query._checked_query import BiasPart, BiasPlan
-from discreet.query._plan import Plan
+from discreet.query._plan import Plan, with_spend
 from discreet.query._planner import make_plan
-from discreet.query._spend import with_spend
 from discreet.query.measures._measures import Product, Sum
 from discreet.query.parse._ibis import Query
 from discreet.query.relations._nodes import Joined, Limited, Relation, Scan, unlimited

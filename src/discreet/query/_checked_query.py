@@ -16,7 +16,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, Unit, to_json
-from discreet.query.budget._gradients import typical
+from discreet.query.budget._calibrate import typical
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, check_slopes, public_groups

@@ -1,19 +1,169 @@
-"""A plan: a checked query that explains itself and finds the spend for an error."""
+"""A plan: a checked query that explains itself and finds the least spend that reaches an error.
+
+What is and is not guaranteed: ``proofs/budgets.md``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
 
 from discreet.errors import ParameterError
-from discreet.privacy import Loss
+from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.query._checked_query import CheckedQuery, assume_rows
-from discreet.query._explain import explain, rank_error
+from discreet.query._explain import explain, rank_error, rank_line
 from discreet.query._release import Release
-from discreet.query._spend import spend_for
-from discreet.rational import Number
+from discreet.query.budget._calibrate import calibrate, column_slopes, level_spends
+from discreet.query.budget._top_k import top_rows
+from discreet.query.results._intervals import check_level
+from discreet.rational import Number, rational
 
-__all__ = ["Plan", "assuming"]
+__all__ = ["Plan", "assuming", "spend_for", "with_spend"]
+
+
+Q = TypeVar("Q", bound=CheckedQuery)
+
+
+def with_spend(plan: Q, spend: Loss) -> Q:
+    """The same plan for another spend, each of its levels with the noise that its share buys.
+
+    Costs nothing and touches no data. Raises `ParameterError` for a spend that cannot buy the query.
+    """
+    spends = level_spends(spend, [level.bounded.count_units for level in plan.levels])
+    slopes = column_slopes(plan.select, plan.levels, plan.aggregates)
+    levels = [
+        replace(
+            level,
+            noise=calibrate(
+                share,
+                level.bounded,
+                level.norms,
+                plan.unit,
+                here,
+                top_rows(plan.select, level.bounded, plan.aggregates) if len(plan.levels) == 1 else None,
+            ),
+        )
+        for level, share, here in zip(plan.levels, spends, slopes, strict=True)
+    ]
+    return replace(plan, levels=tuple(levels), spend=spend)
+
+
+_NAMES = ("pure", "approx", "rho", "mu")
+_A_DECADE = 9_000
+_LEAST, _ONE, _MOST = (_A_DECADE * exponent for exponent in (-13, -3, 6))
+"""Places of 10⁻¹⁰, 1 and 10⁹ in the order of all numbers of four digits."""
+
+
+def spend_for(
+    plan: CheckedQuery,
+    error: Mapping[str, Number],
+    level: float = 0.95,
+    currency: str | None = None,
+    delta: Number | None = None,
+) -> Loss:
+    """The least spend with which every named column's half-width is at most its target; see `Plan.spend_for`."""
+    targets = _targets(error)
+    check_level(level)
+    name, at_delta = _currency(plan, currency, delta)
+
+    def bought(place: int) -> CheckedQuery:
+        return with_spend(plan, _spend(name, _number(place), at_delta))
+
+    for column in targets:
+        _check_column(bought(_ONE), column, level)
+
+    def enough(place: int) -> bool:
+        try:
+            at = bought(place)
+        except ParameterError:  # too little to calibrate any noise to
+            return False
+        halves = {column: at.error(column, level) for column in targets}
+        return all(half is not None and half <= targets[column] for column, half in halves.items())
+
+    low, high = _around(enough)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return _spend(name, _number(high), at_delta)
+
+
+def _around(enough: Callable[[int], bool]) -> tuple[int, int]:
+    """A place that is not enough and one that is, less than a factor of ten above it."""
+    high = _ONE
+    while not enough(high):
+        if high >= _MOST:
+            raise ParameterError("no spend up to 1e9 reaches this error; ask for a wider one, or of fewer columns")
+        high += _A_DECADE
+    low = high - _A_DECADE
+    while low > _LEAST and enough(low):
+        low, high = low - _A_DECADE, low
+    return low, high
+
+
+def _number(place: int) -> Fraction:
+    """The numbers of four digits in rising order: 1 has place −27,000, and 1.001 the next one."""
+    exponent, digits = divmod(place, _A_DECADE)
+    return (1_000 + digits) * Fraction(10) ** exponent
+
+
+def _spend(name: str, main: Fraction, delta: Fraction) -> Loss:
+    match name:
+        case "rho":
+            return RhoLoss(main, delta)
+        case "mu":
+            return MuLoss(main * main, delta)
+        case _:
+            return ApproxLoss(main, delta) if delta else PureLoss(main)
+
+
+def _currency(plan: CheckedQuery, currency: str | None, delta: Number | None) -> tuple[str, Fraction]:
+    """The currency that is asked for, or that of the plan's spend or of the policy, and the δ beside it."""
+    own = None if plan.spend is None else budget_of(plan.spend)
+    name = currency or (own[0] if own else plan.currency)
+    if name is None:
+        raise ParameterError('say in what to count the spend: currency="pure", "approx", "rho" or "mu"')
+    if name not in _NAMES:
+        raise ParameterError(f"currency is one of {', '.join(_NAMES)}; got {name!r}")
+    if delta is not None:
+        given = rational(delta, "delta")
+    else:
+        given = sum(own[1][1:], Fraction(0)) if own and name != "pure" else Fraction(0)
+    if not 0 <= given < 1:
+        raise ParameterError(f"delta must lie from 0 to below 1, got {delta!r}")
+    if given and name == "pure":
+        raise ParameterError('a pure epsilon has no delta; ask for currency="approx"')
+    if not given and any(level.bounded.count_units for level in plan.levels):
+        raise ParameterError(
+            "the query has private keys, whose discovery needs a delta: spend_for(error, delta=1e-6), in a currency "
+            "other than pure, or list the keys in the policy if they are public"
+        )
+    return name, given
+
+
+def _targets(error: Mapping[str, Number]) -> dict[str, Fraction]:
+    if not isinstance(error, Mapping) or not error:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError('say which error to reach: spend_for(error={"column": half_width})')
+    targets = {column: rational(half, f"the error of {column}") for column, half in error.items()}
+    for column, half in targets.items():
+        if half <= 0:
+            raise ParameterError(f"the error of {column} must be greater than 0: noise cannot vanish")
+    return targets
+
+
+def _check_column(plan: CheckedQuery, column: str, level: float) -> None:
+    """Raise `ParameterError` unless the column has an error that is known before the data are."""
+    if plan.error(column, level) is not None:
+        return
+    if rank_line(plan, column, level):
+        raise ParameterError(f"{column} hangs on a quantile, whose error is known in rank alone; see explain()")
+    if plan.rows is None and plan.before is None:
+        raise ParameterError(
+            f"the error of {column} depends on the data; add assume={{'rows': n}} to the plan, or assume=release with "
+            "an earlier release of this query"
+        )
+    raise ParameterError(f"the error of {column} depends on the data; plan with assume=release, an earlier release")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

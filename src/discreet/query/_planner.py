@@ -9,8 +9,7 @@ from sqlglot import exp
 from discreet.errors import DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
-from discreet.query._plan import Plan
-from discreet.query._spend import with_spend
+from discreet.query._plan import Plan, with_spend
 from discreet.query.budget._noise import Level, keys_of
 from discreet.query.expressions._domains import key_type
 from discreet.query.expressions._types import check_predicate
@@ -24,10 +23,9 @@ from discreet.query.parse._parser import unlogged
 from discreet.query.passes._canonicalize import canonicalize, name_outputs
 from discreet.query.passes._extract_aggregates import extract_aggregates
 from discreet.query.passes._grouping_sets import extract_groupings, grouping_sets, spell_grouping_sets
-from discreet.query.passes._names import Scope, resolve_names
+from discreet.query.passes._names import Scope, expand_references, resolve_names
 from discreet.query.passes._outer_select import flattened, peeled
 from discreet.query.passes._quantiles import spell_quantiles
-from discreet.query.passes._references import expand_references
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns, field_of
 from discreet.query.relations._nodes import expressions, named, scans

@@ -9,8 +9,8 @@ from typing import Any
 
 from discreet.mechanisms import DiscreteLaplace
 from discreet.query import BoundedAggregate, Group, Noise
+from discreet.query import _plan as pricing
 from discreet.query import _planner as planner
-from discreet.query import _spend as pricing
 from discreet.query import _sql as front
 from discreet.query.budget import _noise as drawing
 from discreet.sensitivity import Norms, bounded_sum

@@ -3,8 +3,8 @@
 The functions exported here are the `Interpreter` that `discreet.privacy` gives to `Loss`.
 """
 
+from discreet.privacy.accounting._budget import as_pure
 from discreet.privacy.accounting._certify import bounds, delta, epsilon, fits
-from discreet.privacy.accounting._currencies import as_pure
 from discreet.privacy.accounting._explain import explain
 from discreet.privacy.accounting._meanings import at_risk, mu, posterior, renyi, rho, tradeoff
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.privacy.accounting._currencies import as_approx
+from discreet.privacy.accounting._budget import as_approx
 from discreet.privacy.curves._rounding import log_bounds
 from discreet.privacy.losses._base import (
     GroupLoss,

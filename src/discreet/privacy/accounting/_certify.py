@@ -11,10 +11,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import ParameterError
-from discreet.privacy.accounting._budget import budget_of
+from discreet.privacy.accounting._budget import as_approx, budget_of, in_currency, parts
 from discreet.privacy.accounting._canonical import canonical_form
 from discreet.privacy.accounting._closed_form import closed_curve
-from discreet.privacy.accounting._currencies import as_approx, in_currency, parts
 from discreet.privacy.curves._amplification import grouped_curve
 from discreet.privacy.curves._base import Bounds, Curve, best
 from discreet.privacy.curves._rounding import down, log_bounds, up

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from discreet.privacy.accounting._budget import as_pure
 from discreet.privacy.accounting._canonical import CanonicalForm, canonical_form
-from discreet.privacy.accounting._currencies import as_pure
 from discreet.privacy.accounting._renyi import renyi_curve
 from discreet.privacy.curves._amplification import grouped_curve, sampled_curve, shuffled_curve
 from discreet.privacy.curves._base import Curve, FunctionCurve, best, either, leaking, two_sided

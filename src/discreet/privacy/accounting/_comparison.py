@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import ParameterError
+from discreet.privacy.accounting._budget import as_approx
 from discreet.privacy.accounting._canonical import CanonicalForm, canonical_form
-from discreet.privacy.accounting._currencies import as_approx
 from discreet.privacy.accounting._renyi import renyi_curve
 from discreet.privacy.curves._rounding import log_bounds, up
 from discreet.privacy.losses._base import Loss, SampledLoss

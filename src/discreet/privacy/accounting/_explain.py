@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from discreet.errors import ParameterError
+from discreet.privacy.accounting._budget import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.accounting._certify import epsilon
-from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.curves._rounding import root_up, up
 from discreet.privacy.losses._base import Loss
 from discreet.privacy.losses._words import in_words

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.privacy.accounting._budget import budget_of
+from discreet.privacy.accounting._budget import budget_of, in_currency, parts
 from discreet.privacy.accounting._certify import certified_epsilon
-from discreet.privacy.accounting._currencies import in_currency, parts
 from discreet.privacy.losses._base import Loss
 
 __all__ = ["Gauge", "gauge_of", "verdict_of"]

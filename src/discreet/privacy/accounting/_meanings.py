@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from discreet.errors import ParameterError
+from discreet.privacy.accounting._budget import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.accounting._canonical import canonical_form
 from discreet.privacy.accounting._certify import curve_of
 from discreet.privacy.accounting._closed_form import closed_curve
-from discreet.privacy.accounting._currencies import as_approx, as_mu, as_pure, as_rho
 from discreet.privacy.accounting._renyi import total
 from discreet.privacy.curves._rounding import down, log_bounds, root_up, up
 from discreet.privacy.losses._base import Loss

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
+from discreet.privacy.accounting._budget import as_rho
 from discreet.privacy.accounting._canonical import canonical_form
-from discreet.privacy.accounting._currencies import as_rho
 from discreet.privacy.curves._base import Curve
 from discreet.privacy.curves._rounding import down, up
 from discreet.privacy.curves._tradeoff import tradeoff_pair

@@ -9,8 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
+from discreet.privacy.accounting._budget import as_pure
 from discreet.privacy.accounting._canonical import canonical_form
-from discreet.privacy.accounting._currencies import as_pure
 from discreet.privacy.curves._base import Bounds
 from discreet.privacy.curves._rounding import log_bounds, up
 from discreet.privacy.losses._base import GroupLoss, Loss, ParallelLoss, SampledLoss, ShuffledLoss

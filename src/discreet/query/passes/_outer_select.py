@@ -13,8 +13,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.measures._keys import grouped_by_all
 from discreet.query.parse._parse import check_block, refuse_clauses
-from discreet.query.passes._names import Scope, resolve_names
-from discreet.query.passes._references import expand_references
+from discreet.query.passes._names import Scope, expand_references, resolve_names
 from discreet.query.relations._binder import source_of
 
 __all__ = ["Layer", "flattened", "peeled"]

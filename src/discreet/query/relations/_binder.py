@@ -12,8 +12,7 @@ from discreet.policy import ColumnType, Policy
 from discreet.query.expressions._types import check_predicate
 from discreet.query.parse._parse import check_block, check_understood, refuse, refuse_clauses
 from discreet.query.passes._canonicalize import canonicalize
-from discreet.query.passes._names import Scope, Source, match_name, resolve_names, resolved
-from discreet.query.passes._references import expand_references
+from discreet.query.passes._names import Scope, Source, expand_references, match_name, resolve_names, resolved
 from discreet.query.relations._columns import Columns, field_of
 from discreet.query.relations._group_by import group_rows, is_grouped
 from discreet.query.relations._joins import join
