@@ -438,6 +438,40 @@ def test_an_owner_settles_an_older_ledger(made: Any) -> None:
         assert made("ledger", "check", name).code == 0
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "Its budget of epsilon 3 is epsilon 3, delta 1e-06 from now on; epsilon 0.5, delta 0 is spent, and"),
+        (
+            ("--to", "rho"),
+            "Its budget of epsilon 3 is rho 0.1757, delta 5e-07 from now on; rho 0.125 is spent, and rho 0",
+        ),
+    ],
+    ids=["approx", "rho"],
+)
+def test_an_owner_lets_a_ledger_of_pure_epsilon_take_a_delta(cli: Any, options: Any, said: str) -> None:
+    assert cli("ledger", "create", "p.ledger", "--epsilon", "3").code == 0
+    assert cli("ledger", "grant", "p.ledger", "ada", "--epsilon", "0.5", "--token-file", "ada.token").code == 0
+    as_ada = ("--account", "ada", "--token-file", "ada.token")
+    assert cli("query", COUNT, *DATA[:-1], "p.ledger", "--epsilon", "0.5", *as_ada).code == 0
+    shut = cli("ledger", "renew", "p.ledger", "--epsilon", "3", "--delta", "1e-6")
+    assert (shut.code, "`discreet ledger convert LEDGER --delta 1e-6`" in shut.err) == (2, True)
+    refused = cli("ledger", "convert", "p.ledger", "--delta", "2")
+    assert (refused.code, "less than 1" in refused.err) == (2, True)
+    done = cli("ledger", "convert", "p.ledger", "--delta", "1e-6", *options)
+    assert done.code == 0
+    assert said in done.out
+    assert ("'ada' has spent its cap" in done.err) == bool(options)
+    unit = options[-1] if options else "approx"
+    shown = cli("ledger", "show", "p.ledger", "--format", "json").json
+    assert (shown["currency"], shown["whole"]["cap"]["kind"]) == (unit, unit)
+    assert cli("ledger", "show", "p.ledger", "--format", "json", *as_ada).json["currency"] == unit
+    assert cli("ledger", "show", "p.ledger", "--plot", "p.svg").code == 0
+    assert cli("ledger", "check", "p.ledger").code == 0
+    again = cli("ledger", "convert", "p.ledger", "--delta", "1e-6")
+    assert (again.code, "converted" in again.err) == (4, True)
+
+
 def test_an_owner_opens_the_position_of_a_certificate(made: Any) -> None:
     assert made("query", COUNT, *DATA, "--epsilon", "0.5", "--save", "a.release").code == 0
     done = made("ledger", "prove", "b.ledger", "a.release")
@@ -466,6 +500,7 @@ def test_help_teaches(cli: Any) -> None:
         "thaw",
         "renew",
         "transfer",
+        "convert",
         "settle",
         "check",
         "prove",

@@ -53,10 +53,10 @@ def release_bodies(
             for each in (*mine, *others):
                 total, history = add(total, each), added(history, of_loss(each))
             shared = {
-                "whole": account_to_json(whole) | {"common": numbers(total)},
+                "whole": account_to_json(whole, "pure") | {"common": numbers(total)},
                 "history": {"": {name: numbers(loss) for name, loss in history.items()}},
             }
-            event = {"event": {"loss": numbers(mine[-1])}, "account": account_to_json(own)}
+            event = {"event": {"loss": numbers(mine[-1])}, "account": account_to_json(own, "pure")}
             yield others, canonical(event | shared), canonical(shared)
 
 

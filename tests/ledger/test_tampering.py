@@ -16,9 +16,9 @@ from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
 from discreet.ledger.log._chain import Walker, check, facts_in, row_after, state_in, walk
 from discreet.ledger.log._commitments import Row
-from discreet.ledger.state._arithmetic import numbers, of_loss
+from discreet.ledger.state._arithmetic import nothing, numbers, of_loss
 from discreet.ledger.state._events import Event, apply
-from discreet.privacy import PureLoss, pure
+from discreet.privacy import PureLoss, approx, pure
 
 COLUMNS = [*Row._fields, "payload"]
 ROWS = range(7)
@@ -203,6 +203,8 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
     plan = next(row.plan_hash for row in walk(told_rows, "the ledger") if row.hash == answer)
     asked = {"plan_hash": plan, "idempotency_key": "k"}
     again = ("repeat", {"answer": answer}, scene, asked)
+    converting = {"currency": "approx", "cap": ["3", "1/1000"]}
+    changed = ("convert", converting, apply(facts, scene, Event("convert", "", converting, at)), {})
     false = [
         ("create", {"currency": "pure"}, scene, {}),
         ("reserve", history, scene, {"plan_hash": "c"}),
@@ -239,16 +241,19 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("settle", {"relation": "add_remove"}, scene, {}),
         ("settle", {"relation": "substitute", "mixed": True}, whole(common=pure("3.5")), {}),
         ("reserve", {**history, "relation": "substitute"}, spent, {"plan_hash": "c"}),
+        ("convert", {"currency": "approx", "cap": ["3", "1/1000"]}, scene, {}),
+        ("convert", {"currency": "mu", "cap": ["3", "1/1000"]}, scene, {}),
+        ("convert", converting, whole(cap=approx(3, "1/1000"), common=approx("1/4", 0), before=nothing("approx")), {}),
     ]
-    for kind, event, after, rest in (true, also, again, *false):
-        row = row_after(last, Event(kind, "", event, at), after, salt_key=SALTS, **rest)
+    for kind, event, after, rest in (true, also, again, changed, *false):
+        row = row_after(facts, last, Event(kind, "", event, at), after, salt_key=SALTS, **rest)
         story = walk([*told_rows, (row, rest.get("payload"))], "the ledger")
-        if (kind, event, after, rest) in (true, also, again):
+        if (kind, event, after, rest) in (true, also, again, changed):
             assert len(list(story)) == 8
         else:
             with pytest.raises(LedgerError, match="entry 7 is bad"):
                 list(story)
-    row = row_after(last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True), salt_key=SALTS)
+    row = row_after(facts, last, Event("freeze", "", {}, at - timedelta(seconds=1)), whole(frozen=True), salt_key=SALTS)
     with pytest.raises(LedgerError, match="older than the entry before"):
         list(walk([*told_rows, (row, None)], "the ledger"))
 

@@ -25,7 +25,7 @@ from discreet.ledger.state._account import OWNER_ACCOUNT, Account
 from discreet.ledger.state._arithmetic import charge_and_history
 from discreet.ledger.state._events import Counted, Facts
 from discreet.ledger.state._relations import relation_after
-from discreet.privacy import Loss, Relation, left
+from discreet.privacy import Loss, Relation, currency, left
 
 __all__ = ["AccountLedger"]
 
@@ -64,8 +64,8 @@ class AccountLedger:
 
     @property
     def currency(self) -> str:
-        """``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``."""
-        return self._store.facts.currency
+        """``"pure"``, ``"approx"``, ``"rho"`` or ``"mu"``, read now."""
+        return currency(self.budget)
 
     @property
     def budget(self) -> Loss:
@@ -115,7 +115,7 @@ class AccountLedger:
             _checked("an idempotency key", idempotency_key)
         self._check_counted(counts)
         code_version()  # what a certificate needs and may be missing is missed before the charge
-        charged, history = charge_and_history(loss, self.currency)
+        charged, history = charge_and_history(loss, self._store.currency)
         event: dict[str, Any] = {"history": history}
         if part is not None:
             event["part"] = part
@@ -161,7 +161,7 @@ class AccountLedger:
         self._check_counted(counts)
         check_steps(steps)
         code_version()
-        charged, history = charge_and_history(loss, self.currency)
+        charged, history = charge_and_history(loss, self._store.currency)
         event: dict[str, Any] = {"history": history, "steps": steps, "sequential": bool(sequential)}
         event |= {} if part is None else {"part": part}
         store = self._store
@@ -221,7 +221,7 @@ class AccountLedger:
                 ("reserve", reservation.plan_hash, self._account)
             ]:
                 raise LedgerError(f"{self._where} has a release for reservation {ident} already, or never reserved it")
-            event = {"loss": store.event_of(rows[0])["history"][self.currency]}
+            event = {"loss": store.event_of(rows[0])["history"][page.state.currency]}
             row = page.write(
                 "release",
                 event,

@@ -13,9 +13,10 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.postgres._url import address_of
 from discreet.ledger.state._account import Period
 from discreet.ledger.state._arithmetic import limit
+from discreet.ledger.state._conversion import TARGETS
 from discreet.ledger.state._events import Counted
 from discreet.postgres_url import SCHEMES
-from discreet.privacy import Loss, Relation, in_words
+from discreet.privacy import Loss, Relation, currency, in_words
 
 if TYPE_CHECKING:
     from discreet.ledger._owner import OwnedLedger
@@ -101,7 +102,8 @@ def open_ledger(  # noqa: PLR0913
         if accepted is not None and accepted not in (store.began_with, ledger.budget):
             raise LedgerError(
                 f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it "
-                "with its own budget or with None, renew it with another, or start a new ledger in another place"
+                f"with its own budget or with None, {_way_to(accepted, ledger.budget)}, or start a new ledger in "
+                "another place"
             )
     except BaseException:
         database.close()
@@ -146,6 +148,15 @@ def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Databa
         create(place, start)
     identify(place)
     return SqliteDatabase(place)
+
+
+def _way_to(wanted: Loss, budget: Loss) -> str:
+    """What its owner can do for a ledger to have the budget that is wanted."""
+    target = currency(wanted)
+    if currency(budget) != "pure" or target not in TARGETS:
+        return "renew it with another"
+    share = "" if target == "approx" else f" --to {target}"
+    return f"convert it, which keeps all charges (`discreet ledger convert LEDGER --delta D{share}`)"
 
 
 def _needs_budget(where: str) -> LedgerError:

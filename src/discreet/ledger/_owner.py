@@ -7,6 +7,7 @@ import hmac
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.errors import LedgerError, ParameterError
@@ -15,9 +16,11 @@ from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger.log import _rows
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
-from discreet.ledger.state._arithmetic import charge, limit, numbers
+from discreet.ledger.state._arithmetic import charge, limit, nothing, numbers
+from discreet.ledger.state._conversion import check_target, converted_cap
 from discreet.ledger.state._events import Kind
 from discreet.privacy import Loss, Relation, currency
+from discreet.rational import Number, rational
 
 __all__ = ["OwnedLedger", "checked_period", "checked_until"]
 
@@ -204,12 +207,41 @@ class OwnedLedger(LedgerAudit, AccountLedger):
                 pages[-1].write("settle", event)
         self._store.committed(*pages)
 
+    def convert(self, delta: Number, to: str = "approx") -> None:
+        """Keep the ledger in (ε, δ), or in ρ, from now on, where it was made for a pure ε; this cannot be undone.
+
+        Every charge stays, at no more than it costs in the new currency, and so does the promise of the cap ε, but for
+        a probability of `delta`: the cap becomes (ε, δ), or the largest ρ with (ε, δ / 2)-DP beside δ / 2 for queries
+        that need one. The caps of the accounts change alike, each with all of δ, which the whole bounds. Queries may
+        then spend a δ, as the discovery of private keys does. Source: ``proofs/accounts.md``, 8.
+
+        Raises `LedgerError` if the ledger is not kept in pure ε, or if what was spent is more than the new cap, which
+        can be with ρ alone; and `ParameterError` for a `delta` that is not between 0 and 1, and another currency.
+        """
+        exact = rational(delta, "delta")
+        with self._store.database.transaction(write=True) as connection:
+            pages: list[LedgerTransaction] = []
+            for name in (OWNER_ACCOUNT, *(row.account for row in _rows.newest_of_each(connection, self._where))):
+                pages.append(self._store.page(connection, name))
+                state = pages[-1].state
+                check_target(currency((state.account or state.total).cap), to)
+                pages[-1].write(
+                    "convert", {"currency": to, "cap": numbers(_cap_after(state.account or state.total, exact, to))}
+                )
+        self._store.committed(*pages)
+
     def _own(self, cap: Loss) -> list[str]:
         """A cap, or a part of one, in the ledger's currency: what another converts to is no limit in that other."""
-        charged = charge(cap, self.currency)
-        if currency(cap) != self.currency and not (currency(cap) == "pure" and self.currency == "approx"):
+        unit = self.currency
+        if unit == "pure" and currency(cap) != "pure":
             raise ParameterError(
-                f"the ledger is kept in {self.currency}, and the cap is in {currency(cap)}: give a cap in its own"
+                "the ledger is kept in pure epsilon, and this cap is not: convert the ledger once, by "
+                "`discreet ledger convert LEDGER --delta 1e-6`, or give a cap of epsilon alone"
+            )
+        charged = charge(cap, unit)
+        if currency(cap) != unit and not (currency(cap) == "pure" and unit == "approx"):
+            raise ParameterError(
+                f"the ledger is kept in {unit}, and the cap is in {currency(cap)}: give a cap in its own"
             )
         return numbers(charged)
 
@@ -254,6 +286,10 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
             raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
         return account
+
+
+def _cap_after(account: Account, delta: Fraction, target: str) -> Loss:
+    return nothing(target) if account.role == "auditor" else converted_cap(account.cap, delta, target)
 
 
 def checked_period(every: str | None) -> Period | None:

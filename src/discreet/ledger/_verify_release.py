@@ -9,7 +9,7 @@ from typing import Any, Literal
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger.crypto._signing import check_signature, fingerprint
-from discreet.privacy import from_json, in_currency, in_words, parts
+from discreet.privacy import currency, from_json, in_currency, in_words, parts
 from discreet.release import ReleaseFile, verify_loss
 
 __all__ = ["Check", "verify_release"]
@@ -106,7 +106,8 @@ def _in_ledger(certificate: Mapping[str, Any], ledger: LedgerAudit) -> Iterator[
             "the ledger has no entry at the certificate's position: that is in another ledger, or was taken back",
         )
         return
-    stated = _outcome(lambda: parts(in_currency(from_json(certificate.get("loss")), ledger.facts.currency)))
+    unit = currency(charge.loss)
+    stated = _outcome(lambda: parts(in_currency(from_json(certificate.get("loss")), unit)))
     right = charge.plan_hash == certificate.get("plan") and charge.account == (certificate.get("account") or "")
     if isinstance(stated, Check) or not right or any(a > b for a, b in zip(stated, parts(charge.loss), strict=True)):
         yield Check("charge", "bad", "the ledger charged for something else, or for less than is stated")

@@ -9,6 +9,9 @@ from discreet.cli.ledger import (
     _check as _ledger_check,
 )
 from discreet.cli.ledger import (
+    _convert as _ledger_convert,
+)
+from discreet.cli.ledger import (
     _create as _ledger_create,
 )
 from discreet.cli.ledger import (
@@ -48,6 +51,7 @@ ledgers.command(epilog=_ledger_rights.FREEZE)(careful(_ledger_rights.freeze))
 ledgers.command(epilog=_ledger_rights.THAW)(careful(_ledger_rights.thaw))
 ledgers.command(epilog=_ledger_rights.RENEW)(careful(_ledger_rights.renew))
 ledgers.command(epilog=_ledger_rights.TRANSFER)(careful(_ledger_rights.transfer))
+ledgers.command(epilog=_ledger_convert.EXAMPLES)(careful(_ledger_convert.convert))
 ledgers.command(epilog=_ledger_settle.EXAMPLES)(careful(_ledger_settle.settle))
 ledgers.command(epilog=_ledger_check.EXAMPLES)(careful(_ledger_check.check))
 ledgers.command(epilog=_ledger_prove.EXAMPLES)(careful(_ledger_prove.prove))

@@ -93,7 +93,7 @@ def create(  # noqa: PLR0913 — an option each
     from discreet.cli._options import spend_of
     from discreet.cli.ledger._open import key_from, named
     from discreet.ledger import checked_period, open_ledger
-    from discreet.privacy import in_words
+    from discreet.privacy import currency, in_words
 
     budget = spend_of(epsilon, rho, mu, delta)
     if budget is None:
@@ -107,7 +107,7 @@ def create(  # noqa: PLR0913 — an option each
         parts=part or (), counts=unit,
     ) as book:  # fmt: skip
         _say(named(ledger), book, in_words(book.budget))
-    if book.currency == "pure":
+    if currency(budget) == "pure":
         typer.echo(_PURE, err=True)
     if is_new_key:
         typer.echo(

@@ -143,10 +143,13 @@ _MOMENTS, _PER_ACCOUNT, _ACCOUNTS = 300, 100, 20
 
 
 def draw(book: OwnedLedger | LedgerAudit | AccountLedger, plot: Path) -> None:
-    """Draw the whole and the accounts that have spent most; or, for an analyst, their own."""
+    """Draw the whole and the accounts that have spent most; or, for an analyst, their own.
+
+    Of a ledger that was converted, what followed is drawn.
+    """
     from discreet.explain import burndown_chart, burndown_points, save
     from discreet.ledger import LedgerAudit, OwnedLedger
-    from discreet.privacy import parts
+    from discreet.privacy import currency, parts
 
     if not isinstance(book, OwnedLedger | LedgerAudit):
         series = {book.account: book.moments(_MOMENTS)}
@@ -155,4 +158,6 @@ def draw(book: OwnedLedger | LedgerAudit | AccountLedger, plot: Path) -> None:
         spenders.sort(key=lambda each: (-parts(each.lifetime)[0], each.name))
         series = {"(whole)": book.moments(_MOMENTS)}
         series |= {each.name: book.moments(_PER_ACCOUNT, each.name) for each in spenders[:_ACCOUNTS]}
-    save(burndown_chart(burndown_points(series), book.facts.currency), plot)
+    unit = book.facts.currency
+    shown = {name: [(at, each) for at, each in states if currency(each.cap) == unit] for name, states in series.items()}
+    save(burndown_chart(burndown_points(shown), unit), plot)

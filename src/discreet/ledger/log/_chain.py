@@ -53,6 +53,7 @@ _TYPES = tuple(get_type_hints(Row).values())
 
 
 def row_after(  # noqa: PLR0913
+    facts: Facts,
     last: Row | None,
     event: Event,
     state: LedgerState,
@@ -71,7 +72,7 @@ def row_after(  # noqa: PLR0913
     body: dict[str, Any] = {"event": event.data}
     if state.account is not None:
         at = event.subject_at.isoformat(timespec="microseconds")
-        body |= {"account": account_to_json(state.account), "at": at}
+        body |= {"account": account_to_json(state.account, facts.currency), "at": at}
     row = Row(
         seq=0 if last is None else last.seq + 1,
         kind=event.kind,
@@ -80,7 +81,7 @@ def row_after(  # noqa: PLR0913
         reservation=reservation,
         plan_hash=plan_hash,
         body=canonical(body),
-        totals=canonical(totals_to_json(state)),
+        totals=canonical(totals_to_json(facts, state)),
         payload_sha256=None if payload is None else sha256(payload),
         at=event.at.isoformat(timespec="microseconds"),
         salt=salt_after(previous, salt_key),
@@ -144,10 +145,10 @@ def entry(facts: Facts, row: Row, where: str, *, own: bool = False) -> Entry:
             case "create":
                 loss = state.total.cap
             case "reserve" | "run":
-                loss = from_numbers(facts.currency, event["history"][facts.currency])
+                loss = from_numbers(state.currency, event["history"][state.currency])
             case _:
                 amounts = event.get("cap", event.get("loss"))
-                loss = None if amounts is None else from_numbers(facts.currency, amounts)
+                loss = None if amounts is None else from_numbers(state.currency, amounts)
         return Entry(
             seq=None if own else row.seq,
             kind=_kind(row.kind),
@@ -240,8 +241,8 @@ class Walker:
         self._facts = facts_in(row, self._where)
         state = state_in(self._facts, row, self._where)
         terms = {"every": state.total.every, "until": state.total.until}
-        expected = initial_state(self._facts, state.total.cap, _moment(row), **terms)
-        if row.kind != "create" or row.account != OWNER_ACCOUNT or state_to_json(expected) != state_to_json(state):
+        expected = state_to_json(self._facts, initial_state(self._facts, state.total.cap, _moment(row), **terms))
+        if row.kind != "create" or row.account != OWNER_ACCOUNT or expected != state_to_json(self._facts, state):
             raise self._bad(row, f"a {row.kind!r} entry does not belong there")
         return state
 
@@ -256,13 +257,13 @@ class Walker:
                 raise LedgerError("it is older than the entry before it")
             if own_at > event.at:
                 raise LedgerError("its time was in the future")
-            self._charges.check(row, data, last, self._facts.currency)
+            self._charges.check(row, data, last, state.currency)
             after = apply(self._facts, before, event)
         except DiscreetError as error:
             raise self._bad(row, str(error)) from None
         except _BAD:
             raise _strange(self._where, row.seq) from None
-        if _body_after(row, data, after) != (body, totals):
+        if _body_after(self._facts, row, data, after) != (body, totals):
             raise self._bad(row, "its total is wrong")
         if after.account is not None:
             self._accounts[row.account] = after.account
@@ -295,13 +296,15 @@ def _read(row: Row, where: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     return body, totals
 
 
-def _body_after(row: Row, data: Mapping[str, Any], after: LedgerState) -> tuple[dict[str, Any], dict[str, Any]]:
+def _body_after(
+    facts: Facts, row: Row, data: Mapping[str, Any], after: LedgerState
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a row with this event and these states holds."""
     if row.salt is None:
-        return {"event": data, **state_to_json(after)}, {}
-    totals, own = totals_to_json(after), dict[str, Any]({"event": data})
+        return {"event": data, **state_to_json(facts, after)}, {}
+    totals, own = totals_to_json(facts, after), dict[str, Any]({"event": data})
     if after.account is not None:
-        own |= {"account": account_to_json(after.account), "at": parsed(row.body)["at"]}
+        own |= {"account": account_to_json(after.account, facts.currency), "at": parsed(row.body)["at"]}
     return own, totals
 
 

@@ -44,21 +44,24 @@ class Charges:
     """The charges of a ledger up to a row: those without a release, which releases there are, and runs."""
 
     def __init__(self) -> None:
-        self._open: dict[str | None, tuple[str | None, str, list[str]]] = {}
+        self._open: dict[str | None, tuple[str | None, str, Mapping[str, list[str]]]] = {}
         self._released: set[int] = set()
         self._runs: dict[str | None, _Run] = {}
 
     def check(self, row: Row, data: Mapping[str, Any], last: Row, currency: str) -> None:
-        """Raise `LedgerError` unless the row may follow; `data` is its event, `last` the row before."""
+        """Raise `LedgerError` unless the row may follow; `data` is its event, `last` the row before.
+
+        `currency` is the ledger's before the row.
+        """
         present = (row.plan_hash, row.reservation, row.payload_sha256, row.idempotency_key)
         for value, rule in zip(present, _COLUMNS.get(row.kind, (_NO,) * 4), strict=True):
             if (value is None and rule == _NEEDS) or (value is not None and rule == _NO):
                 raise LedgerError(f"a {row.kind!r} entry has other columns than these")
         match row.kind:
             case "reserve":
-                self._open[row.hash] = (row.plan_hash, row.account, data["history"][currency])
+                self._open[row.hash] = (row.plan_hash, row.account, data["history"])
             case "release":
-                self._release(row, data)
+                self._release(row, data, currency)
             case "repeat" if hash((data["answer"], row.account, row.plan_hash)) not in self._released:
                 raise LedgerError("it repeats a release that its account does not have for this plan")
             case "run":
@@ -76,11 +79,12 @@ class Charges:
             case _:
                 pass
 
-    def _release(self, row: Row, data: Mapping[str, Any]) -> None:
+    def _release(self, row: Row, data: Mapping[str, Any], currency: str) -> None:
         reserved = self._open.pop(row.reservation, None)
         if reserved is None:
             raise LedgerError(f"a {row.kind!r} entry does not belong there")
-        if reserved != (row.plan_hash, row.account, data["loss"]):
+        plan, account, history = reserved
+        if (plan, account, history[currency]) != (row.plan_hash, row.account, data["loss"]):
             raise LedgerError("it is a release of something other than what was reserved")
         self._released.add(hash((row.hash, row.account, row.plan_hash)))
 

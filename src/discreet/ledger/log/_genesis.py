@@ -68,7 +68,7 @@ def begin(budget: Loss, fixed: Facts, seal: Seal, every: Period | None = None, u
         connection.execute(sa.insert(secrets).values(name=SIGNING_KEY, value=sealed))
         event = Event("create", OWNER_ACCOUNT, facts_to_json(signed), now)
         state = initial_state(signed, budget, event.at, every=every, until=until)
-        row = row_after(None, event, state, salt_key=new_salt_key(connection))
+        row = row_after(signed, None, event, state, salt_key=new_salt_key(connection))
         _rows.append(connection, row)
 
     return run

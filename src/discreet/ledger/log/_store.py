@@ -34,6 +34,7 @@ from discreet.ledger.log._migrations import check_continued, migrate
 from discreet.ledger.log._schema import SALT_KEY, SIGNING_KEY, secrets
 from discreet.ledger.state._account import OWNER_ACCOUNT, Account
 from discreet.ledger.state._events import Event, Facts, Kind, LedgerState, apply
+from discreet.privacy import currency
 from discreet.reprs import shortened
 
 __all__ = ["LARGEST_IN_ROW", "LedgerStore", "LedgerTransaction"]
@@ -87,7 +88,7 @@ class LedgerTransaction:
         event = Event(kind, self.account, data, self.now, self.account_now)
         self.state = apply(self._store.facts, self.state, event)
         self.last = row_after(
-            self.last, event, self.state, salt_key=self._store.salt_key(),
+            self._store.facts, self.last, event, self.state, salt_key=self._store.salt_key(),
             idempotency_key=idempotency_key, reservation=reservation, plan_hash=plan_hash, payload=payload,
         )  # fmt: skip
         _rows.append(self.connection, self.last, None if elsewhere else payload)
@@ -155,6 +156,11 @@ class LedgerStore:
         return f"spent {shortened(repr(known.spent))} of {shortened(repr(known.cap))} as last read"
 
     @property
+    def currency(self) -> str:
+        """The currency of the ledger when this object last looked. Asks the database nothing."""
+        return currency(self.last_read[OWNER_ACCOUNT].cap)
+
+    @property
     def place(self) -> str:
         """Where the ledger is, for a `repr`: without a password, and on one line."""
         return printable(self.where.removeprefix("the ledger "))
@@ -187,9 +193,12 @@ class LedgerStore:
         return LedgerState(page.state.total.at(at), None, page.state.history), accounts
 
     def public_facts(self, account: str = OWNER_ACCOUNT) -> Facts:
-        """The facts, with the relation that an older ledger was settled for; an account's without what others spent."""
-        facts = self.facts if account == OWNER_ACCOUNT else replace(self.facts, continued=None)
-        return facts if facts.relation is not None else replace(facts, relation=self.state(account).total.relation)
+        """The facts now, where an older ledger was settled or converted; an account's without what others spent."""
+        facts, state = (
+            self.facts if account == OWNER_ACCOUNT else replace(self.facts, continued=None),
+            self.state(account),
+        )
+        return replace(facts, currency=state.currency, relation=facts.relation or state.total.relation)
 
     def unlock(self) -> None:
         """Raise `LedgerError` if releases cannot be sealed and signed."""

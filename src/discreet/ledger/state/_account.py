@@ -203,8 +203,9 @@ class Account:
         return None
 
 
-def account_to_json(account: Account) -> dict[str, Any]:
-    """The account as plain JSON, for `account_from_json`; what is empty is left out."""
+def account_to_json(account: Account, unit: str) -> dict[str, Any]:
+    """The account as plain JSON, for `account_from_json`; left out is what is empty, and a currency that is `unit`."""
+    own = currency(account.cap)
     fields: dict[str, Any] = {
         "role": account.role,
         "cap": numbers(account.cap),
@@ -221,12 +222,14 @@ def account_to_json(account: Account) -> dict[str, Any]:
         "part": account.part,
         "token_sha256": account.token_sha256,
         "relation": account.relation,
+        "currency": None if own == unit else own,
     }
     return fields | {name: value for name, value in optional.items() if value}
 
 
 def account_from_json(name: str, unit: str, data: Mapping[str, Any]) -> Account:
-    """The inverse of `account_to_json`, in the currency `unit`; raises `ValueError` and its kin on anything else."""
+    """The inverse of `account_to_json`; raises `ValueError` and its kin on anything else."""
+    unit = data.get("currency", unit)
     role, every = data["role"], data.get("every")
     if role not in get_args(Role) or every not in (None, *PERIODS):
         raise ValueError(name)

@@ -27,8 +27,9 @@ from discreet.ledger.state._arithmetic import (
     together,
     within,
 )
+from discreet.ledger.state._conversion import check_target, converted, converted_total
 from discreet.ledger.state._relations import for_groups_of_two, grouped_history, relation_after, relation_settled
-from discreet.privacy import Loss, in_words, parts, to_json
+from discreet.privacy import Loss, currency, in_words, parts, to_json
 
 __all__ = [
     "Continued",
@@ -48,7 +49,7 @@ __all__ = [
 
 Kind = Literal[
     "create", "reserve", "release", "repeat", "run", "begin", "step", "grant", "freeze", "thaw", "renew", "transfer",
-    "settle",
+    "settle", "convert",
 ]  # fmt: skip
 """A ``"run"`` charges a whole run; ``"begin"`` moves the counter of its steps, and ``"step"`` stores one."""
 
@@ -90,6 +91,7 @@ class Continued:
 class Facts:
     """What is fixed when a ledger is made: its currency, whose losses it counts, and the key that signs for it.
 
+    Only one thing may change, once: pure ε to another currency (`OwnedLedger.convert`).
     `people` is the public name of those people; `counts` says whether people, edges or events are protected.
     `parts` are public names of disjoint parts of the people; a charge for one part is none for the others, which is
     right only where neighbours add or remove one person: a person replaced by another may change part.
@@ -117,9 +119,15 @@ class LedgerState:
     account: Account | None
     history: Mapping[str, History]
 
-    def is_charged(self, facts: Facts) -> bool:
+    @property
+    def currency(self) -> str:
+        """The currency that the ledger is kept in: that of its facts, until it is converted."""
+        return currency(self.total.cap)
+
+    @property
+    def is_charged(self) -> bool:
         """Whether anything was charged since the ledger was made."""
-        return any(any(parts(history[facts.currency])) for history in self.history.values())
+        return any(any(parts(history[self.currency])) for history in self.history.values())
 
     @property
     def lifetime(self) -> History:
@@ -192,14 +200,16 @@ def apply(facts: Facts, state: LedgerState, event: Event) -> LedgerState:
         case "freeze" | "thaw":
             after = replace(subject, frozen=event.kind == "freeze")
         case "renew":
-            cap = from_numbers(facts.currency, data["cap"]) if "cap" in data else None
+            cap = from_numbers(now.currency, data["cap"]) if "cap" in data else None
             if cap is not None and subject.role == "auditor":
                 raise LedgerError(f"the account {subject.name!r} is an auditor's, who has no budget to renew")
             after = subject.renewed(at, None if cap is None else limit(cap))
         case "transfer":
-            after = _moved(facts, subject, data)
+            after = _moved(subject, data)
         case "settle":
             return _settled(facts, now, data)
+        case "convert":
+            return _converted(now, data)
         case "create":
             raise LedgerError("a ledger is made once")
     return replace(now, total=after) if name == OWNER_ACCOUNT else replace(now, account=after)
@@ -215,13 +225,13 @@ def _reserved(facts: Facts, now: LedgerState, subject: Account, event: Event) ->
     if subject.part != part and subject.part is not None:
         raise LedgerError(f"the account {subject.name!r} may ask about the part {subject.part!r} of the people alone")
     grown = {each: from_numbers(each, texts) for each, texts in event.data["history"].items() if each in CURRENCIES}
-    loss = grown[facts.currency]
+    loss = grown[now.currency]
     if subject.name != OWNER_ACCOUNT:
         subject = _within(subject, subject.charged(loss, part), loss)
     total = now.total
     if "relation" in event.data:
         fixed = facts.relation or total.relation
-        relation = relation_after(fixed, event.data["relation"], charged=now.is_charged(facts))
+        relation = relation_after(fixed, event.data["relation"], charged=now.is_charged)
         total = total if facts.relation else replace(total, relation=relation)
     total = _within(now.total, total.charged(loss, part), loss, shared=subject.name != OWNER_ACCOUNT)
     key = part or _ALL_PEOPLE
@@ -271,7 +281,7 @@ def _settled(facts: Facts, now: LedgerState, data: Mapping[str, Any]) -> LedgerS
     if now.account is None:
         known = relation_settled(facts.relation or now.total.relation, relation, mixed=mixed)
         total = for_groups_of_two(now.total) if mixed else now.total
-        history = {part: grouped_history(each, facts.currency) if mixed else each for part, each in now.history.items()}
+        history = {part: grouped_history(each, now.currency) if mixed else each for part, each in now.history.items()}
         return LedgerState(replace(total, relation=known), None, history)
     if facts.relation is not None or not mixed or relation != now.total.relation:
         raise LedgerError(f"the account {now.account.name!r} can be settled only together with the ledger")
@@ -280,13 +290,13 @@ def _settled(facts: Facts, now: LedgerState, data: Mapping[str, Any]) -> LedgerS
 
 
 def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
-    data, name = event.data, event.account
+    data, name, unit = event.data, event.account, now.currency
     role, part, every = data["role"], data.get("part"), data.get("every")
     if name == OWNER_ACCOUNT or role not in ("analyst", "auditor") or (part is not None and part not in facts.parts):
         raise LedgerError(f"the ledger cannot grant {name!r}: it needs a name, a role and a part that the ledger has")
-    none = nothing(facts.currency)
+    none = nothing(unit)
     terms: dict[str, Any] = {
-        "cap": none if role == "auditor" else limit(from_numbers(facts.currency, data["cap"])),
+        "cap": none if role == "auditor" else limit(from_numbers(unit, data["cap"])),
         "until": datetime.fromisoformat(data["until"]) if "until" in data else None,
         "token_sha256": data.get("token_sha256"),
     }
@@ -297,8 +307,20 @@ def _granted(facts: Facts, now: LedgerState, event: Event) -> Account:
     return replace(now.account.with_windows(every, event.subject_at), **terms)
 
 
-def _moved(facts: Facts, subject: Account, data: Mapping[str, Any]) -> Account:
-    moved = from_numbers(facts.currency, data["loss"])
+def _converted(now: LedgerState, data: Mapping[str, Any]) -> LedgerState:
+    """The whole is converted first, and each account after it."""
+    subject = now.account or now.total
+    target = check_target(currency(subject.cap), data["currency"])
+    cap = from_numbers(target, data["cap"])
+    if now.account is None:
+        return LedgerState(converted_total(now.total, limit(cap), now.history, _ALL_PEOPLE), None, now.history)
+    if now.currency != target:
+        raise LedgerError(f"the account {now.account.name!r} can be converted only together with the ledger")
+    return replace(now, account=converted(now.account, cap if now.account.role == "auditor" else limit(cap)))
+
+
+def _moved(subject: Account, data: Mapping[str, Any]) -> Account:
+    moved = from_numbers(currency(subject.cap), data["loss"])
     if subject.role != "analyst" or not any(parts(moved)):
         raise LedgerError("a transfer moves more than nothing from one analyst's account to another")
     if "from" in data:
@@ -310,20 +332,20 @@ def _moved(facts: Facts, subject: Account, data: Mapping[str, Any]) -> Account:
     return replace(subject, cap=less(subject.cap, moved))
 
 
-def totals_to_json(state: LedgerState) -> dict[str, Any]:
+def totals_to_json(facts: Facts, state: LedgerState) -> dict[str, Any]:
     """What all accounts share as plain JSON: the whole, and the history."""
     return {
-        "whole": account_to_json(state.total),
+        "whole": account_to_json(state.total, facts.currency),
         "history": {
             part: {name: numbers(loss) for name, loss in history.items()} for part, history in state.history.items()
         },
     }
 
 
-def state_to_json(state: LedgerState) -> dict[str, Any]:
+def state_to_json(facts: Facts, state: LedgerState) -> dict[str, Any]:
     """The state as plain JSON, for `state_from_json`."""
-    account = {} if state.account is None else {"account": account_to_json(state.account)}
-    return totals_to_json(state) | account
+    account = {} if state.account is None else {"account": account_to_json(state.account, facts.currency)}
+    return totals_to_json(facts, state) | account
 
 
 def state_from_json(facts: Facts, name: str, body: Mapping[str, Any]) -> LedgerState:

@@ -200,7 +200,8 @@ def in_currency(loss: Loss, name: str) -> Loss:
         if eps is None:
             raise ParameterError(
                 "this budget is kept in pure epsilon, which a spend with a delta or a rho does not fit; "
-                "spend dp.pure(epsilon), or keep a budget with a delta"
+                "spend dp.pure(epsilon), or keep a budget with a delta: the owner of a ledger can convert it once, by "
+                "`discreet ledger convert LEDGER --delta 1e-6`"
             )
         return PureLoss(eps)
     if name == "approx":
