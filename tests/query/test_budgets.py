@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dp
-from discreet.mechanisms import DiscreteLaplace, Gaussian
+from discreet.mechanisms import DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss, MuLoss, RhoLoss, as_mu, as_rho, budget_of
 from discreet.query import Plan, assume_rows, make_plan
 from discreet.query._plan import with_spend
 from discreet.query.budget._calibrate import calibrate, column_slopes
+from discreet.query.budget._noise import CountThreshold
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -59,6 +60,7 @@ SHAPES = {
     "levels": "SELECT b, k, COUNT(DISTINCT u) AS n, AVG(x) AS a FROM t GROUP BY CUBE (b, k)",
     "top": "SELECT k, COUNT(DISTINCT u) AS n, AVG(x) AS a FROM t GROUP BY k ORDER BY n DESC LIMIT 3",
     "keys alone": "SELECT DISTINCT q FROM t",
+    "private sums": "SELECT q, SUM(x) AS s FROM t GROUP BY q",
 }
 SPENDS: dict[str, Loss] = {
     "pure": dp.pure("0.7"),
@@ -104,7 +106,7 @@ def within(total: Loss, spend: Loss) -> bool:
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 def test_what_runs_costs_no_more_than_the_spend(shape: str, spend: str, relation: Any) -> None:
     policy = POLICY.model_copy(update={"relation": relation})
-    if spend == "pure" and shape in ("private", "keys alone"):
+    if spend == "pure" and shape in ("private", "keys alone", "private sums"):
         with pytest.raises(dp.ParameterError, match="needs a delta"):
             make_plan(SHAPES[shape], policy, SPENDS[spend])
         return
@@ -115,7 +117,8 @@ def test_what_runs_costs_no_more_than_the_spend(shape: str, spend: str, relation
     for level in plan.levels:
         noise, bounded = level.noise, level.bounded
         assert noise is not None
-        parts = len(bounded.measures) + len(bounded.histograms) + bounded.count_units
+        alone = bounded.count_units and not isinstance(noise.selection, CountThreshold)
+        parts = len(bounded.measures) + len(bounded.histograms) + alone
         assert sum(noise.shares) == Fraction(len(bounded.measures), parts)
         assert all(share >= Fraction(49, 100 * parts) for share in noise.shares)
         if noise.top_keys is not None:
@@ -269,11 +272,55 @@ def test_a_delta_is_charged_where_gaussian_noise_takes_it() -> None:
 def test_half_the_delta_is_for_the_discovery_of_keys() -> None:
     plan = make_plan("SELECT q, COUNT(DISTINCT u) AS n FROM t GROUP BY q", POLICY, dp.approx(1, "0.00001"))
     noise = plan.levels[0].noise
-    assert noise is not None and noise.selection is not None
+    assert noise is not None and isinstance(noise.selection, CountThreshold)
     assert isinstance(noise.mechanisms[0], Gaussian)
-    assert noise.selection.delta == Fraction(1, 200_000)
-    assert noise.selection.epsilon == Fraction(1, 2)
-    assert noise.mechanisms[0].loss(plan.levels[0].norms[0]).fits(dp.approx("0.5", "0.000005"))
+    assert noise.selection.rule.noise == noise.mechanisms[0]
+    assert noise.selection.rule.delta <= Fraction(1, 200_000) < replace_threshold(noise.selection, -1).rule.delta
+    assert noise.mechanisms[0].loss(plan.levels[0].norms[0]).fits(dp.approx(1, "0.000005"))
+
+
+def replace_threshold(found: CountThreshold, by: int) -> CountThreshold:
+    rule = found.rule
+    return CountThreshold(found.count, ThresholdedCounts(rule.noise, rule.threshold + by, rule.keys))
+
+
+@pytest.mark.parametrize(
+    ("text", "policy", "counted"),
+    [
+        ("SELECT q, COUNT(DISTINCT u) AS n FROM t GROUP BY q", POLICY, True),
+        ("SELECT q, COUNT(*) AS n FROM t GROUP BY q", ONE_ROW, True),
+        ("SELECT q, COUNT(x) AS n, AVG(x) AS a FROM t GROUP BY q", ONE_ROW, True),
+        ("SELECT q, AVG(x) AS a FROM t GROUP BY q", ONE_ROW, True),
+        ("SELECT q, COUNT(*) AS n FROM t GROUP BY q", POLICY, False),
+        ("SELECT q, COUNT(y) AS n FROM t GROUP BY q", ONE_ROW, False),
+        ("SELECT q, COUNT(*) FILTER (WHERE x > 3) AS n FROM t GROUP BY q", ONE_ROW, False),
+        ("SELECT q, COUNT(DISTINCT x) AS n FROM t GROUP BY q", ONE_ROW, False),
+        ("SELECT q, SUM(x) AS s FROM t GROUP BY q", ONE_ROW, False),
+    ],
+)
+@pytest.mark.parametrize("spend", ["approx", "rho", "mu"])
+def test_a_count_of_people_discovers_the_keys(text: str, policy: Policy, counted: bool, spend: str) -> None:
+    level = make_plan(text, policy, SPENDS[spend]).levels[0]
+    assert level.noise is not None
+    assert isinstance(level.noise.selection, CountThreshold) == counted
+    assert (sum(level.noise.shares) == 1) == counted
+
+
+@pytest.mark.parametrize(
+    ("spend", "keys", "kind"),
+    [("approx", 1, PartitionSelection), ("approx", 40, ThresholdedCounts), ("rho", 1, ThresholdedCounts)],
+)
+def test_the_discovery_is_the_one_that_shows_smaller_groups(spend: str, keys: int, kind: type) -> None:
+    one_key = ONE_ROW.tables["t"].model_copy(update={"max_rows": keys})
+    policy = ONE_ROW.model_copy(update={"tables": {"t": one_key}})
+    noise = make_plan("SELECT DISTINCT q FROM t", policy, SPENDS[spend]).levels[0].noise
+    assert noise is not None and isinstance(noise.selection, kind)
+    others = [
+        PartitionSelection.calibrate(SPENDS[spend], keys=keys),
+        ThresholdedCounts.calibrate(SPENDS[spend], keys=keys, noise="gaussian"),
+    ]
+    least = [other.shown_from(0.95) for other in others]
+    assert noise.selection == others[least.index(min(least))]
 
 
 ASKED: list[tuple[str, dict[str, float], Policy]] = [

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError
-from discreet.mechanisms import PartitionSelection, Quantiles, TopK
+from discreet.mechanisms import PartitionSelection, Quantiles, ThresholdedCounts, TopK
 from discreet.privacy import (
     ApproxLoss,
     Loss,
@@ -21,7 +21,16 @@ from discreet.privacy import (
     parts,
     to_json,
 )
-from discreet.query.budget._noise import Level, Noise, NoiseMechanism, noise_from_json, noise_to_json, top_keys_to_json
+from discreet.query.budget._noise import (
+    CountThreshold,
+    KeyDiscovery,
+    Level,
+    Noise,
+    NoiseMechanism,
+    noise_from_json,
+    noise_to_json,
+    top_keys_to_json,
+)
 from discreet.query.budget._quantiles import quantile_to_json
 from discreet.query.measures._bounded import public_groups
 from discreet.query.measures._sensitivity import Limits
@@ -70,7 +79,11 @@ def _measures(level: Level, noise: Noise) -> list[dict[str, Any]]:
     ]
 
 
-def _selection(selection: PartitionSelection) -> dict[str, Any]:
+def _selection(selection: KeyDiscovery) -> dict[str, Any]:
+    if not isinstance(selection, PartitionSelection):
+        rule = selection if isinstance(selection, ThresholdedCounts) else selection.rule
+        by = {"measure": selection.count} if isinstance(selection, CountThreshold) else noise_to_json(rule.noise)
+        return {"by": by, "threshold": rule.threshold, "keys": rule.keys, "mechanism": "ThresholdedCounts"}
     return {
         "mechanism": "PartitionSelection",
         "epsilon": str(selection.epsilon),
@@ -133,7 +146,7 @@ def recompute_level_loss(data: Mapping[str, Any], relation: Relation) -> Loss:
         lost.append(_noise(each).loss(norms))
     lost += [_quantiles(each, rows * twice) for each in _list(data["quantiles"])]
     if data["key_discovery"] is not None:
-        lost.append(_discovery(data["key_discovery"], groups_each * twice))
+        lost.append(_discovery(data["key_discovery"], groups_each * twice, data["measures"], limits))
     return _together(lost, stated)
 
 
@@ -142,9 +155,8 @@ def _together(lost: Sequence[Loss], stated: Loss) -> Loss:
     gaussian = [loss for loss in lost if isinstance(loss, MuLoss)]
     if name != "approx" or not gaussian:
         return in_currency(SumLoss(tuple(lost)), name)
-    others = in_currency(
-        SumLoss((PureLoss(Fraction(0)), *(loss for loss in lost if not isinstance(loss, MuLoss)))), name
-    )
+    beside = [ApproxLoss(Fraction(0), loss.at_delta) if isinstance(loss, MuLoss) else loss for loss in lost]
+    others = in_currency(SumLoss((PureLoss(Fraction(0)), *beside)), name)
     rest = parts(in_currency(stated, name))[0] - parts(others)[0]
     if rest < 0:
         return others
@@ -192,14 +204,39 @@ def _quantiles(data: object, moves: int) -> Loss:
     return Quantiles(asked, (low, high), epsilon, step=_text(fields["step"]), method=fields["method"]).loss()
 
 
-def _discovery(data: object, touched: int) -> Loss:
+def _discovery(data: object, touched: int, measures: Sequence[Mapping[str, Any]], limits: Sequence[Limits]) -> Loss:
+    if isinstance(data, Mapping) and cast("Mapping[str, Any]", data).get("mechanism") == "ThresholdedCounts":
+        return _threshold(cast("Mapping[str, Any]", data), touched, measures, limits)
     fields = section(data, {"mechanism", "epsilon", "delta", "keys", "concentrated"})
     if fields["mechanism"] != "PartitionSelection" or fields["keys"] != touched:
-        raise LedgerError("the discovery of keys states a number of keys that does not follow from the caps")
+        raise LedgerError(_TOUCHED)
     if not isinstance(fields["concentrated"], bool):
         raise LedgerError("the discovery of keys is not in the format of this version of discreet")
     epsilon, delta = _text(fields["epsilon"]), _text(fields["delta"])
     return PartitionSelection(epsilon, delta, touched, concentrated=fields["concentrated"]).loss()
+
+
+_TOUCHED = "the discovery of keys states a number of keys that does not follow from the caps"
+
+
+def _threshold(
+    data: Mapping[str, Any], touched: int, measures: Sequence[Mapping[str, Any]], limits: Sequence[Limits]
+) -> Loss:
+    """What a threshold loses for a count of people of its own, or beside the noise of one that is measured."""
+    fields = section(data, {"mechanism", "by", "threshold", "keys"})
+    threshold, by = _integer(fields["threshold"]), fields["by"]
+    if fields["keys"] != touched:
+        raise LedgerError(_TOUCHED)
+    if not isinstance(by, Mapping):
+        raise LedgerError("the discovery of keys is not in the format of this version of discreet")
+    if "measure" not in by:
+        own = cast("Mapping[str, Any]", by)
+        section(own, {"mechanism", "scale" if own.get("mechanism") == "DiscreteLaplace" else "sigma"})
+        return ThresholdedCounts(_noise(own), threshold, touched).loss()
+    count = _integer(section(cast("object", by), {"measure"})["measure"])
+    if count >= len(limits) or not limits[count].counts_people:
+        raise LedgerError("the discovery of keys is by a measure that is no count of people")
+    return CountThreshold(count, ThresholdedCounts(_noise(measures[count]), threshold, touched)).loss()
 
 
 def _integer(value: object, least: int | None = 0) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, ThresholdedCounts
 from discreet.privacy import ApproxLoss, in_words
 from discreet.query._checked_query import CheckedQuery, bias_lines
-from discreet.query.budget._noise import Level, Noise, NoiseMechanism
+from discreet.query.budget._noise import NEARLY_ALWAYS, CountThreshold, KeyDiscovery, Level, Noise, NoiseMechanism
 from discreet.query.measures._bounded import public_groups
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
@@ -17,7 +17,7 @@ from discreet.query.results._intervals import check_level
 from discreet.rational import decimal_text
 from discreet.sensitivity import Norms
 
-__all__ = ["column_lines", "explain", "quantile_lines", "rank_error", "rank_line", "top_lines"]
+__all__ = ["column_lines", "explain", "missing_keys", "quantile_lines", "rank_error", "rank_line", "top_lines"]
 
 
 def quantile_lines(plan: CheckedQuery, level: Level) -> list[str]:
@@ -191,8 +191,13 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
     lines += [f"  {line}" for line in quantile_lines(plan, level)]
     lines += [f"  {line}" for line in top_lines(plan, level)]
     if level.noise is not None and level.noise.selection is not None:
-        lines.append(f"  key discovery: {_discovery(level.noise.selection)}")
+        lines.append(f"  key discovery: {_discovery(level.noise.selection)}; {missing_keys(level.noise.selection)}")
     return lines
+
+
+def missing_keys(selection: KeyDiscovery) -> str:
+    """From how many people on a group is as good as certain to be shown, and that smaller ones may be missing."""
+    return f"groups of fewer than {selection.shown_from(NEARLY_ALWAYS):,} people may be missing"
 
 
 def _limit(limited: Limited) -> str:
@@ -220,7 +225,13 @@ def _noise(mechanism: NoiseMechanism) -> str:
     return f"{law} of sigma {decimal_text(mechanism.sigma)} steps"
 
 
-def _discovery(selection: PartitionSelection) -> str:
+def _discovery(selection: KeyDiscovery) -> str:
+    if isinstance(selection, CountThreshold):
+        rule = selection.rule
+        return f"keys are shown whose noisy count [{selection.count + 1}] is {rule.threshold:,} or more"
+    if isinstance(selection, ThresholdedCounts):
+        noisy = _noise(selection.noise).replace(" steps", "")
+        return f"keys are shown whose count of people with {noisy} is {selection.threshold:,} or more"
     epsilon, delta = decimal_text(selection.key_epsilon), decimal_text(selection.key_delta)
     return f"optimal partition selection, epsilon {epsilon} and delta {delta} for each key of a person"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.engines.duckdb import _engine as engine
 from discreet.engines.sql import _bounding as bounding
-from discreet.mechanisms import PartitionSelection
+from discreet.mechanisms import DiscreteLaplace, PartitionSelection, ThresholdedCounts
 from discreet.privacy import approx
 from discreet.query import BoundedAggregate, Group, TopKeys
 from discreet.query import _sql as front
@@ -23,6 +23,7 @@ __all__ = ["MUTANTS"]
 
 _bounded_sql, _term = bounding.bounded_sql, bounding._Query._term
 _complete, _draw, _calibrate = drawing.complete, front.draw, PartitionSelection.calibrate
+_least = ThresholdedCounts.least
 
 _COUNTS, _KEYS = "SELECT k, COUNT(*) AS n FROM t GROUP BY k", "SELECT q FROM t GROUP BY q"
 _MINE = [{"q": key} for key in ("mine", "my own", "mine only")]
@@ -43,6 +44,14 @@ def _rest_as_zeros(groups: list[Group], bounded: BoundedAggregate, noise: Any) -
 def _complete_and_more(groups: list[Group], request: BoundedAggregate) -> list[Group]:
     whole = _complete(groups, request)
     return whole + sorted((each for each in groups if each.key not in {g.key for g in whole}), key=lambda g: g.key)
+
+
+def _for_a_quarter_of_the_noise(noise: Any, keys: int, delta: Any) -> ThresholdedCounts:
+    return ThresholdedCounts(noise, _least(_quartered(noise), keys, delta).threshold, keys)
+
+
+def _quartered(noise: DiscreteLaplace) -> DiscreteLaplace:
+    return DiscreteLaplace(noise.scale / 4)
 
 
 def _largest(top: TopKeys, groups: list[Group]) -> list[Group]:
@@ -68,7 +77,7 @@ def _unsplit_epsilon() -> float:
     return epsilon_between(*(of_bits([kept(units, 1, delta)] * 3) for units in (4, 3)), _SMALL)
 
 
-def _halved_epsilon() -> float:
+def _quartered_epsilon() -> float:
     """A substituted unit leaves one key and enters another, each with ε 1 and all of δ."""
     few, many = kept(2, 1, _SMALL), kept(3, 1, _SMALL)
     return epsilon_between(of_bits([many, few]), of_bits([few, many]), _SMALL)
@@ -143,6 +152,16 @@ MUTANTS = (
         samples=1_000,
     ),
     sql_mutant(
+        "SQL: threshold for another noise",
+        "A key is shown from the threshold on that a quarter of the noise of its count would have.",
+        (ThresholdedCounts, "least", staticmethod(_for_a_quarter_of_the_noise)),
+        text="SELECT q, COUNT(*) AS n FROM t GROUP BY q",
+        pair=(_MINE[:1], []),
+        spend=approx(1, "0.05"),
+        true_epsilon=math.inf,
+        samples=4_000,
+    ),
+    sql_mutant(
         "SQL: discovery of nothing is drawn again",
         "Where no key is shown the draw is repeated until one is.",
         (front, "draw", _until_found),
@@ -199,7 +218,7 @@ MUTANTS = (
         pair=tuple([*[{"q": "one"}] * one, *[{"q": "two"}] * two] for one, two in ((3, 2), (2, 3))),
         spend=approx(1, "0.05"),
         relation="substitute",
-        true_epsilon=_halved_epsilon,
+        true_epsilon=_quartered_epsilon,
         samples=20_000,
     ),
     sql_mutant(

@@ -69,7 +69,7 @@ MUTANTS = (
     Mutant(
         "threshold not shared among keys",
         "The threshold keeps one key of one unit back but for δ, and a person has eight of them.",
-        patched((ThresholdedCounts, "_with", classmethod(_for_one_key))),
+        patched((ThresholdedCounts, "least", classmethod(_for_one_key))),
         lambda: ThresholdedCounts.calibrate(approx(1, "0.02"), keys=_KEYS).release,
         ([1] * _KEYS, [0] * _KEYS),
         approx(1, "0.02"),

@@ -35,7 +35,7 @@ SPENDS = {
     "rho": dp.rho("0.01", "1e-6"),
     "mu": dp.mu("0.2", "1e-6"),
 }
-LESS, MORE = Fraction(99, 100), Fraction(101, 100)
+LESS, MUCH_LESS, MORE = Fraction(99, 100), Fraction(9, 10), Fraction(101, 100)
 Mutant = tuple[tuple[Any, ...], Any]
 
 
@@ -60,7 +60,8 @@ def mutants(told: dict[str, Any]) -> Iterator[Mutant]:
     for group in ("levels", "bias_levels"):
         for i, level in enumerate(told[group]):
             yield from (((group, i, *path), value) for path, value in _of_level(level))
-    yield from ((("loss", name), times(text, LESS)) for name, text in _paid(told["loss"]))
+    thresholds = any(_by_threshold(level) for level in told["levels"])
+    yield from ((("loss", name), times(text, LESS)) for name, text in _paid(told["loss"], delta=not thresholds))
 
 
 def _of_level(level: dict[str, Any]) -> Iterator[Mutant]:
@@ -70,7 +71,7 @@ def _of_level(level: dict[str, Any]) -> Iterator[Mutant]:
     for i, measure in enumerate(level["measures"]):
         name = "scale" if "scale" in measure else "sigma"
         if not useless:
-            yield ("measures", i, name), times(measure[name], LESS)
+            yield ("measures", i, name), times(measure[name], LESS if not _by_threshold(level) else MUCH_LESS)
         for norm in ("l1", "l2_squared", "linf"):
             yield ("measures", i, norm), measure[norm] + 1
             yield ("measures", i, norm), measure[norm] - 1
@@ -78,23 +79,38 @@ def _of_level(level: dict[str, Any]) -> Iterator[Mutant]:
         if level["loss"]["kind"] != "mu":  # there, cuts that follow one another are paid a little more than they cost
             yield ("quantiles", i, "row_epsilon"), times(quantile["row_epsilon"], MORE)
         yield ("quantiles", i, "row_moves"), quantile["row_moves"] - 1
-    if level["key_discovery"] is not None:
+    discovery = level["key_discovery"]
+    if discovery is not None:
         yield ("key_discovery",), None
-        yield ("key_discovery", "epsilon"), times(level["key_discovery"]["epsilon"], MORE)
-        yield ("key_discovery", "delta"), times(level["key_discovery"]["delta"], MORE)
-        yield ("key_discovery", "keys"), level["key_discovery"]["keys"] - 1
+        yield ("key_discovery", "keys"), discovery["keys"] - 1
+        if discovery["mechanism"] == "PartitionSelection":
+            yield ("key_discovery", "epsilon"), times(discovery["epsilon"], MORE)
+            yield ("key_discovery", "delta"), times(discovery["delta"], MORE)
+        else:
+            yield ("key_discovery", "threshold"), discovery["threshold"] * 9 // 10
+            yield ("key_discovery", "by"), {"measure": len(level["measures"])}
+            yield ("key_discovery", "by"), discovery["by"] | {"sigma": "1000"}
+            sums = [i for i, measure in enumerate(level["measures"]) if measure["of"] == "Sum"]
+            yield from ((("key_discovery", "by"), {"measure": i}) for i in sums)
     if level["top_keys"] is not None:
         yield ("top_keys", "epsilon"), times(level["top_keys"]["epsilon"], MORE)
         yield ("top_keys", "sensitivity"), times(level["top_keys"]["sensitivity"], LESS)
         yield ("top_keys", "k"), level["top_keys"]["k"] + 1
         yield ("top_keys", "monotone"), not level["top_keys"]["monotone"]
     if not useless and not level["quantiles"]:
-        yield from ((("loss", name), times(text, LESS)) for name, text in _paid(level["loss"]))
+        delta = not _by_threshold(level)
+        yield from ((("loss", name), times(text, LESS)) for name, text in _paid(level["loss"], delta=delta))
     yield from ((("loss", name), times(text, MORE)) for name, text in _paid(level["loss"]))
 
 
-def _paid(loss: dict[str, str]) -> Iterator[tuple[str, str]]:
-    yield from ((name, text) for name, text in loss.items() if name != "kind" and text != "0")
+def _by_threshold(level: dict[str, Any]) -> bool:
+    """A threshold is a whole number, so that it may take a little less than its δ."""
+    return level["key_discovery"] is not None and level["key_discovery"]["mechanism"] == "ThresholdedCounts"
+
+
+def _paid(loss: dict[str, str], *, delta: bool = True) -> Iterator[tuple[str, str]]:
+    names = {"kind"} if delta else {"kind", "delta"}
+    yield from ((name, text) for name, text in loss.items() if name not in names and text != "0")
 
 
 def changed(told: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from discreet.errors import ParameterError
 from discreet.mechanisms._sensitivity import epsilon_of_mu
+from discreet.mechanisms.numeric._integers import least
 from discreet.mechanisms.numeric._roots import root_down
 from discreet.noise import exp_bounds, uniform64
 from discreet.privacy import ApproxLoss, Loss, RhoLoss, budget_of
@@ -138,6 +139,18 @@ class PartitionSelection:
         if units >= high.size:
             return Fraction(1)
         return Fraction((int(high[units]) << 64) | int(low[units]), _ONE)
+
+    def shown_from(self, level: float) -> int:
+        """The least number of units of which a key is shown with probability `level` or more. Costs no privacy.
+
+        Raises `ParameterError` unless 0 < level < 1.
+
+        >>> PartitionSelection(1, 1e-6).shown_from(0.95)
+        16
+        """
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be greater than 0 and less than 1, got {level!r}")
+        return least(lambda units: self.probability(units) >= level)
 
     def release(self, counts: ArrayLike) -> NDArray[np.bool_]:
         """Which keys may be shown, given how many distinct units have each, with fresh randomness per key.

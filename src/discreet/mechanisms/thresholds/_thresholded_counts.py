@@ -97,19 +97,26 @@ class ThresholdedCounts:
             raise ParameterError(f"for a spend in {kind}, noise must be 'gaussian' or left out, got {noise!r}")
         match kind, allowed:
             case "rho", (rho, delta) if delta > 0:
-                return cls._with(DiscreteGaussian.calibrate(RhoLoss(rho, Fraction(0)), moves), keys, delta)
+                return cls.least(DiscreteGaussian.calibrate(RhoLoss(rho, Fraction(0)), moves), keys, delta)
             case "mu", (squared, delta) if delta > 0:
-                return cls._with(Gaussian.calibrate(MuLoss(squared), moves), keys, delta)
+                return cls.least(Gaussian.calibrate(MuLoss(squared), moves), keys, delta)
             case "approx", (epsilon, delta) if delta > 0 and noise == "gaussian":
-                return cls._with(Gaussian.calibrate(ApproxLoss(epsilon, delta / 2), moves), keys, delta / 2)
+                return cls.least(Gaussian.calibrate(ApproxLoss(epsilon, delta / 2), moves), keys, delta / 2)
             case "approx", (epsilon, delta) if delta > 0:
-                return cls._with(DiscreteLaplace.calibrate(PureLoss(epsilon), moves), keys, delta)
+                return cls.least(DiscreteLaplace.calibrate(PureLoss(epsilon), moves), keys, delta)
             case _:
                 raise ParameterError(NEEDS_DELTA)
 
     @classmethod
-    def _with(cls, noise: Noise, keys: int, delta: Fraction) -> ThresholdedCounts:
-        """The least threshold at which `keys` keys of one unit are shown with probability `delta` at most."""
+    def least(cls, noise: Noise, keys: int, delta: Fraction) -> ThresholdedCounts:
+        """The least threshold at which `keys` keys of one unit are shown with probability `delta` at most.
+
+        Costs no privacy. Raises `ParameterError` where no threshold below 2**62 is high enough.
+        Source: ``proofs/partition_selection.md``, Noisy counts.
+
+        >>> ThresholdedCounts.least(DiscreteLaplace(2), 1, Fraction("1e-6")).threshold
+        28
+        """
         if keys * _shown_up(noise, _MOST_THRESHOLD) > delta:
             raise ParameterError("no threshold is high enough for this delta; spend a larger one")
         return cls(noise, least(lambda threshold: keys * _shown_up(noise, threshold) <= delta), keys)
@@ -170,6 +177,18 @@ class ThresholdedCounts:
             return 0.0
         missing = self.threshold - units
         return _tail(self.noise, missing) if missing >= 1 else 1 - _tail(self.noise, 1 - missing)
+
+    def shown_from(self, level: float) -> int:
+        """The least number of units of which a key is shown with probability `level` or more. Costs no privacy.
+
+        Raises `ParameterError` unless 0 < level < 1.
+
+        >>> ThresholdedCounts(DiscreteLaplace(2), threshold=28).shown_from(0.95)
+        33
+        """
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be greater than 0 and less than 1, got {level!r}")
+        return least(lambda units: self.probability(units) >= level)
 
 
 def _moves(keys: int) -> Norms:

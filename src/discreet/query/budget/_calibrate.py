@@ -13,9 +13,17 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import ParameterError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, Unit, budget_of
-from discreet.query.budget._noise import Level, Noise, NoiseMechanism, TopKeys
+from discreet.query.budget._noise import (
+    NEARLY_ALWAYS,
+    CountThreshold,
+    KeyDiscovery,
+    Level,
+    Noise,
+    NoiseMechanism,
+    TopKeys,
+)
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.budget._split import best_shares, even_shares, mean_log_error
 from discreet.query.budget._top_k import TopRows, buy_top_k, if_clearer
@@ -135,7 +143,8 @@ def calibrate(  # noqa: PLR0913, PLR0917
 ) -> Noise:
     """Split the spend over the measures, the histograms and, if keys are private, their discovery.
 
-    Each histogram and the discovery have an even share. What the measures have together is shared among them so that
+    Each histogram and the discovery have an even share; where people are counted, a threshold for that count is the
+    discovery, and takes no share. What the measures have together is shared among them so that
     the geometric mean of the errors of the columns, which hang on the measures by `slopes`, is least; see
     `best_shares`. In (ε, δ) the measures have discrete Laplace noise, or Gaussian noise if it errs less by a tenth or
     more; it then takes the δ, or half of it beside a discovery of keys.
@@ -146,7 +155,8 @@ def calibrate(  # noqa: PLR0913, PLR0917
     if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
     measures = len(bounded.measures)
-    parts = measures + len(bounded.histograms) + bounded.count_units
+    people = bounded.people if bounded.count_units else None
+    parts = measures + len(bounded.histograms) + (bounded.count_units and people is None)
     name, allowed = budget_of(spend)
     main, delta = (*allowed, Fraction(0))[:2]
     if main <= 0:
@@ -175,7 +185,11 @@ def calibrate(  # noqa: PLR0913, PLR0917
     selection = None
     if bounded.count_units:
         touched = bounded.groups_per_unit * (2 if unit.relation == "substitute" else 1)
-        selection = PartitionSelection.calibrate(_priced(name, each, delta - measured.delta), keys=touched)
+        rest = delta - measured.delta
+        if people is None:
+            selection = _most_keys(_priced(name, each, rest), touched)
+        else:
+            selection = CountThreshold(people, ThresholdedCounts.least(measured.mechanisms[people], touched, rest))
     # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
     loss = _priced(name, main, delta if selection or measured.delta else Fraction(0))
     return Noise(
@@ -202,6 +216,22 @@ def level_spends(spend: Loss, private: Sequence[bool], shares: Sequence[Fraction
     return [
         _priced(name, main * part, delta if each else Fraction(0)) for each, part in zip(private, parts, strict=True)
     ]
+
+
+def _most_keys(spend: Loss, touched: int) -> KeyDiscovery:
+    """The discovery that is as good as certain to show keys of the fewest people: a selection, or a threshold."""
+    ways, refusals = list[KeyDiscovery](), list[ParameterError]()
+    for calibrate_way in (
+        lambda: PartitionSelection.calibrate(spend, keys=touched),
+        lambda: ThresholdedCounts.calibrate(spend, keys=touched, noise="gaussian"),
+    ):
+        try:
+            ways.append(calibrate_way())
+        except ParameterError as error:
+            refusals.append(error)
+    if not ways:
+        raise refusals[0]
+    return min(ways, key=lambda way: way.shown_from(NEARLY_ALWAYS))
 
 
 def _measured(name: str, main: Fraction, norms: Sequence[Norms], slopes: Slopes) -> _Measured:

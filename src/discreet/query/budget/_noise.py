@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.errors import LedgerError
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, TopK
-from discreet.privacy import Loss, currency, in_currency
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts, TopK
+from discreet.privacy import ApproxLoss, Loss, currency, in_currency
 from discreet.query.budget._quantiles import QuantileNoise
 from discreet.query.measures._bounded import BoundedAggregate, Group, GroupKey, complete
 from discreet.rational import from_exact_text
 from discreet.sensitivity import Norms
 
 __all__ = [
+    "NEARLY_ALWAYS",
+    "CountThreshold",
+    "KeyDiscovery",
     "Level",
     "Noise",
     "NoiseMechanism",
@@ -68,6 +71,33 @@ def top_keys_to_json(top: TopKeys) -> dict[str, object]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class CountThreshold:
+    """Keys are shown whose noisy count of people, the measure at position `count`, reaches the threshold of `rule`.
+
+    The noise of `rule` is that of the measure, so that the count pays for both. Proof:
+    ``proofs/partition_selection.md``, Noisy counts.
+    """
+
+    count: int
+    rule: ThresholdedCounts
+
+    def loss(self) -> Loss:
+        """What it loses beside the measures: that a key of one person is shown."""
+        return ApproxLoss(Fraction(0), self.rule.delta)
+
+    def shown_from(self, level: float) -> int:
+        """See `ThresholdedCounts.shown_from`."""
+        return self.rule.shown_from(level)
+
+
+KeyDiscovery = PartitionSelection | ThresholdedCounts | CountThreshold
+"""How private keys become public: by a count that nobody else sees, or by one that the query asks for."""
+
+NEARLY_ALWAYS = 0.95
+"""The probability with which a group is shown that a reader is told not to miss."""
+
+
 NoiseMechanism = DiscreteLaplace | DiscreteGaussian | Gaussian
 
 
@@ -82,7 +112,7 @@ class Noise:
     """
 
     mechanisms: tuple[NoiseMechanism, ...]
-    selection: PartitionSelection | None
+    selection: KeyDiscovery | None
     loss: Loss
     quantiles: tuple[QuantileNoise, ...] = ()
     top_keys: TopKeys | None = None
@@ -147,17 +177,30 @@ def draw(groups: Sequence[Group], bounded: BoundedAggregate, noise: Noise) -> li
 
     Absent public keys are sums and quantiles of nothing and get noise like the rest. Costs what `noise` says.
     """
-    exact = complete(groups, bounded)
-    if noise.selection is not None:
-        decisions = noise.selection.release([group.units for group in exact])
-        exact = [group for group, keep in zip(exact, decisions, strict=True) if keep]
+    exact, counts = complete(groups, bounded), dict[int, list[int]]()
+    match noise.selection:
+        case PartitionSelection() as selection:
+            shown = selection.release([group.units for group in exact]).tolist()
+            exact = [group for group, keep in zip(exact, shown, strict=True) if keep]
+        case ThresholdedCounts() as rule:
+            noisy = rule.release([group.units for group in exact])
+            exact = [group for group, value in zip(exact, noisy, strict=True) if value is not None]
+        case CountThreshold(count, rule):
+            noisy = rule.release([group.sums[count] for group in exact])
+            exact = [group for group, value in zip(exact, noisy, strict=True) if value is not None]
+            counts[count] = [value for value in noisy if value is not None]
+        case None:
+            pass
     if noise.top_keys is not None:
         exact = noise.top_keys.choose(exact)
     drawn = [
         tuple(noise_of.draw(group.cells[i] if group.cells else None) for i, noise_of in enumerate(noise.quantiles))
         for group in exact
     ]
-    columns = [mechanism.release([group.sums[i] for group in exact]) for i, mechanism in enumerate(noise.mechanisms)]
+    columns = [
+        counts[i] if i in counts else mechanism.release([group.sums[i] for group in exact])
+        for i, mechanism in enumerate(noise.mechanisms)
+    ]
     return [
         Group(group.key, 0, tuple(int(column[i]) for column in columns), quantiles=quantiles)
         for i, (group, quantiles) in enumerate(zip(exact, drawn, strict=True))

@@ -15,7 +15,7 @@ from discreet.errors import QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query.expressions._types import Field
 from discreet.query.measures._histograms import Histogram
-from discreet.query.measures._measures import Measure
+from discreet.query.measures._measures import Count, Measure, People
 from discreet.query.relations._nodes import Relation, scans
 
 __all__ = [
@@ -73,6 +73,13 @@ class BoundedAggregate:
     def groups_per_unit(self) -> int:
         """The most groups that one unit contributes to."""
         return self.max_rows if self.max_groups is None else self.max_groups
+
+    @property
+    def people(self) -> int | None:
+        """The position of a measure that counts the people of each group, None if there is none."""
+        one = self.max_rows == 1
+        counts = (i for i, each in enumerate(self.measures) if each == People() or (one and each == Count(None)))
+        return next(counts, None)
 
     @property
     def tables(self) -> tuple[str, ...]:

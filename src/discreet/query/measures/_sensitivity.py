@@ -29,6 +29,11 @@ class Limits:
     grouped: bool
     groups: int | None
 
+    @property
+    def counts_people(self) -> bool:
+        """Whether a unit adds at most 1 to each group, and nothing is below 0."""
+        return self.people or (self.rows == 1 and (self.lower, self.upper) == (0, 1))
+
     def norms(self, relation: Relation) -> Norms:
         """The norms by which one unit moves the measure, in its whole numbers. Attained, not only bounds.
 
