@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from discreet.errors import printable
+from discreet.policy import Column, column_to_toml, toml_key, toml_value
 
-__all__ = ["ColumnDraft", "PolicyDraft", "TableDraft", "skeleton"]
-
-Key = bool | int | str | dt.date | dt.datetime
+__all__ = ["ColumnDraft", "PolicyDraft", "TableDraft", "budget_section", "skeleton"]
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDraft:
-    """A column: its type in a policy, None if policies have no such type, and what is known of it besides.
-
-    `guessed` says that its source declares no type.
-    """
+    """A column, None where policies have no such type. `guessed` says that its source declares no type."""
 
     name: str
-    type: str | None
+    column: Column | None
     guessed: bool = False
-    bounds: tuple[str, str] | None = None
-    keys: tuple[Key, ...] | None = None
-    label: str | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +35,7 @@ class TableDraft:
     @property
     def listed(self) -> tuple[ColumnDraft, ...]:
         """The columns that have a type in the policy."""
-        return tuple(column for column in self.columns if column.type is not None)
+        return tuple(column for column in self.columns if column.column is not None)
 
     @property
     def undecided(self) -> tuple[str, ...]:
@@ -65,7 +57,7 @@ class PolicyDraft:
     @property
     def undecided(self) -> tuple[str, ...]:
         """The keys, with their tables, without which the policy is refused."""
-        return tuple(f"tables.{_key(table.name)}.{key}" for table in self.tables for key in table.undecided)
+        return tuple(f"tables.{toml_key(table.name)}.{key}" for table in self.tables for key in table.undecided)
 
 
 _HEAD = """\
@@ -84,7 +76,7 @@ relation = "add_remove"
 """
 
 _DELTA = """\
-# Beside epsilon, what a GROUP BY over private keys spends: a probability that the promise fails. Keep it far below
+# What a GROUP BY over private keys spends beside the other: a probability that the promise fails. Keep it far below
 # 1 / number of people. A ledger that is made without a delta takes no such query later.
 """
 
@@ -146,18 +138,26 @@ _EXAMPLES = {
 def skeleton(draft: PolicyDraft) -> str:
     """The TOML text. It depends on names, types and decisions alone.
 
-    >>> table = TableDraft("t", (ColumnDraft("age", "int"),), unit="rows")
+    >>> table = TableDraft("t", (ColumnDraft("age", Column(type="int")),), unit="rows")
     >>> print(skeleton(PolicyDraft("t.parquet", (table,))).splitlines()[-1])
     age = { type = "int" }  # bounds = [lower, upper], keys = [1, 2]
     """
-    parts = [_HEAD.format(source=printable(draft.source), version=_string(draft.version)), *_budget(draft.budget)]
+    parts = [_HEAD.format(source=printable(draft.source), version=toml_value(draft.version)), *_budget(draft.budget)]
     taught = False
     for table in draft.tables:
-        parts.append(_TABLE.format(table=_key(table.name)))
+        parts.append(_TABLE.format(table=toml_key(table.name)))
         parts.extend(_decisions(table))
         parts.extend(_columns(table, taught=taught))
         taught = True
     return "".join(parts)
+
+
+def budget_section(given: Mapping[str, str]) -> Mapping[str, str]:
+    """Numbers as they are written in TOML: as they are, or as text, which a policy takes for 1/3."""
+    return {name: text if _NUMBER.fullmatch(text) else toml_value(text) for name, text in given.items()}
+
+
+_NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 def _budget(budget: Mapping[str, str] | None) -> Iterator[str]:
@@ -170,10 +170,10 @@ def _budget(budget: Mapping[str, str] | None) -> Iterator[str]:
 
 
 def _decisions(table: TableDraft) -> Iterator[str]:
-    yield _UNIT if table.unit is None else f"unit = {_string(table.unit)}\n"
+    yield _UNIT if table.unit is None else f"unit = {toml_value(table.unit)}\n"
     if table.unit == "rows":
         return
-    decide = "# DECIDE, unless unit = \"rows\".\n" if table.unit is None else "# DECIDE.\n"
+    decide = '# DECIDE, unless unit = "rows".\n' if table.unit is None else "# DECIDE.\n"
     yield (decide if table.max_rows is None else "") + _CAPS
     yield "# max_rows = 5\n" if table.max_rows is None else f"max_rows = {table.max_rows}\n"
     yield "# max_groups = 2\n" if table.max_groups is None else f"max_groups = {table.max_groups}\n"
@@ -185,7 +185,7 @@ def _columns(table: TableDraft, *, taught: bool) -> Iterator[str]:
         yield _GUESSED
     if not taught and any(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", c.name) is None for c in table.listed):
         yield _QUOTED
-    yield f"[tables.{_key(table.name)}.columns]\n"
+    yield f"[tables.{toml_key(table.name)}.columns]\n"
     if table.unit is not None and table.unit != "rows":
         yield from _hidden(table)
     entries = [_entry(column) for column in table.columns]
@@ -205,41 +205,11 @@ def _hidden(table: TableDraft) -> Iterator[str]:
         yield f"# {printable(table.unit)} says whose a row is, and needs no entry.\n"
 
 
-def _entry(column: ColumnDraft) -> tuple[str, str]:
+def _entry(draft: ColumnDraft) -> tuple[str, str]:
     """The line of a column, and the comment behind it."""
-    if column.type is None:
-        return "", f"{printable(column.name)} is of a type that policies do not have; it stays invisible."
-    known = [f'type = "{column.type}"']
-    if column.bounds is not None:
-        known.append(f"bounds = [{', '.join(column.bounds)}]")
-    if column.keys is not None:
-        known.append(f"keys = [{', '.join(map(_value, column.keys))}]")
-    comment = "" if len(known) > 1 or column.guessed else _EXAMPLES[column.type]
-    label = "" if column.label is None else printable(column.label)
-    return f"{_key(column.name)} = {{ {', '.join(known)} }}", "; ".join(part for part in (label, comment) if part)
-
-
-def _value(key: Key) -> str:
-    match key:
-        case bool():
-            return "true" if key else "false"
-        case int():
-            return str(key)
-        case str():
-            return _string(key)
-        case _:
-            return key.isoformat()
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _string(name)
-
-
-def _string(name: str) -> str:
-    """A TOML basic string on one line."""
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def without(table: TableDraft, name: str) -> TableDraft:
-    """The table without a column."""
-    return replace(table, columns=tuple(column for column in table.columns if column.name != name))
+    column = draft.column
+    if column is None:
+        return "", f"{printable(draft.name)} is of a type that policies do not have; it stays invisible."
+    bare = column.bounds is None and column.keys is None
+    comment = "type?" if draft.guessed else _EXAMPLES[column.type] if bare else ""
+    return column_to_toml(draft.name, column), "; ".join(part for part in (printable(draft.label), comment) if part)
