@@ -423,10 +423,10 @@ def toml_key(name: str) -> str:
 
 
 def toml_value(value: Key | Fraction) -> str:
-    """A value as TOML writes it, on one line: a number exactly, as text if no decimal is.
+    r"""A value as TOML writes it, on one line: a number exactly, as text if no decimal is.
 
     >>> toml_value(True), toml_value(Fraction(1, 8)), toml_value(Fraction(1, 3)), toml_value('a "b"')
-    ('true', '0.125', '"1/3"', '"a \\\\"b\\\\""')
+    ('true', '0.125', '"1/3"', '"a \\"b\\""')
     """
     match value:
         case bool():

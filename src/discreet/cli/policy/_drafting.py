@@ -94,7 +94,7 @@ def draft_tables(
             tuple(
                 _column(name, kind, described, guessed=(table, name) in without_type)
                 for name, kind in columns.items()
-                if (name.casefold() in wanted if wanted is not None else not _says_whose(units[table], name))
+                if (name.casefold() in wanted if wanted is not None else not _is_person(units[table], name))
             ),
             units[table],
             None if units[table] == "rows" else decisions.max_rows,
@@ -131,7 +131,7 @@ def _check_names(tables: Mapping[str, Declared]) -> None:
                 )
 
 
-def _says_whose(unit: str | None, column: str) -> bool:
+def _is_person(unit: str | None, column: str) -> bool:
     return unit is not None and unit.partition("->")[0].strip().casefold() == column.casefold()
 
 
@@ -162,7 +162,7 @@ def _units(tables: Mapping[str, Declared], given: Sequence[str]) -> dict[str, st
 
 
 def _has(unit: str, columns: Iterable[str]) -> bool:
-    return unit == "rows" or any(_says_whose(unit, column) for column in columns)
+    return unit == "rows" or any(_is_person(unit, column) for column in columns)
 
 
 def _unit(unit: str, table: str, tables: Mapping[str, Declared]) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -153,11 +152,12 @@ def init(  # noqa: PLR0913 — an option each
 ) -> None:
     """Write a policy from column names and declared types alone. No value is read.
 
-    What only the owner of the data can decide is taken from the options, or left open in the text: the policy is refused
-    until it is decided.
+    What only the owner of the data can decide is taken from the options, or left open in the text: the policy is
+    refused until it is decided.
     """
     from discreet.cli.policy._codebook import read_codebook
     from discreet.cli.policy._drafting import Decisions, draft_tables, listed_names, match_types
+    from discreet.cli.policy._next_steps import next_steps
     from discreet.cli.policy._skeleton import PolicyDraft, skeleton
     from discreet.engines import declared_tables
     from discreet.query import created_tables
@@ -193,7 +193,7 @@ def init(  # noqa: PLR0913 — an option each
         typer.echo(text, nl=False)
         return
     _write(output, text)
-    typer.echo(_outcome(draft, data, output), err=True)
+    typer.echo(next_steps(draft, data, output), err=True)
 
 
 def _is_untyped(data: str) -> bool:
@@ -250,11 +250,10 @@ def _note(declared: Mapping[str, Declared], book: Codebook) -> None:
     names = {column.casefold() for columns in declared.values() for column in columns}
     if spare := [name for name in book if name.casefold() not in names]:
         typer.echo(printable(f"note: the data lack what the codebook describes: {', '.join(spare)}"), err=True)
-    (alone,) = declared.values() if len(declared) == 1 else (dict[str, str | None](),)
-    if len(alone) == 1 and re.search("[;|\t]", *alone):
+    everything = [column for columns in declared.values() for column in columns]
+    if len(everything) == 1 and re.search("[;|\t]", everything[0]):
         typer.echo(
-            printable(f"note: there is one column, called {next(iter(alone))}: a .csv has commas, a .tsv tabs"),
-            err=True,
+            printable(f"note: there is one column, called {everything[0]}: a .csv has commas, a .tsv tabs"), err=True
         )
 
 
@@ -278,40 +277,3 @@ def _write(output: Path, text: str) -> None:
         raise _occupied(output) from None
     except OSError as error:
         raise ParameterError(f"{output} cannot be written: {error.strerror}; name another file") from None
-
-
-def _outcome(draft: PolicyDraft, data: str, output: Path) -> str:
-    """What is left to decide, or which commands come next."""
-    if draft.undecided:
-        return printable(f"{output} is written. Left to decide in it: {', '.join(draft.undecided)}.")
-    lines = [f"{output} is written, and complete. Next:", *_next(draft, data, output)]
-    return "\n".join(printable(line) for line in lines)
-
-
-def _next(draft: PolicyDraft, data: str, output: Path) -> Sequence[str]:
-    from discreet.rational import decimal_text, rational
-
-    budget = draft.budget or {"epsilon": "1", "delta": "1e-6"}
-    ledger = output.with_suffix(".ledger")
-    source = shlex.quote(data) if "://" not in data else "URL"
-    tenth = {name: decimal_text(rational(value.strip('"'), name) / 10) for name, value in budget.items()}
-    table = draft.tables[0]
-    groupable = [c.name for c in table.listed if c.column is not None and c.column.type not in ("float", "decimal")]
-    keys = groupable[:1] if "delta" in budget else []
-    written = [_sql_name(name) for name in keys]
-    sql = f"SELECT {''.join(f'{name}, ' for name in written)}COUNT(*) AS n FROM {_sql_name(table.name)}"
-    sql += "".join(f" GROUP BY {name}" for name in written)
-    spend = " ".join(f"--{name} {value}" for name, value in tenth.items() if name != "delta" or keys)
-    lines = [f"  discreet policy check {shlex.quote(str(output))} --data {source}"]
-    if draft.budget is None:
-        lines.append(f"  discreet ledger create {shlex.quote(str(ledger))} --epsilon 1 --delta 1e-6")
-    lines.append(
-        f"  discreet query {shlex.quote(sql)} --data {source} --policy {shlex.quote(str(output))} "
-        f"--ledger {shlex.quote(str(ledger))} {spend}"
-    )
-    return lines
-
-
-def _sql_name(name: str) -> str:
-    plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
-    return name if plain else '"' + name.replace('"', '""') + '"'

@@ -15,9 +15,9 @@ _ASSIGNED = re.compile(
 
 
 def key_lines(text: str) -> dict[tuple[str, ...], int]:
-    """From each key of a TOML text, with those above it, to the line where it is first written.
+    r"""From each key of a TOML text, with those above it, to the line where it is first written.
 
-    >>> key_lines('version = "1"\\n[tables.t.columns]\\nage = { type = "int" }')[("tables", "t", "columns", "age")]
+    >>> key_lines('version = "1"\n[tables.t.columns]\nage = { type = "int" }')[("tables", "t", "columns", "age")]
     3
     """
     lines: dict[tuple[str, ...], int] = {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from typing import Literal
 
 from discreet.errors import QueryError
-from discreet.policy import Column, Policy, Table
+from discreet.policy import Column, ColumnType, Key, Policy, Table
 from discreet.query import Plan, make_plan
 
 __all__ = ["Permitted", "join_conditions", "permitted"]
@@ -30,13 +31,19 @@ class Permitted:
     missing: tuple[str, ...]
 
 
-@cache
 def permitted(column: Column) -> Permitted:
     """What can be asked of a column, and what it lacks for more.
 
-    >>> permitted(Column(type="int"))
-    Permitted(group_by='delta', numbers=False, missing=('bounds, for SUM, AVG and quantiles', 'keys, for GROUP BY without a delta'))
-    """  # noqa: E501
+    >>> able = permitted(Column(type="int"))
+    >>> able.group_by, able.numbers, able.missing[0]
+    ('delta', False, 'bounds, for SUM, AVG and quantiles')
+    """
+    return _permitted(column.type, column.bounds, column.keys)
+
+
+@cache
+def _permitted(kind: ColumnType, bounds: tuple[Fraction, Fraction] | None, keys: tuple[Key, ...] | None) -> Permitted:
+    column = Column(type=kind, bounds=bounds, keys=keys)
     facts = Policy(version="1", tables={"t": Table(unit="rows", columns={"x": column})})
     grouped = _plan("SELECT COUNT(*) AS n FROM t GROUP BY x", facts)
     numbers = _plan("SELECT SUM(x) AS s, AVG(x) AS a, MEDIAN(x) AS m FROM t", facts) is not None
@@ -73,8 +80,8 @@ def join_conditions(policy: Policy, table: str) -> Iterator[str]:
 
 
 def _joins(policy: Policy, table: str, left: str, other: str, right: str) -> bool:
-    names = [_quoted(name) for name in (table, left, other, right)]
-    sql = "SELECT COUNT(*) AS n FROM {0} JOIN {2} ON {0}.{1} = {2}.{3}".format(*names)  # noqa: UP032 - names twice
+    here, left, there, right = (_quoted(name) for name in (table, left, other, right))
+    sql = f"SELECT COUNT(*) AS n FROM {here} JOIN {there} ON {here}.{left} = {there}.{right}"  # noqa: S608 - for a plan
     return _plan(sql, policy) is not None
 
 

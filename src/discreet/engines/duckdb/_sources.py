@@ -81,8 +81,8 @@ def csv_header(path: str) -> tuple[list[str], str]:
 def _unnamed(header: list[str]) -> Iterator[str]:
     places = [str(i) for i, name in enumerate(header, 1) if not name]
     if places:
-        noun, pronoun = ("column", "it has") if len(places) == 1 else ("columns", "they have")
-        yield f"{noun} {', '.join(places)} of {len(header)} {pronoun} no name: write one into the file"
+        verb = "column {} has" if len(places) == 1 else "columns {} have"
+        yield f"{verb.format(', '.join(places))} no name: write one into the file"
 
 
 def _repeated(header: list[str]) -> Iterator[str]:

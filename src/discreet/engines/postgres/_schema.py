@@ -45,8 +45,8 @@ def declared_tables(url: str) -> dict[str, Declared]:
         raise DataError(f"PostgreSQL at {server.place} could not list its tables; check the connection and ask again")
     if not tables:
         raise DataError(
-            f"PostgreSQL at {server.place} has no tables in the schemas {', '.join(schemas) or '(none)'} that this role "
-            "may read; ?options=-csearch_path%3DNAME in the URL names another schema"
+            f"PostgreSQL at {server.place} has no tables in the schemas {', '.join(schemas) or '(none)'} that this "
+            "role may read; ?options=-csearch_path%3DNAME in the URL names another schema"
         )
     return {
         table: {name: None if kind is None else _IN_POLICY[kind] for name, kind in columns.items()}

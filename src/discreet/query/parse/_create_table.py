@@ -96,18 +96,18 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
     parts: list[str] = []
     line, depth = 0, -1
     for match in _TOKEN.finditer(text):
-        token = match[0]
+        piece = match[0]
         if depth < 0:
-            if token.upper() == "CREATE" and _HEAD.match(text, match.start()):
-                parts, line, depth = [token], text.count("\n", 0, match.start()) + 1, 0
+            if piece.upper() == "CREATE" and _HEAD.match(text, match.start()):
+                parts, line, depth = [piece], text.count("\n", 0, match.start()) + 1, 0
             continue
-        if token.startswith(("--", "/*")):
-            token = " "
-        parts.append(token)
-        depth += (token == "(") - (token == ")")
-        if token == ";" and depth == 0:  # CREATE TABLE … AS SELECT: its types are declared nowhere
+        if piece.startswith(("--", "/*")):
+            piece = " "
+        parts.append(piece)
+        depth += (piece == "(") - (piece == ")")
+        if piece == ";" and depth == 0:  # CREATE TABLE … AS SELECT: its types are declared nowhere
             depth = -1
-        elif token == ")" and depth == 0:
+        elif piece == ")" and depth == 0:
             yield line, "".join(parts)
             depth = -1
 
