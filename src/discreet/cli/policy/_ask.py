@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-import click
 import typer
 
 from discreet.cli.policy._skeleton import ColumnDraft, PolicyDraft, TableDraft, budget_section
@@ -69,7 +68,7 @@ def _prompt(question: str, read: Callable[[str], _T], default: str | None) -> _T
         try:
             return None if text == default == "later" else read(text.strip())
         except ParameterError as error:
-            raise click.UsageError(str(error)) from None
+            raise typer.BadParameter(str(error)) from None
 
     return typer.prompt(question, default=default, value_proc=checked, err=True)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlglot import Dialect, ErrorLevel, exp
-from sqlglot.errors import SqlglotError
 
 from discreet.errors import ParameterError
 from discreet.policy import ColumnType
@@ -80,15 +79,11 @@ def type_in_policy(text: str) -> ColumnType | None:
     >>> type_in_policy("varchar(20)"), type_in_policy("int"), type_in_policy("string"), type_in_policy("blob")
     ('string', 'int', 'string', None)
     """
+    if not re.fullmatch(r"[^(),;]+(\([^();]*\)[^(),;]*)?", text):
+        return None
     with unlogged():
-        for dialect in _DIALECTS:
-            try:
-                kind = exp.DataType.build(text, dialect=dialect or None)
-            except (SqlglotError, ValueError):
-                continue
-            if (known := _type(kind)) is not None:
-                return known
-    return None
+        parsed = _read(f"CREATE TABLE t (x {text})")
+    return parsed[1].get("x") if parsed is not None and len(parsed[1]) == 1 else None
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
