@@ -139,7 +139,9 @@ def test_a_policy_is_started_from_postgres(cli: Any, in_postgres: str, admin: An
 
 def test_a_policy_is_started_from_spark(cli: Any, in_spark: str, spark: Any) -> None:
     spark.sql("SELECT 1Y AS i, 'a' AS s, 1.5BD AS d, array(1) AS x, now() AS t").createOrReplaceTempView("`odd one`")
-    tables = tomllib.loads(cli("policy", "init", in_spark).out)["tables"]
+    done = cli("policy", "init", in_spark)
+    assert done.err == ""
+    tables = tomllib.loads(done.out)["tables"]
     spark.catalog.dropTempView("odd one")
     odd = {name: column["type"] for name, column in tables["odd one"]["columns"].items()}
     assert odd == {"i": "int", "s": "string", "d": "decimal", "t": "timestamp"}

@@ -11,8 +11,8 @@ from discreet.query import created_tables, type_in_policy
 
 STATEMENTS = {
     "PostgreSQL": (
-        ('CREATE TABLE IF NOT EXISTS public.visits (id bigserial PRIMARY KEY, "Person ID" uuid NOT NULL REFERENCES p(id), at '
-        " timestamptz DEFAULT now(), x double precision, tags text[], n numeric(10,2), j jsonb, CHECK (x > 0));"),
+        ('CREATE TABLE IF NOT EXISTS public.visits (id bigserial PRIMARY KEY, "Person ID" uuid NOT NULL REFERENCES p, '
+        "at timestamptz DEFAULT now(), x double precision, tags text[], n numeric(10,2), j jsonb, CHECK (x > 0));"),
         {"visits": {"id": "int", "Person ID": "string", "at": "timestamp", "x": "float", "tags": None, "n": "decimal",
                     "j": None}},
     ),

@@ -46,7 +46,8 @@ def declared_tables(source: SparkSession | str) -> dict[str, Declared]:
 def _declared(session: SparkSession) -> dict[str, Declared]:
     tables: dict[str, Declared] | None
     try:
-        frames = {each.name: session.table(DIALECT.identifier(each.name)) for each in session.catalog.listTables()}
+        names = [row.tableName for row in session.sql("SHOW TABLES").collect()]
+        frames = {name: session.table(DIALECT.identifier(name)) for name in names}
         tables = {
             name: {field.name: _type(field.dataType.simpleString()) for field in frame.schema.fields}
             for name, frame in frames.items()
