@@ -52,7 +52,7 @@ lines: rows of order_id -> orders.id; of one person at most 9 count; joins order
   column    type      GROUP BY                         SUM, AVG, quantiles   COUNT, WHERE   for more, it lacks
   item      string    yes, costs a delta               no                    yes            keys, for GROUP BY without a delta
   day       date      yes, costs a delta               no                    yes            keys, for GROUP BY without a delta
-customers: rows of the person in id; of one person at most 1 count; joins orders on customers.id = orders.customer, items (public) on items.item
+customers: rows of the person in id; of one person at most 1 counts; joins orders on customers.id = orders.customer, items (public) on items.item
   column    type      GROUP BY                         SUM, AVG, quantiles   COUNT, WHERE   for more, it lacks
 items: public: its rows protect nobody, and are read through a join
   column    type      GROUP BY                         SUM, AVG, quantiles   COUNT, WHERE   for more, it lacks

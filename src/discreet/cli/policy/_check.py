@@ -165,8 +165,10 @@ def _table_line(policy: Policy, name: str) -> str:
         words = "each row is another person"
     else:
         whose = table.unit if table.path else f"the person in {table.unit}"
-        groups = f" in {table.groups_per_unit:,} groups" if table.max_groups else ""
-        words = f"rows of {whose}; of one person at most {table.rows_per_unit:,} count{groups}"
+        some = f"{table.groups_per_unit:,} group{'' if table.groups_per_unit == 1 else 's'}"
+        groups = f" in {some}" if table.max_groups else ""
+        verb = "counts" if table.rows_per_unit == 1 else "count"
+        words = f"rows of {whose}; of one person at most {table.rows_per_unit:,} {verb}{groups}"
     joins = list(join_conditions(policy, name))
     return f"{name}: {words}{'; joins ' if joins else ''}{', '.join(joins)}"
 
