@@ -71,7 +71,7 @@ def csv_header(path: str) -> tuple[list[str], str]:
     except (OSError, UnicodeEncodeError, csv.Error, EOFError, zlib.error):
         raise DataError(f"{path} cannot be read as CSV in UTF-8 with a header line") from None
     if not header:
-        raise DataError(f"{path}: the first line is empty; it must name the columns")
+        raise DataError(f"{path}: the header line is empty; it must name the columns")
     wrong = [*_unnamed(header), *_repeated(header)]
     if wrong:
         raise DataError(f"{path}: in the header line, {'; '.join(wrong)}")
