@@ -16,6 +16,8 @@ caller's arguments, never on private data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "BudgetExceeded",
     "Cancelled",
@@ -39,7 +41,15 @@ class ParameterError(DiscreetError):
 
 
 class PolicyError(DiscreetError):
-    """A policy is incomplete, contradictory, or has a key that discreet does not know."""
+    """A policy is incomplete, contradictory, or has a key that discreet does not know.
+
+    `problems` holds what is wrong with a policy that could be read: for each problem the keys that lead to it, from the
+    outermost on, and the words.
+    """
+
+    def __init__(self, message: str = "", problems: Sequence[tuple[tuple[str, ...], str]] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class DataError(DiscreetError):

@@ -10,6 +10,7 @@ import datetime as dt
 import hashlib
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +35,19 @@ from discreet.privacy import Loss, Relation, Unit, approx, mu, pure, rho
 from discreet.rational import rational
 from discreet.reprs import source_repr
 
-__all__ = ["Budget", "Column", "ColumnType", "Key", "PersonPath", "Policy", "Table", "load_policy"]
+__all__ = [
+    "Budget",
+    "Column",
+    "ColumnType",
+    "Key",
+    "PersonPath",
+    "Policy",
+    "Table",
+    "column_to_toml",
+    "load_policy",
+    "toml_key",
+    "toml_value",
+]
 
 ColumnType = Literal["bool", "int", "float", "decimal", "string", "date", "timestamp"]
 Key = bool | int | str | dt.date | dt.datetime
@@ -313,7 +326,9 @@ def load_policy(source: str | os.PathLike[str] | Mapping[str, object] | Policy) 
     try:
         return Policy.model_validate(data)
     except ValidationError as error:
-        raise PolicyError(f"{name}: {_explain(error)}") from None
+        problems = _problems(error)
+        words = "; ".join(f"{'.'.join(where) or 'policy'}: {what}" for where, what in problems)
+        raise PolicyError(f"{name}: {words}", problems) from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -331,17 +346,16 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise PolicyError(f"{path} is nested too deeply to be a policy") from None
 
 
-def _explain(error: ValidationError) -> str:
-    lines: list[str] = []
+def _problems(error: ValidationError) -> list[tuple[tuple[str, ...], str]]:
+    problems: list[tuple[tuple[str, ...], str]] = []
     for part in error.errors(include_url=False):
-        where = ".".join(str(step) for step in part["loc"]) or "policy"
         message = part["msg"].removeprefix("Value error, ")
         if part["type"] == "extra_forbidden":
             message = "unknown key; see docs/policy.md for the keys a policy has"
         elif part["type"] == "missing":
             message = _MISSING.get(str(part["loc"][-1]), "is missing")
-        lines.append(f"{where}: {message}")
-    return "; ".join(lines)
+        problems.append((tuple(map(str, part["loc"])), message))
+    return problems
 
 
 def _drop_defaults(content: dict[str, Any], model: type[_Part], later: tuple[str, ...]) -> None:
@@ -385,3 +399,47 @@ def _typed_key(kind: ColumnType, key: object) -> Key:
             return _typed_key(kind, dt.datetime.fromisoformat(key))
         case _:
             raise ValueError(f"key {key!r} does not suit a column of type {kind}")
+
+
+def column_to_toml(name: str, column: Column) -> str:
+    """The line of a column under ``[tables.NAME.columns]``.
+
+    >>> column_to_toml("body mass", Column(type="float", bounds=(0, "32.5")))
+    '"body mass" = { type = "float", bounds = [0, 32.5] }'
+    """
+    parts = [f'type = "{column.type}"']
+    if column.bounds is not None:
+        parts.append(f"bounds = [{', '.join(map(toml_value, column.bounds))}]")
+    if column.keys is not None:
+        parts.append(f"keys = [{', '.join(map(toml_value, column.keys))}]")
+    if not column.nullable:
+        parts.append("nullable = false")
+    return f"{toml_key(name)} = {{ {', '.join(parts)} }}"
+
+
+def toml_key(name: str) -> str:
+    """A name as TOML writes it before `=`, or between dots."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def toml_value(value: Key | Fraction) -> str:
+    r"""A value as TOML writes it, on one line: a number exactly, as text if no decimal is.
+
+    >>> toml_value(True), toml_value(Fraction(1, 8)), toml_value(Fraction(1, 3)), toml_value('a "b"')
+    ('true', '0.125', '"1/3"', '"a \\"b\\""')
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case dt.date():
+            return value.isoformat()
+        case Fraction() if value.denominator != 1 or abs(value) >= 10**18:
+            decimal = Decimal(value.numerator) / Decimal(value.denominator)
+            if Fraction(decimal) != value:
+                return f'"{value}"'
+            form = "f" if Fraction(1, 10**6) <= abs(value) < 10**18 else "e"
+            return format(decimal.normalize(), form).replace("e+", "e")
+        case _:
+            return str(value)

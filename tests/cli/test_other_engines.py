@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import discreet as dp
 from discreet.ledger import open_ledger
+from discreet.policy import load_policy
 
 QUERY = "SELECT region, COUNT(*) AS n, AVG(cost) AS c FROM visits GROUP BY region"
 ASK = ("--policy", "visits.toml", "--ledger", "visits.ledger", "--epsilon", "0.5", "--format", "json")
@@ -92,6 +94,77 @@ def test_one_policy_has_tables_in_several_engines(cli: Any, in_postgres: str, sp
         assert session.remaining == dp.pure(7 * 10**5)
 
 
+COLUMNS = {
+    "person": "int", "region": "string", "city": "string", "cost": "float", "age": "int", "day": "date",
+    "free": "string",
+}  # fmt: skip
+
+
+def _check_policy(cli: Any, url: str, *options: str) -> None:
+    """A policy from the catalogue alone, which a query can use and a check finds nothing wrong with."""
+    done = cli("policy", "init", url, "--unit", "visits=person", "--max-rows", "2", *options, "-o", "new.toml")
+    assert done.code == 0
+    text = Path("new.toml").read_text()
+    assert url not in text and "hunter2" not in text and "Bern" not in text
+    columns = load_policy("new.toml").tables["visits"].columns
+    assert {"person": "int", **{name: column.type for name, column in columns.items()}} == COLUMNS
+    assert cli("policy", "check", "new.toml", "--data", url, "--json").json["problems"] == []
+    Path("wrong.toml").write_text(text.replace('day = { type = "date" }', 'day = { type = "int" }'))
+    (problem,) = cli("policy", "check", "wrong.toml", "--data", url, "--json").json["problems"]
+    assert problem["key"] == "tables.visits.columns.day" and "stored as date" in problem["problem"]
+
+
+def test_a_policy_is_started_from_postgres(cli: Any, in_postgres: str, admin: Any) -> None:
+    schema = in_postgres.rpartition("%3D")[2]
+    admin.execute(
+        f"""
+        CREATE DOMAIN {schema}.amount AS numeric(9, 2);
+        CREATE TYPE {schema}.kind AS ENUM ('gout', 'lupus');
+        CREATE TABLE {schema}.odd (a {schema}.amount, k {schema}.kind, u uuid, t timestamptz, j json, x int[],
+            g int GENERATED ALWAYS AS (1) STORED);
+        CREATE VIEW {schema}.seen AS SELECT 1 AS x;
+        CREATE TABLE {schema}.parted (x int, y boolean) PARTITION BY RANGE (x);
+        CREATE TABLE {schema}.part PARTITION OF {schema}.parted FOR VALUES FROM (0) TO (9);
+        """
+    )
+    done = cli("policy", "init", in_postgres)
+    assert done.code == 0 and "gout" not in done.out
+    tables = tomllib.loads(done.out)["tables"]
+    assert sorted(tables) == ["odd", "parted", "visits"]
+    odd = {name: column["type"] for name, column in tables["odd"]["columns"].items()}
+    assert odd == {"a": "decimal", "k": "string", "u": "string", "t": "timestamp", "g": "int"}
+    assert "# j is of a type" in done.out and "# x is of a type" in done.out
+    _check_policy(cli, in_postgres, "--tables", "visits")
+
+
+def test_a_policy_is_started_from_spark(cli: Any, in_spark: str, spark: Any) -> None:
+    spark.sql("SELECT 1Y AS i, 'a' AS s, 1.5BD AS d, array(1) AS x, now() AS t").createOrReplaceTempView("`odd one`")
+    done = cli("policy", "init", in_spark)
+    assert done.err == ""
+    tables = tomllib.loads(done.out)["tables"]
+    spark.catalog.dropTempView("odd one")
+    odd = {name: column["type"] for name, column in tables["odd one"]["columns"].items()}
+    assert odd == {"i": "int", "s": "string", "d": "decimal", "t": "timestamp"}
+    _check_policy(cli, in_spark, "--tables", "visits")
+
+
+@pytest.mark.parametrize("command", [("init",), ("check", "visits.toml", "--data")])
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (GONE, "127.0.0.1:9, database shop cannot be reached"),
+        ("mysql://analyst:hunter2@host/shop", "give a path, a postgresql:// or a spark:// URL"),
+        ("spark://analyst:hunter2@host:7077", "write spark://host:7077, spark://local"),
+    ],
+)
+def test_a_policy_from_nowhere_is_refused_without_secrets(
+    cli: Any, command: tuple[str, ...], url: str, shown: str
+) -> None:
+    done = cli("policy", *command, url)
+    assert (done.code, done.out) == (4, "")
+    assert shown in done.err and "hunter2" not in done.err
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [
@@ -121,6 +194,8 @@ def test_a_missing_extra_is_named(cli: Any, monkeypatch: pytest.MonkeyPatch, mod
     assert done.code != 0
     assert f"discreet[{extra}]" in done.err
     assert not Path("visits.ledger").exists()
+    done = cli("policy", "init", url)
+    assert done.code == 2 and f"discreet[{extra}]" in done.err
 
 
 def test_a_server_that_ends_the_query_leaves_the_ledger_right(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.engines import Engine, EngineFactory, _factories, open_engine
+from discreet.engines import Engine, EngineFactory, _factories, declared_tables, open_engine
 from discreet.engines.duckdb import DuckDB
 from discreet.policy import Policy, load_policy
 
@@ -62,6 +62,15 @@ def test_it_answers_alone_and_beside_others(warehouse: Warehouse) -> None:
                 release = session.sql(f"SELECT COUNT(*) AS n FROM {table}", dp.pure(1000))
                 assert abs(release.to_arrow().column("n")[0].as_py() - 50) <= 1
         assert warehouse.opened.pop() == opened and not warehouse.opened
+
+
+def test_what_it_declares_is_asked_of_it(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(dp.DataError, match="does not tell which tables"):
+        declared_tables("warehouse://eu/shop")
+    monkeypatch.setattr(warehouse, "declared", lambda source: {source: {"x": "int"}}, raising=False)
+    assert declared_tables("warehouse://eu/shop") == {"warehouse://eu/shop": {"x": "int"}}
+    with pytest.raises(dp.DataError, match="a Table declares no tables"):
+        declared_tables(ROWS)
 
 
 def test_without_the_package_the_source_is_refused() -> None:

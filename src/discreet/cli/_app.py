@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import _account, _budget, _plan, _policy, _query, _suggest, _verify
+from discreet.cli import _account, _budget, _plan, _query, _suggest, _verify
 from discreet.cli._errors import careful
 from discreet.cli.audit import _audit
 from discreet.cli.collect import _app as _collect
 from discreet.cli.demo import _demo
 from discreet.cli.ledger import _app as _ledger
+from discreet.cli.policy import _app as _policy
 
 __all__ = ["app"]
 
@@ -68,10 +69,7 @@ app.command(epilog=_verify.EXAMPLES)(careful(_verify.verify))
 app.command(epilog=_account.EXAMPLES)(careful(_account.account))
 app.command(epilog=_audit.EXAMPLES)(careful(_audit.audit))
 
-_policies = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
-_policies.callback()(_policy.policy)
-_policies.command(epilog=_policy.EXAMPLES)(careful(_policy.init))
-app.add_typer(_policies, name="policy")
+app.add_typer(_policy.policies, name="policy")
 app.add_typer(_ledger.ledgers, name="ledger")
 app.add_typer(_collect.collecting, name="collect")
 

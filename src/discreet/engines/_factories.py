@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
-from discreet.engines._protocol import Engine
+from discreet.engines._protocol import Declared, Engine
 from discreet.policy import Policy
 from discreet.postgres_url import SCHEMES
 
@@ -18,7 +18,10 @@ ENTRY_POINTS = "discreet.engines"
 
 
 class EngineFactory(Protocol):
-    """Recognises the sources of one engine, and opens it. An engine in another package is an entry point."""
+    """Recognises the sources of one engine, and opens it. An engine in another package is an entry point.
+
+    It may also have `declared(source)`, which gives the `Declared` columns of each table from the catalogue alone.
+    """
 
     def accepts(self, source: object) -> Hashable | None:
         """A key that is the same for the same source; None if the source is not for this engine.
@@ -44,6 +47,11 @@ class _Postgres:
 
         return PostgreSQL(source, policy, tables)
 
+    def declared(self, source: Any) -> dict[str, Declared]:
+        from discreet.engines.postgres import declared_tables
+
+        return declared_tables(source)
+
 
 class _Spark:
     def accepts(self, source: object) -> Hashable | None:
@@ -56,6 +64,11 @@ class _Spark:
         from discreet.engines.spark import Spark, spark_at
 
         return spark_at(source, policy, tables) if isinstance(source, str) else Spark(source, policy, tables)
+
+    def declared(self, source: Any) -> dict[str, Declared]:
+        from discreet.engines.spark import declared_tables
+
+        return declared_tables(source)
 
 
 def factory_for(source: object) -> tuple[EngineFactory, Hashable] | None:

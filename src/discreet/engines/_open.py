@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import os
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 from typing import Any
 
 from discreet.engines._factories import EngineFactory, factory_for
-from discreet.engines._protocol import Engine
+from discreet.engines._protocol import Declared, Engine
 from discreet.engines._several import Several
 from discreet.errors import DataError
 from discreet.policy import Policy
 
-__all__ = ["open_engine"]
+__all__ = ["declared_tables", "open_engine"]
 
 
 def open_engine(source: object, policy: Policy) -> Engine:
@@ -29,6 +31,26 @@ def open_engine(source: object, policy: Policy) -> Engine:
         engine.close()
         raise
     return engine
+
+
+def declared_tables(source: object) -> dict[str, Declared]:
+    """From each table of a source to its columns and their types, as a policy names them. No row is read.
+
+    A Parquet or CSV file is one table, called like the file; a CSV file declares no types, so its columns are strings.
+    Raises `DataError` if the source cannot be used, `MissingExtra` if its engine is not installed.
+    """
+    choice = factory_for(source)
+    if choice is not None:
+        declared: Callable[[object], dict[str, Declared]] | None = getattr(choice[0], "declared", None)
+        if declared is None:
+            raise DataError("the engine of this source does not tell which tables and types it declares")
+        return declared(source)
+    if not isinstance(source, str | os.PathLike):
+        raise DataError(f"a {type(source).__name__} declares no tables; give a path or a URL")
+    _check_url(source)
+    from discreet.engines.duckdb import declared_tables as in_file
+
+    return in_file(Path(source))
 
 
 def _engine(source: object, policy: Policy) -> Engine:

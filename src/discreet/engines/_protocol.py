@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from discreet.query import BoundedAggregate, Group
 
-__all__ = ["Engine"]
+__all__ = ["Declared", "Engine"]
+
+Declared = Mapping[str, str | None]
+"""From a column's name to its type in a policy; None where policies have no such type."""
 
 
 class Engine(Protocol):

@@ -160,7 +160,10 @@ def _way_to(wanted: Loss, budget: Loss) -> str:
 
 
 def _needs_budget(where: str) -> LedgerError:
-    return LedgerError(f"{where} does not exist, and a new ledger needs a budget: give one, for example dp.pure(3)")
+    return LedgerError(
+        f"{where} does not exist, and a new ledger needs a budget: write a [budget] into the policy, make the ledger "
+        "first with `discreet ledger create`, or open it with a budget in Python"
+    )
 
 
 def _resolve(path: str | os.PathLike[str]) -> str:

@@ -26,6 +26,7 @@ from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, Gro
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, text_of, unbound_table
 from discreet.query.parse._refusals import REFUSED
 from discreet.query.relations._nodes import (
@@ -98,6 +99,7 @@ __all__ = [
     "assuming",
     "complete",
     "constant",
+    "created_tables",
     "divides_safely",
     "domain",
     "draw",
@@ -113,6 +115,7 @@ __all__ = [
     "public_groups",
     "scans",
     "text_of",
+    "type_in_policy",
     "unbound_table",
     "walked",
 ]

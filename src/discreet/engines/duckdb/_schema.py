@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from discreet.engines._protocol import Declared
 from discreet.engines.duckdb._sources import CSV, PARQUET, csv_header, is_database, unsupported
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Declared", "declared_tables"]
-
-Declared = Mapping[str, str | None]
-"""From a column's name to its type in a policy; None where policies have no such type."""
+__all__ = ["declared_tables"]
 
 _DUCKDB = {
     "BOOLEAN": "bool",
@@ -35,6 +32,8 @@ _DUCKDB = {
 
 def declared_tables(path: Path) -> dict[str, Declared]:
     """From each table's name to its columns; a Parquet or CSV file is one table, called like the file.
+
+    Views of a database are left out, for no query reads them.
 
     Raises `DataError` if the file is missing, damaged or of another kind.
     """
@@ -94,8 +93,10 @@ def _database(path: Path) -> dict[str, Declared]:
     try:
         with duckdb.connect(str(path), read_only=True, config=settings) as connection:
             rows = connection.execute(
-                "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'main' "
-                "AND table_catalog = current_database() ORDER BY table_name, ordinal_position"
+                "SELECT table_name, column_name, data_type FROM information_schema.columns "
+                "JOIN information_schema.tables USING (table_catalog, table_schema, table_name) "
+                "WHERE table_schema = 'main' AND table_catalog = current_database() AND table_type = 'BASE TABLE' "
+                "ORDER BY table_name, ordinal_position"
             ).fetchall()
     except duckdb.Error:
         raise DataError(

@@ -10,6 +10,7 @@ import gzip
 import os
 import warnings
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -69,9 +70,35 @@ def csv_header(path: str) -> tuple[list[str], str]:
         "".join(header).encode()
     except (OSError, UnicodeEncodeError, csv.Error, EOFError, zlib.error):
         raise DataError(f"{path} cannot be read as CSV in UTF-8 with a header line") from None
-    if not header or len({name.casefold() for name in header}) != len(header) or "" in header:
-        raise DataError(f"{path}: the header line must name every column, each name once")
+    if not header:
+        raise DataError(f"{path}: the header line is empty; it must name the columns")
+    wrong = [*_unnamed(header), *_repeated(header)]
+    if wrong:
+        raise DataError(f"{path}: in the header line, {'; '.join(wrong)}")
     return header, delimiter
+
+
+def _unnamed(header: list[str]) -> Iterator[str]:
+    places = [str(i) for i, name in enumerate(header, 1) if not name]
+    if places:
+        verb = "column {} has" if len(places) == 1 else "columns {} have"
+        yield f"{verb.format(', '.join(places))} no name: write one into the file"
+
+
+def _repeated(header: list[str]) -> Iterator[str]:
+    """Of each name that several columns have, where they are and which to rename."""
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(header):
+        if name:
+            places.setdefault(name.casefold(), []).append(i)
+    for same in places.values():
+        if len(same) == 1:
+            continue
+        first, *others = (header[i] for i in same)
+        alike = "have one name" if set(others) == {first} else "have names that differ by case alone, which SQL ignores"
+        where = f"{', '.join(str(i + 1) for i in same[:-1])} and {same[-1] + 1}"
+        renamed = " and ".join(f"column {i + 1} to, say, {header[i]}_{n}" for n, i in enumerate(same[1:], 2))
+        yield f"columns {where} ({', '.join(dict.fromkeys([first, *others]))}) {alike}: rename {renamed}"
 
 
 def _open_text(path: str) -> TextIO:

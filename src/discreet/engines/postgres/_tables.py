@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Connection = psycopg.Connection[tuple[Any, ...]]
 
-__all__ = ["describe", "groups_of"]
+__all__ = ["describe", "groups_of", "stored_types"]
 
 
 _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.|$)')
@@ -37,11 +37,25 @@ SELECT c.oid, n.nspname, c.relname, c.relkind, c.relrowsecurity, c.relispopulate
 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE lower(c.relname) = lower(%s) AND n.nspname = ANY(%s) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 """
+_STORED = ("", "s", b"s", b"")
+"""Columns that are not generated, or whose generated values are stored."""
 _COLUMNS = """
 SELECT a.attname, a.attgenerated, t.oid, t.typtype, pg_catalog.format_type(t.oid, NULL),
        pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT'), t.typbasetype
 FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
 WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped
+"""
+_ALL = """
+SELECT c.relname, a.attname, a.attgenerated, t.oid, t.typtype, pg_catalog.format_type(t.oid, NULL),
+       pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT'), t.typbasetype
+FROM pg_catalog.pg_class AS c
+JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid
+JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid
+WHERE n.nspname = %s AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+  AND c.relkind IN ('r', 'p', 'm') AND NOT c.relispartition AND NOT c.relrowsecurity
+  AND a.attnum > 0 AND NOT a.attisdropped
+ORDER BY c.relname, a.attnum
 """
 _BELOW = """
 WITH RECURSIVE below AS (
@@ -63,7 +77,7 @@ def describe(connection: Connection, table: str, name: str, wanted: Sequence[str
     stored: dict[str, StoredColumn] = {}
     for column in wanted:
         row = _column(columns, table, column)
-        if row[1] not in ("", "s", b"s", b""):
+        if row[1] not in _STORED:
             raise DataError(
                 f"{column} of {table} is a virtual generated column, which could fail on one row; store its values, or "
                 "leave it out of the policy"
@@ -73,6 +87,24 @@ def describe(connection: Connection, table: str, name: str, wanted: Sequence[str
         stored[column] = _stored(connection, table, column, row)
     quoted = f"{_quoted(schema)}.{_quoted(own)}"
     return Relation(quoted, stored)
+
+
+def stored_types(connection: Connection, schemas: Sequence[str]) -> dict[str, dict[str, str | None]]:
+    """From each table that the role finds without a schema to its columns and how they are stored.
+
+    Left out are tables that would be refused, and partitions, which their table has; a type is None where a column
+    would be refused. The catalogue alone is read.
+    """
+    tables: dict[str, dict[str, str | None]] = {}
+    for schema in schemas:
+        known = {name.casefold() for name in tables}
+        for table, column, generated, oid, form, written, readable, base in connection.execute(_ALL, (schema,)):
+            if table.casefold() in known:  # a schema before this one has it
+                continue
+            own = _under_domain(connection, base) if form in ("d", b"d") else (oid, form, written)
+            stored = readable and generated in _STORED
+            tables.setdefault(table, {})[column] = _kind(*own) if stored else None
+    return tables
 
 
 def _find_table(connection: Connection, table: str, name: str, schemas: Sequence[str]) -> tuple[int, str, str]:
@@ -138,17 +170,11 @@ def _column(rows: Sequence[tuple[Any, ...]], table: str, column: str) -> tuple[A
 def _stored(connection: Connection, table: str, column: str, row: tuple[Any, ...]) -> StoredColumn:
     name, _, oid, form, written, _, base = row
     sql = _quoted(name)
-    while form in ("d", b"d"):  # a domain is what it is made of
-        domain = connection.execute(
-            "SELECT t.oid, t.typtype, pg_catalog.format_type(t.oid, NULL), t.typbasetype "
-            "FROM pg_catalog.pg_type AS t WHERE t.oid = %s",
-            (base,),
-        ).fetchone()
-        assert domain is not None
-        oid, form, written, base = domain
+    if form in ("d", b"d"):
+        oid, form, written = _under_domain(connection, base)
         sql = f"CAST({_quoted(name)} AS {written})"
-    kind = "enum" if form in ("e", b"e") else _TYPES.get(written, written)
-    if kind not in READABLE or (kind != "enum" and oid >= _FIRST_OF_USERS):
+    kind = _kind(oid, form, written)
+    if kind is None:
         raise DataError(
             f"{column} of {table} is stored as {written}, which is not supported; keep a column of a number, a text, "
             "a truth value, a date or a timestamp beside it"
@@ -158,6 +184,26 @@ def _stored(connection: Connection, table: str, column: str, row: tuple[Any, ...
     if kind in TEXTS:
         sql = f'CAST({sql} AS text) COLLATE "C"'
     return StoredColumn(column, kind, sql)
+
+
+def _under_domain(connection: Connection, base: int) -> tuple[int, Any, str]:
+    """The type that a domain is made of, which may be under several: its number, its form and its name."""
+    while True:
+        domain = connection.execute(
+            "SELECT t.oid, t.typtype, pg_catalog.format_type(t.oid, NULL), t.typbasetype "
+            "FROM pg_catalog.pg_type AS t WHERE t.oid = %s",
+            (base,),
+        ).fetchone()
+        assert domain is not None
+        oid, form, written, base = domain
+        if form not in ("d", b"d"):
+            return oid, form, written
+
+
+def _kind(oid: int, form: Any, written: str) -> str | None:
+    """The name under which a type has a defined reading; None if it has none."""
+    kind = "enum" if form in ("e", b"e") else _TYPES.get(written, written)
+    return None if kind not in READABLE or (kind != "enum" and oid >= _FIRST_OF_USERS) else kind
 
 
 _FIRST_OF_USERS = 16_384

@@ -5,17 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from pydantic import ValidationError
 
 from discreet.errors import LedgerError, printable
-from discreet.policy import Column, ColumnType, Key
+from discreet.policy import Column, ColumnType, Key, toml_key, toml_value
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content
 
@@ -71,14 +69,14 @@ class Suggestion(BaseRelease):
         type = "int"
         bounds = [0, 80]
         """
-        head = f"tables.{_toml_key(self.table)}"
+        head = f"tables.{toml_key(self.table)}"
         lines = [f"{name} = {value}" for name, value in self._caps()]
         lines = [f"[{head}]", *lines] if lines else []
-        lines += [f"[{head}.columns.{_toml_key(self.column)}]", f'type = "{self.type}"']
+        lines += [f"[{head}.columns.{toml_key(self.column)}]", f'type = "{self.type}"']
         if self.keys:
-            lines.append(f"keys = [{', '.join(map(_toml_value, self.keys))}]")
+            lines.append(f"keys = [{', '.join(map(toml_value, self.keys))}]")
         elif self.bounds is not None:
-            lines.append(f"bounds = [{', '.join(map(_number, self.bounds))}]")
+            lines.append(f"bounds = [{', '.join(map(toml_value, self.bounds))}]")
         else:
             lines.append("# " + self._nothing())
         return "\n".join(lines)
@@ -133,7 +131,7 @@ class Suggestion(BaseRelease):
         if self.keys:
             row = ["keys", ", ".join(keys) + more]
         elif self.bounds is not None:
-            row = ["bounds", " to ".join(map(_number, self.bounds))]
+            row = ["bounds", " to ".join(map(toml_value, self.bounds))]
         else:
             row = ["keys" if self.keys is not None else "bounds", self._nothing()]
         return [row, *([name, f"{value:,}"] for name, value in self._caps())][:first]
@@ -161,35 +159,6 @@ def suggestion_digests(content: Content) -> tuple[dict[str, str], None]:
 
 def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _number(value: Fraction) -> str:
-    """A number as TOML has it: exact, as text if no decimal is."""
-    if value.denominator == 1 and abs(value) < 10**18:
-        return str(value.numerator)
-    decimal = Decimal(value.numerator) / Decimal(value.denominator)
-    if Fraction(decimal) != value:
-        return f'"{value}"'
-    text = format(decimal.normalize(), "f" if Fraction(1, 10**6) <= abs(value) < 10**18 else "e")
-    return text.replace("e+", "e")
-
-
-def _toml_key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _toml_string(name)
-
-
-def _toml_value(key: Key) -> str:
-    match key:
-        case bool():
-            return str(key).lower()
-        case str():
-            return _toml_string(key)
-        case _:
-            return _shown(key)
-
-
-def _toml_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _shown(key: Key) -> str:

@@ -1,0 +1,1 @@
+"""`discreet policy`: write one, and see what it allows."""

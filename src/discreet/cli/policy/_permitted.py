@@ -1,0 +1,96 @@
+"""What a policy permits to be asked of each column. The planner itself is asked, with a query for each answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Literal
+
+from discreet.errors import QueryError
+from discreet.policy import Column, ColumnType, Key, Policy, Table
+from discreet.query import Plan, make_plan
+
+__all__ = ["Permitted", "join_conditions", "permitted"]
+
+Grouping = Literal["free", "delta", "expression"]
+_NUMBERS = ("int", "float", "decimal")
+
+
+@dataclass(frozen=True, slots=True)
+class Permitted:
+    """What can be asked of a column, beside COUNT and WHERE, which take every column.
+
+    `group_by` is "free" for public keys, "delta" for private ones, and "expression" where only what is computed of the
+    column has groups. `numbers` says that it can be summed, and have averages and quantiles.
+    """
+
+    group_by: Grouping
+    numbers: bool
+    missing: tuple[str, ...]
+
+
+def permitted(column: Column) -> Permitted:
+    """What can be asked of a column, and what it lacks for more.
+
+    >>> able = permitted(Column(type="int"))
+    >>> able.group_by, able.numbers, able.missing[0]
+    ('delta', False, 'bounds, for SUM, AVG and quantiles')
+    """
+    return _permitted(column.type, column.bounds, column.keys)
+
+
+@cache
+def _permitted(kind: ColumnType, bounds: tuple[Fraction, Fraction] | None, keys: tuple[Key, ...] | None) -> Permitted:
+    column = Column(type=kind, bounds=bounds, keys=keys)
+    facts = Policy(version="1", tables={"t": Table(unit="rows", columns={"x": column})})
+    grouped = _plan("SELECT COUNT(*) AS n FROM t GROUP BY x", facts)
+    numbers = _plan("SELECT SUM(x) AS s, AVG(x) AS a, MEDIAN(x) AS m FROM t", facts) is not None
+    by: Grouping = "expression"
+    if grouped is not None:
+        by = "free" if grouped.levels[0].bounded.keys[0].values is not None else "delta"
+    missing: list[str] = []
+    if column.type in _NUMBERS and not numbers:
+        missing.append("bounds, for SUM, AVG and quantiles")
+    if by == "delta":
+        missing.append("keys, for GROUP BY without a delta")
+    return Permitted(by, numbers, tuple(missing))
+
+
+def join_conditions(policy: Policy, table: str) -> Iterator[str]:
+    """How a table can be joined to the others: on the person, along a path, or to a public table."""
+    own = policy.tables[table]
+    for name, other in policy.tables.items():
+        if name == table or own.public:
+            continue
+        if other.public:
+            if other.key is not None:
+                yield f"{name} (public) on {name}.{other.key}"
+            elif not own.by_rows:
+                yield f"{name} (public)"
+            continue
+        pairs = [(own.person, other.person)]
+        for path, here in ((own.path, True), (other.path, False)):
+            if path is not None and path.table == (name if here else table):
+                pairs.append((path.column, path.key) if here else (path.key, path.column))
+        for left, right in dict.fromkeys(pairs):
+            if left is not None and right is not None and _joins(policy, table, left, name, right):
+                yield f"{name} on {table}.{left} = {name}.{right}"
+
+
+def _joins(policy: Policy, table: str, left: str, other: str, right: str) -> bool:
+    here, left, there, right = (_quoted(name) for name in (table, left, other, right))
+    sql = f"SELECT COUNT(*) AS n FROM {here} JOIN {there} ON {here}.{left} = {there}.{right}"  # noqa: S608 - for a plan
+    return _plan(sql, policy) is not None
+
+
+def _plan(sql: str, policy: Policy) -> Plan | None:
+    try:
+        return make_plan(sql, policy)
+    except QueryError:
+        return None
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
