@@ -13,7 +13,7 @@ __all__ = ["Body", "body"]
 
 _MOST_BARS = 30
 _MOST_CELLS = 30
-_MOST_POINTS = 2_000
+_MOST_POINTS = 5_000
 _MOST_COLOURS = 5
 _MOST_SMALL = 12
 _MOST_GROUPED = 4
