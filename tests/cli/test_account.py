@@ -102,7 +102,7 @@ def test_a_loss_without_protection_is_said_to_be_one(cli: Any) -> None:
 
 
 def test_a_plot_without_its_packages_says_what_to_install(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.explain._charts.find_spec", lambda _: None)
+    monkeypatch.setattr("discreet.charts._altair.find_spec", lambda _: None)
     done = cli("account", "gaussian(1)", "--delta", "1e-6", "--plot", "here.svg")
     assert done.code == 2
     assert "pip install 'discreet[plots]'" in done.err

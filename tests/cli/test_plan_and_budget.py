@@ -23,6 +23,7 @@ def test_a_plan_takes_what_a_query_takes_and_makes_no_ledger(cli: Any) -> None:
     done = cli("plan", AVG, *words, "--level", "0.9")
     assert done.code == 0
     assert "n: ± " in done.out
+    assert "error, 90 %" in done.out and "key, public: 2 values" in done.out and "average of cost" in done.out
     assert "Cost: epsilon 0.5" in done.out
     assert "there is none at new.ledger yet" in done.out
     assert not Path("new.ledger").exists()

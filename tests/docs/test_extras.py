@@ -26,7 +26,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 NEEDED_BY = {
     "demo": r"discreet demo",
     "ibis": r"import ibis|visits\.table\(",
-    "plots": r"images/",
+    "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
     "spark": r"pyspark",
 }

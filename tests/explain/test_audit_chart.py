@@ -110,7 +110,7 @@ def test_only_a_verdict_has_a_curve() -> None:
 
 
 def test_without_altair(monkeypatch) -> None:
-    monkeypatch.setattr("discreet.explain._charts.find_spec", lambda _: None)
+    monkeypatch.setattr("discreet.charts._altair.find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install 'discreet\[plots\]'"):
         explain.audit_chart(verdict(dp.pure(1), Trial(0.5, 0.3)))
     with pytest.raises(MissingExtra):

@@ -51,6 +51,6 @@ def test_it_is_drawn(tmp_path: Path, suffix: str) -> None:
 
 
 def test_without_altair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.explain._charts.find_spec", lambda _name: None)
+    monkeypatch.setattr("discreet.charts._altair.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match="plots"):
         burndown_chart([], "pure")

@@ -82,11 +82,22 @@ def test_a_recommendation() -> None:
     assert [row["mechanism"] for row in rows] == [each.name for each in advice.options if math.isfinite(each.error)]
 
 
-@pytest.mark.parametrize("suffix", ["svg", "png", "html"])
+@pytest.mark.parametrize("suffix", ["svg", "png", "html", "json"])
 def test_files(suffix, tmp_path) -> None:
     chart = explain.error_histogram({"a": np.array([-1.0, 1.0])})
     explain.save(chart, tmp_path / f"here.{suffix}")
     assert (tmp_path / f"here.{suffix}").stat().st_size > 1000
+
+
+def test_no_text_of_a_chart_ends_the_script_of_its_page(tmp_path) -> None:
+    """A collected word, as a released key, may be anybody's."""
+    word = "</script><script>alert(1)</script><!--"
+    chart = explain.estimate_chart([{"word": word, "frequency": 0.2, "low": 0.1, "high": 0.3}])
+    explain.save(chart, tmp_path / "here.html")
+    page = (tmp_path / "here.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page and "<!--" not in page
+    assert page.count("</script>") == page.count("<script")
+    assert r"\u003c/script>\u003cscript>alert(1)" in page
 
 
 def test_bad_paths_and_bad_data(tmp_path) -> None:
@@ -111,7 +122,7 @@ def test_bad_paths_and_bad_data(tmp_path) -> None:
 
 
 def test_without_altair(monkeypatch) -> None:
-    monkeypatch.setattr("discreet.explain._charts.find_spec", lambda _: None)
+    monkeypatch.setattr("discreet.charts._altair.find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install 'discreet\[plots\]'"):
         explain.error_histogram({"a": np.array([1.0])})
     with pytest.raises(MissingExtra):

@@ -40,6 +40,6 @@ def test_nothing_to_show(rows: list[dict[str, Any]]) -> None:
 
 
 def test_without_altair(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.explain._charts.find_spec", lambda _name: None)
+    monkeypatch.setattr("discreet.charts._altair.find_spec", lambda _name: None)
     with pytest.raises(MissingExtra, match="plots"):
         estimate_chart([{"value": "bus", "frequency": 0.2, "low": 0.1, "high": 0.3}])

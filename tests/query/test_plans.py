@@ -218,3 +218,63 @@ def test_neither_rows_nor_an_earlier_release_are_shown_with_a_plan(policy: Polic
     plan = make_plan("SELECT COUNT(*) AS n FROM clinic", policy, dp.pure(1))
     released = plan.finish([[Group((), 0, (987_654,))]])
     assert repr(replace(plan, before=released)) == repr(plan)
+
+
+def test_a_plan_is_printed_as_a_table(policy: Policy) -> None:
+    query = "SELECT plan, city, COUNT(*) AS n, AVG(cost) AS c, MEDIAN(age) AS m FROM clinic GROUP BY plan, city"
+    plan = make_plan(query, policy, dp.approx(2, "1e-6"))
+    (level,) = plan.levels
+    assert level.noise is not None
+    pairs = zip(level.noise.mechanisms, level.bounded.measures, strict=True)
+    scales = [float(noise.scale * getattr(measure, "step", 1)) for noise, measure in pairs]
+    table = plan.table()
+    assert table.header == ("column", "is", "noise", "error, 95 %")
+    assert table.rows == [
+        ("plan", "key, public: 3 values", "none", "none"),
+        ("city", "key, private", "partition selection", "rare ones are left out"),
+        ("n", "number of rows", f"discrete Laplace, scale {scales[0]:,.4g}", f"± {plan.error('n'):,.4g}"),
+        (
+            "c",
+            "average of cost",
+            f"discrete Laplace, scale {scales[1]:,.4g} and {scales[2]:,.4g}",
+            "depends on the data",
+        ),
+        ("m", "median of age", "exponential mechanism", f"± {plan.rank_error('m'):,.4g} rows in rank"),
+    ]
+    assert table.notes == [
+        "errors are half-widths of the noise; cost epsilon 2, delta 1e-06",
+        'errors that depend on the data: plan with assume={"rows": n}; more in explain()',
+    ]
+    assert plan.table(0.5).header[-1] == "error, 50 %"
+    assert plan.table(0.5).rows[2][-1] == f"± {plan.error('n', 0.5):,.4g}"
+    lines = str(plan).splitlines()
+    assert [line.split("  ")[1] for line in lines[2:7]] == ["plan", "city", "n", "c", "m"]
+    assert lines[-2:] == list(table.notes) and repr(plan) != str(plan)
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_the_table_of_a_plan_says_what_it_does_not_know(policy: Policy) -> None:
+    query = "SELECT plan, COUNT(*) AS n, AVG(cost) AS c FROM clinic GROUP BY plan"
+    free = make_plan(query, policy).table()
+    assert [row[2:] for row in free.rows] == [("none", "none"), ("", ""), ("", "")]
+    assert free.notes == ["no spend yet: plan(query, spend=dp.pure(0.5)) shows noise and errors"]
+    known = replace(make_plan(query, policy, dp.rho(1)), rows=1_000)
+    assert known.table().rows[2][-1] == f"± ~{known.error('c'):,.4g}"
+    assert known.table().rows[1][2].startswith("discrete Gaussian, sigma ")
+    assert known.table().notes == ["errors are half-widths of the noise; ~ approximate; cost rho 1"]
+    sets = make_plan(
+        "SELECT plan, GROUPING(plan) AS g, COUNT(*) AS n FROM clinic GROUP BY ROLLUP (plan)", policy, dp.pure(1)
+    )
+    assert [row[1:3] for row in sets.table().rows] == [
+        ("key, public: 3 values", "none"),
+        ("computed from keys", "none"),
+        ("number of rows", "its own in each of 2 grouping sets"),
+    ]
+    assert "in the widest of several sets" in sets.table().notes[0]
+
+
+def test_a_notebook_shows_a_plan_as_a_table(policy: Policy) -> None:
+    name = '"</td><script>x\x1b"'
+    html = make_plan(f"SELECT plan, COUNT(*) AS {name} FROM clinic GROUP BY plan", policy, dp.pure(1))._repr_html_()
+    assert html.count("<tr>") == 3 and html.endswith("<p>errors are half-widths of the noise; cost epsilon 1</p>")
+    assert "<script>" not in html and "&lt;/td&gt;&lt;script&gt;x\\x1b" in html

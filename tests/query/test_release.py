@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.mechanisms import DiscreteLaplace
 from discreet.policy import Policy
 from discreet.query import make_plan
 from discreet.query._release import Release
@@ -87,6 +89,114 @@ def test_hostile_keys_and_names_stay_text_in_a_notebook() -> None:
 def test_a_notebook_says_that_rows_are_left_out() -> None:
     page = release_of(pa.table({"k": [str(i) for i in range(51)], "n": range(51)}))._repr_html_()
     assert page.count("<tr>") == 51 and "first 50 of 51 rows" in page
+
+
+def with_noise(table: pa.Table, **halves: float) -> Release:
+    """A release whose columns of these names have noise of these half-widths, NaN for a quantile."""
+    shapes = {
+        name: ErrorShape({QUANTILE if np.isnan(half) else 0: np.ones(table.num_rows)}, linear=True, cap=half)
+        for name, half in halves.items()
+    }
+    return Release(Answer(table, shapes, (DiscreteLaplace(10**9),)), dp.pure(1), {})
+
+
+def test_intervals_stand_beside_their_values() -> None:
+    table = pa.table({"k": ["a", None], "n": [3, 40], "m": [1.5, None], "q": [7.0, 8.0]})
+    release = with_noise(table, n=5, m=0.5, q=np.nan)
+    assert release.to_arrow() is table and release.to_arrow(errors=False, level=0.5) is table
+    answer = release.to_arrow(errors=True)
+    assert answer.to_pydict() == {
+        "k": ["a", None],
+        "n": [3, 40],
+        "n_low": [-2.0, 35.0],
+        "n_high": [8.0, 45.0],
+        "m": [1.5, None],
+        "m_low": [1.0, None],
+        "m_high": [2.0, None],
+        "q": [7.0, 8.0],
+        "q_low": [None, None],
+        "q_high": [None, None],
+    }
+    assert answer.schema.field("n").type == pa.int64() and answer.schema.field("n_low").type == pa.float64()
+    assert release.to_polars(errors=True).equals(pl.DataFrame(answer))
+    assert release.to_pandas(errors=True).equals(answer.to_pandas())
+    assert release.to_pandas().equals(table.to_pandas()) and release.to_polars().equals(pl.DataFrame(table))
+
+
+def test_intervals_are_those_of_the_level(policy: Policy, clinic: pa.Table) -> None:
+    with dp.connect({"Clinic": clinic}, policy) as session:
+        release = session.sql("SELECT plan, COUNT(*) AS n, AVG(age) AS a FROM clinic GROUP BY plan", dp.pure(1))
+    narrow = release.to_arrow(errors=True, level=0.5)
+    for name in ("n", "a"):
+        values, half = np.asarray(release.to_arrow()[name], dtype=float), release.error(name, 0.5)
+        assert np.array_equal(narrow[f"{name}_low"], values - half)
+        assert np.array_equal(narrow[f"{name}_high"], values + half)
+    wide = release.to_arrow(errors=True)
+    assert np.all(np.asarray(wide["n_high"]) > np.asarray(narrow["n_high"]))
+    for level in (0, 1, True, "0.5"):
+        with pytest.raises(dp.ParameterError, match="level must lie"):
+            release.to_arrow(errors=True, level=level)
+
+
+def test_names_of_intervals_are_taken_by_no_other_column() -> None:
+    table = pa.table({"N_LOW": ["a"], "n": [3], "n_high_2": [1], "m": [2], "M_high_2": [4]})
+    names = with_noise(table, n=1, n_high_2=1, m=1).to_arrow(errors=True).column_names
+    assert names == [
+        *("N_LOW", "n", "n_low_3", "n_high_3"),
+        *("n_high_2", "n_high_2_low", "n_high_2_high"),
+        *("m", "m_low", "m_high", "M_high_2"),
+    ]
+
+
+def test_what_is_not_known_has_infinite_ends() -> None:
+    shapes = {"x": ErrorShape({0: np.ones(1)}, linear=True, cap=None, slack=np.inf)}
+    release = Release(Answer(pa.table({"x": [2.0]}), shapes, (DiscreteLaplace(1),)), dp.pure(1), {})
+    assert release.error("x").tolist() == [np.inf]
+    assert release.to_arrow(errors=True).to_pydict() == {"x": [2.0], "x_low": [-np.inf], "x_high": [np.inf]}
+
+
+def test_a_release_draws_itself(policy: Policy, clinic: pa.Table, tmp_path: Path) -> None:
+    with dp.connect({"Clinic": clinic}, policy) as session:
+        release = session.sql(
+            "SELECT plan, COUNT(*) AS n, MEDIAN(age) AS m FROM clinic WHERE cost > 5 GROUP BY plan", dp.pure(2)
+        )
+    spec = release.to_vega_lite()
+    assert spec["title"]["text"] == "Number of rows, median of age by plan"
+    (line,) = spec["title"]["subtitle"]
+    rank = f"m: rank within ± {release.rank_error('m'):,.4g} rows"
+    assert line == f"95 % intervals of the noise, ε = 2 · where cost > 5 · {rank}"
+    first, second = (view["data"]["values"] for view in spec["concat"])
+    assert [row["value"] for row in first] == release.to_arrow()["n"].to_pylist()
+    assert [row["high"] - row["value"] for row in first] == release.error("n").tolist()
+    assert [row["low"] for row in second] == [None] * 3
+    release.save(tmp_path / "a.release")
+    loaded = Release.load(tmp_path / "a.release")
+    assert loaded.to_vega_lite() == spec
+    assert loaded.plot().to_dict()["title"] == spec["title"]
+    assert loaded.to_vega_lite(0.5)["title"]["subtitle"][0].startswith("50 % intervals")
+    with pytest.raises(dp.ParameterError, match="level must lie"):
+        release.plot(level=1)
+
+
+def test_grouping_sets_are_drawn_as_bars(policy: Policy, clinic: pa.Table) -> None:
+    query = "SELECT plan, insured, GROUPING(insured) AS g, COUNT(*) AS n FROM clinic GROUP BY ROLLUP (plan, insured)"
+    with dp.connect({"Clinic": clinic}, policy) as session:
+        spec = session.sql(query, dp.pure(2)).to_vega_lite()
+    assert [row["label"] for row in spec["data"]["values"]][-1] == "(null) · (null)"
+    assert any("(null) may be a total over that key" in line for line in spec["title"]["subtitle"])
+
+
+def test_a_release_without_noise_has_nothing_to_draw() -> None:
+    with pytest.raises(dp.ParameterError, match="nothing to draw"):
+        Release(Answer(pa.table({"k": ["a"]}), {}), dp.pure(1), {}).to_vega_lite()
+
+
+def test_only_drawing_needs_altair(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.charts._altair.find_spec", lambda _: None)
+    release = with_noise(pa.table({"n": [3]}), n=1)
+    assert release.to_vega_lite()["layer"]
+    with pytest.raises(dp.MissingExtra, match=r"pip install 'discreet\[plots\]'"):
+        release.plot()
 
 
 CASTS = [

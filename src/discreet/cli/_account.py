@@ -50,7 +50,7 @@ def account(
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Also draw ε over δ and the trade-off curve: .svg, .png or .html; needs 'discreet\\[plots]'.",
+            help="Also draw ε over δ and the trade-off curve: .svg, .png, .html, .json; needs 'discreet\\[plots]'.",
         ),
     ] = None,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -18,21 +19,32 @@ if TYPE_CHECKING:
     from discreet.privacy import Loss
     from discreet.query import Bias, Release
 
-__all__ = ["print_json", "print_release", "print_table"]
+__all__ = ["print_json", "print_release", "print_table", "release_json"]
+
+_FIRST = 50
+"""Of a longer answer the table has so many rows; files and the other formats have all of them."""
 
 
-def print_release(release: Release, remaining: Loss, form: Format, level: float) -> None:
-    """Print a release. NaN and infinities become nulls; dates and timestamps become ISO 8601 text."""
-    from discreet.privacy import to_json
+def print_release(release: Release, remaining: Loss, form: Format, level: float, output: Path | None = None) -> None:
+    """Print a release, all rows of which are in `output` if that is given.
 
+    NaN and infinities become nulls; dates and timestamps become ISO 8601 text.
+    """
     if form is Format.json:
-        content = release.to_dict(level)
-        certificate = content.pop("certificate")
-        print_json({**content, "remaining": to_json(remaining), "certificate": certificate})
+        print_json(release_json(release, remaining, level))
     elif form is Format.csv:
         _print_csv(release, level)
     else:
-        _print_for_people(release, remaining, level)
+        _print_for_people(release, remaining, level, output)
+
+
+def release_json(release: Release, remaining: Loss, level: float) -> dict[str, Any]:
+    """A release as ``--format json`` has it."""
+    from discreet.privacy import to_json
+
+    content = release.to_dict(level)
+    certificate = content.pop("certificate")
+    return {**content, "remaining": to_json(remaining), "certificate": certificate}
 
 
 def print_json(content: dict[str, Any]) -> None:
@@ -76,11 +88,15 @@ def _print_csv(release: Release, level: float) -> None:
     writer.writerows([*row, *(half[i] for half in halves)] for i, row in enumerate(content["rows"]))
 
 
-def _print_for_people(release: Release, remaining: Loss, level: float) -> None:
+def _print_for_people(release: Release, remaining: Loss, level: float, output: Path | None) -> None:
     from discreet.privacy import in_words
 
-    print_table(release.rich_table(level))
-    typer.echo(release.note(level))
+    print_table(release.rich_table(level, first=_FIRST))
+    cut = release.shown_rows > _FIRST
+    typer.echo(f"first {_FIRST} of {release.note(level)}" if cut else release.note(level))
+    if cut:
+        to_ask = "all rows: --output FILE.csv or FILE.parquet, or --format csv; a repeat is free"
+        typer.echo(to_ask if output is None else printable(f"all rows are in {output}"))
     for bias, columns in release.biases():
         typer.echo(_bias_in_words(bias, columns))
     typer.echo(f"cost {in_words(release.loss)}; left {in_words(remaining)}")

@@ -91,6 +91,9 @@ def plan(  # noqa: PLR0913 — an option each
         checked = replace(make_plan(sql, facts, spend), rows=assume_rows)
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
+            from discreet.cli._output import print_table
+
+            print_table(checked.table(level).rich_table())
             text, newline, last = checked.explain(level).rpartition("\n")
             typer.echo(f"{text}{newline}{in_options(last) if spend is None else last}")
             if (

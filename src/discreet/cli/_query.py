@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from discreet.cli._answer_files import AnswerFiles
 from discreet.cli._options import (
     DataOption,
     DeltaOption,
@@ -36,6 +38,8 @@ EXAMPLES = (
     "--ledger visits.ledger --rho 0.01 --format json\n\n"
     '  discreet query "SELECT COUNT(*) AS n FROM visits" --data visits.parquet --policy visits.toml '
     "--ledger visits.ledger --account ada --token-file ada.token --epsilon 0.1\n\n"
+    '  discreet query "SELECT day, COUNT(*) AS n FROM visits GROUP BY day" --data visits.parquet --policy visits.toml '
+    "--ledger visits.ledger --epsilon 0.1 --delta 1e-6 --output days.csv --plot days.svg\n\n"
     "  discreet query - --data visits.csv --policy visits.toml --ledger visits.ledger --epsilon 0.5 < question.sql\n\n"
     "The same query at the same price is free the second time: the ledger gives the same answer again."
 )
@@ -54,6 +58,25 @@ def query(  # noqa: PLR0913 — an option each
     form: FormatOption = Format.table,
     level: LevelOption = 0.95,
     save: SaveOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="Also write all rows to a new file: .parquet or .csv with intervals NAME_low, NAME_high; or .json.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            show_default=False,
+            help="Also draw the answer with its intervals: .svg, .png, .html, .json; needs 'discreet\\[plots]'.",
+        ),
+    ] = None,
     bias: Annotated[
         bool, typer.Option("--bias", help="Give a tenth of the spend to estimates of what bounds and caps did.")
     ] = False,
@@ -72,7 +95,6 @@ def query(  # noqa: PLR0913 — an option each
         from discreet.cli.ledger._open import access
         from discreet.policy import load_policy
         from discreet.query import make_plan, plan_with_bias
-        from discreet.release import check_new_file
         from discreet.session import connect
 
         spend = spend_of(epsilon, rho, mu, delta)
@@ -82,13 +104,13 @@ def query(  # noqa: PLR0913 — an option each
         sql = sql_of(sql)
         if bias and form is Format.csv:
             raise ParameterError("csv has no room for the estimates of --bias; ask for --format json or table")
-        if save is not None:
-            check_new_file(save)
+        files = AnswerFiles(save, output, plot)
+        files.check()
         facts = load_policy(policy)
-        (plan_with_bias if bias else make_plan)(sql, facts, spend)  # refusals come before a ledger is made
+        plan = (plan_with_bias if bias else make_plan)(sql, facts, spend)  # refusals come before a ledger is made
+        files.check_plan(plan)
         with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
             release = session.sql(sql, spend, bias=bias, idempotency_key=idempotency_key)
             remaining = session.remaining
-        if save is not None:
-            release.save(save)
-    print_release(release, remaining, form, level)
+        files.write(release, remaining, level)
+    print_release(release, remaining, form, level, output)

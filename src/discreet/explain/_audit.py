@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from discreet.audit import Verdict
+from discreet.charts import load_altair
 from discreet.errors import ParameterError
-from discreet.explain._charts import load_altair
 from discreet.privacy import tradeoff_curve
 
 __all__ = ["audit_chart", "audit_table_chart"]

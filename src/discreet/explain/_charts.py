@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from discreet.advice import Recommendation
-from discreet.errors import MissingExtra, ParameterError
+from discreet.charts import load_altair
+from discreet.errors import ParameterError
 from discreet.ledger import Account
 from discreet.privacy import Loss, Relation, parts, tradeoff_curve
 from discreet.rational import Number, rational
+from discreet.release import check_writable
 from discreet.sensitivity import Statistic, adds_or_removes
 from discreet.sensitivity import statistic as named
 
@@ -23,7 +25,6 @@ __all__ = [
     "burndown_points",
     "check_path",
     "estimate_chart",
-    "load_altair",
     "loss_chart",
     "loss_points",
     "recommendation_chart",
@@ -33,16 +34,9 @@ __all__ = [
 ]
 
 
-_SUFFIXES = (".svg", ".png", ".html")
-
-
-def load_altair() -> Any:
-    """The altair package; `MissingExtra` without it."""
-    if find_spec("altair") is None or find_spec("vl_convert") is None:
-        raise MissingExtra("plots need altair and vl-convert: pip install 'discreet[plots]'")
-    import altair  # pyright: ignore[reportMissingImports]
-
-    return altair
+_SUFFIXES = (".svg", ".png", ".html", ".json")
+_PIXELS = 2
+"""Of a .png file, for each point of the chart."""
 
 
 def check_path(path: Path | str) -> Path:
@@ -52,15 +46,26 @@ def check_path(path: Path | str) -> Path:
         raise ParameterError(f"a plot is a file that ends in {', '.join(_SUFFIXES)}, got {checked.name}")
     if not checked.absolute().parent.is_dir():
         raise ParameterError(f"there is no directory {checked.parent}")
+    check_writable(checked)
     load_altair()
     return checked
 
 
+class _InScript(json.JSONEncoder):
+    """JSON that can stand in a script of a page: no text in it, such as a released key, ends the script."""
+
+    def encode(self, o: Any) -> str:
+        return super().encode(o).replace("<", "\\u003c")
+
+
 def save(chart: Any, path: Path | str) -> None:
-    """Write a chart as .svg, .png or .html. Raises as `check_path` does, and if the file cannot be written."""
+    """Write a chart as .svg, .png, .html or .json, its Vega-Lite specification. Raises as `check_path` does."""
     checked = check_path(path)
     try:
-        chart.save(str(checked))
+        if checked.suffix.lower() == ".html":
+            checked.write_text(chart.to_html(json_kwds={"cls": _InScript}), encoding="utf-8")
+        else:
+            chart.save(str(checked), scale_factor=_PIXELS if checked.suffix.lower() == ".png" else 1)
     except OSError as error:
         raise ParameterError(f"{checked} cannot be written: {error.strerror}") from None
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.charts import load_altair
 from discreet.errors import ParameterError
-from discreet.explain._charts import load_altair
 
 __all__ = ["error_comparison", "error_histogram", "errors"]
 

@@ -14,6 +14,7 @@ from discreet.errors import ParameterError
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
 from discreet.query._checked_query import CheckedQuery, assume_rows
 from discreet.query._explain import explain, rank_error, rank_line
+from discreet.query._plan_table import PlanTable, plan_table
 from discreet.query._release import Release
 from discreet.query.budget._calibrate import calibrate, column_slopes, level_spends
 from discreet.query.budget._top_k import top_rows
@@ -215,6 +216,16 @@ class Plan(CheckedQuery):
         if self.loss is None:
             raise ParameterError("errors need a spend: plan(query, spend=…)")
         return rank_error(self, column, level)
+
+    def table(self, level: float = 0.95) -> PlanTable:
+        """A row for each column of the answer: what it is, its noise, and its error at `level`, as `print` shows it."""
+        return plan_table(self, level)
+
+    def __str__(self) -> str:
+        return self.table().to_text()
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
 
     def explain(self, level: float = 0.95) -> str:
         """What the plan does, in words and one line for each output column."""

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.charts import chart, load_altair
 from discreet.errors import LedgerError, MissingExtra, ParameterError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query._checked_query import Bias
 from discreet.query.results._answer import Answer
 from discreet.query.results._dual import Floats
+from discreet.query.results._intervals import check_level
 from discreet.query.results._serialize import answer_from_stored, answer_to_stored, plain_value
+from discreet.query.results._words import answer_words, loss_in_symbols
 from discreet.release import BaseRelease, check_uncompressed
 
 if TYPE_CHECKING:
@@ -37,17 +40,67 @@ class Release(BaseRelease):
     loss: Loss
     certificate: Mapping[str, Any]
 
-    def to_arrow(self) -> pa.Table:
-        """The values as an Arrow table, in the order of the SELECT list."""
-        return self.answer.table
+    def to_arrow(self, *, errors: bool = False, level: float = 0.95) -> pa.Table:
+        """The values as an Arrow table, in the order of the SELECT list.
 
-    def to_pandas(self) -> pd.DataFrame:
-        """The values as a pandas frame; raises `MissingExtra` without pandas."""
-        return _pandas(self.answer.table)
+        With `errors`, each column NAME with noise is followed by ``NAME_low`` and ``NAME_high``, its interval at
+        `level`: the value ± `error`. They are null for what hangs on a quantile, and infinite where noise leaves
+        nothing known. Where one of the two is the name of a column already, in any case of its letters, they are
+        ``NAME_low_2`` and ``NAME_high_2``. Raises `ParameterError` for a level outside (0, 1).
 
-    def to_polars(self) -> pl.DataFrame:
-        """The values as a polars frame; raises `MissingExtra` without polars."""
-        return _polars(self.answer.table)
+        >>> from discreet.privacy import pure
+        >>> from discreet.query.results._answer import ErrorShape
+        >>> answer = Answer(pa.table({"k": ["a"], "n": [3]}), {"n": ErrorShape({}, linear=True, cap=None)})
+        >>> Release(answer, pure(1), {}).to_arrow(errors=True).column_names
+        ['k', 'n', 'n_low', 'n_high']
+        """
+        return self.answer.with_intervals(check_level(level)) if errors else self.answer.table
+
+    def to_pandas(self, *, errors: bool = False, level: float = 0.95) -> pd.DataFrame:
+        """The same as a pandas frame; raises `MissingExtra` without pandas."""
+        return _pandas(self.to_arrow(errors=errors, level=level))
+
+    def to_polars(self, *, errors: bool = False, level: float = 0.95) -> pl.DataFrame:
+        """The same as a polars frame; raises `MissingExtra` without polars."""
+        return _polars(self.to_arrow(errors=errors, level=level))
+
+    def plot(self, level: float = 0.95) -> Any:
+        """The answer as an altair chart with its intervals at `level`, which a notebook shows and ``.save`` writes.
+
+        The types of the columns choose the kind: one row is a point; a key of texts, or of few numbers, has bars; dates
+        and many numbers a line with a band; two keys are a heat map, or lines over dates; more keys have bars. Of many
+        groups the largest are drawn, and the chart says of how many. Costs nothing. Raises `MissingExtra` without
+        altair, `ParameterError` for an answer without a column with noise or a level outside (0, 1).
+        """
+        altair = load_altair()
+        return altair.Chart.from_dict(self.to_vega_lite(level))
+
+    def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed.
+
+        >>> from discreet.privacy import pure
+        >>> from discreet.query.results._answer import ErrorShape
+        >>> answer = Answer(pa.table({"n": [3]}), {"n": ErrorShape({}, linear=True, cap=None)})
+        >>> Release(answer, pure(1), {}).to_vega_lite()["title"]
+        {'text': 'n', 'subtitle': ['95 % intervals of the noise, ε = 1']}
+        """
+        check_level(level)
+        words = answer_words(self.certificate)
+        shown = [name for name in self.answer.table.column_names if name not in words.levels]
+        return chart(
+            self.answer.table.select(shown),
+            {name: self.error(name, level) for name in self.noisy if name in shown},
+            words=words.columns,
+            approximate=[name for name in self.noisy if self.approximate(name)],
+            counts=words.counts,
+            totals=len(self.certificate.get("levels", ())) > 1,
+            subtitle=f"{100 * level:.10g} % intervals of the noise, {loss_in_symbols(self.loss)}",
+            notes=[words.where, *filter(None, map(self._rank_note, self.noisy))],
+        )
+
+    def _rank_note(self, column: str) -> str:
+        rows = self.rank_error(column)
+        return "" if rows is None else f"{column}: rank within ± {rows:,.4g} rows"
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The values by the Arrow PyCapsule interface, so that whatever reads Arrow reads a release: `pyarrow.table`,

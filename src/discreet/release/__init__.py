@@ -7,7 +7,7 @@ conducts it. `discreet verify` recomputes the loss of what comes out, by its reg
 from discreet.release._base import BaseRelease
 from discreet.release._cancelling import Cancellation, Questions, check_cancelled, current_question
 from discreet.release._content import Content, check_uncompressed
-from discreet.release._files import check_new_file, read_file
+from discreet.release._files import check_new_file, check_writable, read_file, write_file
 from discreet.release._kinds import ReleaseKind, kind_of, register
 from discreet.release._mechanism import MechanismQuestion, PreparedMechanism
 from discreet.release._mechanism_loss import mechanism_loss
@@ -35,6 +35,7 @@ __all__ = [
     "check_new_file",
     "check_uncompressed",
     "check_within",
+    "check_writable",
     "current_question",
     "kind_of",
     "load",
@@ -45,4 +46,5 @@ __all__ = [
     "register",
     "stated_in",
     "verify_loss",
+    "write_file",
 ]

@@ -94,7 +94,7 @@ def audit(  # noqa: PLR0913 (options of a command line)
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Also draw what was claimed and what was certified: .svg, .png or .html; needs 'discreet\\[plots]'.",
+            help="Also draw what was claimed and certified: .svg, .png, .html, .json; needs 'discreet\\[plots]'.",
         ),
     ] = None,
 ) -> None:

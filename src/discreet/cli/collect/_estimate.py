@@ -53,7 +53,7 @@ def estimate(  # noqa: PLR0913 (options of a command line)
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Also draw estimates and intervals: .svg, .png or .html; needs 'discreet\\[plots]'.",
+            help="Also draw estimates and intervals: .svg, .png, .html, .json; needs 'discreet\\[plots]'.",
         ),
     ] = None,
 ) -> None:

@@ -61,7 +61,7 @@ def show(  # noqa: PLR0913 — an option each
         typer.Option(
             metavar="FILE",
             show_default=False,
-            help="Also draw what was left of each budget over time: .svg, .png or .html; needs 'discreet\\[plots]'.",
+            help="Also draw what was left of each budget: .svg, .png, .html, .json; needs 'discreet\\[plots]'.",
         ),
     ] = None,
     account: AccountOption = None,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -96,6 +98,25 @@ class Answer:
         missing = np.asarray(pc.is_null(self.table.column(column).slice(0, rows)))
         return np.where(missing, np.nan, half)
 
+    def with_intervals(self, level: float = 0.95) -> pa.Table:
+        """The table with ``NAME_low`` and ``NAME_high`` behind each noisy column NAME: the value ± its half-width.
+
+        Both are null where there is no half-width, and infinite where it is. Where either name is taken, in any case of
+        its letters, both get the same number: ``NAME_low_2`` and ``NAME_high_2``.
+        """
+        taken = {name.casefold() for name in self.table.column_names}
+        columns: dict[str, Any] = {}
+        for name in self.table.column_names:
+            columns[name] = self.table.column(name)
+            if name in self.shapes:
+                values = np.array(self.table.column(name).to_numpy(), dtype=np.float64)
+                half = self.error(name, level)
+                ends = _interval_names(name, taken)
+                taken |= {end.casefold() for end in ends}
+                for end, limit in zip(ends, (values - half, values + half), strict=True):
+                    columns[end] = pa.array(limit, pa.float64(), from_pandas=True)
+        return pa.table(columns)
+
     def _half_widths(self, column: str, indices: Sequence[int], level: float, rows: int) -> Floats:
         """What the noise alone makes of the error, by its law or to first order or at the points of the basis."""
         shape = self.shapes[column]
@@ -115,6 +136,12 @@ class Answer:
             if self.basis.items[column].find(*_CHOICES):
                 half = np.where(np.isnan(slopes).any(axis=0), np.nan, half)
         return half
+
+
+def _interval_names(name: str, taken: AbstractSet[str]) -> tuple[str, str]:
+    suffixes = itertools.chain([""], (f"_{i}" for i in itertools.count(2)))
+    names = ((f"{name}_low{suffix}", f"{name}_high{suffix}") for suffix in suffixes)
+    return next(ends for ends in names if taken.isdisjoint(end.casefold() for end in ends))
 
 
 @with_room

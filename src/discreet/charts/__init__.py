@@ -1,0 +1,9 @@
+"""A released table with its error bars as a chart: a Vega-Lite specification in plain JSON, and what draws it.
+
+It knows no SQL and no data beside the released table. Costs nothing: a chart is post-processing of a release.
+"""
+
+from discreet.charts._altair import load_altair
+from discreet.charts._chart import chart
+
+__all__ = ["chart", "load_altair"]

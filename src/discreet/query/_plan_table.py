@@ -1,0 +1,147 @@
+"""A plan as a table: a row for each column of the answer, with what it is, its noise and its error."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import printable
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian
+from discreet.privacy import in_words
+from discreet.query._checked_query import CheckedQuery
+from discreet.query._explain import rank_error
+from discreet.query.budget._noise import Level, keys_of
+from discreet.query.measures._bounded import GroupKey
+from discreet.query.measures._measures import Product, Sum
+from discreet.query.results._answer import QUANTILE
+from discreet.query.results._intervals import check_level
+from discreet.query.results._words import answer_words
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["PlanTable", "plan_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTable:
+    """The cells of the table, its header, and the lines below it."""
+
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    notes: Sequence[str]
+
+    def rich_table(self) -> Table:
+        """The table for a terminal."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD)
+        for name in self.header:
+            table.add_column(Text(name))
+        for row in self.rows:
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        return table
+
+    def to_text(self) -> str:
+        """The table and its notes as plain text, as wide as it is."""
+        from rich.console import Console
+        from rich.measure import Measurement
+
+        console = Console(color_system=None, force_terminal=False)
+        table = self.rich_table()
+        console.width = Measurement.get(console, console.options.update(width=10_000), table).maximum
+        with console.capture() as capture:
+            console.print(table)
+        lines = [line.rstrip() for line in capture.get().splitlines()]
+        return "\n".join([*filter(None, lines), "", *self.notes])
+
+    def to_html(self) -> str:
+        """The table and its notes as HTML. What cannot be printed is written as an escape."""
+
+        def row(tag: str, cells: Sequence[str]) -> str:
+            parts = (f'<{tag} style="text-align: left">{html.escape(printable(cell))}</{tag}>' for cell in cells)
+            return f"<tr>{''.join(parts)}</tr>"
+
+        head, body = row("th", self.header), "".join(row("td", cells) for cells in self.rows)
+        notes = "".join(f"<p>{html.escape(printable(note))}</p>" for note in self.notes)
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{notes}"
+
+
+def plan_table(plan: CheckedQuery, level: float = 0.95) -> PlanTable:
+    """What a plan makes of each column; `level` is that of the errors. Costs nothing and touches no data."""
+    level = check_level(level)
+    words = answer_words({"query": plan.sql}).columns
+    noisy = plan.noisy
+    by_name = {key.name: key for key in keys_of(plan.levels)}
+    rows = [
+        (item.alias, words.get(item.alias, item.alias), _noise(plan, item.alias), _error(plan, item.alias, level))
+        if item.alias in noisy
+        else (item.alias, *_key(by_name.get(item.this.name)))
+        for item in plan.select.expressions
+    ]
+    return PlanTable(("column", "is", "noise", f"error, {100 * level:.10g} %"), rows, _notes(plan, rows))
+
+
+def _key(key: GroupKey | None) -> tuple[str, str, str]:
+    if key is None:
+        return "computed from keys", "none", "none"
+    if key.values is None:
+        return "key, private", "partition selection", "rare ones are left out"
+    return f"key, public: {len(key.values):,} value{'' if len(key.values) == 1 else 's'}", "none", "none"
+
+
+def _noise(plan: CheckedQuery, column: str) -> str:
+    """The noise that an output column is computed from, by laws, each scale in the unit of what it is added to."""
+    if plan.loss is None:
+        return ""
+    level, *others = plan.levels
+    if others:
+        return f"its own in each of {len(plan.levels)} grouping sets"
+    laws: dict[str, list[str]] = {}
+    for position in plan.measures_of(column):
+        law, scale = _law(level, position)
+        laws.setdefault(law, []).extend(scale)
+    return "; ".join(f"{law} {' and '.join(dict.fromkeys(scales))}".rstrip() for law, scales in laws.items()) or "none"
+
+
+def _law(level: Level, position: int) -> tuple[str, list[str]]:
+    if position == QUANTILE:
+        return "exponential mechanism", []
+    assert level.noise is not None
+    mechanism, measure = level.noise.mechanisms[position], level.bounded.measures[position]
+    step = float(measure.step) if isinstance(measure, Sum | Product) else 1.0
+    match mechanism:
+        case DiscreteLaplace(scale=scale):
+            return "discrete Laplace, scale", [f"{float(scale) * step:,.4g}"]
+        case DiscreteGaussian(sigma=sigma):
+            return "discrete Gaussian, sigma", [f"{float(sigma) * step:,.4g}"]
+        case Gaussian(sigma=sigma):
+            return "rounded Gaussian, sigma", [f"{float(sigma) * step:,.4g}"]
+
+
+def _error(plan: CheckedQuery, column: str, level: float) -> str:
+    if plan.loss is None:
+        return ""
+    half = plan.error(column, level)
+    if half is not None:
+        return f"± {'~' if plan.approximate(column) else ''}{half:,.4g}"
+    rows = rank_error(plan, column, level)
+    if rows is not None:
+        return f"± {rows:,.4g} rows in rank"
+    return "in rank; depends on the data" if QUANTILE in plan.measures_of(column) else "depends on the data"
+
+
+def _notes(plan: CheckedQuery, rows: Sequence[tuple[str, ...]]) -> list[str]:
+    if plan.loss is None:
+        return ["no spend yet: plan(query, spend=dp.pure(0.5)) shows noise and errors"]
+    errors = [row[-1] for row in rows]
+    rough = "; ~ approximate" if any("± ~" in error for error in errors) else ""
+    widest = ", in the widest of several sets" if len(plan.levels) > 1 else ""
+    notes = [f"errors are half-widths of the noise{widest}{rough}; cost {in_words(plan.loss)}"]
+    if plan.rows is None and plan.before is None and any("depends" in error for error in errors):
+        notes.append('errors that depend on the data: plan with assume={"rows": n}; more in explain()')
+    return notes
