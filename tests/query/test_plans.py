@@ -231,7 +231,7 @@ def test_a_plan_is_printed_as_a_table(policy: Policy) -> None:
     assert table.header == ("column", "is", "noise", "error, 95 %")
     assert table.rows == [
         ("plan", "key, public: 3 values", "none", "none"),
-        ("city", "key, private", "partition selection", "rare ones are left out"),
+        ("city", "key, private", "threshold", "fewer than 22 people: may be missing"),
         ("n", "number of rows", f"discrete Laplace, scale {scales[0]:,.4g}", f"± {plan.error('n'):,.4g}"),
         (
             "c",

@@ -97,6 +97,8 @@ def _print_for_people(release: Release, remaining: Loss, level: float, output: P
     if cut:
         to_ask = "all rows: --output FILE.csv or FILE.parquet, or --format csv; a repeat is free"
         typer.echo(to_ask if output is None else printable(f"all rows are in {output}"))
+    for line in release.footnotes(level, _FIRST):
+        typer.echo(printable(line))
     for bias, columns in release.biases():
         typer.echo(_bias_in_words(bias, columns))
     typer.echo(f"cost {in_words(release.loss)}; left {in_words(remaining)}")

@@ -37,7 +37,7 @@ from discreet.query.measures._sensitivity import Limits
 from discreet.rational import rational
 from discreet.sensitivity import Norms
 
-__all__ = ["LEVEL", "level_to_json", "recompute_level_loss", "section"]
+__all__ = ["LEVEL", "discovery_in", "level_to_json", "recompute_level_loss", "section"]
 
 
 def level_to_json(level: Level) -> dict[str, Any]:
@@ -145,8 +145,9 @@ def recompute_level_loss(data: Mapping[str, Any], relation: Relation) -> Loss:
             raise LedgerError(f"measure {i} states a sensitivity that does not follow from its limits and the caps")
         lost.append(_noise(each).loss(norms))
     lost += [_quantiles(each, rows * twice) for each in _list(data["quantiles"])]
-    if data["key_discovery"] is not None:
-        lost.append(_discovery(data["key_discovery"], groups_each * twice, data["measures"], limits))
+    discovery = discovery_in(data)
+    if discovery is not None:
+        lost.append(_discovery_loss(discovery, groups_each * twice, limits))
     return _together(lost, stated)
 
 
@@ -204,39 +205,57 @@ def _quantiles(data: object, moves: int) -> Loss:
     return Quantiles(asked, (low, high), epsilon, step=_text(fields["step"]), method=fields["method"]).loss()
 
 
-def _discovery(data: object, touched: int, measures: Sequence[Mapping[str, Any]], limits: Sequence[Limits]) -> Loss:
-    if isinstance(data, Mapping) and cast("Mapping[str, Any]", data).get("mechanism") == "ThresholdedCounts":
-        return _threshold(cast("Mapping[str, Any]", data), touched, measures, limits)
-    fields = section(data, {"mechanism", "epsilon", "delta", "keys", "concentrated"})
-    if fields["mechanism"] != "PartitionSelection" or fields["keys"] != touched:
-        raise LedgerError(_TOUCHED)
-    if not isinstance(fields["concentrated"], bool):
-        raise LedgerError("the discovery of keys is not in the format of this version of discreet")
-    epsilon, delta = _text(fields["epsilon"]), _text(fields["delta"])
-    return PartitionSelection(epsilon, delta, touched, concentrated=fields["concentrated"]).loss()
+def discovery_in(data: Mapping[str, Any]) -> KeyDiscovery | None:
+    """How a level of a certificate discovers its private keys; None if it has none.
+
+    Raises `LedgerError` or `ParameterError` for what cannot be read.
+    """
+    discovery = data["key_discovery"]
+    if discovery is None:
+        return None
+    if not isinstance(discovery, Mapping):
+        raise LedgerError(_NO_DISCOVERY)
+    fields = cast("Mapping[str, Any]", discovery)
+    keys = _integer(fields.get("keys"))
+    match fields.get("mechanism"):
+        case "ThresholdedCounts":
+            section(fields, {"mechanism", "by", "threshold", "keys"})
+            return _threshold(fields, keys, _list(data["measures"]))
+        case "PartitionSelection":
+            section(fields, {"mechanism", "epsilon", "delta", "keys", "concentrated"})
+            if not isinstance(fields["concentrated"], bool):
+                raise LedgerError(_NO_DISCOVERY)
+            epsilon, delta = _text(fields["epsilon"]), _text(fields["delta"])
+            return PartitionSelection(epsilon, delta, keys, concentrated=fields["concentrated"])
+        case _:
+            raise LedgerError(_NO_DISCOVERY)
 
 
-_TOUCHED = "the discovery of keys states a number of keys that does not follow from the caps"
+_NO_DISCOVERY = "the discovery of keys is not in the format of this version of discreet"
 
 
-def _threshold(
-    data: Mapping[str, Any], touched: int, measures: Sequence[Mapping[str, Any]], limits: Sequence[Limits]
-) -> Loss:
-    """What a threshold loses for a count of people of its own, or beside the noise of one that is measured."""
-    fields = section(data, {"mechanism", "by", "threshold", "keys"})
-    threshold, by = _integer(fields["threshold"]), fields["by"]
-    if fields["keys"] != touched:
-        raise LedgerError(_TOUCHED)
+def _threshold(fields: Mapping[str, Any], keys: int, measures: Sequence[Any]) -> KeyDiscovery:
+    """A threshold for a measure, or for a count of people of its own."""
+    by, threshold = fields["by"], _integer(fields["threshold"])
     if not isinstance(by, Mapping):
-        raise LedgerError("the discovery of keys is not in the format of this version of discreet")
-    if "measure" not in by:
-        own = cast("Mapping[str, Any]", by)
-        section(own, {"mechanism", "scale" if own.get("mechanism") == "DiscreteLaplace" else "sigma"})
-        return ThresholdedCounts(_noise(own), threshold, touched).loss()
-    count = _integer(section(cast("object", by), {"measure"})["measure"])
-    if count >= len(limits) or not limits[count].counts_people:
+        raise LedgerError(_NO_DISCOVERY)
+    noise = cast("Mapping[str, Any]", by)
+    if "measure" not in noise:
+        section(noise, {"mechanism", "scale" if noise.get("mechanism") == "DiscreteLaplace" else "sigma"})
+        return ThresholdedCounts(_noise(noise), threshold, keys)
+    count = _integer(section(noise, {"measure"})["measure"])
+    if count >= len(measures):
+        raise LedgerError("the discovery of keys is by a measure that the level does not have")
+    return CountThreshold(count, ThresholdedCounts(_noise(measures[count]), threshold, keys))
+
+
+def _discovery_loss(discovery: KeyDiscovery, touched: int, limits: Sequence[Limits]) -> Loss:
+    keys = discovery.rule.keys if isinstance(discovery, CountThreshold) else discovery.keys
+    if keys != touched:
+        raise LedgerError("the discovery of keys states a number of keys that does not follow from the caps")
+    if isinstance(discovery, CountThreshold) and not limits[discovery.count].counts_people:
         raise LedgerError("the discovery of keys is by a measure that is no count of people")
-    return CountThreshold(count, ThresholdedCounts(_noise(measures[count]), threshold, touched)).loss()
+    return discovery.loss()
 
 
 def _integer(value: object, least: int | None = 0) -> int:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import printable
-from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection
 from discreet.privacy import in_words
 from discreet.query._checked_query import CheckedQuery
 from discreet.query._explain import rank_error
-from discreet.query.budget._noise import Level, keys_of
+from discreet.query.budget._noise import NEARLY_ALWAYS, Level, keys_of
 from discreet.query.measures._bounded import GroupKey
 from discreet.query.measures._measures import Product, Sum
 from discreet.query.results._answer import QUANTILE
@@ -77,20 +77,33 @@ def plan_table(plan: CheckedQuery, level: float = 0.95) -> PlanTable:
     words = answer_words({"query": plan.sql}).columns
     noisy = plan.noisy
     by_name = {key.name: key for key in keys_of(plan.levels)}
+    shown = _discovery(plan)
     rows = [
         (item.alias, words.get(item.alias, item.alias), _noise(plan, item.alias), _error(plan, item.alias, level))
         if item.alias in noisy
-        else (item.alias, *_key(by_name.get(item.this.name)))
+        else (item.alias, *_key(by_name.get(item.this.name), shown))
         for item in plan.select.expressions
     ]
     return PlanTable(("column", "is", "noise", f"error, {100 * level:.10g} %"), rows, _notes(plan, rows))
 
 
-def _key(key: GroupKey | None) -> tuple[str, str, str]:
+def _discovery(plan: CheckedQuery) -> tuple[str, str]:
+    """How private keys are discovered, and which may be missing."""
+    discoveries = [
+        each.noise.selection for each in plan.levels if each.noise is not None and each.noise.selection is not None
+    ]
+    if not discoveries:
+        return "discovered", "rare ones are left out"
+    least = max(each.shown_from(NEARLY_ALWAYS) for each in discoveries)
+    ways = {"partition selection" if isinstance(each, PartitionSelection) else "threshold" for each in discoveries}
+    return " or ".join(sorted(ways)), f"fewer than {least:,} people: may be missing"
+
+
+def _key(key: GroupKey | None, discovery: tuple[str, str]) -> tuple[str, str, str]:
     if key is None:
         return "computed from keys", "none", "none"
     if key.values is None:
-        return "key, private", "partition selection", "rare ones are left out"
+        return ("key, private", *discovery)
     return f"key, public: {len(key.values):,} value{'' if len(key.values) == 1 else 's'}", "none", "none"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isinf, isnan
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +13,7 @@ from discreet.charts import chart, load_altair
 from discreet.errors import LedgerError, MissingExtra, ParameterError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query._checked_query import Bias
+from discreet.query._footnotes import cell_text, footnotes
 from discreet.query.results._answer import Answer
 from discreet.query.results._dual import Floats
 from discreet.query.results._intervals import check_level
@@ -229,8 +229,8 @@ class Release(BaseRelease):
             values = self.answer.table.column(name).slice(0, first).to_pylist()
             if name in self.answer.shapes:
                 tilde = "~" if self.approximate(name) else ""
-                half = self.answer.error(name, level, first)
-                columns.append([_with_error(v, h, tilde) for v, h in zip(values, half, strict=True)])
+                half, rank = self.answer.error(name, level, first), self.rank_error(name)
+                columns.append([cell_text(v, h, tilde, rank) for v, h in zip(values, half, strict=True)])
             else:
                 columns.append(["NULL" if v is None else str(v) for v in values])
         return [list(row) for row in zip(*columns, strict=True)]
@@ -240,6 +240,12 @@ class Release(BaseRelease):
         number = "1 row" if self.shown_rows == 1 else f"{self.shown_rows:,} rows"
         approximate = "; ~ approximate" if any(self.approximate(name) for name in self.noisy) else ""
         return f"{number}; ± is {100 * level:.10g} % of the noise{approximate}"
+
+    def footnotes(self, level: float = 0.95, first: int | None = None) -> list[str]:
+        """What is to be known of the (first) rows: groups that may be missing, quantiles, nulls, numbers all noise."""
+        names, rows = self.answer.table.column_names, self.cells(level, first)
+        noisy = [[row[i] for row in rows] for i, name in enumerate(names) if name in self.answer.shapes]
+        return footnotes(self.certificate, answer_words(self.certificate), noisy)
 
     @property
     def shown_rows(self) -> int:
@@ -255,19 +261,6 @@ def _bias_to_dict(bias: Bias, columns: list[str]) -> dict[str, object]:
         "error": plain_value(bias.error),
         "at_least": bias.at_least,
     }
-
-
-def _with_error(value: float | None, half: float, tilde: str) -> str:
-    if value is None:
-        return "NULL"
-    if isnan(half):  # a quantile: its error in this unit depends on the data
-        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
-    if isinf(half):
-        return f"{value:,.6g} ± {tilde}∞"
-    if isinstance(value, int):
-        return f"{value:,} ± {tilde}{half:,.0f}"
-    digits = 0 if half >= 100 else 2 if half >= 0.1 else 4
-    return f"{value:,.{digits}f} ± {tilde}{half:,.{digits}f}"
 
 
 def _pandas(table: pa.Table) -> pd.DataFrame:

@@ -60,6 +60,10 @@ class BaseRelease(ABC):
     def note(self, level: float = 0.95) -> str:
         """One line to read beside the table."""
 
+    def footnotes(self, level: float = 0.95, first: int | None = None) -> list[str]:  # noqa: ARG002
+        """Lines to read below the table of the (first) rows; errors are at `level`."""
+        return []
+
     @property
     def shown_rows(self) -> int:
         """How many rows the release has."""
@@ -101,7 +105,8 @@ class BaseRelease(ABC):
         from rich.console import Group
         from rich.text import Text
 
-        return Group(self.rich_table(first=_FIRST), Text(self._foot()))
+        notes = [Text(printable(line)) for line in self.footnotes(first=_FIRST)]
+        return Group(self.rich_table(first=_FIRST), Text(self._foot()), *notes)
 
     def __repr__(self) -> str:
         from rich.console import Console
@@ -124,7 +129,8 @@ class BaseRelease(ABC):
 
         head = row("th", [name for name, _ in header])
         body = "".join(row("td", cells) for cells in self.cells(first=_FIRST))
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{html.escape(self._foot())}</p>"
+        foot = "<br>".join(html.escape(printable(line)) for line in (self._foot(), *self.footnotes(first=_FIRST)))
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{foot}</p>"
 
     def _foot(self) -> str:
         cut = f"first {_FIRST} of " if self.shown_rows > _FIRST else ""

@@ -22,6 +22,7 @@ from discreet.query.measures._aggregates import Aggregate
 from discreet.query.results._dual import Dual, Floats
 from discreet.query.results._evaluate import Holds, Rows, evaluate, leaves_of
 from discreet.query.results._intervals import inverse
+from discreet.query.results._statistics import read
 
 if TYPE_CHECKING:
     from discreet.query.results._conditions import Values
@@ -33,6 +34,8 @@ _FEWEST = 1 << 7
 _AT_ONCE = 1 << 20
 _MOST = 1 << 24
 _ROUNDING = 1e-9
+_CUT_OFF = 4
+"""At a limit an answer has at least this part of the half-width that it would have without the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +79,53 @@ class Basis:
         points: Mapping[int, Floats],
         level: float,
     ) -> Floats:
-        nodes = len(next(iter(points.values())))
         keys = {name: pc.take(column, pa.array(part, pa.int64())) for name, column in self.keys.items()}
         known = {i: self.sums[i][part] for i in points}
-        rows = Rows(len(part), _values(used, known, keys), keys)
-        released = evaluate(item, rows.leaves, rows.size, rows.holds).value
-        again = pa.array(np.repeat(np.arange(len(part)), nodes), pa.int64())
-        many = {name: pc.take(column, again) for name, column in keys.items()}
-        moved = {i: (known[i][:, None] - point).ravel() for i, point in points.items()}
-        holds: Holds = lambda condition: np.repeat(rows.holds(condition), nodes)  # noqa: E731
-        values = evaluate(item, _values(used, moved, many), len(again), holds).value
-        off = values.reshape(-1, nodes) - released[:, None]
-        place = int(np.ceil((1 + level) / 2 * nodes)) - 1
-        both = [np.partition(np.where(np.isnan(off), np.inf, side * off), place, axis=1)[:, place] for side in (1, -1)]
-        half = np.abs(both).max(axis=0)
-        return half + _ROUNDING * (half + np.abs(released))
+        half = _half_widths_at(item, used, keys, known, points, level, clamped=True)
+        at_limit = _at_limit(used, known)
+        if at_limit.any():
+            here = pa.array(at_limit)
+            few = {name: column.filter(here) for name, column in keys.items()}
+            sums = {i: column[at_limit] for i, column in known.items()}
+            beyond = _half_widths_at(item, used, few, sums, points, level, clamped=False)
+            half[at_limit] = np.fmax(half[at_limit], beyond / _CUT_OFF)
+        return half
+
+
+def _at_limit(used: Mapping[str, Aggregate], sums: Mapping[int, Floats]) -> NDArray[np.bool_]:
+    """In which rows an aggregate lies beyond what its bounds allow, and is clamped.
+
+    There the answer hardly moves with the noise, and says less about itself than what it would be without the clamp.
+    """
+    pairs = [(read(each, sums).value, read(each, sums, clamped=False).value) for each in used.values()]
+    return np.any([(clamped != free) & ~np.isnan(free) for clamped, free in pairs], axis=0)
+
+
+def _half_widths_at(  # noqa: PLR0913, PLR0917
+    item: exp.Expr,
+    used: Mapping[str, Aggregate],
+    keys: Mapping[str, Values],
+    known: Mapping[int, Floats],
+    points: Mapping[int, Floats],
+    level: float,
+    *,
+    clamped: bool,
+) -> Floats:
+    """The half-widths of rows with the `known` sums, at points of the noise; for `clamped` see `read`."""
+    nodes = len(next(iter(points.values())))
+    rows = Rows(len(next(iter(known.values()))), _values(used, known, keys, clamped=True), keys)
+    free = rows.leaves if clamped else _values(used, known, keys, clamped=False)
+    released = evaluate(item, free, rows.size, rows.holds).value
+    again = pa.array(np.repeat(np.arange(rows.size), nodes), pa.int64())
+    many = {name: pc.take(column, again) for name, column in keys.items()}
+    moved = {i: (known[i][:, None] - point).ravel() for i, point in points.items()}
+    holds: Holds = lambda condition: np.repeat(rows.holds(condition), nodes)  # noqa: E731
+    values = evaluate(item, _values(used, moved, many, clamped=clamped), len(again), holds).value
+    off = values.reshape(-1, nodes) - released[:, None]
+    place = int(np.ceil((1 + level) / 2 * nodes)) - 1
+    both = [np.partition(np.where(np.isnan(off), np.inf, side * off), place, axis=1)[:, place] for side in (1, -1)]
+    half = np.abs(both).max(axis=0)
+    return half + _ROUNDING * (half + np.abs(released))
 
 
 def points(rows: int) -> int:
@@ -121,9 +156,10 @@ def basis_of(  # noqa: PLR0913, PLR0917
 
 
 def _values(
-    aggregates: Mapping[str, Aggregate], sums: Mapping[int, Floats], keys: Mapping[str, Values]
+    aggregates: Mapping[str, Aggregate], sums: Mapping[int, Floats], keys: Mapping[str, Values], *, clamped: bool
 ) -> dict[str, Dual]:
-    return {name: Dual(leaf.value, {}) for name, leaf in leaves_of(aggregates, sums, keys).items()}
+    leaves = leaves_of(aggregates, sums, keys, clamped=clamped)
+    return {name: Dual(leaf.value, {}) for name, leaf in leaves.items()}
 
 
 def _points(noises: Sequence[NoiseMechanism], nodes: int) -> list[Floats]:

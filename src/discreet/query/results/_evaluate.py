@@ -208,9 +208,15 @@ class Rows:
         return evaluate(node, self.leaves, self.size, self.holds)
 
 
-def leaves_of(aggregates: Mapping[str, Aggregate], sums: Sums, keys: Mapping[str, Values]) -> dict[str, Dual]:
-    """The aggregates that are read off sums, by their names, and the keys that are numbers."""
-    leaves = {name: read(aggregate, sums) for name, aggregate in aggregates.items() if aggregate.quantile is None}
+def leaves_of(
+    aggregates: Mapping[str, Aggregate], sums: Sums, keys: Mapping[str, Values], *, clamped: bool = True
+) -> dict[str, Dual]:
+    """The aggregates that are read off sums, by name, and the keys that are numbers. For `clamped` see `read`."""
+    leaves = {
+        name: read(aggregate, sums, clamped=clamped)
+        for name, aggregate in aggregates.items()
+        if aggregate.quantile is None
+    }
     for name, column in keys.items():
         if pa.types.is_integer(column.type):
             number = pc.cast(column, pa.float64(), safe=False)  # beyond 2**53 as the nearest double, not an error

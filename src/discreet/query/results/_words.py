@@ -36,13 +36,15 @@ _WORDS: Mapping[str, str] = {
 class AnswerWords:
     """What the columns of an answer are, which of them count rows, and which rows are read.
 
-    `where` is the outermost WHERE, and `levels` the columns that GROUPING gives; both are empty if there are none.
+    `where` is the outermost WHERE, `levels` the columns that GROUPING gives, and `outermost` those by MIN and MAX,
+    which are quantiles; all are empty if there are none.
     """
 
     columns: Mapping[str, str]
     counts: frozenset[str]
     levels: frozenset[str] = frozenset()
     where: str = ""
+    outermost: tuple[str, ...] = ()
 
 
 @with_room
@@ -65,6 +67,7 @@ def answer_words(certificate: Mapping[str, Any]) -> AnswerWords:
         frozenset(name for name, item in items.items() if _counted(item, None) is not None),
         frozenset(name for name, item in items.items() if item.find(exp.Grouping)),
         "" if where is None else f"where {_plain(where.this)}",
+        tuple(name for name, item in items.items() if isinstance(item, exp.Min | exp.Max)),
     )
 
 

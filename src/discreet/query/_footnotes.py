@@ -1,0 +1,63 @@
+"""What an answer says in its cells and below its table, so that it is not taken for more than it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isinf, isnan
+from typing import Any
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.query._certificate_levels import discovery_in
+from discreet.query.budget._noise import NEARLY_ALWAYS
+from discreet.query.results._words import AnswerWords
+
+__all__ = ["ALL_NOISE", "cell_text", "footnotes"]
+
+ALL_NOISE = "*"
+"""Marks a number that is no larger than its half-width."""
+
+_NULL = "NULL"
+
+
+def cell_text(value: float | None, half: float, tilde: str, rank: float | None) -> str:
+    """A noisy number with its half-width; one that hangs on a quantile with how far its rank may be off, if known.
+
+    >>> cell_text(1042, 6.0, "", None), cell_text(3, 6.0, "", None), cell_text(13.0, float("nan"), "", 16.0)
+    ('1,042 ± 6', '3 ± 6*', '13 (rank ± 16 rows)')
+    """
+    if value is None:
+        return _NULL
+    if isnan(half):  # a quantile: its error in this unit depends on the data
+        number = f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+        return number if rank is None else f"{number} (rank ± {rank:,.4g} rows)"
+    if isinf(half):
+        return f"{value:,.6g} ± {tilde}∞{ALL_NOISE}"
+    mark = ALL_NOISE if 0 < abs(value) <= half or value == 0 < half else ""
+    if isinstance(value, int):
+        return f"{value:,} ± {tilde}{half:,.0f}{mark}"
+    digits = 0 if half >= 100 else 2 if half >= 0.1 else 4
+    return f"{value:,.{digits}f} ± {tilde}{half:,.{digits}f}{mark}"
+
+
+def footnotes(certificate: Mapping[str, Any], words: AnswerWords, noisy: Sequence[Sequence[str]]) -> list[str]:
+    """Lines for below the table, of whose columns with noise `noisy` has the texts."""
+    texts = {text for column in noisy for text in column}
+    lines = [
+        *_missing_groups(certificate),
+        *(f"{name} is the {words.columns[name]}: the outermost value is one person's own" for name in words.outermost),
+    ]
+    if _NULL in texts:
+        lines.append(f"{_NULL}: noise left nothing to compute it from, as where a noisy count is not above zero")
+    if any(text.endswith(ALL_NOISE) for text in texts):
+        lines.append(f"{ALL_NOISE} no larger than its noise: it may be all noise")
+    return lines
+
+
+def _missing_groups(certificate: Mapping[str, Any]) -> list[str]:
+    """From how many people on a group is as good as certain to be shown, in that grouping set where it is most."""
+    try:
+        discoveries = [discovery_in(level) for level in certificate.get("levels", [])]
+        least = [each.shown_from(NEARLY_ALWAYS) for each in discoveries if each is not None]
+    except (LedgerError, ParameterError, LookupError, TypeError, ValueError, AttributeError):
+        return []
+    return [f"groups of fewer than {max(least):,} people may be missing"] if least else []
