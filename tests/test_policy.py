@@ -8,12 +8,13 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import discreet as dp
-from discreet.policy import Budget, load_policy
+from discreet.errors import PolicyError
+from discreet.policy import Budget, Column, load_policy
 
 TOML = """
 version = "1984"
@@ -335,3 +336,51 @@ def test_a_policy_is_shown_as_it_is_written() -> None:
     policy = load_policy(GOOD)
     assert eval(repr(policy), {"datetime": dt, **vars(dp.policy)}) == policy
     assert "Fraction" not in repr(policy)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends", "keys"),
+    [
+        ("int", {"from": -1, "to": 2}, (-1, 0, 1, 2)),
+        ("int", {"from": 7, "to": 7}, (7,)),
+        (
+            "date",
+            {"from": dt.date(2024, 2, 28), "to": "2024-03-01"},
+            tuple(dt.date(2024, *d) for d in ((2, 28), (2, 29), (3, 1))),
+        ),
+    ],
+)
+def test_a_range_of_keys_is_its_values(kind: Any, ends: dict[str, Any], keys: tuple[Any, ...]) -> None:
+    assert Column(type=kind, keys=cast("Any", ends)).keys == keys
+    policy = {"version": "1", "tables": {"t": {"unit": "rows", "columns": {"k": {"type": kind, "keys": ends}}}}}
+    assert (
+        load_policy(policy).digest()
+        == load_policy(
+            {**policy, "tables": {"t": {"unit": "rows", "columns": {"k": {"type": kind, "keys": list(keys)}}}}}
+        ).digest()
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends", "why"),
+    [
+        ("int", {"from": 2, "to": 1}, "goes up"),
+        ("int", {"from": 1, "to": 10**9}, "at most 10,000 values"),
+        ("int", {"from": 1}, "has from and to"),
+        ("int", {"from": 1, "to": 3, "step": 2}, "has from and to"),
+        ("int", {"from": False, "to": True}, "whole number to another"),
+        ("int", {"from": 1, "to": 2.5}, "whole number to another"),
+        ("date", {"from": "yesterday", "to": "2024-03-01"}, "Invalid isoformat"),
+        ("string", {"from": 1, "to": 3}, "does not suit"),
+        ("float", {"from": 1, "to": 3}, "cannot be grouped by"),
+        (
+            "timestamp",
+            {"from": dt.datetime.fromisoformat("2024-01-01"), "to": dt.datetime.fromisoformat("2024-01-02")},
+            "whole number to another",
+        ),
+    ],
+)
+def test_what_is_no_range_is_refused(kind: Any, ends: dict[str, Any], why: str) -> None:
+    columns = {"k": {"type": kind, "keys": ends}}
+    with pytest.raises(PolicyError, match=why):
+        load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": columns}}})

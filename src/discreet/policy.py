@@ -12,12 +12,12 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 from pydantic import (
     BaseModel,
@@ -54,6 +54,7 @@ Key = bool | int | str | dt.date | dt.datetime
 
 _MAX_BOUND = Fraction(10) ** 100
 _MAX_CAP = 1_000_000
+_MAX_RANGE = 10_000
 _NUMERIC = ("int", "float", "decimal")
 _UNIT = (
     'unit: is missing: name the column that identifies a person, or say unit = "rows" if every row is another person, '
@@ -66,6 +67,32 @@ def _exact(value: object) -> Fraction:
         return rational(value, "it")  # pyright: ignore[reportArgumentType]
     except ParameterError as error:
         raise ValueError(str(error)) from None
+
+
+def _listed(keys: object) -> object:
+    """The values of a range of keys; anything else as it is."""
+    if not isinstance(keys, Mapping):
+        return keys
+    ends = cast("Mapping[object, object]", keys)
+    if set(ends) != {"from", "to"}:
+        raise ValueError("a range of keys has from and to, as in keys = { from = 1, to = 12 }")
+    first, last = (dt.date.fromisoformat(end) if isinstance(end, str) else end for end in (ends["from"], ends["to"]))
+    match first, last:
+        case (dt.datetime(), _) | (_, dt.datetime()) | (bool(), _) | (_, bool()):
+            pass
+        case int(), int():
+            return _counted(last - first, lambda place: first + place)
+        case dt.date(), dt.date():
+            return _counted((last - first).days, lambda place: first + dt.timedelta(days=place))
+        case _:
+            pass
+    raise ValueError("a range of keys goes from a whole number to another, or from a date to another")
+
+
+def _counted(steps: int, value: Callable[[int], Key]) -> tuple[Key, ...]:
+    if not 0 <= steps < _MAX_RANGE:
+        raise ValueError(f"a range of keys goes up, and has at most {_MAX_RANGE:,} values")
+    return tuple(map(value, range(steps + 1)))
 
 
 _Exact = Annotated[Fraction, BeforeValidator(_exact)]
@@ -86,13 +113,17 @@ class _Part(BaseModel):
 class Column(_Part):
     """A column that queries may name.
 
-    `bounds` clamp its values before they enter a sum; `keys` are the values it can be grouped by, all of them public.
-    A groupable column without keys has private keys, which are discovered under differential privacy.
+    `bounds` clamp its values before they enter a sum; `keys` are the values it can be grouped by, all of them public,
+    as a list or, for whole numbers and dates, as a range ``{"from": 1, "to": 12}`` with both its ends. A groupable
+    column without keys has private keys, which are discovered under differential privacy.
+
+    >>> Column(type="int", keys={"from": 1, "to": 4}).keys
+    (1, 2, 3, 4)
     """
 
     type: ColumnType
     bounds: tuple[_Exact, _Exact] | None = None
-    keys: tuple[Any, ...] | None = None
+    keys: Annotated[tuple[Any, ...] | None, BeforeValidator(_listed)] = None
     nullable: StrictBool = True
 
     @model_validator(mode="after")

@@ -284,6 +284,11 @@ class OwnedLedger(LedgerAudit, AccountLedger):
         wanted = None if account is None else account.token_sha256
         given = _hashed(token if isinstance(token, str) else "")
         if account is None or (wanted is not None and not hmac.compare_digest(given, wanted)):
+            if token is None:
+                raise LedgerError(
+                    f"{self._where} has no account {name!r} that opens without a token: give the one that its owner "
+                    "gave you (token=…, on the command line --token-file FILE or DISCREET_TOKEN)"
+                )
             raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
         return account
 
