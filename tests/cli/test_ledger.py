@@ -217,7 +217,7 @@ def test_no_other_word_takes_a_token_away(made: Any) -> None:
             with pytest.raises(ParameterError, match="rotate"):
                 ledger.amend("ada", token=wrong)  # type: ignore[arg-type]
         ledger.open_account("ada", token)
-        with pytest.raises(LedgerError, match="opens with(out a| this) token"):
+        with pytest.raises(LedgerError, match=r"opens with(out a| this) token"):
             ledger.open_account("ada")
 
 
@@ -227,12 +227,12 @@ def test_a_token_is_replaced_and_an_account_taken_away(made: Any) -> None:
     with open_ledger("b.ledger") as ledger:
         assert ledger.open_account("ada", second).remaining == approx(0.5, 0)
         assert ledger.accounts["ada"].every == "month"
-        with pytest.raises(LedgerError, match="opens with(out a| this) token"):
+        with pytest.raises(LedgerError, match=r"opens with(out a| this) token"):
             ledger.open_account("ada", first)
     assert made("ledger", "revoke", "b.ledger", "ada").code == 0
     with open_ledger("b.ledger") as ledger:
         for token in (first, second, None):
-            with pytest.raises(LedgerError, match="opens with(out a| this) token"):
+            with pytest.raises(LedgerError, match=r"opens with(out a| this) token"):
                 ledger.open_account("ada", token)
         assert ledger.accounts["ada"].frozen
         ledger.verify()

@@ -92,7 +92,7 @@ def test_an_account_opens_with_its_token_only(token):
     with open_ledger(None, pure(3)) as ledger:
         right = ledger.grant("ada", pure(1))
         for name in ("ada", "nobody"):
-            with pytest.raises(LedgerError, match="opens with(out a| this) token"):
+            with pytest.raises(LedgerError, match=r"opens with(out a| this) token"):
                 ledger.open_account(name, token)
         ledger.grant("bob", pure(1), token=False)
         assert ledger.open_account("bob").remaining == pure(1)

@@ -223,7 +223,7 @@ def test_a_token_that_was_replaced_opens_nothing_more(ledger):
 @pytest.mark.parametrize("token", [5, b"x", object()])
 def test_a_token_that_is_no_text_opens_nothing(token, ledger):
     ledger.grant("ada", pure(1))
-    with pytest.raises(LedgerError, match="opens with(out a| this) token"):
+    with pytest.raises(LedgerError, match=r"opens with(out a| this) token"):
         ledger.open_account("ada", token)
 
 
