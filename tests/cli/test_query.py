@@ -77,7 +77,7 @@ def test_the_table_says_error_cost_and_what_is_left(cli: Any) -> None:
 
 def test_estimates_of_bias_are_bought_and_told(cli: Any) -> None:
     text = ("SELECT SUM(cost) AS s, SUM(age) AS a, COUNT(*) AS n FROM visits", "--epsilon", "1", "--bias")
-    done, again = cli.ask(*text, "-f", "json"), cli.ask(*text)
+    done, again = cli.ask(*text, "--format", "json"), cli.ask(*text)
     assert done.code == again.code == 0
     assert list(done.json) == ["columns", "rows", "errors", "bias", "loss", "remaining", "certificate"]
     assert done.json["loss"] == {"kind": "pure", "epsilon": "1"}
@@ -92,7 +92,7 @@ def test_estimates_of_bias_are_bought_and_told(cli: Any) -> None:
 
 
 def test_csv_has_no_room_for_bias(cli: Any) -> None:
-    done = cli.ask("SELECT SUM(cost) AS s FROM visits", "--epsilon", "1", "--bias", "-f", "csv")
+    done = cli.ask("SELECT SUM(cost) AS s FROM visits", "--epsilon", "1", "--bias", "--format", "csv")
     assert done.code == 2 and "--format json" in done.err
     assert not Path("visits.ledger").exists()
 
@@ -116,7 +116,7 @@ def test_thirty_spends_of_a_tenth_use_up_three(cli: Any) -> None:
 def test_rho_and_delta(cli: Any) -> None:
     Path("visits.toml").write_text(Path("visits.toml").read_text().replace("epsilon = 3", "rho = 0.5"))
     done = cli.ask(
-        "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", "--rho", "0.1", "--delta", "1e-4", "-f", "json"
+        "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", "--rho", "0.1", "--delta", "1e-4", "--format", "json"
     )
     assert done.code == 0
     assert done.json["loss"] == {"kind": "rho", "rho": "1/10", "delta": "1/10000"}
@@ -140,7 +140,7 @@ def test_a_private_key_cannot_steer_the_terminal(cli: Any) -> None:
 )
 def test_data_by_name_or_alone(cli: Any, data: list[str], policy: str) -> None:
     flags = [word for item in data for word in ("--data", item)]
-    done = cli("query", COUNT, *flags, "--policy", policy, "--ledger", "l", "--epsilon", "0.1", "-f", "json")
+    done = cli("query", COUNT, *flags, "--policy", policy, "--ledger", "l", "--epsilon", "0.1", "--format", "json")
     assert done.code == 0
     assert len(json.loads(done.out)["rows"]) == 2
 

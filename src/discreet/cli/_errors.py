@@ -80,6 +80,13 @@ _OPTIONS = {
 }
 """How the command line states what each function of `discreet.privacy` makes."""
 
+_ARGUMENTS = {
+    'assume={"rows": n}': "--assume-rows N".ljust(18),  # as long, since it stands in columns
+    "key=…, or --key-file FILE on the command line": "--key-file FILE",
+    ", dp.gaussian(noise)": "",  # a spend that has no option
+}
+"""How the command line states other arguments."""
+
 
 def in_options(text: str) -> str:
     """The same words for somebody who writes options and no Python.
@@ -98,6 +105,8 @@ def in_options(text: str) -> str:
         ]
         return " ".join(f"{name} {value}" for name, value in zip(names, shown, strict=False))
 
+    for python, words in _ARGUMENTS.items():
+        text = text.replace(python, words)
     calls = r"dp\.(pure|approx|rho|mu)\b(?:\(([^()]*)\))?"
     return re.sub(calls, options, re.sub(rf"\b(?:plan\(query, )?spend=({calls})\)?", r"\1", text))
 

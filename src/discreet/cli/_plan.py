@@ -12,6 +12,7 @@ from discreet.cli._errors import in_options
 from discreet.cli._options import (
     DeltaOption,
     EpsilonOption,
+    FileOption,
     Format,
     FormatOption,
     LevelOption,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.policy import Policy
     from discreet.query import Plan
 
-__all__ = ["EXAMPLES", "outlook", "plan"]
+__all__ = ["EXAMPLES", "explained", "outlook", "plan"]
 
 
 EXAMPLES = (
@@ -42,9 +43,10 @@ EXAMPLES = (
 
 
 def plan(  # noqa: PLR0913 — an option each
-    sql: SqlArgument,
+    sql: SqlArgument = None,
     *,
     policy: PolicyOption,
+    file: FileOption = None,
     data: OptionalDataOption = None,
     ledger: Annotated[
         str | None,
@@ -79,30 +81,31 @@ def plan(  # noqa: PLR0913 — an option each
     """Check a query and show its bounds, sensitivity, noise and errors. Spends nothing, reads no rows."""
     with elapsed():
         from discreet.cli._options import source_of, spend_of
+        from discreet.cli._pandas import spare_pandas
         from discreet.policy import load_policy
         from discreet.query import make_plan
 
+        spare_pandas(data or ())
         spend = spend_of(epsilon, rho, mu, delta)
         check_level(level)
-        sql = sql_of(sql)
+        sql = sql_of(sql, file)
         facts = load_policy(policy)
         if data:
             _check_source(source_of(data), facts)
         checked = replace(make_plan(sql, facts, spend), rows=assume_rows)
         standing = None if ledger is None else outlook(checked, facts, ledger, account, token_file, key_file)
         if form is Format.table:
-            text, newline, last = checked.explain(level).rpartition("\n")
-            typer.echo(f"{text}{newline}{in_options(last) if spend is None else last}")
-            if (
-                spend is not None
-                and assume_rows is None
-                and any(checked.error(name, level) is None for name in checked.noisy)
-            ):
-                typer.echo("On this command line: --assume-rows N.")
+            typer.echo(explained(checked, level))
             if standing is not None:
                 typer.echo(standing)
         else:
             _print_errors(checked, form, level)
+
+
+def explained(checked: Plan, level: float) -> str:
+    """What a plan says of itself, in the words of the command line; the query stays as it is."""
+    query, newline, rest = checked.explain(level).partition("\n")
+    return f"{query}{newline}{in_options(rest)}"
 
 
 def _check_source(source: object, policy: Policy) -> None:

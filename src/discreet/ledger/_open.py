@@ -100,8 +100,8 @@ def open_ledger(  # noqa: PLR0913
         ledger = OwnedLedger(store)
         if accepted is not None and accepted not in (store.began_with, ledger.budget):
             raise LedgerError(
-                f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it "
-                "with its own budget or with None, renew it with another, or start a new ledger in another place"
+                f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: state "
+                "its own budget or none, renew it with another, or start a new ledger in another place"
             )
     except BaseException:
         database.close()
@@ -149,7 +149,7 @@ def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Databa
 
 
 def _needs_budget(where: str) -> LedgerError:
-    return LedgerError(f"{where} does not exist, and a new ledger needs a budget: give one, for example dp.pure(3)")
+    return LedgerError(f"{where} does not exist, and a new ledger needs a budget: give one when it is made, for example dp.pure(3)")
 
 
 def _resolve(path: str | os.PathLike[str]) -> str:
