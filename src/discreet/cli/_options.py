@@ -29,6 +29,7 @@ __all__ = [
     "OptionalDataOption",
     "PolicyOption",
     "RhoOption",
+    "RowsOption",
     "SaveOption",
     "SqlArgument",
     "check_level",
@@ -168,6 +169,17 @@ DeltaOption = Annotated[
 ]
 LevelOption = Annotated[
     float, typer.Option(metavar="P", help="Confidence of the error bars, strictly between 0 and 1.")
+]
+RowsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--assume-rows",
+        metavar="N",
+        min=1,
+        max=10**15,
+        show_default=False,
+        help="A public guess of the number of rows, for the errors of averages. Default: none.",
+    ),
 ]
 SaveOption = Annotated[
     Path | None,

@@ -149,7 +149,9 @@ def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Databa
 
 
 def _needs_budget(where: str) -> LedgerError:
-    return LedgerError(f"{where} does not exist, and a new ledger needs a budget: give one when it is made, for example dp.pure(3)")
+    return LedgerError(
+        f"{where} does not exist, and a new ledger needs a budget: give one when it is made, for example dp.pure(3)"
+    )
 
 
 def _resolve(path: str | os.PathLike[str]) -> str:

@@ -133,9 +133,7 @@ class Access(TypedDict):
     key: bytes | None
 
 
-def access(
-    ledger: str, policy: Policy, account: str | None, token_file: Path | None, key_file: Path | None
-) -> Access:
+def access(ledger: str, policy: Policy, account: str | None, token_file: Path | None, key_file: Path | None) -> Access:
     """How `connect` opens the ledger of the options.
 
     Raises `LedgerError` where there is none yet, for an account and for a policy that states no budget for a new one.

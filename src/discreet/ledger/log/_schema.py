@@ -61,7 +61,9 @@ entries = sa.Table(
 )
 
 
-def _index_of(where: sa.ColumnElement[bool] | sa.TextClause, name: str, *columns: Any, unique: bool = False) -> sa.Index:
+def _index_of(
+    where: sa.ColumnElement[bool] | sa.TextClause, name: str, *columns: Any, unique: bool = False
+) -> sa.Index:
     """An index of the rows that a condition holds of. Naming a database here would load its dialect into every run."""
     index = sa.Index(name, *columns, unique=unique)
 
