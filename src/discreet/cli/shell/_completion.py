@@ -18,6 +18,7 @@ _KEYWORDS = (
     "LIKE", "IS NULL", "IS NOT NULL", "CASE", "WHEN", "THEN", "ELSE", "END", "CAST", "DISTINCT", "FILTER", "JOIN",
     "LEFT JOIN", "ON", "USING", "UNION ALL", "ROLLUP", "CUBE", "GROUPING SETS", "ASC", "DESC", "WITH", "INTERVAL",
 )  # fmt: skip
+_ORDER_STATISTICS = ("MIN", "MAX", "MEDIAN", "QUANTILE_CONT")
 _WORD = re.compile(r'(?:(?P<table>\w+|"[^"]+")\.)?(?P<word>"?\w*)$')
 _AFTER_TABLE = re.compile(r"\b(?:FROM|JOIN)\s+$", re.IGNORECASE)
 _PLAIN = re.compile(r"[a-zA-Z_]\w*", re.ASCII)
@@ -59,5 +60,7 @@ def _upper(word: str) -> list[str]:
     """Keywords and functions, which are written in capitals."""
     from discreet.query import FUNCTIONS, STATISTICS
 
-    functions = sorted({name for name in (*FUNCTIONS, *STATISTICS) if _PLAIN.fullmatch(name)})
-    return [each for each in dict.fromkeys((*_KEYWORDS, *functions)) if each.startswith(word.upper())]
+    statistics = [name for each in STATISTICS for name in each.sql_names()]
+    functions = [name for each in FUNCTIONS for name in each.names if _PLAIN.fullmatch(name)]
+    known = dict.fromkeys((*_KEYWORDS, *_ORDER_STATISTICS, *sorted({*statistics, *functions})))
+    return [each for each in known if each.startswith(word.upper())]
