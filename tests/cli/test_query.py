@@ -172,7 +172,7 @@ def test_a_query_is_read_from_standard_input(cli: Any) -> None:
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [(b"\xff\xfeS", "UTF-8"), (b"SELECT 1 " * 200_000, "longer than"), (b"", "SELECT")],
+    [(b"\xff\xfeS", "UTF-8"), (b"SELECT 1 " * 200_000, "longer than"), (b" \n", "SELECT")],
     ids=["no text", "too long", "empty"],
 )
 def test_what_is_no_query_on_standard_input_is_refused(cli: Any, given: bytes, words: str) -> None:
@@ -181,3 +181,36 @@ def test_what_is_no_query_on_standard_input_is_refused(cli: Any, given: bytes, w
     )
     assert (done.returncode, done.stdout) == (2, b"")
     assert words in done.stderr.decode()
+    Path("question.sql").write_bytes(given)
+    filed = cli("plan", "--file", "question.sql", "--policy", "visits.toml")
+    assert (filed.code, filed.out) == (2, "")
+    assert words in filed.err and "--file question.sql" in filed.err
+
+
+def test_a_query_is_read_from_a_file(cli: Any) -> None:
+    Path("question.sql").write_text("-- how many\nSELECT COUNT(*) AS n\nFROM visits\n", encoding="utf-8-sig")
+    files = ("--data", "visits.parquet", "--policy", "visits.toml", "--ledger", "visits.ledger", "--epsilon", "0.1")
+    done = cli("query", "-f", "question.sql", *files, "--format", "json")
+    again = cli("query", "SELECT COUNT(*) AS n FROM visits", *files, "--format", "json")
+    assert done.json["rows"] == again.json["rows"]
+    assert cli("plan", "--file", "question.sql", "--policy", "visits.toml").code == 0
+    assert (
+        cli.process("plan", "-f", "-", "--policy", "visits.toml", input="SELECT COUNT(*) FROM visits").returncode == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("SELECT COUNT(*) FROM visits", "--file", "question.sql"), "given twice"),
+        (("-", "--file", "-"), "given twice"),
+        ((), "--file question.sql"),
+        (("--file", "nowhere.sql"), "--file nowhere.sql: No such file"),
+        (("--file", "."), "--file .: Is a directory"),
+        (("--file", "a\0b"), "no path"),
+    ],
+)
+def test_one_query_is_given_and_can_be_read(cli: Any, given: tuple[str, ...], words: str) -> None:
+    done = cli("plan", *given, "--policy", "visits.toml")
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err

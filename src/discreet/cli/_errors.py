@@ -93,12 +93,13 @@ _OPTIONS = {
 }
 """How the command line states what each function of `discreet.privacy` makes."""
 
-_ARGUMENTS = {
+_WORDS = {
     'assume={"rows": n}': "--assume-rows N".ljust(18),  # as long, since it stands in columns
     "key=…, or --key-file FILE on the command line": "--key-file FILE",
     ", dp.gaussian(noise)": "",  # a spend that has no option
+    "Session.plan(query).explain()": "`discreet plan`",
 }
-"""How the command line states other arguments."""
+"""How the command line states other things."""
 
 
 def in_options(text: str) -> str:
@@ -118,7 +119,7 @@ def in_options(text: str) -> str:
         ]
         return " ".join(f"{name} {value}" for name, value in zip(names, shown, strict=False))
 
-    for python, words in _ARGUMENTS.items():
+    for python, words in _WORDS.items():
         text = text.replace(python, words)
     calls = r"dp\.(pure|approx|rho|mu)\b(?:\(([^()]*)\))?"
     return re.sub(calls, options, re.sub(rf"\b(?:plan\(query, )?spend=({calls})\)?", r"\1", text))
