@@ -194,9 +194,8 @@ def test_a_query_is_read_from_a_file(cli: Any) -> None:
     again = cli("query", "SELECT COUNT(*) AS n FROM visits", *files, "--format", "json")
     assert done.json["rows"] == again.json["rows"]
     assert cli("plan", "--file", "question.sql", "--policy", "visits.toml").code == 0
-    assert (
-        cli.process("plan", "-f", "-", "--policy", "visits.toml", input="SELECT COUNT(*) FROM visits").returncode == 0
-    )
+    typed = cli.process("plan", "-f", "-", "--policy", "visits.toml", input="SELECT COUNT(*) FROM visits")
+    assert typed.returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -207,7 +206,6 @@ def test_a_query_is_read_from_a_file(cli: Any) -> None:
         ((), "--file question.sql"),
         (("--file", "nowhere.sql"), "--file nowhere.sql: No such file"),
         (("--file", "."), "--file .: Is a directory"),
-        (("--file", "a\0b"), "no path"),
     ],
 )
 def test_one_query_is_given_and_can_be_read(cli: Any, given: tuple[str, ...], words: str) -> None:

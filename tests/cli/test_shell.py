@@ -97,11 +97,9 @@ def test_without_a_price_nothing_is_asked(cli: Any) -> None:
 
 
 def test_what_the_policy_says_is_shown_and_cannot_steer_a_terminal(cli: Any) -> None:
-    policy = Path("visits.toml")
+    policy, plain = Path("visits.toml"), 'free = { type = "string" }'
     steering = 'free = { type = "string", keys = ["\\u001b[2Jb"] }'
-    policy.write_text(
-        policy.read_text(encoding="utf-8").replace('free = { type = "string" }', steering), encoding="utf-8"
-    )
+    policy.write_text(policy.read_text(encoding="utf-8").replace(plain, steering), encoding="utf-8")
     done = ask("\\tables\n\\columns visits\n\\columns\n\\columns vists\n\\help\n")
     assert "visits: unit person; " in done.stdout and "0 to " in done.stdout
     assert "\x1b" not in done.stdout + done.stderr

@@ -42,9 +42,7 @@ def texts(path: Path) -> list[str]:
 
 
 def test_every_message_can_be_said_in_options() -> None:
-    paths = [
-        path for room in ROOMS for path in ([HOUSE / room] if room.endswith(".py") else (HOUSE / room).rglob("*.py"))
-    ]
+    paths = [path for room in ROOMS for path in (*HOUSE.glob(room), *(HOUSE / room).rglob("*.py"))]
     said = {text for path in paths for text in texts(path) if PYTHON.search(text)}
     assert len(said) > 15
     left = {text for text in said if PYTHON.search(in_options(text)) and not text.startswith(FOR_PYTHON_ALONE)}
@@ -54,10 +52,10 @@ def test_every_message_can_be_said_in_options() -> None:
 @pytest.mark.parametrize(
     ("python", "options"),
     [
-        ("Give a spend to see the noise: plan(query, spend=dp.pure(0.5)).", "Give a spend to see the noise: --epsilon 0.5."),
+        ("see the noise: plan(query, spend=dp.pure(0.5)).", "see the noise: --epsilon 0.5."),
         ("spend dp.mu(m), dp.gaussian(noise), dp.pure(epsilon)", "spend --mu M, --epsilon E"),
         ('plan with assume={"rows": n}', "plan with --assume-rows N   "),
-        ("open it with its key (key=…, or --key-file FILE on the command line) to", "open it with its key (--key-file FILE) to"),
+        ("its key (key=…, or --key-file FILE on the command line) to", "its key (--key-file FILE) to"),
         ("write for example dp.pure(3), dp.approx(3, 1e-6) or dp.rho(0.5)",
          "write for example --epsilon 3, --epsilon 3 --delta 1e-6 or --rho 0.5"),
     ],
