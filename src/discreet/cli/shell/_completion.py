@@ -58,9 +58,11 @@ def _quoted(name: str) -> str:
 
 def _upper(word: str) -> list[str]:
     """Keywords and functions, which are written in capitals."""
+    from sqlglot import exp
+
     from discreet.query import FUNCTIONS, STATISTICS
 
-    statistics = [name for each in STATISTICS for name in each.sql_names()]
+    statistics = [name for each in STATISTICS if issubclass(each, exp.Func) for name in each.sql_names()]
     functions = [name for each in FUNCTIONS for name in each.names if _PLAIN.fullmatch(name)]
     known = dict.fromkeys((*_KEYWORDS, *_ORDER_STATISTICS, *sorted({*statistics, *functions})))
     return [each for each in known if each.startswith(word.upper())]

@@ -30,7 +30,7 @@ def split(text: str) -> tuple[list[str], str]:
     """
     from sqlglot import tokenize
     from sqlglot.errors import TokenError
-    from sqlglot.tokens import TokenType
+    from sqlglot.tokenizer_core import TokenType
 
     try:
         tokens = tokenize(text, read="duckdb")

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import event
 
 from discreet.errors import LedgerError
 from discreet.ledger.log._commitments import Row
@@ -70,7 +71,7 @@ def _index_of(
     def restrict(target: sa.Index, connection: sa.Connection, **_: Any) -> None:
         target.dialect_options[connection.dialect.name]["where"] = where
 
-    sa.event.listen(index, "before_create", restrict)
+    event.listen(index, "before_create", restrict)
     return index
 
 
