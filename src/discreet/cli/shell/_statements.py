@@ -28,9 +28,8 @@ def split(text: str) -> tuple[list[str], str]:
     >>> split("SELECT ';' AS x; SELECT -- not yet;")
     (["SELECT ';' AS x"], ' SELECT -- not yet;')
     """
-    from sqlglot import tokenize
+    from sqlglot import TokenType, tokenize
     from sqlglot.errors import TokenError
-    from sqlglot.tokenizer_core import TokenType
 
     try:
         tokens = tokenize(text, read="duckdb")
