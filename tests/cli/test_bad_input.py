@@ -161,4 +161,4 @@ def test_an_unwritable_directory(cli: Any) -> None:
 def test_a_budget_that_differs_from_the_ledgers(cli: Any) -> None:
     assert run(cli).code == 0
     Path("visits.toml").write_text(Path("visits.toml").read_text().replace("epsilon = 3", "epsilon = 30"))
-    check(run(cli), 4, "open it with its own budget")
+    check(run(cli), 4, "state its own budget")

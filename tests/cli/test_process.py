@@ -110,13 +110,37 @@ def test_exit_codes(cli: Any, words: list[str], code: int) -> None:
     assert (done.stderr == "") == (code == 0)
 
 
-def test_help_and_version_load_no_engine(cli: Any) -> None:
+def loaded_by(*words: str) -> set[str]:
+    """The modules that a command imports."""
     script = (
-        "import sys\nfrom discreet.cli import main\nsys.argv = ['discreet', 'query', '--help']\n"
-        "try:\n    main()\nexcept SystemExit:\n    print(*sys.modules, sep='\\n', file=sys.stderr)"
+        f"import sys\nfrom discreet.cli import main\nsys.argv = {['discreet', *words]!r}\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    print(end.code, *sys.modules, sep='\\n', file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert not {"duckdb", "numpy", "pyarrow", "scipy", "sqlalchemy", "sqlglot"} & set(done.stderr.split())
+    code, *modules = done.stderr.splitlines()
+    assert code == "0", done.stderr
+    return set(modules)
+
+
+POSTGRES = "sqlalchemy.dialects.postgresql"
+NUMBERS = {"duckdb", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sqlglot"}
+
+
+@pytest.mark.parametrize(
+    ("words", "spared"),
+    [
+        (["query", "--help"], {*NUMBERS, "cryptography", "sqlalchemy"}),
+        (["budget", "--ledger", "visits.ledger"], {*NUMBERS, "discreet.release", POSTGRES}),
+        (["plan", COUNT, "--policy", "visits.toml", "--epsilon", "0.1"],
+         {"cryptography", "duckdb", "narwhals", "pandas", "scipy", "sqlalchemy"}),
+        (["plan", COUNT, "--policy", "visits.toml", "--rho", "0.1"], {"pandas", "scipy", "sqlalchemy"}),
+        ([*QUERY[:-1], "0.2"], {"pandas", "scipy", POSTGRES}),
+    ],
+)  # fmt: skip
+def test_a_command_imports_what_it_needs(cli: Any, words: list[str], spared: set[str]) -> None:
+    """Each of these takes a tenth of a second or more to import; pandas comes with pyarrow, where it is installed."""
+    assert cli.ask(COUNT, "--epsilon", "0.1").code == 0
+    assert spared & loaded_by(*words) == set()
 
 
 def test_help_teaches(cli: Any) -> None:

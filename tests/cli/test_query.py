@@ -77,7 +77,7 @@ def test_the_table_says_error_cost_and_what_is_left(cli: Any) -> None:
 
 def test_estimates_of_bias_are_bought_and_told(cli: Any) -> None:
     text = ("SELECT SUM(cost) AS s, SUM(age) AS a, COUNT(*) AS n FROM visits", "--epsilon", "1", "--bias")
-    done, again = cli.ask(*text, "-f", "json"), cli.ask(*text)
+    done, again = cli.ask(*text, "--format", "json"), cli.ask(*text)
     assert done.code == again.code == 0
     assert list(done.json) == ["columns", "rows", "errors", "bias", "loss", "remaining", "certificate"]
     assert done.json["loss"] == {"kind": "pure", "epsilon": "1"}
@@ -92,7 +92,7 @@ def test_estimates_of_bias_are_bought_and_told(cli: Any) -> None:
 
 
 def test_csv_has_no_room_for_bias(cli: Any) -> None:
-    done = cli.ask("SELECT SUM(cost) AS s FROM visits", "--epsilon", "1", "--bias", "-f", "csv")
+    done = cli.ask("SELECT SUM(cost) AS s FROM visits", "--epsilon", "1", "--bias", "--format", "csv")
     assert done.code == 2 and "--format json" in done.err
     assert not Path("visits.ledger").exists()
 
@@ -116,7 +116,7 @@ def test_thirty_spends_of_a_tenth_use_up_three(cli: Any) -> None:
 def test_rho_and_delta(cli: Any) -> None:
     Path("visits.toml").write_text(Path("visits.toml").read_text().replace("epsilon = 3", "rho = 0.5"))
     done = cli.ask(
-        "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", "--rho", "0.1", "--delta", "1e-4", "-f", "json"
+        "SELECT city, COUNT(*) AS n FROM visits GROUP BY city", "--rho", "0.1", "--delta", "1e-4", "--format", "json"
     )
     assert done.code == 0
     assert done.json["loss"] == {"kind": "rho", "rho": "1/10", "delta": "1/10000"}
@@ -140,7 +140,7 @@ def test_a_private_key_cannot_steer_the_terminal(cli: Any) -> None:
 )
 def test_data_by_name_or_alone(cli: Any, data: list[str], policy: str) -> None:
     flags = [word for item in data for word in ("--data", item)]
-    done = cli("query", COUNT, *flags, "--policy", policy, "--ledger", "l", "--epsilon", "0.1", "-f", "json")
+    done = cli("query", COUNT, *flags, "--policy", policy, "--ledger", "l", "--epsilon", "0.1", "--format", "json")
     assert done.code == 0
     assert len(json.loads(done.out)["rows"]) == 2
 
@@ -172,7 +172,7 @@ def test_a_query_is_read_from_standard_input(cli: Any) -> None:
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [(b"\xff\xfeS", "UTF-8"), (b"SELECT 1 " * 200_000, "longer than"), (b"", "SELECT")],
+    [(b"\xff\xfeS", "UTF-8"), (b"SELECT 1 " * 200_000, "longer than"), (b" \n", "SELECT")],
     ids=["no text", "too long", "empty"],
 )
 def test_what_is_no_query_on_standard_input_is_refused(cli: Any, given: bytes, words: str) -> None:
@@ -181,3 +181,34 @@ def test_what_is_no_query_on_standard_input_is_refused(cli: Any, given: bytes, w
     )
     assert (done.returncode, done.stdout) == (2, b"")
     assert words in done.stderr.decode()
+    Path("question.sql").write_bytes(given)
+    filed = cli("plan", "--file", "question.sql", "--policy", "visits.toml")
+    assert (filed.code, filed.out) == (2, "")
+    assert words in filed.err and "--file question.sql" in filed.err
+
+
+def test_a_query_is_read_from_a_file(cli: Any) -> None:
+    Path("question.sql").write_text("-- how many\nSELECT COUNT(*) AS n\nFROM visits\n", encoding="utf-8-sig")
+    files = ("--data", "visits.parquet", "--policy", "visits.toml", "--ledger", "visits.ledger", "--epsilon", "0.1")
+    done = cli("query", "-f", "question.sql", *files, "--format", "json")
+    again = cli("query", "SELECT COUNT(*) AS n FROM visits", *files, "--format", "json")
+    assert done.json["rows"] == again.json["rows"]
+    assert cli("plan", "--file", "question.sql", "--policy", "visits.toml").code == 0
+    typed = cli.process("plan", "-f", "-", "--policy", "visits.toml", input="SELECT COUNT(*) FROM visits")
+    assert typed.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("SELECT COUNT(*) FROM visits", "--file", "question.sql"), "given twice"),
+        (("-", "--file", "-"), "given twice"),
+        ((), "--file question.sql"),
+        (("--file", "nowhere.sql"), "--file nowhere.sql: No such file"),
+        (("--file", "."), "--file .: Is a directory"),
+    ],
+)
+def test_one_query_is_given_and_can_be_read(cli: Any, given: tuple[str, ...], words: str) -> None:
+    done = cli("plan", *given, "--policy", "visits.toml")
+    assert (done.code, done.out) == (2, "")
+    assert words in done.err

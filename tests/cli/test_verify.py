@@ -39,7 +39,7 @@ def test_a_saved_release_is_checked_against_its_ledger(cli: Any, saved: str) -> 
     assert alone.code == 0
     assert results(alone) == {"signature": "good", "signer": "not checked", "answer": "good", "loss": "good"}
     key = dp.Release.load(saved).certificate["signature"]["public_key"]
-    assert results(cli("verify", saved, "--key", key, "-f", "json"))["signer"] == "good"
+    assert results(cli("verify", saved, "--key", key, "--format", "json"))["signer"] == "good"
     for_people = cli("verify", saved)
     assert for_people.code == 0 and "--key" in for_people.out and "follows from the mechanisms" in for_people.out
 
@@ -72,10 +72,10 @@ def test_a_changed_number_is_found(cli: Any) -> None:
     content["rows"][0][1] -= 1
     content["loss"]["epsilon"] = "1/4"
     Path("a.json").write_text(json.dumps(content))
-    assert results(cli("verify", "a.json", "-f", "json"))["loss"] == "bad"
+    assert results(cli("verify", "a.json", "--format", "json"))["loss"] == "bad"
     content["certificate"]["loss"]["epsilon"] = "1/4"
     Path("a.json").write_text(json.dumps(content))
-    done = cli("verify", "a.json", "-f", "json")
+    done = cli("verify", "a.json", "--format", "json")
     assert results(done) == {
         "signature": "bad", "signer": "bad", "answer": "good", "error bars": "not checked", "loss": "bad"
     }  # fmt: skip
@@ -91,9 +91,9 @@ def test_a_forger_needs_the_ledgers_key(cli: Any, saved: str) -> None:
 
     forged = replace(release, certificate=certified(statement, private=own, at=datetime.now(UTC), **terms))
     forged.save("forged.release")
-    assert results(cli("verify", "forged.release", "-f", "json"))["signature"] == "good"
+    assert results(cli("verify", "forged.release", "--format", "json"))["signature"] == "good"
     for known in (("--ledger", "visits.ledger"), ("--key", release.certificate["signature"]["public_key"])):
-        done = cli("verify", "forged.release", "-f", "json", *known)
+        done = cli("verify", "forged.release", "--format", "json", *known)
         assert done.code == 1 and results(done)["signer"] == "bad"
     assert cli("verify", "forged.release", "--key", public_key(own)).code == 0
 

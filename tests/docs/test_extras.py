@@ -28,6 +28,7 @@ NEEDED_BY = {
     "ibis": r"import ibis|visits\.table\(",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
+    "shell": r"discreet shell",
     "spark": r"pyspark",
 }
 """What a block has in it if it needs the extra."""
@@ -40,6 +41,23 @@ import discreet as dp
 from discreet.ledger import open_ledger
 with open_ledger(os.environ["RAND_URL"] + "&ledger=extra", dp.pure(1)) as ledger:
     assert ledger.remaining == dp.pure(1)
+""",
+    "shell": """
+import os, pty
+pid, terminal = pty.fork()
+if pid == 0:
+    words = "--data cli/rand/visits.csv --policy cli/rand/visits.toml --ledger shell.ledger"
+    os.execlp("discreet", "discreet", "shell", *words.split())
+shown = b""
+while b"discreet>" not in shown:
+    shown += os.read(terminal, 4096)
+os.write(terminal, b"\\\\quit\\r")
+try:
+    while os.read(terminal, 4096):
+        pass
+except OSError:  # Linux says so when the other end is closed
+    pass
+assert os.waitpid(pid, 0)[1] == 0, shown
 """,
     "spark": """
 import pyarrow.parquet as pq
@@ -57,6 +75,7 @@ REFUSED = {
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
+    "shell": "from discreet.cli.shell._prompt import check_installed; check_installed()",
     "spark": 'dp.connect("spark://local?visits=rand/visits.csv", "rand/visits.toml")',
 }
 """What is refused without the extra."""

@@ -44,7 +44,7 @@ def account(
         str | None,
         typer.Option(metavar="E", show_default=False, help="Also show δ at this ε, and whether (E, D) holds."),
     ] = None,
-    form: Annotated[_Format, typer.Option("--format", "-f", help="How to print it; see docs/cli.md.")] = _Format.table,
+    form: Annotated[_Format, typer.Option("--format", help="How to print it; see docs/cli.md.")] = _Format.table,
     plot: Annotated[
         Path | None,
         typer.Option(

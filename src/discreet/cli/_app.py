@@ -13,6 +13,7 @@ from discreet.cli.collect import _app as _collect
 from discreet.cli.demo import _demo
 from discreet.cli.ledger import _app as _ledger
 from discreet.cli.policy import _app as _policy
+from discreet.cli.shell import _shell
 
 __all__ = ["app"]
 
@@ -63,6 +64,7 @@ app = typer.Typer(
 app.callback(epilog=_EXAMPLES)(_root)
 app.command(epilog=_query.EXAMPLES)(careful(_query.query))
 app.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
+app.command(epilog=_shell.EXAMPLES)(careful(_shell.shell))
 app.command(epilog=_suggest.EXAMPLES)(careful(_suggest.suggest))
 app.command(epilog=_budget.EXAMPLES)(careful(_budget.budget))
 app.command(epilog=_verify.EXAMPLES)(careful(_verify.verify))

@@ -16,7 +16,7 @@ import typer
 
 from discreet.errors import BudgetExceeded, DataError, DiscreetError, LedgerError, PolicyError, printable
 
-__all__ = ["careful", "heed_termination", "in_options"]
+__all__ = ["Termination", "careful", "heed_termination", "in_options", "show_error"]
 
 P = ParamSpec("P")
 
@@ -42,23 +42,36 @@ def careful(command: Callable[P, object]) -> Callable[P, None]:
                 sys.stdout.flush()
         except (typer.Exit, typer.Abort):
             raise
-        except DiscreetError as error:
-            _fail(str(error), next((code for kind, code in _CODES if isinstance(error, kind)), _USAGE))
-        except KeyboardInterrupt as error:
-            _fail(_STOPPED, _TERMINATED if isinstance(error, _Termination) else _INTERRUPTED)
         except BrokenPipeError:
             _forget_stdout()
             raise typer.Exit(0) from None
         except OSError as error:
             _forget_stdout()
-            _fail(f"the answer cannot be written: {error.strerror}; ask again, a repeat is free", _INTERNAL)
-        except Exception as error:  # noqa: BLE001 — its text may hold private values, so only its place is shown
-            _fail(f"a bug in discreet: {type(error).__name__} at {_place(error)}; please report this line", _INTERNAL)
+            raise typer.Exit(show_error(error)) from None
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 — shown without its text, unless that is ours
+            raise typer.Exit(show_error(error)) from None
 
     return run
 
 
-class _Termination(KeyboardInterrupt):
+def show_error(error: BaseException) -> int:
+    """Print an error as one line on stderr, in the words of the command line. Returns its exit code."""
+    match error:
+        case DiscreetError():
+            message, code = str(error), next((code for kind, code in _CODES if isinstance(error, kind)), _USAGE)
+        case KeyboardInterrupt():
+            message, code = _STOPPED, _TERMINATED if isinstance(error, Termination) else _INTERRUPTED
+        case OSError():
+            message, code = f"the answer cannot be written: {error.strerror}; ask again, a repeat is free", _INTERNAL
+        case _:  # its text may hold private values, so only its place is shown
+            message = f"a bug in discreet: {type(error).__name__} at {_place(error)}; please report this line"
+            code = _INTERNAL
+    label = typer.style("error:", fg=typer.colors.RED, bold=True)
+    typer.echo(f"{label} {in_options(printable(message))}", err=True)
+    return code
+
+
+class Termination(KeyboardInterrupt):
     """SIGTERM, which ends a query as Ctrl-C does."""
 
 
@@ -69,7 +82,7 @@ def heed_termination() -> None:
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001 - signal calls it so
-    raise _Termination
+    raise Termination
 
 
 _OPTIONS = {
@@ -79,6 +92,14 @@ _OPTIONS = {
     "mu": ("--mu", "--delta"),
 }
 """How the command line states what each function of `discreet.privacy` makes."""
+
+_WORDS = {
+    'assume={"rows": n}': "--assume-rows N".ljust(18),  # as long, since it stands in columns
+    "key=…, or --key-file FILE on the command line": "--key-file FILE",
+    ", dp.gaussian(noise)": "",  # a spend that has no option
+    "Session.plan(query).explain()": "`discreet plan`",
+}
+"""How the command line states other things."""
 
 
 def in_options(text: str) -> str:
@@ -98,14 +119,10 @@ def in_options(text: str) -> str:
         ]
         return " ".join(f"{name} {value}" for name, value in zip(names, shown, strict=False))
 
+    for python, words in _WORDS.items():
+        text = text.replace(python, words)
     calls = r"dp\.(pure|approx|rho|mu)\b(?:\(([^()]*)\))?"
     return re.sub(calls, options, re.sub(rf"\b(?:plan\(query, )?spend=({calls})\)?", r"\1", text))
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    label = typer.style("error:", fg=typer.colors.RED, bold=True)
-    typer.echo(f"{label} {in_options(printable(message))}", err=True)
-    raise typer.Exit(code) from None
 
 
 def _place(error: BaseException) -> str:

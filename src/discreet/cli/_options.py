@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from discreet.privacy import Loss
 
 __all__ = [
+    "LONGEST_QUERY",
     "DataOption",
     "DeltaOption",
     "EpsilonOption",
+    "FileOption",
     "Format",
     "FormatOption",
     "LedgerOption",
@@ -27,6 +29,7 @@ __all__ = [
     "OptionalDataOption",
     "PolicyOption",
     "RhoOption",
+    "RowsOption",
     "SaveOption",
     "SqlArgument",
     "check_level",
@@ -43,25 +46,51 @@ _DATA = (
 )
 
 
-_LONGEST_QUERY = 1_000_000
+LONGEST_QUERY = 1_000_000
 """In bytes; what is longer is no query that the planner takes."""
 
 
-def sql_of(text: str) -> str:
-    """The query: the argument itself, or what stands on standard input for ``-``. Raises `ParameterError`."""
-    if text != "-":
+def sql_of(text: str | None, file: Path | None) -> str:
+    """The query: the argument itself, or what stands in the file, or for ``-`` on standard input.
+
+    Raises `ParameterError` for no query, for two, and for what is no text.
+    """
+    if text is not None and file is not None:
+        raise ParameterError("the query is given twice, as SQL and by --file: leave one of them out")
+    if text is None and file is None:
+        raise ParameterError('say what to ask: a query, as "SELECT COUNT(*) FROM visits", or --file question.sql')
+    if text is not None and text != "-":
         return text
+    if text == "-" or str(file) == "-":
+        return _typed(_standard_input(), "what stands on standard input")
+    assert file is not None
+    try:
+        with file.open("rb") as opened:
+            return _typed(opened.read(LONGEST_QUERY + 1), f"what stands in --file {file}")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no path"
+        raise ParameterError(f"--file {file}: {reason}; name a file with a query that this user may read") from None
+
+
+def _standard_input() -> bytes:
     import sys
 
     if sys.stdin is None or sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison]
         raise ParameterError("`-` reads the query from standard input: write `discreet query - < question.sql`")
-    read = sys.stdin.buffer.read(_LONGEST_QUERY + 1)
-    if len(read) > _LONGEST_QUERY:
-        raise ParameterError(f"what stands on standard input is longer than {_LONGEST_QUERY:,} bytes; it is no query")
+    return sys.stdin.buffer.read(LONGEST_QUERY + 1)
+
+
+def _typed(read: bytes, what: str) -> str:
+    """The text of what was read; raises `ParameterError` if it is empty, too long, or not UTF-8."""
+    if len(read) > LONGEST_QUERY:
+        raise ParameterError(f"{what} is longer than {LONGEST_QUERY:,} bytes; it is no query")
     try:
-        return read.decode("utf-8-sig")
+        text = read.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ParameterError("what stands on standard input is not UTF-8 text") from None
+        raise ParameterError(f"{what} is not UTF-8 text") from None
+    if not text.strip():
+        raise ParameterError(f"{what} is empty: write a SELECT there")
+    return text
 
 
 class Format(StrEnum):
@@ -73,7 +102,16 @@ class Format(StrEnum):
 
 
 SqlArgument = Annotated[
-    str, typer.Argument(metavar="SQL", show_default=False, help="A SELECT; `-` reads it from standard input.")
+    str | None,
+    typer.Argument(
+        metavar="SQL", show_default=False, help="A SELECT; `-` reads it from standard input. Or else: --file."
+    ),
+]
+FileOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--file", "-f", metavar="FILE", show_default=False, help="A file with the query, in place of SQL; `-` as above."
+    ),
 ]
 DataOption = Annotated[list[str], typer.Option("--data", "-d", metavar="[NAME=]SOURCE", show_default=False, help=_DATA)]
 OptionalDataOption = Annotated[
@@ -132,6 +170,17 @@ DeltaOption = Annotated[
 LevelOption = Annotated[
     float, typer.Option(metavar="P", help="Confidence of the error bars, strictly between 0 and 1.")
 ]
+RowsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--assume-rows",
+        metavar="N",
+        min=1,
+        max=10**15,
+        show_default=False,
+        help="A public guess of the number of rows, for the errors of averages. Default: none.",
+    ),
+]
 SaveOption = Annotated[
     Path | None,
     typer.Option(
@@ -141,7 +190,7 @@ SaveOption = Annotated[
         help="Also write the whole release with its certificate to a new file, for `discreet verify`.",
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", "-f", help="How to print the answer; see docs/cli.md.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the answer; see docs/cli.md.")]
 
 
 def check_level(level: float) -> float:

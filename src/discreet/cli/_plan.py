@@ -12,6 +12,7 @@ from discreet.cli._errors import in_options
 from discreet.cli._options import (
     DeltaOption,
     EpsilonOption,
+    FileOption,
     Format,
     FormatOption,
     LevelOption,
@@ -19,6 +20,7 @@ from discreet.cli._options import (
     OptionalDataOption,
     PolicyOption,
     RhoOption,
+    RowsOption,
     SqlArgument,
     check_level,
     sql_of,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.policy import Policy
     from discreet.query import Plan
 
-__all__ = ["EXAMPLES", "outlook", "plan"]
+__all__ = ["EXAMPLES", "explained", "outlook", "plan"]
 
 
 EXAMPLES = (
@@ -42,9 +44,10 @@ EXAMPLES = (
 
 
 def plan(  # noqa: PLR0913 — an option each
-    sql: SqlArgument,
+    sql: SqlArgument = None,
     *,
     policy: PolicyOption,
+    file: FileOption = None,
     data: OptionalDataOption = None,
     ledger: Annotated[
         str | None,
@@ -60,16 +63,7 @@ def plan(  # noqa: PLR0913 — an option each
     rho: RhoOption = None,
     mu: MuOption = None,
     delta: DeltaOption = None,
-    assume_rows: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=10**15,
-            show_default=False,
-            help="A public guess of the number of rows, for the errors of averages. Default: none.",
-        ),
-    ] = None,
+    assume_rows: RowsOption = None,
     form: FormatOption = Format.table,
     level: LevelOption = 0.95,
     account: AccountOption = None,
@@ -79,12 +73,14 @@ def plan(  # noqa: PLR0913 — an option each
     """Check a query and show its bounds, sensitivity, noise and errors. Spends nothing, reads no rows."""
     with elapsed():
         from discreet.cli._options import source_of, spend_of
+        from discreet.cli._pandas import spare_pandas
         from discreet.policy import load_policy
         from discreet.query import make_plan
 
+        spare_pandas(data or ())
         spend = spend_of(epsilon, rho, mu, delta)
         check_level(level)
-        sql = sql_of(sql)
+        sql = sql_of(sql, file)
         facts = load_policy(policy)
         if data:
             _check_source(source_of(data), facts)
@@ -94,18 +90,17 @@ def plan(  # noqa: PLR0913 — an option each
             from discreet.cli._output import print_table
 
             print_table(checked.table(level).rich_table())
-            text, newline, last = checked.explain(level).rpartition("\n")
-            typer.echo(f"{text}{newline}{in_options(last) if spend is None else last}")
-            if (
-                spend is not None
-                and assume_rows is None
-                and any(checked.error(name, level) is None for name in checked.noisy)
-            ):
-                typer.echo("On this command line: --assume-rows N.")
+            typer.echo(explained(checked, level))
             if standing is not None:
                 typer.echo(standing)
         else:
             _print_errors(checked, form, level)
+
+
+def explained(checked: Plan, level: float) -> str:
+    """What a plan says of itself, in the words of the command line; the query stays as it is."""
+    query, newline, rest = checked.explain(level).partition("\n")
+    return f"{query}{newline}{in_options(rest)}"
 
 
 def _check_source(source: object, policy: Policy) -> None:

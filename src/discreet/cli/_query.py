@@ -12,6 +12,7 @@ from discreet.cli._options import (
     DataOption,
     DeltaOption,
     EpsilonOption,
+    FileOption,
     Format,
     FormatOption,
     LedgerOption,
@@ -40,17 +41,19 @@ EXAMPLES = (
     "--ledger visits.ledger --account ada --token-file ada.token --epsilon 0.1\n\n"
     '  discreet query "SELECT day, COUNT(*) AS n FROM visits GROUP BY day" --data visits.parquet --policy visits.toml '
     "--ledger visits.ledger --epsilon 0.1 --delta 1e-6 --output days.csv --plot days.svg\n\n"
-    "  discreet query - --data visits.csv --policy visits.toml --ledger visits.ledger --epsilon 0.5 < question.sql\n\n"
+    "  discreet query --file question.sql --data visits.csv --policy visits.toml --ledger visits.ledger --epsilon 0.5"
+    "\n\n"
     "The same query at the same price is free the second time: the ledger gives the same answer again."
 )
 
 
 def query(  # noqa: PLR0913 — an option each
-    sql: SqlArgument,
+    sql: SqlArgument = None,
     *,
     data: DataOption,
     policy: PolicyOption,
     ledger: LedgerOption,
+    file: FileOption = None,
     epsilon: EpsilonOption = None,
     rho: RhoOption = None,
     mu: MuOption = None,
@@ -92,16 +95,18 @@ def query(  # noqa: PLR0913 — an option each
     with elapsed():
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._output import print_release
+        from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access
         from discreet.policy import load_policy
         from discreet.query import make_plan, plan_with_bias
         from discreet.session import connect
 
+        spare_pandas(data)
         spend = spend_of(epsilon, rho, mu, delta)
         if spend is None:
             raise ParameterError("say what the answer may cost: --epsilon E, or --rho R, and --delta D beside them")
         check_level(level)
-        sql = sql_of(sql)
+        sql = sql_of(sql, file)
         if bias and form is Format.csv:
             raise ParameterError("csv has no room for the estimates of --bias; ask for --format json or table")
         files = AnswerFiles(save, output, plot)
@@ -109,7 +114,7 @@ def query(  # noqa: PLR0913 — an option each
         facts = load_policy(policy)
         plan = (plan_with_bias if bias else make_plan)(sql, facts, spend)  # refusals come before a ledger is made
         files.check_plan(plan)
-        with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
+        with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
             release = session.sql(sql, spend, bias=bias, idempotency_key=idempotency_key)
             remaining = session.remaining
         files.write(release, remaining, level)

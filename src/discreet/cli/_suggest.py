@@ -55,7 +55,7 @@ def suggest(  # noqa: PLR0913 — an option each
     mu: MuOption = None,
     delta: DeltaOption = None,
     keys: Annotated[bool, typer.Option("--keys", help="Look for the keys of an int column, not its bounds.")] = False,
-    form: Annotated[Form, typer.Option("--format", "-f", help="Lines for the policy, or a JSON object.")] = Form.toml,
+    form: Annotated[Form, typer.Option("--format", help="Lines for the policy, or a JSON object.")] = Form.toml,
     save: SaveOption = None,
     idempotency_key: IdempotencyOption = None,
     account: AccountOption = None,
@@ -81,7 +81,7 @@ def suggest(  # noqa: PLR0913 — an option each
             check_new_file(save)
         facts = load_policy(policy)
         plan_suggestion(facts, table, column, spend, keys=keys)  # refusals come before a ledger is made
-        with connect(source_of(data), facts, ledger, **access(ledger, account, token_file, key_file)) as session:
+        with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
             suggestion = session.suggest(table, column, spend, keys=keys, idempotency_key=idempotency_key)
             remaining = session.remaining
         if save is not None:

@@ -10,9 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.ledger._open import open_ledger
-from discreet.ledger._policy_match import check_policy_match, open_for
 from discreet.ledger._protocol import Entry, Head, Ledger, Reservation, Stored
-from discreet.ledger._spend_first import Request, spend_first
 from discreet.ledger.crypto._signing import check_signature, fingerprint
 from discreet.ledger.postgres._url import address_of
 from discreet.ledger.state._account import Account, next_start
@@ -22,7 +20,9 @@ if TYPE_CHECKING:
     from discreet.ledger._accounts import AccountLedger
     from discreet.ledger._auditor import LedgerAudit, check_opening
     from discreet.ledger._owner import OwnedLedger, checked_period
+    from discreet.ledger._policy_match import check_policy_match, open_for
     from discreet.ledger._runs import Run, RunState
+    from discreet.ledger._spend_first import Request, spend_first
     from discreet.ledger._verify_release import Check, verify_release
 
 __all__ = [
@@ -53,24 +53,29 @@ __all__ = [
     "verify_release",
 ]
 
-_NEED_SQLALCHEMY = {
+_LATER = {
     "AccountLedger": "_accounts",
     "Check": "_verify_release",
     "LedgerAudit": "_auditor",
     "OwnedLedger": "_owner",
+    "Request": "_spend_first",
     "Run": "_runs",
     "RunState": "_runs",
     "check_opening": "_auditor",
+    "check_policy_match": "_policy_match",
     "checked_period": "_owner",
+    "open_for": "_policy_match",
+    "spend_first": "_spend_first",
     "verify_release": "_verify_release",
 }
+"""Names whose modules need SQLAlchemy, the policy or the kinds of release, which most commands do without."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs SQLAlchemy when it is first asked for (PEP 562)."""
-    if name not in _NEED_SQLALCHEMY:
+    """Import a name of `_LATER` when it is first asked for (PEP 562)."""
+    if name not in _LATER:
         raise AttributeError(f"module 'discreet.ledger' has no attribute {name!r}")
-    value = getattr(import_module(f"discreet.ledger.{_NEED_SQLALCHEMY[name]}"), name)
+    value = getattr(import_module(f"discreet.ledger.{_LATER[name]}"), name)
     globals()[name] = value
     return value
 

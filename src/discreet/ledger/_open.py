@@ -101,8 +101,8 @@ def open_ledger(  # noqa: PLR0913
         ledger = OwnedLedger(store)
         if accepted is not None and accepted not in (store.began_with, ledger.budget):
             raise LedgerError(
-                f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: open it "
-                f"with its own budget or with None, {_way_to(accepted, ledger.budget)}, or start a new ledger in "
+                f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: state "
+                f"its own budget or none, {_way_to(accepted, ledger.budget)}, or start a new ledger in "
                 "another place"
             )
     except BaseException:

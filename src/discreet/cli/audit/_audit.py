@@ -88,7 +88,7 @@ def audit(  # noqa: PLR0913 (options of a command line)
         bool,
         typer.Option("--probe", help="Also look for leaks by digits, reused noise, copied state, time and errors."),
     ] = False,
-    form: Annotated[_Format, typer.Option("--format", "-f", help="How to print it; see docs/cli.md.")] = _Format.table,
+    form: Annotated[_Format, typer.Option("--format", help="How to print it; see docs/cli.md.")] = _Format.table,
     plot: Annotated[
         Path | None,
         typer.Option(

@@ -51,7 +51,7 @@ def export(  # noqa: PLR0913 — an option each
             help="A new file; an existing one is left as it is. Default: print it.",
         ),
     ] = None,
-    form: Annotated[_Lines, typer.Option("--format", "-f", help="A JSON object on each line, or CSV.")] = _Lines.jsonl,
+    form: Annotated[_Lines, typer.Option("--format", help="A JSON object on each line, or CSV.")] = _Lines.jsonl,
     account: AccountOption = None,
     token_file: TokenFileOption = None,
     key_file: KeyFileOption = None,

@@ -13,6 +13,7 @@ from discreet.errors import LedgerError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.ledger import AccountLedger, LedgerAudit, OwnedLedger
+    from discreet.policy import Policy
 
 __all__ = [
     "Access",
@@ -132,10 +133,13 @@ class Access(TypedDict):
     key: bytes | None
 
 
-def access(ledger: str, account: str | None, token_file: Path | None, key_file: Path | None) -> Access:
-    """How `connect` opens the ledger of the options. Raises `LedgerError` for an account where there is none yet."""
+def access(ledger: str, policy: Policy, account: str | None, token_file: Path | None, key_file: Path | None) -> Access:
+    """How `connect` opens the ledger of the options.
+
+    Raises `LedgerError` where there is none yet, for an account and for a policy that states no budget for a new one.
+    """
     token = token_from(account, token_file)
-    if account is not None and not exists(ledger):
+    if (account is not None or policy.budget is None) and not exists(ledger):
         raise _none_at(ledger)
     return Access(account=account, token=token, key=key_from(key_file))
 

@@ -133,7 +133,7 @@ CapDeltaOption = Annotated[
         "--delta", metavar="D", show_default=False, rich_help_panel=_CAP, help="δ beside ε, ρ or μ. Default: 0."
     ),
 ]
-ShapeOption = Annotated[Shape, typer.Option("--format", "-f", help="How to print it; see docs/cli.md.")]
+ShapeOption = Annotated[Shape, typer.Option("--format", help="How to print it; see docs/cli.md.")]
 
 
 def moment(text: str | None) -> dt.datetime | None:

@@ -9,8 +9,10 @@ the key that signs, sealed if the ledger has a key, and the one that salts.
 from __future__ import annotations
 
 from types import ModuleType
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import event
 
 from discreet.errors import LedgerError
 from discreet.ledger.log._commitments import Row
@@ -58,24 +60,32 @@ entries = sa.Table(
     sa.Column("payload", sa.LargeBinary),
     sa.Index("entries_of_account", "account", "seq"),
 )
-sa.Index("entries_of_plan", entries.c.plan_hash, entries.c.account, entries.c.seq,
-         sqlite_where=entries.c.kind == "release", postgresql_where=entries.c.kind == "release")  # fmt: skip
-sa.Index("entries_of_request", entries.c.account, entries.c.idempotency_key, unique=True,
-         sqlite_where=entries.c.idempotency_key.is_not(None),
-         postgresql_where=entries.c.idempotency_key.is_not(None))  # fmt: skip
-sa.Index("entries_of_reservation", entries.c.reservation, unique=True,
-         sqlite_where=entries.c.reservation.is_not(None),
-         postgresql_where=entries.c.reservation.is_not(None))  # fmt: skip
+
+
+def _index_of(
+    where: sa.ColumnElement[bool] | sa.TextClause, name: str, *columns: Any, unique: bool = False
+) -> sa.Index:
+    """An index of the rows that a condition holds of. Naming a database here would load its dialect into every run."""
+    index = sa.Index(name, *columns, unique=unique)
+
+    def restrict(target: sa.Index, connection: sa.Connection, **_: Any) -> None:
+        target.dialect_options[connection.dialect.name]["where"] = where
+
+    event.listen(index, "before_create", restrict)
+    return index
+
+
+_index_of(entries.c.kind == "release", "entries_of_plan", entries.c.plan_hash, entries.c.account, entries.c.seq)
+_index_of(entries.c.idempotency_key.is_not(None), "entries_of_request",
+          entries.c.account, entries.c.idempotency_key, unique=True)  # fmt: skip
+_index_of(entries.c.reservation.is_not(None), "entries_of_reservation", entries.c.reservation, unique=True)
 rare = sa.text("kind NOT IN ('reserve', 'release', 'begin', 'step')")
 """Holds of the few entries that come neither with each release nor with each step; written out, as its index is."""
-rare_kinds = sa.Index("entries_of_rare_kinds", entries.c.kind, entries.c.account,
-                      sqlite_where=rare, postgresql_where=rare)  # fmt: skip
+rare_kinds = _index_of(rare, "entries_of_rare_kinds", entries.c.kind, entries.c.account)
 in_runs = sa.text("kind IN ('run', 'begin', 'step')")
 """Holds of runs and their steps; written out, as its index is."""
-runs = sa.Index("entries_of_runs", entries.c.plan_hash, entries.c.kind, entries.c.seq,
-                sqlite_where=in_runs, postgresql_where=in_runs)  # fmt: skip
-repeats = sa.Index("entries_of_repeats", entries.c.plan_hash, entries.c.account,
-                   sqlite_where=entries.c.kind == "repeat", postgresql_where=entries.c.kind == "repeat")  # fmt: skip
+runs = _index_of(in_runs, "entries_of_runs", entries.c.plan_hash, entries.c.kind, entries.c.seq)
+repeats = _index_of(entries.c.kind == "repeat", "entries_of_repeats", entries.c.plan_hash, entries.c.account)
 sa.Index("entries_of_hash", entries.c.hash, unique=True)
 
 meta = sa.Table(

@@ -77,19 +77,19 @@ class Gaussian(IntegerRelease):
         >>> Gaussian(10).error(0.95)
         20
         """
-        from scipy.special import ndtri
+        from statistics import NormalDist
 
         miss = float(1 - level_of(level)) * (1 - 1e-12)
-        return max(0, math.ceil(-float(ndtri(miss / 2)) * float(self.sigma) * (1 + 1e-12) - 0.5))
+        return max(0, math.ceil(-NormalDist().inv_cdf(miss / 2) * float(self.sigma) * (1 + 1e-12) - 0.5))
 
     @property
     def std(self) -> float:
         """The standard deviation of one entry's noise, in float precision."""
-        from scipy.special import ndtr
-
         sigma = float(self.sigma)
         if sigma >= 1:
             return math.sqrt(sigma * sigma + 1 / 12)
+        from scipy.special import ndtr
+
         reach = math.ceil(40 * sigma) + 1
         return math.sqrt(2 * sum((2 * k - 1) * float(ndtr(-(k - 0.5) / sigma)) for k in range(1, reach + 1)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,14 +64,15 @@ def ratio_half_widths(
 
     First-order (delta) method with the Cornish–Fisher quantile of the sum's kurtosis.
     """
-    from scipy.special import ndtri
+    from statistics import NormalDist
 
     parts = np.array([(s * noise.std) ** 2 for s, noise in zip(slopes, noises, strict=True)])
     variance = parts.sum(axis=0)
     excess = np.array([3.0 if isinstance(noise, DiscreteLaplace) else 0.0 for noise in noises])
     with np.errstate(all="ignore"):
         kurtosis = np.where(variance > 0, (excess[:, None] * parts**2).sum(axis=0) / variance**2, 0.0)
-    z = float(ndtri((1 + level) / 2))
+    tail = (1 - level) / 2
+    z = -NormalDist().inv_cdf(tail) if tail else math.inf
     return np.sqrt(variance) * (z + (z**3 - 3 * z) * kurtosis / 24)
 
 
