@@ -5,7 +5,7 @@ time beside other values of the others. It is made by position, so that it is th
 
 `@pytest.mark.sampled(every=3)`: of a list of cases that are much alike the first of each three.
 
-Properties are tried on `EXAMPLES` every time, unless they name a number of their own, and in the soak on Hypothesis's 100.
+Properties are tried on `EXAMPLES` every time and on 100 in the soak, except those that name a number of their own.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def test_range_of_the_moves_of_distances(p) -> None:
 @pytest.mark.parametrize(
     ("asked", "cells", "relation", "draws"),
     [
-        (["1/2"], [0, 2, 2, 3], "add_remove", 4000),
+        pytest.param(["1/2"], [0, 2, 2, 3], "add_remove", 4000, marks=pytest.mark.soak),
         (["1/4", "1/2"], [3, 1, 1], "add_remove", 4000),
         (["1/4", "1/2", "2/3"], [0, 3, 2], "substitute", 1500),
         pytest.param(["1/4", "1/2", "2/3"], [0, 3, 2], "substitute", 8000, marks=pytest.mark.soak),
