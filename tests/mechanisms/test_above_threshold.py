@@ -75,6 +75,7 @@ def patterns(length: int, cutoff: int):
             yield told[:end]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("split", ["even", "optimal"])
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("cutoff", [1, 2])

@@ -42,6 +42,7 @@ def test_laplace_loss_is_the_worst_log_ratio(scale, shift) -> None:
     assert abs(float(loss.eps) - float(worst)) <= 1e-12 * float(worst)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("sigma", ["1/2", "1", "3.3", "10"])
 @pytest.mark.parametrize("shift", [(1,), (2,), (1, 1), (1, -2)])
 def test_gaussian_loss_is_the_worst_renyi_slope(sigma, shift) -> None:

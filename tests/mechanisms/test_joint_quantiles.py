@@ -303,6 +303,7 @@ def test_a_thousand_cells_take_less_than_two_seconds() -> None:
     assert time.process_time() - start < 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("records", [0, 40, 100_000])
 @pytest.mark.parametrize("epsilon", ["1e-6", "1", "1000"])
 def test_no_data_make_acceptance_rare(epsilon, records, monkeypatch) -> None:

@@ -50,6 +50,7 @@ def spent(noise: str, sigma: float, rate: float, beta: float) -> float:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("share", [None, 0.05, 0.6, 1.3])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(

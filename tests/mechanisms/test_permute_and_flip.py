@@ -70,6 +70,7 @@ def test_it_has_no_bounded_range() -> None:
     assert max(losses) - min(losses) > 1.48
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "5"])
 @pytest.mark.parametrize("monotone", [False, True])
 def test_never_worse_than_the_exponential_mechanism(epsilon, monotone) -> None:
