@@ -16,6 +16,7 @@ from discreet.privacy import ApproxLoss, PureLoss, RhoLoss, approx, as_approx, a
 from discreet.sensitivity import Norms
 
 BOTH = [DiscreteLaplace, DiscreteGaussian]
+SOAK = pytest.mark.soak
 
 
 def law(mechanism, reach: int) -> dict[int, mpmath.mpf]:
@@ -219,7 +220,7 @@ def test_bad_scales_are_refused(kind, scale) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("scale", ["0.001", "0.4", 1, 10, 31])
+@pytest.mark.parametrize("scale", ["0.001", pytest.param("0.4", marks=SOAK), 1, pytest.param(10, marks=SOAK), 31])
 def test_error_is_the_least_that_holds(kind, scale) -> None:
     mechanism, wrong = kind(scale), []
     with mpmath.workprec(2000):

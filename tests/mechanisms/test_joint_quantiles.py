@@ -279,6 +279,7 @@ def test_error_needs_no_data() -> None:
         mechanism.error(records=-1)
 
 
+@pytest.mark.soak
 def test_deciles_err_less_than_by_recursion_at_equal_epsilon() -> None:
     """By half as much; 40 releases of either tell them apart by more than ten standard errors."""
     x = np.arange(1000) * 7 % 101

@@ -65,6 +65,7 @@ def test_loss_is_within_the_spend(noise, paid: str, share) -> None:
     assert mechanism.loss() == RhoLoss(Fraction(paid), Fraction(0))
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_larger_beta_would_be_false(noise) -> None:
     for sigma in (1.0, 2.0):
