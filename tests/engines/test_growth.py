@@ -116,7 +116,7 @@ def test_a_query_is_written_in_proportion_to_its_text(engine: str) -> None:
     _grows_with_the_text(lambda shape, depth: len(_written(DIALECTS[engine], _asked(shape, depth))), 12)
 
 
-@pytest.mark.parametrize("depth", [4, pytest.param(12, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("depth", [8, pytest.param(12, marks=pytest.mark.soak)])
 def test_duckdb_makes_of_a_query_what_is_in_proportion_to_its_text(
     depth: int, connection: duckdb.DuckDBPyConnection
 ) -> None:
