@@ -2,6 +2,10 @@
 
 Every value of every parameter is in the sample; those of the parameter with most, `times` times (1 if not given), each
 time beside other values of the others. It is made by position, so that it is the same for everybody.
+
+`@pytest.mark.sampled(every=3)`: of a list of cases that are much alike the first of each three.
+
+Properties are tried on `EXAMPLES` every time and on 100 in the soak, except those that name a number of their own.
 """
 
 from __future__ import annotations
@@ -11,26 +15,38 @@ from collections import defaultdict
 from collections.abc import Hashable, Sequence
 
 import pytest
+from hypothesis import settings
+
+EXAMPLES = 30
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "sampled(times=1): most of the parameters are for the soak")
+    if config.option.markexpr == "not soak":
+        settings.register_profile("every time", settings(), max_examples=EXAMPLES)
+        settings.load_profile("every time")
+    config.addinivalue_line("markers", "sampled(times=1, every=1): most of the parameters are for the soak")
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tests: dict[object, list[pytest.Function]] = defaultdict(list)
     for item in items:
+        if config.option.markexpr == "soak" and getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("soak")
         marked = item.get_closest_marker("sampled") is not None and item.get_closest_marker("soak") is None
         if marked and isinstance(item, pytest.Function):
             tests[item.path, item.parent, item.originalname].append(item)
     for cases in tests.values():
         mark = cases[0].get_closest_marker("sampled")
         assert mark is not None
-        daily = sample([_values(each) for each in cases], *mark.args)
+        daily = _daily([_values(each) for each in cases], *mark.args, **mark.kwargs)
         for place, each in enumerate(cases):
             if place not in daily:
                 each.add_marker("soak")
+
+
+def _daily(cases: Sequence[tuple[Hashable, ...]], times: int = 1, every: int = 1) -> set[int]:
+    return set(range(0, len(cases), every)) if every > 1 else sample(cases, times)
 
 
 def _values(item: pytest.Function) -> tuple[Hashable, ...]:

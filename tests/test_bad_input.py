@@ -530,6 +530,7 @@ ROWS_THAT_TEMPT = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["csv", "frame"])
 @pytest.mark.parametrize("row", ROWS_THAT_TEMPT)
 def test_no_row_makes_a_query_fail(row: str, kind: str, tmp_path: Path) -> None:

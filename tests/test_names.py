@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,11 @@ def bound(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 pass
 
 
+@cache
+def names_of(path: Path) -> list[tuple[int, str]]:
+    return list(bound(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def is_banned(name: str) -> bool:
     plain = name.strip("_").lower()
     return plain not in ALLOWED and (plain in BANNED or not BANNED_PARTS.isdisjoint(plain.split("_")))
@@ -67,12 +73,12 @@ def test_no_name_is_banned() -> None:
     names = [
         f"{path.relative_to(HOUSE)}:{line}: {name}"
         for path in sorted(HOUSE.rglob("*.py"))
-        for line, name in [(0, path.stem), *bound(ast.parse(path.read_text(encoding="utf-8")))]
+        for line, name in [(0, path.stem), *names_of(path)]
         if is_banned(name)
     ]
     assert names == []
 
 
 def test_every_allowance_is_used() -> None:
-    used = {name for path in HOUSE.rglob("*.py") for _, name in bound(ast.parse(path.read_text(encoding="utf-8")))}
+    used = {name for path in HOUSE.rglob("*.py") for _, name in names_of(path)}
     assert {name.strip("_").lower() for name in used} >= ALLOWED.keys()

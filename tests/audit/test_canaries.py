@@ -203,12 +203,13 @@ def test_a_logistic_regression_with_too_little_noise_is_caught(noise: float) -> 
     assert audit_training(train, spikes(500), pulled, 20 * dp.gaussian("4.4721"), delta=1e-5).violated
 
 
-def test_false_alarms_of_correct_training_are_five_in_a_hundred_at_most() -> None:
-    """200 runs; false alarm 1e-9."""
+@pytest.mark.parametrize("runs", [60, pytest.param(200, marks=pytest.mark.soak)])
+def test_false_alarms_of_correct_training_are_five_in_a_hundred_at_most(runs: int) -> None:
+    """False alarm 1e-9: of 60 runs 17 alarms are allowed, of 200 33."""
     rng, canaries, claim = np.random.default_rng(6), Canaries(range(400)), dp.mu(1)
     train = noisy_step(rng, size=400, noise=1.0)
-    alarms = sum(audit_training(train, canaries, read, claim).violated for _ in range(200))
-    assert alarms <= next(k for k in range(200) if bdtrc(k, 200, 0.05) <= 1e-9)
+    alarms = sum(audit_training(train, canaries, read, claim).violated for _ in range(runs))
+    assert alarms <= next(k for k in range(runs) if bdtrc(k, runs, 0.05) <= 1e-9)
 
 
 def test_false_alarms_where_the_bound_is_tight() -> None:

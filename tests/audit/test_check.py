@@ -156,6 +156,7 @@ LEAKS: dict[str, Callable[[int, np.random.Generator], Any]] = {
 }
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("name", LEAKS)
 def test_what_outputs_can_hide_a_leak_in(name: str) -> None:
     """The leak comes up 100 times in 1,000 on one side and never on the other: never missed, but for 1e-40."""

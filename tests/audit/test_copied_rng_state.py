@@ -86,12 +86,16 @@ class Nested:
 """
 
 
-def test_a_generator_seeded_at_import_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "mark"), [("Nested.release", "LEAK"), pytest.param("fresh", "fine", marks=pytest.mark.soak)]
+)
+def test_a_generator_seeded_at_import_is_found(
+    name: str, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "seeded_at_import.py").write_text(SEEDED)
     monkeypatch.syspath_prepend(tmp_path)
-    for name, mark in (("fresh", "fine"), ("Nested.release", "LEAK")):
-        text = f"seeded_at_import:{name}"
-        assert found(c.named(text), 0.0, text)[c.SPAWNED] == mark
+    text = f"seeded_at_import:{name}"
+    assert found(c.named(text), 0.0, text)[c.SPAWNED] == mark
 
 
 @pytest.mark.parametrize("name", ["", "math", ":", "math:", ":sqrt", "math:no_such", "no_such_module:f"])

@@ -54,6 +54,7 @@ def test_laplace_noise_of_four_uniforms_is_a_leak() -> None:
     assert off.violated
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("n", "m"), [(64, 63), (100, 99), (1001, 1000)])
 @pytest.mark.parametrize("scale", [1, 100])
 def test_noise_divided_by_the_number_of_rows_is_a_leak(n: int, m: int, scale: float) -> None:

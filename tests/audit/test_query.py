@@ -172,6 +172,7 @@ def by_key(table: pa.Table) -> list[tuple[tuple[Any, ...], Any]]:
 
 
 class TestRedraw:
+    @pytest.mark.parametrize("copies", [64, pytest.param(1, marks=pytest.mark.soak)])
     @pytest.mark.parametrize(
         ("text", "spend", "paths"),
         [
@@ -182,14 +183,15 @@ class TestRedraw:
             ("SELECT k, COUNT(*) AS n FROM t GROUP BY k ORDER BY n LIMIT 2", dp.pure(1), [("n", "a"), ("n", "b")]),
         ],
     )
-    def test_a_redraw_has_the_law_of_a_session(self, text: str, spend: dp.Loss, paths: list[tuple[Any, ...]]) -> None:
+    def test_a_redraw_has_the_law_of_a_session(
+        self, text: str, spend: dp.Loss, paths: list[tuple[Any, ...]], copies: int
+    ) -> None:
         asked = query(text, ROWS, spend, salt=SALT, complete=0)
         real = runs(asked, FOUR, 150)
-        for copies in (1, 64):
-            redrawn = replace(asked, copies=copies).draw(FOUR, 1000)
-            for path in paths:
-                apart = farthest_apart(value_at(redrawn, *path), value_at(real, *path))
-                assert apart <= allowed([1000, 150], tests=2 * len(paths))
+        redrawn = replace(asked, copies=copies).draw(FOUR, 1000)
+        for path in paths:
+            apart = farthest_apart(value_at(redrawn, *path), value_at(real, *path))
+            assert apart <= allowed([1000, 150], tests=2 * len(paths))
 
     @pytest.mark.parametrize("copies", [1, 50])
     def test_a_redraw_has_the_law_of_its_mechanism(self, copies: int) -> None:
@@ -256,7 +258,7 @@ class TestRedraw:
 class TestBroken:
     """What is broken below a session, by a patch, is seen in the outputs."""
 
-    @pytest.fixture(params=[1, 8])
+    @pytest.fixture(params=[8, pytest.param(1, marks=pytest.mark.soak)])
     def copies(self, request: pytest.FixtureRequest) -> int:
         return request.param
 

@@ -59,7 +59,7 @@ def test_a_mutant_is_caught(mutant: Mutant) -> None:
     assert verdict.epsilon_lower <= mutant.epsilon + 1e-6
 
 
-@pytest.mark.parametrize("mutant", _cases(_MUTANTS, every=16))
+@pytest.mark.parametrize("mutant", _cases(_MUTANTS, every=32))
 def test_its_sound_twin_is_not(mutant: Mutant) -> None:
     """A few every time: `test_entries.py` holds every statistic to its claim."""
     with mutant.sound() as mechanism:

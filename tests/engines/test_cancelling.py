@@ -70,7 +70,13 @@ def _uses_cpu() -> bool:
     return time.process_time() - before > 0.02
 
 
-@pytest.fixture(params=["duckdb", "postgres", "spark"])
+ENGINES = ["duckdb", pytest.param("postgres", marks=pytest.mark.postgres)]
+ON_SPARK = pytest.param("spark", marks=pytest.mark.spark)
+FOR_THE_SOAK = pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.soak])
+"""A query in Spark takes seconds to stop; a signal, `cancel` and `close` are asked of it every time."""
+
+
+@pytest.fixture(params=[*ENGINES, ON_SPARK])
 def place(request: pytest.FixtureRequest) -> Iterator[Place]:
     engine: Engine
     if request.param == "duckdb":
@@ -165,6 +171,7 @@ def test_a_signal_ends_a_query(place: Place, session: Session) -> None:
     _assert_goes_on(place, session, 2)
 
 
+@pytest.mark.parametrize("place", [*ENGINES, FOR_THE_SOAK], indirect=True)
 def test_control_c_ends_a_query(place: Place, session: Session) -> None:
     with (
         _when_busy(place, session, _kill(signal.SIGINT)) as acted,
@@ -175,6 +182,7 @@ def test_control_c_ends_a_query(place: Place, session: Session) -> None:
     _assert_goes_on(place, session, 1)
 
 
+@pytest.mark.parametrize("place", [*ENGINES, FOR_THE_SOAK], indirect=True)
 def test_cancel_ends_a_query_from_another_thread(place: Place, session: Session) -> None:
     with (
         _when_busy(place, session, session.cancel) as acted,
@@ -187,6 +195,7 @@ def test_cancel_ends_a_query_from_another_thread(place: Place, session: Session)
     _assert_goes_on(place, session, 1)
 
 
+@pytest.mark.parametrize("place", [*ENGINES, FOR_THE_SOAK], indirect=True)
 def test_cancel_ends_a_query_from_a_handler_of_a_signal(place: Place, session: Session) -> None:
     with _handled(signal.SIGUSR1, session.cancel):
         with (

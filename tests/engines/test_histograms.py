@@ -86,7 +86,7 @@ def random_row(dice: random.Random, person: int | None) -> Row:
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("tables", [1, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
@@ -119,6 +119,7 @@ def test_a_unit_moves_no_more_rows_than_planned(query: str, relation: str, caps:
                     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("query", ["public and sums", "private"])
 def test_cells_are_of_the_same_rows_as_the_counts_beside_them(query: str, caps: str) -> None:

@@ -124,6 +124,7 @@ def _raw_time(unit: str, zone: str | None, value: int) -> pa.Array:
     return pa.array([0, value], pa.int64()).view(pa.timestamp(unit, zone))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["string", "timestamp", "date"])
 @pytest.mark.parametrize("value", [-(2**63), -(2**63) + 2, 2**63 - 2])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -140,6 +141,7 @@ def test_nor_does_one_in_parquet(tmp_path: Path, value: int) -> None:
     assert row["n"] == 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "unit"), [("string", "u"), ("decimal", "u"), ("string", "k")])
 @pytest.mark.parametrize("stored", ["arrow", "parquet"])
 @pytest.mark.parametrize(("precision", "scale"), [(38, 38), (38, 2), (30, 2), (19, 0), (18, 18)])

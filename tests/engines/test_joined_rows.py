@@ -51,10 +51,13 @@ def _rows(dice: random.Random, people: int) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.parametrize("seeds", [2, pytest.param(8, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("outer", ["", "LEFT"])
-def test_a_persons_rows_are_chosen_from_that_persons_alone(outer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_persons_rows_are_chosen_from_that_persons_alone(
+    outer: str, seeds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_footprint, "_MOST_ROWS", 3)
-    for seed in range(8):
+    for seed in range(seeds):
         dice = random.Random(f"{outer} {seed}")
         a, b = _rows(dice, 9), _rows(dice, 9)
         whole = _pairs({"a": _table(a), "b": _table(b)}, JOIN.format(outer))

@@ -84,7 +84,7 @@ def _hunt_alone(template: str, relation: Relation, caps: str, rounds: int) -> st
     return None
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("template", ASKED)
@@ -96,7 +96,7 @@ def test_a_person_moves_no_answer_further_than_planned(template: str, relation: 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("template", ASKED)
 def test_nor_does_one_of_a_database_asked_alone(template: str, relation: Relation) -> None:
-    assert _hunt_alone(template, relation, "2 rows 1 group", rounds=4) is None
+    assert _hunt_alone(template, relation, "2 rows 1 group", rounds=2) is None
 
 
 @pytest.mark.soak
@@ -130,6 +130,7 @@ def _of_nobody(bounded: BoundedAggregate) -> BoundedAggregate:
     return replace(bounded, unit=None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("caps", ["2 rows", "2 rows 1 group"])
 @pytest.mark.parametrize(

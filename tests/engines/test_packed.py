@@ -114,7 +114,7 @@ def _defined(rows: list[Row], grouping: str, kind: str, caps: tuple[int, int], s
     return {tuple(map(str, g)): tuple(counts[g, c] for c in range(4)) for g, c in counts if c == 1}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("grouping", GROUPINGS, ids=lambda grouping: grouping or "whole")
 def test_packed_rows_and_sql_and_the_definition_agree(

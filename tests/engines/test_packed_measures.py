@@ -73,7 +73,7 @@ def _found(groups: list[Group]) -> dict[Any, Any]:
     return {g.key: (g.units, g.sums, cells[g.key]) for g in groups if any(g.sums) or any(c for c, _ in cells[g.key])}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("query", PACKED)
 @pytest.mark.parametrize("key", ["", "t.k", "t.q"])
@@ -138,6 +138,7 @@ def test_what_is_no_sum_over_rows_of_one_table_is_not_packed(
     engine.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("key", ["", "k", "q"])
 def test_sums_and_values_and_cells_are_of_the_same_rows(key: str, caps: str) -> None:

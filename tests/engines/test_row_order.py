@@ -49,7 +49,13 @@ QUERIES = {
 }
 
 
-@pytest.fixture(params=["duckdb", "postgres", "spark"])
+@pytest.fixture(
+    params=[
+        "duckdb",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("spark", marks=pytest.mark.spark),
+    ]
+)
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """Makes an engine over tables, in which a join takes two rows of a person."""
     monkeypatch.setattr(_footprint, "_MOST_ROWS", 2)
@@ -83,6 +89,7 @@ def _sums(place: Place, policy: Policy, query: str, rows: list[tuple[float, ...]
     return [(group.key, group.units, group.sums) for group in place({"a": table, "b": B}).run(bounded, bytes(16))]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", QUERIES)
 def test_rows_in_any_order_have_the_same_sums(place: Place, name: str) -> None:
     query, rows = QUERIES[name]
@@ -90,6 +97,7 @@ def test_rows_in_any_order_have_the_same_sums(place: Place, name: str) -> None:
     assert len({str(_sums(place, POLICY, query, order, pa.float64())) for order in orders}) == 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["float", "text"])
 def test_however_zeros_are_stored(place: Place, kind: str) -> None:
     query, rows = QUERIES["stored"]

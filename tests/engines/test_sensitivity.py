@@ -110,7 +110,7 @@ def _random_row(dice: random.Random, person: int | None) -> Row:
     )
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("tables", [1, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
@@ -135,11 +135,12 @@ def test_no_unit_moves_an_answer_further_than_planned(query: str, relation: str,
             _check(bench, plan, whole, bench.run(plan, rest, salt))
 
 
+@pytest.mark.parametrize("values", [(-1, 1, 3), pytest.param((-1, 1, 3, None), marks=pytest.mark.soak)])
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
-def test_the_planned_sensitivity_is_reached(relation: str) -> None:
+def test_the_planned_sensitivity_is_reached(relation: str, values: tuple[int | None, ...]) -> None:
     """Enumerate every pair of neighbours over a small domain: the largest move is the plan's, not less."""
     bench = Bench(relation, "2 rows")
-    domain: list[Row] = [(1, k, "p", x, 2.0) for k in ("a", "b") for x in (-1, 1, 3, None)]
+    domain: list[Row] = [(1, k, "p", x, 2.0) for k in ("a", "b") for x in values]
     tables = [list(rows) for size in range(4) for rows in itertools.combinations_with_replacement(domain, size)]
     others: list[list[Row]] = tables if relation == "substitute" else [[]]
     query = "SELECT k, COUNT(*) AS n, SUM(x) AS s, VAR_POP(x) AS v, COUNT(DISTINCT x) AS d FROM t GROUP BY k"

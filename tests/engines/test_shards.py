@@ -102,12 +102,13 @@ def test_shards_add_up_on_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
     engine.close()
 
 
+@pytest.mark.parametrize("queries", [QUERIES[::3], pytest.param(QUERIES, marks=pytest.mark.soak)])
 def test_shards_add_up_where_rows_are_packed(
-    monkeypatch: pytest.MonkeyPatch, spied: Callable[[pytest.MonkeyPatch], list[bool]]
+    queries: Sequence[str], monkeypatch: pytest.MonkeyPatch, spied: Callable[[pytest.MonkeyPatch], list[bool]]
 ) -> None:
     used = spied(monkeypatch)
     engine = open_engine(_tables(), POLICY)
-    _check(engine, "duckdb", monkeypatch)
+    _check(engine, "duckdb", monkeypatch, queries)
     engine.close()
     assert any(used)
 

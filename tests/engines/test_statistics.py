@@ -70,7 +70,7 @@ def run(rows: list[dict[str, Any]], query: str, caps: dict[str, int], salt: byte
         engine.close()
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("caps", CAPS)
 @pytest.mark.parametrize("counted", [COUNTED, FILTERED], ids=["all", "filtered"])

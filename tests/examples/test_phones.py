@@ -75,7 +75,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path, words: list[str]) -> None:
     assert not (home / "figures.json").exists()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.soak)])
 def test_whoever_stops_it_stops_its_collectors(tmp_path: Path, how: signal.Signals) -> None:
     """Once phones may report. The end of file on stderr says that no process is left that it started."""
     home = tmp_path / "kept"

@@ -33,22 +33,24 @@ def crowd(*words: object, before: tuple[str, ...] = ()) -> str:
     return done.stdout
 
 
-def test_a_ledger_is_born_whole_or_not_at_all(tmp_path):
-    crowd("birth", tmp_path, 50, 7)
+@pytest.mark.parametrize("kills", [16, pytest.param(50, marks=pytest.mark.soak)])
+def test_a_ledger_is_born_whole_or_not_at_all(tmp_path, kills):
+    crowd("birth", tmp_path, kills, 7)
     born = 0
-    for index in range(50):
+    for index in range(kills):
         path = tmp_path / f"{index}.ledger"
         born += path.exists()
         with open_ledger(path, pure(3)) as ledger:
             assert ledger.verify() == 1
             assert path.stat().st_nlink == 1
-    print(f"{born} of 50 were born before they were killed")
+    print(f"{born} of {kills} were born before they were killed")
 
 
-def test_sixteen_processes_spend_exactly_the_budget_of_the_one_ledger_that_they_all_make(tmp_path):
+@pytest.mark.parametrize("count", [8, pytest.param(16, marks=pytest.mark.soak)])
+def test_processes_spend_exactly_the_budget_of_the_one_ledger_that_they_all_make(tmp_path, count):
     path = tmp_path / "ledger"
-    accepted = [int(word) for word in crowd("race", path, 16, 4).split()]
-    assert (len(accepted), sum(accepted)) == (16, 30)
+    accepted = [int(word) for word in crowd("race", path, count, 4).split()]
+    assert (len(accepted), sum(accepted)) == (count, 30)
     with open_ledger(path, None) as ledger:
         assert ledger.verify() == 31
         assert ledger.spent == pure(3)
@@ -105,11 +107,14 @@ def test_a_thread_that_reads_while_another_spends_sees_nothing_go_back_in_time(t
         assert ledger.spent == pure("9/8")
 
 
-def test_a_process_whose_threads_are_spending_can_fork(tmp_path):
+@pytest.mark.parametrize("children", [5, pytest.param(15, marks=pytest.mark.soak)])
+def test_a_process_whose_threads_are_spending_can_fork(tmp_path, children):
     path = tmp_path / "ledger"
     open_ledger(path, pure(100)).close()
-    accepted = [int(word) for word in crowd("fork", path, 15).split()]
-    assert accepted[1:] == [3] * 15, "each child spends three times, and none can use its parent's ledger in memory"
+    accepted = [int(word) for word in crowd("fork", path, children).split()]
+    assert accepted[1:] == [3] * children, (
+        "each child spends three times, and none can use its parent's ledger in memory"
+    )
     with open_ledger(path, None) as ledger:
         assert ledger.spent.eps == Fraction(sum(accepted), 10)
         assert ledger.verify() == sum(accepted) + 1

@@ -196,6 +196,7 @@ def test_a_child_of_a_fork_within_a_transaction_uses_no_ledger(path):
     assert all("forked in the middle of a ledger's transaction" in line for line in said)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
 def test_a_writer_that_stops_is_waited_for_in_vain_and_one_that_dies_is_not(place, monkeypatch, end):
     holder = subprocess.Popen([*SCRIPT, "hold", place], env=ENVIRONMENT, stdout=subprocess.PIPE)

@@ -290,6 +290,7 @@ def test_a_certificate_of_before_still_verifies(second: Path) -> None:
         assert ledger.verify({"it": parse_release_file(release.read_bytes()).certificate["position"]}) == 20
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("column", OLD_COLUMNS.split(", "))
 @pytest.mark.parametrize("seq", [0, 7, 8, 9, 14, 17, 19])
 def test_what_is_changed_in_an_entry_without_a_salt_is_noticed(second: Path, seq: int, column: str) -> None:

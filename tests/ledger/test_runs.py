@@ -536,6 +536,7 @@ def test_random_lives_agree_with_the_model(seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sequential", [True, False])
+@pytest.mark.sampled
 @pytest.mark.parametrize("kills", [10, pytest.param(1000, marks=SOAK)])
 def test_killed_at_any_moment_each_step_happens_once(place: str, tmp_path: Path, kills: int, sequential: bool) -> None:
     reports = tmp_path / "reports"

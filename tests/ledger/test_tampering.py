@@ -77,6 +77,7 @@ def other_values(column, value):
             yield from (value[:-1], value.swapcase(), value.replace("1/2", "1/4"), value.encode())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("seq", ROWS)
 def test_an_edited_value_is_noticed(original, tmp_path, seq, column):
@@ -322,13 +323,14 @@ def test_an_older_copy_put_in_the_place_of_an_open_ledger_is_refused(path, tmp_p
                 use()
 
 
-def test_every_flipped_byte_of_the_file_is_noticed_or_harmless(original, tmp_path):
+@pytest.mark.parametrize("step", [3 * 211, pytest.param(211, marks=pytest.mark.soak)])
+def test_every_flipped_byte_of_the_file_is_noticed_or_harmless(original, tmp_path, step):
     """No traceback from below, and never a ledger that reads well and says something else."""
     whole = original.read_bytes()
     with open_ledger(original, None) as ledger:
         truth = [*ledger.entries()], [ledger.find(plan) for plan in "ab"], ledger.spent
     path = tmp_path / "flipped"
-    for place in range(0, len(whole), 211):
+    for place in range(0, len(whole), step):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
         try:
             with open_ledger(path, None) as ledger:

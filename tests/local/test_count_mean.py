@@ -56,6 +56,7 @@ def test_reports_support_as_the_law_says(sketch) -> None:
     assert_supports_are_those_of_the_law(scheme)
 
 
+@pytest.mark.sampled
 @BOTH
 @pytest.mark.parametrize(("epsilon", "hashes", "width"), [(6, 4, 8), (4, 8, 16), (1, 16, 64)])
 def test_errors_are_those_of_theory(sketch, epsilon, hashes, width) -> None:

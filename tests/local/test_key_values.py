@@ -27,6 +27,7 @@ def small(epsilon: str = "1", oracle: str | None = None, padding: int = 2, **mor
     return KeyValues(3, (1, 4), epsilon, padding=padding, oracle=oracle, **more)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("epsilon", ["1e-6", "0.5", "1", "2", "5", "20"])
 @pytest.mark.parametrize("padding", [1, 2, 3])
 @ORACLES

@@ -122,6 +122,7 @@ def test_public_functions_support_as_the_law_says() -> None:
     assert_supports_are_those_of_the_law(LocalHashing(domain=4, epsilon=1, buckets=3, keys=5, key=2))
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("epsilon", "keys"), [("4", 2), ("4", 64), ("1", 512)])
 def test_errors_under_public_functions_are_those_of_theory(epsilon, keys) -> None:
     """From where collisions are most of the error to where they are hardly any."""

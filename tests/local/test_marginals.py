@@ -83,6 +83,7 @@ def test_every_marginal_is_unbiased_exactly(epsilon, oracle, ways) -> None:
             assert found.marginal(*names).table == pytest.approx(truth(*names), abs=1e-9)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("ways", "epsilon"), [(2, "0.5"), (3, "4")])
 @ORACLES
 def test_standard_errors_are_those_of_the_law(epsilon, oracle, ways) -> None:
@@ -212,6 +213,7 @@ def test_the_oracle_is_the_best_for_each_table() -> None:
     assert isinstance(_counted(scheme, {"a": 0, "b": 0})[0].oracle.scheme, ProjectiveGeometry)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("epsilon", ["0.5", "1", "5"])
 @pytest.mark.parametrize("kind", [KaryRandomizedResponse, HadamardResponse, ProjectiveGeometry])
 @pytest.mark.parametrize("size", [2, 8, 17])

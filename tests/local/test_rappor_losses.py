@@ -107,6 +107,7 @@ def filters(scheme: Rappor, texts: list[str]) -> dict[str, frozenset[int]]:
     return {text: frozenset(np.flatnonzero(columns[:, place]).tolist()) for place, text in enumerate(texts)}
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("stages", STAGES)
 def test_one_report_of_rappor_has_its_loss_where_values_share_no_bit(stages) -> None:
     scheme = Rappor(*stages, bits=4, hashes=2, cohorts=1)

@@ -35,6 +35,7 @@ def test_mean_squared_errors_are_within_5_percent_of_theory(protocol, epsilon) -
     assert_mean_square(protocol(domain=300, epsilon=epsilon), zipf(3000, 300), rounds=600, within=0.05)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("epsilon", ["0.5", "4"])
 @PROTOCOLS
 def test_mean_squared_errors_are_those_of_theory(protocol, epsilon) -> None:

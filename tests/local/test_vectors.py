@@ -27,6 +27,7 @@ from discreet.noise import fresh_draws
 SECRET = bytes(range(32))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("epsilon", ["1e-6", "0.5", "1", "2", "5", "20", "100"])
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_the_exact_epsilon_is_the_claim(dimension, epsilon) -> None:

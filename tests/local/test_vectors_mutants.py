@@ -97,7 +97,8 @@ def slope_of_uniform_heights(kind) -> None:
         assert scheme.slope == pytest.approx(more * total / (likely * more + 2 * pairs), rel=1e-12)
 
 
-CHECKS = (exact, slope_of_uniform_heights, unbiased_with_its_errors)
+CHECKS = (slope_of_uniform_heights, unbiased_with_its_errors, exact)
+"""The quickest first."""
 
 
 @pytest.mark.parametrize(

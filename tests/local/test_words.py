@@ -65,6 +65,7 @@ def small(kind, epsilon=4, **more):
     return kind(epsilon, **{"length": 4, "alphabet": "abt", **sizes, **more})
 
 
+@pytest.mark.sampled
 @EVERY
 @pytest.mark.parametrize("epsilon", ["1e-5", "2", "20"])
 def test_the_exact_epsilon_is_the_claim(kind, epsilon) -> None:

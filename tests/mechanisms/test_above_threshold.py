@@ -75,6 +75,7 @@ def patterns(length: int, cutoff: int):
             yield told[:end]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("split", ["even", "optimal"])
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("cutoff", [1, 2])
@@ -195,7 +196,7 @@ def test_values_released_with_the_noise_of_their_comparison_are_caught() -> None
 # What is run.
 
 
-@pytest.mark.parametrize("numeric", [False, True])
+@pytest.mark.parametrize("numeric", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_frequencies_of_told_streams(numeric) -> None:
     """Fails by chance with probability 1e-12 or so (chi-square, 100 or more expected per pattern)."""
     mechanism, answers, draws = AboveThreshold(7, 1, 1, 2, numeric=numeric), (6, 9, 7, 5), 8_000

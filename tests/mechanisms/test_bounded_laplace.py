@@ -57,6 +57,7 @@ def test_the_stated_loss_is_the_exact_one(scale: str, bounds: tuple[int, int]) -
             assert mechanism.loss(move) == mechanism.loss(Fraction(move) + Fraction(1, 2))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("bounds", [(0, 1), (0, 5), (-20, 20)], ids=str)
 @pytest.mark.parametrize(("epsilon", "move"), [("1", 1), ("0.1", 1), ("0.1", 4), ("5", 2)])
 def test_calibration_is_within_the_spend_and_the_naive_scale_is_not(bounds, epsilon: str, move: int) -> None:

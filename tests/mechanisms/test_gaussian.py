@@ -30,6 +30,7 @@ def exact_delta(sigma: float, shift: int, epsilon: float) -> mpmath.mpf:
         return mpmath.fsum(max(mass(k - shift) - grown * mass(k), 0) for k in range(-reach, reach + 1))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sigma", ["0.3", "0.5", "1", "2", "3.7"])
 @pytest.mark.parametrize("shift", [1, 2, 5])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])

@@ -279,6 +279,7 @@ def test_error_needs_no_data() -> None:
         mechanism.error(records=-1)
 
 
+@pytest.mark.soak
 def test_deciles_err_less_than_by_recursion_at_equal_epsilon() -> None:
     """By half as much; 40 releases of either tell them apart by more than ten standard errors."""
     x = np.arange(1000) * 7 % 101
@@ -303,6 +304,7 @@ def test_a_thousand_cells_take_less_than_two_seconds() -> None:
     assert time.process_time() - start < 2
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("records", [0, 40, 100_000])
 @pytest.mark.parametrize("epsilon", ["1e-6", "1", "1000"])
 def test_no_data_make_acceptance_rare(epsilon, records, monkeypatch) -> None:

@@ -147,6 +147,7 @@ def test_edges() -> None:
             Laplace.calibrate(spend, sensitivity)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("scale", ["0.001", "0.4", 1, 10, 31])
 def test_error_and_std_follow_the_law(scale) -> None:
     mechanism = Laplace(scale)

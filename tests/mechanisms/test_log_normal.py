@@ -50,6 +50,7 @@ def spent(noise: str, sigma: float, rate: float, beta: float) -> float:
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("share", [None, 0.05, 0.6, 1.3])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize(
@@ -64,6 +65,7 @@ def test_loss_is_within_the_spend(noise, paid: str, share) -> None:
     assert mechanism.loss() == RhoLoss(Fraction(paid), Fraction(0))
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("noise", NOISES)
 def test_a_larger_beta_would_be_false(noise) -> None:
     for sigma in (1.0, 2.0):

@@ -44,6 +44,7 @@ def neighbours(utilities, *, monotone: bool):
             yield tuple(u + s for u, s in zip(utilities, step, strict=True))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
 @pytest.mark.parametrize("candidates", [2, 3])
@@ -69,6 +70,7 @@ def test_it_has_no_bounded_range() -> None:
     assert max(losses) - min(losses) > 1.48
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "5"])
 @pytest.mark.parametrize("monotone", [False, True])
 def test_never_worse_than_the_exponential_mechanism(epsilon, monotone) -> None:
@@ -101,9 +103,10 @@ def test_what_is_run_has_that_law() -> None:
     assert all(abs(a - b) < 1e-14 for a, b in zip(picked, law(mechanism, utilities), strict=True))
 
 
-def test_frequencies_follow_the_law() -> None:
+@pytest.mark.parametrize("draws", [4_000, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_frequencies_follow_the_law(draws: int) -> None:
     """Fails by chance with probability 1e-12 or so (chi-square, 100 or more expected per candidate)."""
-    mechanism, utilities, draws = PermuteAndFlip("1.3", 2), [0, 1.5, 3, 3, -2], 10_000
+    mechanism, utilities = PermuteAndFlip("1.3", 2), [0, 1.5, 3, 3, -2]
     picked = np.bincount([mechanism.release(utilities) for _ in range(draws)], minlength=5)
     expected = np.array([float(p) for p in law(mechanism, utilities)])
     assert stats.chisquare(picked, expected / expected.sum() * draws).pvalue > ALARM

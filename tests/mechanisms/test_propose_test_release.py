@@ -67,7 +67,7 @@ def neighbours(values: list[float], n: int, relation: str):
                 yield from ((x, (*rest, v)) for v in values)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("statistic", ["mean", "median", "variance", "max"])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, "0.01"), (4, "0.2"), ("0.3", "1e-9"), (30, "1e-3")])

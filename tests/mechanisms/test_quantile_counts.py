@@ -45,7 +45,10 @@ def test_blocks_of_counted_data_are_those_of_the_records(p: Fraction, rate: Frac
     assert list(_blocks(one, p * 76, rate, width, 192)) == list(_blocks(other, p * 76, rate, width, 192))
 
 
-@pytest.mark.parametrize("counts", [[0, 3, 0, 7, 2, 0], [0] * 6, [1, 0, 0, 0, 0, 60]])
+@pytest.mark.parametrize(
+    "counts",
+    [[0, 3, 0, 7, 2, 0], *(pytest.param(each, marks=pytest.mark.soak) for each in ([0] * 6, [1, 0, 0, 0, 0, 60]))],
+)
 def test_frequencies_follow_the_law(counts: list[int]) -> None:
     """The exponential mechanism on the distance of rank n/2 from each cell's ranks; by Hoeffding's inequality."""
     mechanism = Quantiles("1/2", (0, 5), epsilon=Fraction(1, 2), step=1)

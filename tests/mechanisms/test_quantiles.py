@@ -97,6 +97,7 @@ def worst(mechanism: Quantiles, size: int, records: int, bits: int) -> tuple[flo
     return max(float(np.abs(each).max()) for each in found), max(float(np.ptp(each)) for each in found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize(("p", "size", "records"), [("1/2", 5, 4), ("1/4", 5, 4), ("2/3", 5, 4), ("1/10", 3, 11)])
 @pytest.mark.parametrize("epsilon", ["0.3", "2", "40"])
@@ -116,6 +117,7 @@ SEVERAL = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize(("asked", "size", "records", "bits"), SEVERAL)
 @pytest.mark.parametrize("epsilon", ["0.3", "2", "40"])
@@ -193,7 +195,7 @@ def test_range_of_the_moves_of_distances(p) -> None:
 @pytest.mark.parametrize(
     ("asked", "cells", "relation", "draws"),
     [
-        (["1/2"], [0, 2, 2, 3], "add_remove", 4000),
+        pytest.param(["1/2"], [0, 2, 2, 3], "add_remove", 4000, marks=pytest.mark.soak),
         (["1/4", "1/2"], [3, 1, 1], "add_remove", 4000),
         (["1/4", "1/2", "2/3"], [0, 3, 2], "substitute", 1500),
         pytest.param(["1/4", "1/2", "2/3"], [0, 3, 2], "substitute", 8000, marks=pytest.mark.soak),

@@ -44,6 +44,7 @@ def neighbours(utilities, *, monotone: bool):
             yield tuple(u + s for u, s in zip(utilities, step, strict=True))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("epsilon", ["0.3", "1", "4"])
 @pytest.mark.parametrize("candidates", [2, 3])

@@ -154,6 +154,7 @@ def test_rate_of_any_student(degrees: int) -> None:
         assert epsilon / 1.001 <= worst_heavy_loss(m, beta, rate) <= epsilon * (1 + 1e-9)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("statistic", ["mean", "median", "variance", Quantile("1/3")])
 @pytest.mark.parametrize("noise", ["laplace", "cauchy", "student_t", "uniform_log_normal", "laplace_log_normal"])

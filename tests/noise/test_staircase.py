@@ -24,6 +24,7 @@ def level_tail(epsilon: Fraction, width: int, first: int, k: int) -> mpmath.mpf:
     return width * b**k / (first * (1 - b) + width * b)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(
     ("epsilon", "width", "first"),
     [("1", 1, 1), ("1/50", 7, 2), ("1/63", 1000, 500), ("20", 2**40, 1), ("1000", 5, 5), ("800", 2**56, 1)],

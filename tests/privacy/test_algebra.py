@@ -229,12 +229,14 @@ def test_numbers_of_the_reference_kind():
     assert low <= 2.06005 <= high * (1 + 1e-3)
 
 
-def test_parts_without_a_pair_are_dominated():
-    for mixed in (pure("0.1") + rho("0.1"), rho("0.1") + 10 * laplace(20), 10 * bounded_range("0.1") + gaussian(5)):
-        low, high = mixed.bounds(delta=1e-6)
-        assert 0 < low <= high < math.inf
-        if as_rho(mixed)[1] == 0:
-            assert high <= rho(mixed.rho()).epsilon(1e-6) * (1 + 1e-6)
+@pytest.mark.parametrize(
+    "mixed", [pure("0.1") + rho("0.1"), rho("0.1") + 10 * laplace(20), 10 * bounded_range("0.1") + gaussian(5)]
+)
+def test_parts_without_a_pair_are_dominated(mixed):
+    low, high = mixed.bounds(delta=1e-6)
+    assert 0 < low <= high < math.inf
+    if as_rho(mixed)[1] == 0:
+        assert high <= rho(mixed.rho()).epsilon(1e-6) * (1 + 1e-6)
 
 
 def test_groups_of_compositions():

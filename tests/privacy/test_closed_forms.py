@@ -96,6 +96,7 @@ def test_unit_discrete_laplace_is_randomized_response():
     assert (200 * discrete_laplace(10)).bounds(delta=1e-6) == (200 * pure("0.1")).bounds(delta=1e-6)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("scale", "s"), [(1, 1), (3, 2), ("0.5", 3), (20, 7)])
 @pytest.mark.parametrize("share", [0, 0.3, 0.9])
 def test_discrete_laplace(scale, s, share):
@@ -131,6 +132,7 @@ def test_the_discrete_gaussian_is_not_the_continuous_one():
     assert 2.9e-6 < discrete_gaussian("0.653").delta(8) < 3.1e-6
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("sigma", [100, 1_001, 20_000])
 @pytest.mark.parametrize("s", [1, 30, 999, 15_000])
 @pytest.mark.parametrize("times", [0, 0.3, 1, 3, 7])

@@ -54,6 +54,7 @@ def test_many_bounded_ranges_are_above_each_pair(t):
     assert truth <= high <= low * (1 + 1e-5)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("count", [3000, 3001, 20_001, 300_000])
 def test_what_is_below_an_adaptive_bounded_range_is_attained(count):
     # A mechanism of range ε with the loss ±ε/2 has μ near ε/2: claims from below stay near that Gaussian's.
@@ -62,6 +63,7 @@ def test_what_is_below_an_adaptive_bounded_range_is_attained(count):
     assert low < 0.97 * (count * pure("0.001")).bounds(delta="1e-6")[0]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("eps0", "count"), [("0.001", 20_000), ("0.02", 9_000)])
 @pytest.mark.parametrize("deviations", [0, 1, 6, 20])
 def test_many_copies_of_a_coin(eps0, count, deviations):

@@ -85,6 +85,7 @@ SMALL = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("eps0", "n", "share"), SMALL)
 @pytest.mark.parametrize("binary", [False, True])
 def test_few_people_are_the_theorem_term_by_term(eps0, n, share, binary):
@@ -138,6 +139,7 @@ def test_tails_are_never_understated(n, p):
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [10**8, 10**12, 10**15])
 @pytest.mark.parametrize("p", [1e-5, 0.3])
 def test_tails_of_very_many(n, p):
@@ -171,6 +173,7 @@ CLONES = (100, 3000, 8192, 8193, 10**6, 10**10, 10**12, 10**14, 2**49)
 GIVEN = [(c, z, e) for c in CLONES for z in (0.01, 2, 10, 30) for e in (0.3, 2) if z / c**0.5 < e]
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("c", "deviations", "eps0"), GIVEN)
 def test_given_the_number_of_clones(c, deviations, eps0):
     eps = deviations / c**0.5
@@ -224,6 +227,7 @@ def test_the_numbers_that_its_authors_publish():
     assert mine[1] < published(4, 10**5, "1e-6") < closed
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [10**k for k in range(3, 10)])
 @pytest.mark.parametrize("eps0", ["0.5", 1, 2, 4, 8])
 def test_below_the_published_bound_and_the_local_loss(eps0, n):

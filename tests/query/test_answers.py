@@ -221,6 +221,7 @@ def test_aggregates(query: str, session: Session, plain: Callable[[str], Rows]) 
     assert same(rows_of(session.sql(query, NEARLY_EXACT)), plain(oracle(query)))
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions(condition: str, session: Session, plain: Callable[[str], Rows]) -> None:
     query = f"SELECT COUNT(*), SUM(cost) FROM clinic WHERE {condition}"

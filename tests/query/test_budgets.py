@@ -334,6 +334,7 @@ ASKED: list[tuple[str, dict[str, float], Policy]] = [
 ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("text", "targets", "policy"), ASKED)
 @pytest.mark.parametrize("currency", ["pure", "approx", "rho", "mu"])
 @pytest.mark.parametrize("level", [0.9, 0.95])

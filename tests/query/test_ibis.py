@@ -264,6 +264,7 @@ def test_conditions(condition: Any, sql: str) -> None:
     assert plan_of(o.filter(condition).count().name("x")) == plan_of(hand)
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize(("scalar", "sql"), SCALARS, ids=[sql for _expression, sql in SCALARS])
 def test_scalars_and_aggregates(scalar: Any, sql: str) -> None:
     wanted = plan_of(f"SELECT {sql} AS x FROM orders")

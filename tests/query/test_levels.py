@@ -89,6 +89,7 @@ def _share(spend: Loss, levels: int, private: int, *, needed: bool) -> Loss:
     return dp.privacy.PureLoss(main / levels) if kind in ("pure", "approx") and not delta else made
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("spend", SPENDS)
 @pytest.mark.parametrize("written", SETS)
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])

@@ -148,6 +148,7 @@ SILENT = load_policy(
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "count", "total"),
     [

@@ -278,6 +278,7 @@ def repeated(plan: Plan, group: Group, times: int) -> tuple[np.ndarray, np.ndarr
     return np.array(answer.table.column("a").to_pylist(), dtype=float), answer.error("a")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("statistic", sample(2)[2])
 @pytest.mark.parametrize(
     "spend", [pytest.param(dp.pure(1), id="pure"), pytest.param(dp.rho("0.1"), id="rho", marks=pytest.mark.soak)]
@@ -297,6 +298,7 @@ def test_error_bars_cover(statistic: str, spend: dp.Loss) -> None:
     assert np.median(halves) <= 4 * values.std() + 0.01, "no wider than they need to be"
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("statistic", [name for name in sample(2)[2] if not name.startswith("ROUND")])
 def test_the_mean_of_many_answers_is_the_truth(statistic: str) -> None:
     """20,000 rows, 1,000 answers at epsilon 3, where the bias of ratios is far below a standard error.

@@ -140,6 +140,7 @@ def test_every_plain_mechanism_has_a_law(cases) -> None:
     assert {name.partition(" ")[0] for name, case in cases.items() if case.plain} == set(LAWS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_calibrated_noise_is_within_the_spend(additive_case, epsilon: str) -> None:
     kind = type(additive_case.at(2))

@@ -80,6 +80,7 @@ def before_noise(policy: Policy, query: str, *parts: Columns) -> dict[tuple[Any,
     return {group.key: group for group in groups}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("hoarder", HOARDERS)
 def test_integers_before_noise_move_within_the_caps(hoarder: str, query: str) -> None:

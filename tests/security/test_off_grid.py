@@ -75,6 +75,7 @@ def test_the_attack_breaks_a_grid_that_follows_the_data() -> None:
     assert proven_epsilon(one.tolist(), other.tolist()) > 3
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("draws", [DRAWS // 10, pytest.param(DRAWS // 4, marks=pytest.mark.soak)])
 def test_the_attack_finds_nothing_in_our_releases(numeric_case, draws: int) -> None:
     mechanism = numeric_case.at(Fraction(3, 2))

@@ -46,6 +46,7 @@ def in_child(work: Callable[[], Any]) -> Any:
     return pickle.loads(told)
 
 
+@pytest.mark.sampled(every=3)
 def test_mechanisms_in_forked_children_differ(case) -> None:
     """64 releases with as much noise as this agree by chance with probability below 2**−32."""
     mechanism = case.at(1000)

@@ -92,6 +92,7 @@ def told(name: str, unit: str, currency: str, query: str) -> dict[str, Any]:
         }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize(("currency", "unit"), [("approx", "rows"), ("rho", "people"), ("mu", "people")])
 def test_all_tables_are_told_the_same(currency: str, unit: str, query: str) -> None:

@@ -51,6 +51,7 @@ def sums(source: Any, policy: Policy, query: str) -> tuple[int, ...]:
     return group.sums
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("extreme", EXTREMES)
 def test_no_row_moves_a_sum_further_than_planned(extreme: str, bounds: str) -> None:

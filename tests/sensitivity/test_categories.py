@@ -20,7 +20,6 @@ small = st.lists(st.sampled_from(DOMAIN), max_size=5)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@settings(max_examples=100)
 @given(x=small)
 def test_the_mode_is_brute_force(brute_force, relation, x) -> None:
     mode = Mode(DOMAIN)

@@ -6,7 +6,7 @@ import math
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.sensitivity import at_distance, local, smooth, statistic
@@ -42,7 +42,6 @@ EXACT = {"mean": mean, "sum": sum}
 
 @pytest.mark.parametrize("name", EXACT)
 @pytest.mark.parametrize("relation", RELATIONS)
-@settings(max_examples=80)
 @given(x=small)
 def test_mean_and_sum_are_brute_force(brute_force, name, relation, x) -> None:
     expected = brute_force(EXACT[name], x, DOMAIN, relation, len(x) + 2)
@@ -52,7 +51,6 @@ def test_mean_and_sum_are_brute_force(brute_force, name, relation, x) -> None:
     assert statistic(name).value(x, (LEFT, RIGHT)) == pytest.approx(EXACT[name](tuple(x)))
 
 
-@settings(max_examples=80)
 @given(x=small)
 def test_variance_under_substitution_is_brute_force(brute_force, x) -> None:
     expected = brute_force(variance, x, DOMAIN, "substitute", len(x) + 1, distant=means_of_all_but_one)
@@ -60,7 +58,6 @@ def test_variance_under_substitution_is_brute_force(brute_force, x) -> None:
         assert each / NEARLY <= at_distance("variance", x, k, **GIVEN, relation="substitute") <= each * NEARLY
 
 
-@settings(max_examples=80)
 @given(x=small)
 def test_variance_under_add_remove_is_never_below(brute_force, x) -> None:
     expected = brute_force(variance, x, DOMAIN, "add_remove", len(x) + 2, distant=means_of_all_but_one)

@@ -91,6 +91,7 @@ def every_pair(q: Fraction, x: np.ndarray, beta: float) -> float:
     return max(best, math.exp(-beta * n) / 2, math.exp(-beta * (n - 1)) * max(abs(x - 0.5)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("q", RANKS)
 @pytest.mark.parametrize("beta", [0.003, 0.05, 0.5])
 def test_the_fast_search_finds_the_best_of_all_pairs(q, beta) -> None:

@@ -149,9 +149,13 @@ def test_what_is_no_session_is_refused() -> None:
         Spark(object(), _policy({"x": {"type": "int"}}, max_rows=1))  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_a_cluster_that_dies_is_said_to_be_gone() -> None:
-    """In a process of its own: first the context stops, then the JVM is killed in the middle of a query."""
+    """In a process of its own, whose JVM is killed in the middle of a query.
+
+    Every time the command line is asked for as much, in `tests/cli/test_other_engines.py`.
+    """
     said = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "dying.py")],
         capture_output=True,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.engines.spark import session_of
-from discreet.engines.spark._java import check_java
+from discreet.engines.spark._java import check_java, java, provide_java
 from discreet.engines.spark._url import _is_small, _parsed
 from discreet.errors import DataError, MissingExtra
 
@@ -79,6 +79,19 @@ with dp.connect("spark://local[1]?t=t.csv", policy=policy) as session:
 """
 
 
+def test_without_java_that_of_a_wheel_is_provided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JAVA_HOME", "DISCREET_BUNDLED_JAVA"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    (tmp_path / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert java() is None
+    provide_java()
+    check_java()
+    assert Path(os.environ["JAVA_HOME"]).name == "bundled"
+
+
+@pytest.mark.soak
 @pytest.mark.spark
 def test_without_java_that_of_a_wheel_is_used(tmp_path: Path) -> None:
     programs = tmp_path / "bin"

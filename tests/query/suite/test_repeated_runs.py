@@ -125,7 +125,7 @@ def allowed(cells: int) -> int:
 
 
 def test_the_mean_of_a_few_queries_is_the_truth(session: Session, plain: duckdb.DuckDBPyConnection) -> None:
-    _run(SAMPLE[::4], session, plain)
+    _run(SAMPLE[::12], session, plain)
 
 
 @pytest.mark.soak
