@@ -134,7 +134,7 @@ NUMBERS = {"duckdb", "narwhals", "numpy", "pandas", "pyarrow", "scipy", "sqlglot
         (["plan", COUNT, "--policy", "visits.toml", "--epsilon", "0.1"],
          {"cryptography", "duckdb", "narwhals", "pandas", "scipy", "sqlalchemy"}),
         (["plan", COUNT, "--policy", "visits.toml", "--rho", "0.1"], {"pandas", "scipy", "sqlalchemy"}),
-        ([*QUERY[:-1], "0.2"], {"pandas", "scipy", POSTGRES}),
+        ([*QUERY[:-1], "0.2"], {"pandas", POSTGRES}),
     ],
 )  # fmt: skip
 def test_a_command_imports_what_it_needs(cli: Any, words: list[str], spared: set[str]) -> None:

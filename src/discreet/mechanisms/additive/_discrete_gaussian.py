@@ -131,9 +131,9 @@ class DiscreteGaussian(IntegerRelease):
         """
         miss = float(1 - level_of(level)) * (1 - 1e-12)
         if self.sigma >= _SMALL:
-            from statistics import NormalDist
+            from scipy.special import ndtri
 
-            return math.ceil(-NormalDist().inv_cdf(miss / 2) * float(self.sigma) * (1 + 1e-12))
+            return math.ceil(-float(ndtri(miss / 2)) * float(self.sigma) * (1 + 1e-12))
         weights = self._weights()
         allowed = miss * (2 * sum(weights) - weights[0]) / 2
         tail, k = 0.0, len(weights) - 1

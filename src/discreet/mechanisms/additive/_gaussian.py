@@ -77,10 +77,10 @@ class Gaussian(IntegerRelease):
         >>> Gaussian(10).error(0.95)
         20
         """
-        from statistics import NormalDist
+        from scipy.special import ndtri
 
         miss = float(1 - level_of(level)) * (1 - 1e-12)
-        return max(0, math.ceil(-NormalDist().inv_cdf(miss / 2) * float(self.sigma) * (1 + 1e-12) - 0.5))
+        return max(0, math.ceil(-float(ndtri(miss / 2)) * float(self.sigma) * (1 + 1e-12) - 0.5))
 
     @property
     def std(self) -> float:

@@ -265,18 +265,9 @@ def _mu_of_pure(eps: Fraction) -> Fraction:
     if near < 1e-3:
         # Φ⁻¹(1/2 + x) ≤ √(2π)·x·(1 + 4x²) for 0 ≤ x ≤ 0.01, and x = tanh(ε/2)/2 ≤ ε/4: the root does not cancel.
         return (Fraction(12534, 10000) * eps * (1 + eps * eps)) ** 2  # √(2π)/2 < 1.2534
-    return to_fraction_up(-2 * _normal_quantile(near) * (1 + 1e-12)) ** 2
+    from scipy.special import log_expit, ndtri_exp  # pyright: ignore[reportMissingTypeStubs]
 
-
-def _normal_quantile(eps: float) -> float:
-    """Φ⁻¹(1/(1+e^ε)), off by less than 1e-12 of itself for ε ≥ 1e-3: most at 1e-3, where it is close to 0."""
-    if eps > 700:  # e^ε is no float
-        from scipy.special import log_expit, ndtri_exp  # pyright: ignore[reportMissingTypeStubs]
-
-        return float(ndtri_exp(log_expit(-eps)))
-    from statistics import NormalDist  # SciPy takes a quarter of a second to load
-
-    return NormalDist().inv_cdf(1 / (1 + math.exp(eps)))
+    return to_fraction_up(2 * abs(float(ndtri_exp(log_expit(-near)))) * (1 + 1e-12)) ** 2
 
 
 def _total(pairs: Iterable[Pair | None]) -> Pair | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,15 +63,14 @@ def ratio_half_widths(
 
     First-order (delta) method with the Cornish–Fisher quantile of the sum's kurtosis.
     """
-    from statistics import NormalDist
+    from scipy.special import ndtri
 
     parts = np.array([(s * noise.std) ** 2 for s, noise in zip(slopes, noises, strict=True)])
     variance = parts.sum(axis=0)
     excess = np.array([3.0 if isinstance(noise, DiscreteLaplace) else 0.0 for noise in noises])
     with np.errstate(all="ignore"):
         kurtosis = np.where(variance > 0, (excess[:, None] * parts**2).sum(axis=0) / variance**2, 0.0)
-    tail = (1 - level) / 2
-    z = -NormalDist().inv_cdf(tail) if tail else math.inf
+    z = float(ndtri((1 + level) / 2))
     return np.sqrt(variance) * (z + (z**3 - 3 * z) * kurtosis / 24)
 
 
