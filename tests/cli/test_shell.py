@@ -73,6 +73,26 @@ def test_statements_are_asked_one_by_one_and_errors_end_nothing(cli: Any) -> Non
     assert again["rows"] == second["rows"]  # one ledger
 
 
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        (f"\\spend epsilon=0,01\n{COUNT};\n", "must be a finite number"),
+        (f"\\spend epsilon=\n{COUNT};\n", "got epsilon="),
+        (f"SELECT\n\\spend epsilon=0.01\n{COUNT};\n", "stands within a statement"),
+    ],
+)
+def test_a_price_that_failed_leaves_none(cli: Any, script: str, error: str) -> None:
+    done = ask(script, "--epsilon", "2")
+    assert (done.exit_code, error in done.stderr) == (2, True)
+    assert cli("budget", "--ledger", "visits.ledger", "--format", "json").json["spent"]["epsilon"] == "0"
+
+
+def test_a_command_may_follow_a_comment(cli: Any) -> None:
+    done = ask(f"-- cheap\n\\spend epsilon=0.01\n{COUNT};\n", "--epsilon", "2", "--format", "json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert cli("budget", "--ledger", "visits.ledger", "--format", "json").json["spent"]["epsilon"] == "1/100"
+
+
 def test_the_first_error_is_the_exit_code_and_quit_ends(cli: Any) -> None:
     done = ask(f"{COUNT};\n\\spend epsilon=0.1\n\\quit\n\\budget\n", "--epsilon", "1000")
     assert (done.exit_code, done.stdout) == (3, "each query costs epsilon 0.1\n")

@@ -127,6 +127,52 @@ def test_more_than_the_new_cap_was_spent() -> None:
         assert (ledger.head, ledger.currency, ledger.accounts["ada"].cap) == (before, "pure", pure(1))
 
 
+def test_an_account_that_gave_all_away_is_converted_too() -> None:
+    for target in ("approx", "rho"):
+        with open_ledger(None, pure(3)) as ledger:
+            for name in ("ada", "bob"):
+                ledger.grant(name, pure(1))
+            ledger.transfer("ada", "bob", pure(1))
+            ledger.convert(DELTA, target)
+            assert ledger.accounts["ada"].cap == nothing(target)
+            assert ledger.verify() == 8
+
+
+def test_a_cap_too_small_for_any_rho_says_so() -> None:
+    with (
+        open_ledger(None, pure("1e-9")) as ledger,
+        pytest.raises(ParameterError, match=r"no rho is small enough for eps"),
+    ):
+        ledger.convert(DELTA, "rho")
+
+
+def test_who_had_the_ledger_open_spends_a_delta_from_then_on(place: str) -> None:
+    open_ledger(place, pure(3)).close()
+    with open_ledger(place) as stale, open_ledger(place) as owner:
+        assert isinstance(stale.reserve("plan-1", pure("0.1")), Reservation)
+        owner.convert(DELTA)
+        assert isinstance(stale.reserve("plan-2", approx("0.1", "1e-8")), Reservation)
+        assert owner.spent == approx("0.2", "1e-8")
+        assert owner.verify() == 4
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"currency": "approx", "cap": ["1000", "1/1000000"], "delta": "1/1000000"},
+        {"currency": "approx", "cap": ["3", "1/2"], "delta": "1/1000000"},
+        {"currency": "rho", "cap": ["1", "1/2000000"], "delta": "1/1000000"},
+        {"currency": "rho", "cap": ["1/10", "1/1000000"], "delta": "1/1000000"},
+        {"currency": "approx", "cap": ["0", "0"], "delta": "1/1000000"},
+    ],
+)
+def test_a_conversion_that_does_not_keep_the_promise_is_none(event: dict[str, Any]) -> None:
+    facts, now = Facts("pure"), datetime(2026, 11, 24, tzinfo=UTC)
+    state = initial_state(facts, pure(3), now)
+    with pytest.raises(LedgerError, match="does not keep the promise"):
+        apply(facts, state, Event("convert", OWNER_ACCOUNT, event, now))
+
+
 def test_ways_that_were_shut_name_the_conversion(tmp_path: Path) -> None:
     with open_ledger(None, pure(3)) as ledger:
         with pytest.raises(ParameterError, match="`discreet ledger convert LEDGER --delta 1e-6`"):
@@ -205,7 +251,11 @@ def test_an_account_is_not_converted_without_the_whole() -> None:
     grant = Event("grant", "ada", {"role": "analyst", "cap": ["1"]}, now)
     state = apply(facts, state, grant)
     with pytest.raises(LedgerError, match="only together with the ledger"):
-        apply(facts, state, Event("convert", "ada", {"currency": "approx", "cap": ["1", "1/1000000"]}, now))
+        apply(
+            facts,
+            state,
+            Event("convert", "ada", {"currency": "approx", "cap": ["1", "1/1000000"], "delta": str(DELTA)}, now),
+        )
     with pytest.raises(LedgerError, match="not to 'pure'"):
         apply(facts, state, Event("convert", OWNER_ACCOUNT, {"currency": "pure", "cap": ["9"]}, now))
 
@@ -261,7 +311,7 @@ class History:
         for name, each in before.items():
             cap = cap_after(each.cap, self.target)
             try:
-                self.act("convert", name, {"currency": self.target, "cap": numbers(cap)})
+                self.act("convert", name, {"currency": self.target, "cap": numbers(cap), "delta": str(DELTA)})
             except LedgerError:
                 assert (self.target, name) == ("rho", "")
                 return False

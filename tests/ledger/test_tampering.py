@@ -18,7 +18,7 @@ from discreet.ledger.log._chain import Walker, check, facts_in, row_after, state
 from discreet.ledger.log._commitments import Row
 from discreet.ledger.state._arithmetic import nothing, numbers, of_loss
 from discreet.ledger.state._events import Event, apply
-from discreet.privacy import PureLoss, approx, pure
+from discreet.privacy import PureLoss, approx, parts, pure
 
 COLUMNS = [*Row._fields, "payload"]
 ROWS = range(7)
@@ -204,7 +204,7 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
     plan = next(row.plan_hash for row in walk(told_rows, "the ledger") if row.hash == answer)
     asked = {"plan_hash": plan, "idempotency_key": "k"}
     again = ("repeat", {"answer": answer}, scene, asked)
-    converting = {"currency": "approx", "cap": ["3", "1/1000"]}
+    converting = {"currency": "approx", "cap": [str(parts(scene.total.cap)[0]), "1/1000"], "delta": "1/1000"}
     changed = ("convert", converting, apply(facts, scene, Event("convert", "", converting, at)), {})
     false = [
         ("create", {"currency": "pure"}, scene, {}),
@@ -242,8 +242,10 @@ def test_well_formed_entries_that_tell_a_false_story_are_noticed(path):
         ("settle", {"relation": "add_remove"}, scene, {}),
         ("settle", {"relation": "substitute", "mixed": True}, whole(common=pure("3.5")), {}),
         ("reserve", {**history, "relation": "substitute"}, spent, {"plan_hash": "c"}),
-        ("convert", {"currency": "approx", "cap": ["3", "1/1000"]}, scene, {}),
-        ("convert", {"currency": "mu", "cap": ["3", "1/1000"]}, scene, {}),
+        ("convert", converting, scene, {}),
+        ("convert", {**converting, "currency": "mu"}, scene, {}),
+        ("convert", {**converting, "cap": ["9", "1/1000"]}, scene, {}),
+        ("convert", {**converting, "delta": "1e-3"}, scene, {}),
         ("convert", converting, whole(cap=approx(3, "1/1000"), common=approx("1/4", 0), before=nothing("approx")), {}),
     ]
     for kind, event, after, rest in (true, also, again, changed, *false):

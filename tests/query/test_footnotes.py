@@ -108,7 +108,18 @@ def test_a_null_says_why(session: dp.Session) -> None:
 
 
 @pytest.mark.parametrize("level", [{}, {"key_discovery": 3}, {"key_discovery": {"mechanism": "Oracle", "keys": 1}}, 7])
-def test_a_certificate_that_nobody_knows_has_no_footnote(session: dp.Session, level: Any) -> None:
+def test_a_certificate_that_nobody_knows_says_no_number(session: dp.Session, level: Any) -> None:
     release = session.sql("SELECT COUNT(*) AS n FROM t", dp.pure(100))
     odd = Release(release.answer, release.loss, {**release.certificate, "levels": [level]})
-    assert odd.footnotes() == []
+    assert odd.footnotes() == ["groups of few people may be missing"]
+    none = Release(release.answer, release.loss, {**release.certificate, "levels": level})
+    assert none.footnotes() == [] and none.to_vega_lite()
+
+
+def test_groups_of_capped_people_are_counted_after_the_caps() -> None:
+    people = {"unit": "p", "max_rows": 1, "columns": {"k": {"type": "string"}}}
+    tables = {"t": pa.table({"p": list(range(300)) * 2, "k": ["a"] * 300 + ["b"] * 300})}
+    with dp.connect(tables, {"version": "1", "budget": {"epsilon": 9, "delta": 0.1}, "tables": {"t": people}}) as asked:
+        release = asked.sql("SELECT k, COUNT(*) AS n FROM t GROUP BY k", dp.approx(1, "1e-6"))
+    caps = "counted after the caps on a person's rows and groups"
+    assert release.footnotes() == [f"groups of fewer than 17 people, {caps}, may be missing"]

@@ -32,7 +32,7 @@ class AnswerFiles:
         """Raise `ParameterError` or `MissingExtra` where a file cannot be written: before anything is spent."""
         from discreet.release import check_new_file
 
-        named = [path.absolute() for path in (self.save, self.output, self.plot) if path is not None]
+        named = [path.resolve() for path in (self.save, self.output, self.plot) if path is not None]
         if len(set(named)) < len(named):
             raise ParameterError("--save, --output and --plot write a file each; name different ones")
         if self.output is not None and self.output.suffix.lower() not in _SUFFIXES:

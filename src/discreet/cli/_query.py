@@ -109,6 +109,10 @@ def query(  # noqa: PLR0913 — an option each
         sql = sql_of(sql, file)
         if bias and form is Format.csv:
             raise ParameterError("csv has no room for the estimates of --bias; ask for --format json or table")
+        if bias and output is not None and output.suffix.lower() != ".json":
+            raise ParameterError(
+                "only .json has room for the estimates of --bias; name another --output, or leave it out"
+            )
         files = AnswerFiles(save, output, plot)
         files.check()
         facts = load_policy(policy)

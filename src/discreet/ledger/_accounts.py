@@ -115,7 +115,7 @@ class AccountLedger:
             _checked("an idempotency key", idempotency_key)
         self._check_counted(counts)
         code_version()  # what a certificate needs and may be missing is missed before the charge
-        charged, history = charge_and_history(loss, self._store.currency)
+        charged, history = self._charge(loss)
         event: dict[str, Any] = {"history": history}
         if part is not None:
             event["part"] = part
@@ -161,7 +161,7 @@ class AccountLedger:
         self._check_counted(counts)
         check_steps(steps)
         code_version()
-        charged, history = charge_and_history(loss, self._store.currency)
+        charged, history = self._charge(loss)
         event: dict[str, Any] = {"history": history, "steps": steps, "sequential": bool(sequential)}
         event |= {} if part is None else {"part": part}
         store = self._store
@@ -184,6 +184,13 @@ class AccountLedger:
         at = subject_time(row, self._where)
         reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
         return Run(self._access, reservation, steps, sequential=bool(sequential))
+
+    def _charge(self, loss: Loss) -> tuple[Loss, Mapping[str, list[str]]]:
+        """What a loss costs in the ledger's currency, as last read, or read now if that cannot express it."""
+        try:
+            return charge_and_history(loss, self._store.currency)
+        except ParameterError:
+            return charge_and_history(loss, self.currency)
 
     def _check_counted(self, counts: Counted) -> None:
         """Raise `LedgerError` if the ledger counts the losses of something else."""

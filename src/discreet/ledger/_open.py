@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.postgres._url import address_of
 from discreet.ledger.state._account import Period
-from discreet.ledger.state._arithmetic import limit
+from discreet.ledger.state._arithmetic import limit, of_loss
 from discreet.ledger.state._conversion import TARGETS
 from discreet.ledger.state._events import Counted
 from discreet.postgres_url import SCHEMES
-from discreet.privacy import Loss, Relation, currency, in_words
+from discreet.privacy import Loss, Relation, currency, in_words, pure
 
 if TYPE_CHECKING:
     from discreet.ledger._owner import OwnedLedger
@@ -85,6 +85,7 @@ def open_ledger(  # noqa: PLR0913
     """
     from discreet.ledger._owner import OwnedLedger, checked_period, checked_until
     from discreet.ledger.crypto._encryption import Seal
+    from discreet.ledger.crypto._signing import code_version
     from discreet.ledger.log._genesis import begin, facts
     from discreet.ledger.log._store import LedgerStore
 
@@ -99,6 +100,8 @@ def open_ledger(  # noqa: PLR0913
     try:
         store = LedgerStore(database, seal)
         ledger = OwnedLedger(store)
+        of_loss(pure(1))
+        code_version()  # what a charge imports: a fork in the middle of an import hangs the child
         if accepted is not None and accepted not in (store.began_with, ledger.budget):
             raise LedgerError(
                 f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: state "

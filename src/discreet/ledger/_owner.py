@@ -7,7 +7,6 @@ import hmac
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from fractions import Fraction
 from typing import Any, Literal
 
 from discreet.errors import LedgerError, ParameterError
@@ -16,7 +15,7 @@ from discreet.ledger._auditor import LedgerAudit
 from discreet.ledger.log import _rows
 from discreet.ledger.log._store import LedgerStore, LedgerTransaction
 from discreet.ledger.state._account import OWNER_ACCOUNT, PERIODS, Account, Period
-from discreet.ledger.state._arithmetic import charge, limit, nothing, numbers
+from discreet.ledger.state._arithmetic import charge, limit, numbers
 from discreet.ledger.state._conversion import check_target, converted_cap
 from discreet.ledger.state._events import Kind
 from discreet.privacy import Loss, Relation, currency
@@ -223,11 +222,10 @@ class OwnedLedger(LedgerAudit, AccountLedger):
             pages: list[LedgerTransaction] = []
             for name in (OWNER_ACCOUNT, *(row.account for row in _rows.newest_of_each(connection, self._where))):
                 pages.append(self._store.page(connection, name))
-                state = pages[-1].state
-                check_target(currency((state.account or state.total).cap), to)
-                pages[-1].write(
-                    "convert", {"currency": to, "cap": numbers(_cap_after(state.account or state.total, exact, to))}
-                )
+                account = pages[-1].state.account or pages[-1].state.total
+                check_target(currency(account.cap), to)
+                cap = numbers(converted_cap(account.cap, exact, to))
+                pages[-1].write("convert", {"currency": to, "cap": cap, "delta": str(exact)})
         self._store.committed(*pages)
 
     def _own(self, cap: Loss) -> list[str]:
@@ -291,10 +289,6 @@ class OwnedLedger(LedgerAudit, AccountLedger):
                 )
             raise LedgerError(f"{self._where} has no account {name!r} that opens with this token; ask its owner")
         return account
-
-
-def _cap_after(account: Account, delta: Fraction, target: str) -> Loss:
-    return nothing(target) if account.role == "auditor" else converted_cap(account.cap, delta, target)
 
 
 def checked_period(every: str | None) -> Period | None:

@@ -136,6 +136,10 @@ def recompute_level_loss(data: Mapping[str, Any], relation: Relation) -> Loss:
             "private keys need a key discovery and public keys have none; the certificate states otherwise"
         )
     grouped = bool(_list(data["keys"]))
+    if not grouped and groups != 1:
+        raise LedgerError("a level without keys has one group; the certificate states otherwise")
+    if groups is None and data["top_keys"] is not None:
+        raise LedgerError("keys are chosen first where they are public alone; the certificate states otherwise")
     limits = [_limits(each, rows, groups_each, groups, grouped=grouped) for each in _list(data["measures"])]
     chosen = None if data["top_keys"] is None else _choice(data["top_keys"], limits, relation)
     lost = [] if chosen is None else [chosen[1]]

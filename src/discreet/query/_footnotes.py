@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isinf, isnan
-from typing import Any
+from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.query._certificate_levels import discovery_in
@@ -55,9 +55,16 @@ def footnotes(certificate: Mapping[str, Any], words: AnswerWords, noisy: Sequenc
 
 def _missing_groups(certificate: Mapping[str, Any]) -> list[str]:
     """From how many people on a group is as good as certain to be shown, in that grouping set where it is most."""
+    levels = certificate.get("levels")
+    if not isinstance(levels, list):
+        return []
     try:
-        discoveries = [discovery_in(level) for level in certificate.get("levels", [])]
+        discoveries = [discovery_in(each) for each in cast("list[Mapping[str, Any]]", levels)]
         least = [each.shown_from(NEARLY_ALWAYS) for each in discoveries if each is not None]
     except (LedgerError, ParameterError, LookupError, TypeError, ValueError, AttributeError):
-        return []
-    return [f"groups of fewer than {max(least):,} people may be missing"] if least else []
+        return [_SOME_MISSING]
+    counted = "" if certificate.get("unit") == "rows" else ", counted after the caps on a person's rows and groups,"
+    return [f"groups of fewer than {max(least):,} people{counted} may be missing"] if least else []
+
+
+_SOME_MISSING = "groups of few people may be missing"

@@ -85,7 +85,7 @@ class Release(BaseRelease):
         {'text': 'n', 'subtitle': ['95 % intervals of the noise, ε = 1']}
         """
         check_level(level)
-        words = answer_words(self.certificate)
+        words, levels = answer_words(self.certificate), self.certificate.get("levels")
         shown = [name for name in self.answer.table.column_names if name not in words.levels]
         return chart(
             self.answer.table.select(shown),
@@ -93,7 +93,7 @@ class Release(BaseRelease):
             words=words.columns,
             approximate=[name for name in self.noisy if self.approximate(name)],
             counts=words.counts,
-            totals=len(self.certificate.get("levels", ())) > 1,
+            totals=isinstance(levels, list) and len(levels) > 1,
             subtitle=f"{100 * level:.10g} % intervals of the noise, {loss_in_symbols(self.loss)}",
             notes=[words.where, *filter(None, map(self._rank_note, self.noisy))],
         )

@@ -83,6 +83,9 @@ def _of_level(level: dict[str, Any]) -> Iterator[Mutant]:
     if discovery is not None:
         yield ("key_discovery",), None
         yield ("key_discovery", "keys"), discovery["keys"] - 1
+        yield ("keys",), []
+        chosen = {"mechanism": "TopK", "k": 1, "epsilon": "1/100", "sensitivity": "1", "monotone": True, "measure": 0}
+        yield ("top_keys",), chosen
         if discovery["mechanism"] == "PartitionSelection":
             yield ("key_discovery", "epsilon"), times(discovery["epsilon"], MORE)
             yield ("key_discovery", "delta"), times(discovery["delta"], MORE)

@@ -122,6 +122,7 @@ class Statements:
 
         if rest:
             given: dict[str, str] = {}
+            self._spend = None  # where this fails, nothing is asked at the price from before
             for word in rest.replace("--", "").split():
                 name, _, value = word.partition("=")
                 if name not in ("epsilon", "rho", "mu", "delta") or not value or name in given:

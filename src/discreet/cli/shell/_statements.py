@@ -60,7 +60,10 @@ def piped() -> Iterator[str]:
     """
     pending = ""
     for line in _lines():
-        if not pending and is_command(line):
+        if is_command(line):
+            if split(pending)[1].strip():
+                raise ParameterError(f"{line.strip()[:40]!r} stands within a statement, which does not end with `;`")
+            pending = ""  # comments
             yield line.strip()
             continue
         pending += line

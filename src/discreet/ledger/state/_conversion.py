@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.state._account import Account
-from discreet.ledger.state._arithmetic import History, limit, tidy, within
+from discreet.ledger.state._arithmetic import History, limit, nothing, tidy, within
 from discreet.privacy import ApproxLoss, Loss, RhoLoss, currency, in_currency, in_words, parts, rho, solve
 
-__all__ = ["TARGETS", "check_target", "converted", "converted_cap", "converted_total"]
+__all__ = ["TARGETS", "check_kept", "check_target", "converted", "converted_cap", "converted_total"]
 
 TARGETS = ("approx", "rho")
 """The currencies that a ledger of pure ε may change to, once."""
@@ -37,11 +37,32 @@ def converted_cap(cap: Loss, delta: Fraction, target: str) -> Loss:
     if not 0 < delta < 1:
         raise ParameterError(f"delta must be greater than 0 and less than 1, got {float(delta):g}")
     epsilon = parts(cap)[0]
+    if epsilon == 0:
+        return nothing(target)
     if target == "approx":
         return limit(ApproxLoss(epsilon, delta))
     spare = delta / 2
-    most = solve(rho, ApproxLoss(epsilon, spare))
+    try:
+        most = solve(rho, ApproxLoss(epsilon, spare))
+    except ParameterError:
+        raise ParameterError(
+            f"no rho is small enough for {in_words(cap)} with half of delta {float(delta):g}: convert to approx, or "
+            "with a larger delta"
+        ) from None
     return limit(RhoLoss(Fraction(_FOUR_DIGITS.create_decimal_from_float(most)), spare))
+
+
+def check_kept(cap: Loss, after: Loss, delta: Fraction) -> None:
+    """Raise `LedgerError` unless `after` is `converted_cap` of `cap`, but for a ρ that may be less."""
+    epsilon, numbers = parts(cap)[0], parts(after)
+    if epsilon == 0:
+        good = not any(numbers)
+    elif isinstance(after, ApproxLoss):
+        good = numbers == (epsilon, delta)
+    else:
+        good = numbers[1] == delta / 2 and rho(numbers[0]).fits(ApproxLoss(epsilon, delta / 2))
+    if not good:
+        raise LedgerError("the cap after the conversion does not keep the promise of the cap before it")
 
 
 def check_target(unit: str, target: object) -> str:

@@ -27,9 +27,10 @@ from discreet.ledger.state._arithmetic import (
     together,
     within,
 )
-from discreet.ledger.state._conversion import check_target, converted, converted_total
+from discreet.ledger.state._conversion import check_kept, check_target, converted, converted_total
 from discreet.ledger.state._relations import for_groups_of_two, grouped_history, relation_after, relation_settled
 from discreet.privacy import Loss, currency, in_words, parts, to_json
+from discreet.rational import from_exact_text
 
 __all__ = [
     "Continued",
@@ -312,11 +313,12 @@ def _converted(now: LedgerState, data: Mapping[str, Any]) -> LedgerState:
     subject = now.account or now.total
     target = check_target(currency(subject.cap), data["currency"])
     cap = from_numbers(target, data["cap"])
+    check_kept(subject.cap, cap, from_exact_text(data["delta"]))
     if now.account is None:
         return LedgerState(converted_total(now.total, limit(cap), now.history, _ALL_PEOPLE), None, now.history)
     if now.currency != target:
         raise LedgerError(f"the account {now.account.name!r} can be converted only together with the ledger")
-    return replace(now, account=converted(now.account, cap if now.account.role == "auditor" else limit(cap)))
+    return replace(now, account=converted(now.account, cap))
 
 
 def _moved(subject: Account, data: Mapping[str, Any]) -> Account:

@@ -35,7 +35,9 @@ _AT_ONCE = 1 << 20
 _MOST = 1 << 24
 _ROUNDING = 1e-9
 _CUT_OFF = 4
-"""At a limit an answer has at least this part of the half-width that it would have without the limit."""
+"""At a limit an answer has at least a quarter of the half-width that it would have without the limit: a rule of thumb.
+
+With less, bars at a limit hold less often than others; with more they are wider than they need be. It was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ class Basis:
             few = {name: column.filter(here) for name, column in keys.items()}
             sums = {i: column[at_limit] for i, column in known.items()}
             beyond = _half_widths_at(item, used, few, sums, points, level, clamped=False)
-            half[at_limit] = np.fmax(half[at_limit], beyond / _CUT_OFF)
+            known = np.isfinite(beyond)  # an expression may have no value there, as SQRT(10 - AVG(x))
+            half[at_limit] = np.fmax(half[at_limit], np.where(known, beyond / _CUT_OFF, 0.0))
         return half
 
 
