@@ -89,7 +89,7 @@ class Basis:
             here = pa.array(at_limit)
             few = {name: column.filter(here) for name, column in keys.items()}
             sums = {i: column[at_limit] for i, column in known.items()}
-            beyond = _half_widths_at(item, used, few, sums, points, level, clamped=False)
+            beyond = _half_widths_at(_with_signed_roots(item), used, few, sums, points, level, clamped=False)
             known = np.isfinite(beyond)  # an expression may have no value there, as SQRT(10 - AVG(x))
             half[at_limit] = np.fmax(half[at_limit], np.where(known, beyond / _CUT_OFF, 0.0))
         return half
@@ -102,6 +102,25 @@ def _at_limit(used: Mapping[str, Aggregate], sums: Mapping[int, Floats]) -> NDAr
     """
     pairs = [(read(each, sums).value, read(each, sums, clamped=False).value) for each in used.values()]
     return np.any([(clamped != free) & ~np.isnan(free) for clamped, free in pairs], axis=0)
+
+
+def _with_signed_roots(item: exp.Expr) -> exp.Expr:
+    """An expression with −√−x for the root of an x below 0, as `read` has it for a deviation that is not clamped.
+
+    >>> _with_signed_roots(exp.maybe_parse("SQRT(x) + 1")).sql()
+    '(SQRT(GREATEST(x, 0)) - SQRT(GREATEST(-(x), 0))) + 1'
+    """
+
+    def root(of: exp.Expr) -> exp.Expr:
+        return exp.Sqrt(this=exp.Greatest(this=of.copy(), expressions=[exp.Literal.number(0)]))
+
+    def swap(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Sqrt):
+            return node
+        inner = node.this.transform(swap)
+        return exp.Paren(this=exp.Sub(this=root(inner), expression=root(exp.Neg(this=exp.paren(inner.copy())))))
+
+    return item.transform(swap)
 
 
 def _half_widths_at(  # noqa: PLR0913, PLR0917
