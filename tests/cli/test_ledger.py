@@ -488,11 +488,46 @@ def test_an_owner_opens_the_position_of_a_certificate(made: Any) -> None:
     assert made("ledger", "prove", "other.ledger", "a.release").code == 4
 
 
+def test_the_log_has_who_asked_what_when_and_for_how_much(made: Any) -> None:
+    assert made("ledger", "grant", "b.ledger", "ada", "--epsilon", "1", "--token-file", "ada.token").code == 0
+    as_ada = ("--account", "ada", "--token-file", "ada.token")
+    assert made("query", COUNT, *DATA, "--epsilon", "0.5").code == 0
+    other = "SELECT AVG(cost) AS c FROM visits"
+    assert made("query", other, *DATA, "--epsilon", "0.25", *as_ada).code == 0
+    with open_ledger("b.ledger") as ledger:
+        ledger.reserve("plan-of-nobody", pure("0.125"))
+    asked = made("ledger", "log", "b.ledger", "--format", "json").json["charges"]
+    assert [(each["account"], each["answered"], each["loss"]["epsilon"]) for each in asked] == [
+        ("", False, "1/8"), ("ada", True, "1/4"), ("", True, "1/2"),
+    ]  # fmt: skip
+    assert [each["question"] for each in asked] == [
+        None, 'SELECT AVG("cost") AS "c" FROM "visits"', 'SELECT COUNT(*) AS "n" FROM "visits"',
+    ]  # fmt: skip
+    assert {(each["version"], len(each["policy"])) for each in asked[1:]} == {("1", 64)}
+    shown = made("ledger", "log", "b.ledger", "--last", "2").out
+    assert 'SELECT AVG("cost")' in shown and "no answer was stored" in shown and "COUNT" not in shown
+    mine = made("ledger", "log", "b.ledger", "--format", "json", *as_ada).json["charges"]
+    assert [(each["question"], each.get("seq")) for each in mine] == [(asked[1]["question"], None)]
+    assert made("ledger", "grant", "b.ledger", "eve", "--role", "auditor", "--token-file", "eve.token").code == 0
+    audited = made("ledger", "log", "b.ledger", "--account", "eve", "--token-file", "eve.token")
+    assert (audited.code, "an auditor opens no release" in audited.err) == (4, True)
+
+
+def test_questions_of_an_encrypted_ledger_are_sealed(cli: Any) -> None:
+    assert cli("ledger", "create", "k.ledger", "--epsilon", "3", "--delta", "1e-3", "--key-file", "k.key").code == 0
+    key = ("--key-file", "k.key")
+    assert cli("query", COUNT, *DATA[:-1], "k.ledger", "--epsilon", "0.5", *key).code == 0
+    sealed, opened = (cli("ledger", "log", "k.ledger", *each).out for each in ((), key))
+    assert "sealed: give the key" in sealed and "COUNT" not in sealed
+    assert "COUNT(*)" in opened
+
+
 def test_help_teaches(cli: Any) -> None:
     text = cli("ledger", "--help").out
     for command in (
         "create",
         "show",
+        "log",
         "grant",
         "rotate",
         "revoke",

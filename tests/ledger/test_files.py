@@ -54,7 +54,9 @@ def test_no_file_and_no_budget(tmp_path):
 def test_another_budget_is_refused_in_both_words(tmp_path, other):
     open_ledger(tmp_path / "ledger", pure(3)).close()
     before = contents(tmp_path)
-    with refused("has a budget of epsilon 3, not of .*: open it .*renew it with another, or start a new ledger"):
+    with refused(
+        "has a budget of epsilon 3, not of .*: state its own budget or none, (renew|convert) it .*, or start a new ledger"
+    ):
         open_ledger(tmp_path / "ledger", other)
     assert contents(tmp_path) == before
 

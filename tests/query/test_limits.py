@@ -61,17 +61,17 @@ def test_bars_at_a_limit_hold() -> None:
     assert every.mean() > 0.91
 
 
-def test_a_root_of_a_variance_has_the_bars_of_a_deviation() -> None:
+def test_a_root_at_its_limit_has_a_bar() -> None:
     tables, _ = small_groups()
     columns = {
         "k": {"type": "string", "keys": [f"g{group}" for group in range(GROUPS)]},
         "x": {"type": "float", "bounds": [0, 10], "nullable": False},
     }
     policy = {"version": "1", "budget": {"epsilon": 9}, "tables": {"t": {"unit": "rows", "columns": columns}}}
-    query = "SELECT k, STDDEV_POP(x) AS s, SQRT(VAR_POP(x)) AS r, SQRT(10 - AVG(x)) AS f FROM t GROUP BY k"
+    query = "SELECT k, SQRT(VAR_POP(x)) AS r, SQRT(10 - AVG(x)) AS f FROM t GROUP BY k"
     with dp.connect(tables, policy) as session:
         release = session.sql(query, dp.pure(1))
-    assert np.allclose(release.error("s"), release.error("r"), equal_nan=True)
-    known = release.to_arrow()["f"].is_valid().to_numpy()
-    assert np.isfinite(release.error("f")[known]).all()
-    assert release.error("f")[known].min() > 0
+    for name in ("r", "f"):
+        half = release.error(name)[release.to_arrow()[name].is_valid().to_numpy()]
+        assert len(half) > GROUPS / 2
+        assert np.isfinite(half).all() and half.min() > 0.01

@@ -19,6 +19,7 @@ from discreet.ledger.state._events import Facts
 if TYPE_CHECKING:
     from discreet.ledger._accounts import AccountLedger
     from discreet.ledger._auditor import LedgerAudit, check_opening
+    from discreet.ledger._charge_log import LoggedCharge
     from discreet.ledger._owner import OwnedLedger, checked_period
     from discreet.ledger._policy_match import check_policy_match, open_for
     from discreet.ledger._runs import Run, RunState
@@ -34,6 +35,7 @@ __all__ = [
     "Head",
     "Ledger",
     "LedgerAudit",
+    "LoggedCharge",
     "OwnedLedger",
     "Request",
     "Reservation",
@@ -57,6 +59,7 @@ _LATER = {
     "AccountLedger": "_accounts",
     "Check": "_verify_release",
     "LedgerAudit": "_auditor",
+    "LoggedCharge": "_charge_log",
     "OwnedLedger": "_owner",
     "Request": "_spend_first",
     "Run": "_runs",

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger._access import AccountAccess
+from discreet.ledger._charge_log import LoggedCharge, logged_charges
 from discreet.ledger._claims import LARGEST_PAYLOAD, Claims
 from discreet.ledger._protocol import MOST_REPEATS, Entry, Reservation, Stored
 from discreet.ledger._runs import Run, certificate_for, check_steps
@@ -251,6 +252,15 @@ class AccountLedger:
         self.state()
         with self._access.confined():
             return latest(self._store, count, self._account)
+
+    def log(self, count: int) -> list[LoggedCharge]:
+        """The newest charges, newest first, with their questions: an account's own, and to the owner all.
+
+        An auditor opens no release, and so sees no question. Costs nothing.
+        """
+        self.state()
+        with self._access.confined():
+            return logged_charges(self._store, count, self._account or None)
 
     def kinds(self) -> dict[str, int]:
         """How many entries about this account there are of each kind, as the table says."""

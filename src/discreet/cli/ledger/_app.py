@@ -18,6 +18,9 @@ from discreet.cli.ledger import (
     _export as _ledger_export,
 )
 from discreet.cli.ledger import (
+    _log as _ledger_log,
+)
+from discreet.cli.ledger import (
     _prove as _ledger_prove,
 )
 from discreet.cli.ledger import (
@@ -44,6 +47,7 @@ ledgers = typer.Typer(rich_markup_mode="rich", no_args_is_help=True)
 ledgers.callback()(_root)
 ledgers.command(epilog=_ledger_create.EXAMPLES)(careful(_ledger_create.create))
 ledgers.command(epilog=_ledger_show.EXAMPLES)(careful(_ledger_show.show))
+ledgers.command(epilog=_ledger_log.EXAMPLES)(careful(_ledger_log.log))
 ledgers.command(epilog=_ledger_rights.GRANT)(careful(_ledger_rights.grant))
 ledgers.command(epilog=_ledger_rights.ROTATE)(careful(_ledger_rights.rotate))
 ledgers.command(epilog=_ledger_rights.REVOKE)(careful(_ledger_rights.revoke))

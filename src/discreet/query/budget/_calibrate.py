@@ -120,6 +120,7 @@ _KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian
 }
 """The noise of each currency; discrete Laplace for both in ε, unless Gaussian noise errs less at the δ that is left."""
 
+_MOST_PEOPLE = 1_000_000
 _LESS = math.log(0.9)
 """By how much Gaussian noise must err less, in the geometric mean of the columns' errors, for a δ to be spent on it."""
 
@@ -190,6 +191,7 @@ def calibrate(  # noqa: PLR0913, PLR0917
             selection = _most_keys(_priced(name, each, rest), touched)
         else:
             selection = CountThreshold(people, ThresholdedCounts.least(measured.mechanisms[people], touched, rest))
+        _check_shown(selection)
     # What the ledger is asked for: the whole spend, less a δ that nothing in this query needs.
     loss = _priced(name, main, delta if selection or measured.delta else Fraction(0))
     return Noise(
@@ -216,6 +218,16 @@ def level_spends(spend: Loss, private: Sequence[bool], shares: Sequence[Fraction
     return [
         _priced(name, main * part, delta if each else Fraction(0)) for each, part in zip(private, parts, strict=True)
     ]
+
+
+def _check_shown(selection: KeyDiscovery) -> None:
+    """Raise `ParameterError` for a spend that is as good as lost: it would show no key but of a million people."""
+    people = selection.shown_from(NEARLY_ALWAYS)
+    if people > _MOST_PEOPLE:
+        raise ParameterError(
+            f"with this spend no key with fewer than about {people:,} people would be likely to appear; use a larger "
+            "epsilon or rho, a larger delta, or fewer groups of a person"
+        )
 
 
 def _most_keys(spend: Loss, touched: int) -> KeyDiscovery:

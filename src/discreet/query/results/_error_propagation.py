@@ -111,8 +111,8 @@ def _with_signed_roots(item: exp.Expr) -> exp.Expr:
     '(SQRT(GREATEST(x, 0)) - SQRT(GREATEST(-(x), 0))) + 1'
     """
 
-    def root(of: exp.Expr) -> exp.Expr:
-        return exp.Sqrt(this=exp.Greatest(this=of.copy(), expressions=[exp.Literal.number(0)]))
+    def root(inner: exp.Expr) -> exp.Expr:
+        return exp.Sqrt(this=exp.Greatest(this=inner.copy(), expressions=[exp.Literal.number(0)]))
 
     def swap(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Sqrt):

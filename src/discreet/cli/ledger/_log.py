@@ -1,0 +1,77 @@
+"""`discreet ledger log`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.ledger._options import (
+    AccountOption,
+    KeyFileOption,
+    LedgerArgument,
+    Shape,
+    ShapeOption,
+    TokenFileOption,
+)
+from discreet.errors import LedgerError, printable
+
+if TYPE_CHECKING:
+    from discreet.ledger import LoggedCharge
+
+__all__ = ["EXAMPLES", "log"]
+
+EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    "  discreet ledger log visits.ledger\n\n"
+    "  discreet ledger log visits.ledger --last 100 --format json --key-file visits.key\n\n"
+    "  discreet ledger log visits.ledger --account ada --token-file ada.token"
+)
+
+
+def log(  # noqa: PLR0913 — an option each
+    ledger: LedgerArgument,
+    *,
+    last: Annotated[int, typer.Option("--last", metavar="N", min=1, max=100_000, help="The newest N charges.")] = 20,
+    form: ShapeOption = Shape.table,
+    account: AccountOption = None,
+    token_file: TokenFileOption = None,
+    key_file: KeyFileOption = None,
+) -> None:
+    """Show who asked what, when and for how much, newest first. An account sees its own questions alone."""
+    from discreet.cli._output import print_json, print_table
+    from discreet.cli.ledger._open import reading
+    from discreet.ledger import AccountLedger
+
+    with reading(ledger, key_file, account, token_file) as book:
+        if not isinstance(book, AccountLedger):
+            raise LedgerError("an auditor opens no release, and questions stand in releases; ask the owner for the log")
+        charges = book.log(last)
+    if form is Shape.json:
+        print_json({"charges": [_json(each) for each in charges]})
+    else:
+        print_table(_table(charges))
+
+
+def _json(logged: LoggedCharge) -> dict[str, Any]:
+    from discreet.cli.ledger._json import entry_json
+
+    beside = {name: getattr(logged, name) for name in ("answered", "question", "policy", "version")}
+    return entry_json(logged.charge, mine=logged.charge.seq is None) | beside
+
+
+def _table(charges: list[LoggedCharge]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from discreet.privacy import in_words
+
+    table = Table("when (UTC)", "account", "cost", "data", "question", box=box.SIMPLE_HEAD)
+    for each in charges:
+        charge = each.charge
+        question = each.question or ("sealed: give the key" if each.answered else "no answer was stored")
+        cost = "" if charge.loss is None else in_words(charge.loss)
+        cells = (f"{charge.at:%Y-%m-%d %H:%M}", charge.account or "(whole)", cost, each.version or "", question)
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    return table
