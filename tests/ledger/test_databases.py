@@ -256,12 +256,19 @@ def test_the_log_is_synced_when_the_lock_is_free_again(path, monkeypatch):
     assert free == [True, True]
 
 
+_WRITTEN_AND_FLUSHED = """
+SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint, (pg_current_wal_flush_lsn() - '0/0')::bigint
+"""
+_PAGE_HEADERS = (24, 40)
+"""Where a record ends with its page, the next is to be inserted behind the header of the page that follows."""
+
+
 def test_the_server_has_flushed_what_was_written(url, admin):
     with using(url) as database:
         for _ in range(20):
             add(database)
-            at, flushed = admin.execute("SELECT pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()").fetchone()
-            assert flushed == at
+            at, flushed = admin.execute(_WRITTEN_AND_FLUSHED).fetchone()
+            assert flushed == (at - at % 8192 if at % 8192 in _PAGE_HEADERS else at)
         admin.execute("SET synchronous_commit = off")
         for number in range(20):
             admin.execute("SELECT pg_logical_emit_message(true, 'test', %s)", [str(number)])
