@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger import open_ledger
+from discreet.ledger import _accounts, open_ledger
+from discreet.ledger.crypto import _signing
 from discreet.ledger.sqlite import _sqlite
 from discreet.ledger.sqlite._create_file import create
 from discreet.ledger.sqlite._errors import in_plain_words
@@ -292,3 +293,18 @@ def test_importing_the_package_does_not_import_sqlalchemy():
     code = "import sys, discreet.ledger; sys.exit('sqlalchemy' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(Path(discreet.__file__).parents[1])}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
+
+
+def test_without_a_version_a_ledger_is_read_and_not_charged(tmp_path, monkeypatch):
+    open_ledger(tmp_path / "ledger", pure(3)).close()
+
+    def unknown():
+        raise LedgerError("the version of discreet is not known")
+
+    monkeypatch.setattr(_signing, "code_version", unknown)
+    monkeypatch.setattr(_accounts, "code_version", unknown)
+    with open_ledger(tmp_path / "ledger") as ledger:
+        assert ledger.verify() == 1
+        with refused("the version of discreet is not known"):
+            ledger.reserve("plan", pure(1))
+        assert ledger.head.seq == 0

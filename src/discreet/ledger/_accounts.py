@@ -54,7 +54,7 @@ class AccountLedger:
 
     @property
     def facts(self) -> Facts:
-        """What was fixed when the ledger was made, and since for one of an older format."""
+        """What was fixed when the ledger was made, and since where it was settled or converted."""
         with self._access.confined():
             return self._store.public_facts(self._account)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -85,7 +86,6 @@ def open_ledger(  # noqa: PLR0913
     """
     from discreet.ledger._owner import OwnedLedger, checked_period, checked_until
     from discreet.ledger.crypto._encryption import Seal
-    from discreet.ledger.crypto._signing import code_version
     from discreet.ledger.log._genesis import begin, facts
     from discreet.ledger.log._store import LedgerStore
 
@@ -100,8 +100,7 @@ def open_ledger(  # noqa: PLR0913
     try:
         store = LedgerStore(database, seal)
         ledger = OwnedLedger(store)
-        of_loss(pure(1))
-        code_version()  # what a charge imports: a fork in the middle of an import hangs the child
+        _load_for_charges()
         if accepted is not None and accepted not in (store.began_with, ledger.budget):
             raise LedgerError(
                 f"{database.where} has a budget of {in_words(ledger.budget)}, not of {in_words(accepted)}: state "
@@ -151,6 +150,15 @@ def _database(path: str | os.PathLike[str] | None, start: Fill | None) -> Databa
         create(place, start)
     identify(place)
     return SqliteDatabase(place)
+
+
+def _load_for_charges() -> None:
+    """Import what a charge computes with: a fork while another thread imports it would hang the child."""
+    from discreet.ledger.crypto._signing import code_version
+
+    of_loss(pure(1))
+    with suppress(LedgerError):  # a version that is missing stops a charge, and not who only reads
+        code_version()
 
 
 def _way_to(wanted: Loss, budget: Loss) -> str:

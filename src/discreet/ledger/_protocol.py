@@ -58,9 +58,9 @@ class Entry:
     """One line of a ledger.
 
     `account` is who it is about, ``""`` for the whole. `loss` is the budget in a ``"create"`` entry, the charge in a
-    ``"reserve"`` entry and in its ``"release"``, the cap in a ``"grant"`` or ``"renew"``, what moved in a
-    ``"transfer"``, and None in a ``"repeat"``, which answered a request with a key for free; `spent` is what the whole
-    has spent in its window after the entry. The payload is left out.
+    ``"reserve"`` entry and in its ``"release"``, the cap in a ``"grant"``, ``"renew"`` or ``"convert"``, what moved in
+    a ``"transfer"``, and None in a ``"repeat"``, which answered a request with a key for free; `spent` is what the
+    whole has spent in its window after the entry. The payload is left out.
 
     An analyst is told nothing of others: `seq` and `previous` are None, `spent` is what the account has spent, `at` is
     the account's own time, and `hash` is a commitment that the owner can open. Of an entry of format 2, whose hash is
@@ -87,9 +87,9 @@ class Entry:
 class Ledger(Protocol):
     """A budget that outlives the process. Charge with `reserve`, then draw noise, then `commit`, then answer.
 
-    All totals are sums of exact fractions in one currency, fixed when the ledger is made. A ledger may be used by many
-    threads and processes at once. After `close` every method raises `LedgerError`, as it does when the ledger cannot
-    be read, written or trusted.
+    All totals are sums of exact fractions in one currency, fixed when the ledger is made, but that its owner may
+    convert one of pure ε once. A ledger may be used by many threads and processes at once. After
+    `close` every method raises `LedgerError`, as it does when the ledger cannot be read, written or trusted.
     """
 
     @property

@@ -32,7 +32,8 @@ EXAMPLES = (
     "  discreet ledger create visits.ledger --epsilon 1 --delta 1e-6 --every quarter --until 2030-01-01\n\n"
     "  discreet ledger create visits.ledger --rho 0.5 --people patients --key-file visits.key\n\n"
     "  discreet ledger create visits.ledger --epsilon 1 --relation add_remove --part north --part south\n\n"
-    "What is said here is fixed for the ledger's life, but for the size of the budget: see `discreet ledger renew`."
+    "What is said here is fixed for the ledger's life, but for the size of the budget (`discreet ledger renew`), and "
+    "that a delta can be added to an epsilon (`discreet ledger convert`)."
 )
 
 

@@ -120,9 +120,11 @@ _KINDS: dict[str, type[DiscreteLaplace] | type[DiscreteGaussian] | type[Gaussian
 }
 """The noise of each currency; discrete Laplace for both in ε, unless Gaussian noise errs less at the δ that is left."""
 
-_MOST_PEOPLE = 1_000_000
 _LESS = math.log(0.9)
 """By how much Gaussian noise must err less, in the geometric mean of the columns' errors, for a δ to be spent on it."""
+
+_MOST_PEOPLE = 1_000_000
+"""A discovery that shows only keys of more people than this is refused."""
 
 
 @dataclass(frozen=True, slots=True)
