@@ -36,6 +36,7 @@ from discreet.rational import rational
 from discreet.reprs import source_repr
 
 __all__ = [
+    "Bound",
     "Budget",
     "Column",
     "ColumnType",
@@ -51,11 +52,15 @@ __all__ = [
 
 ColumnType = Literal["bool", "int", "float", "decimal", "string", "date", "timestamp"]
 Key = bool | int | str | dt.date | dt.datetime
+Bound = Fraction | dt.date | dt.datetime
+"""An end of a column's values, both ends included: a number, or a date or timestamp of such a column."""
 
 _MAX_BOUND = Fraction(10) ** 100
 _MAX_CAP = 1_000_000
 _MAX_RANGE = 10_000
 _NUMERIC = ("int", "float", "decimal")
+_BOUNDED = (*_NUMERIC, "date", "timestamp")
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps here have no time zone
 _UNIT = (
     'unit: is missing: name the column that identifies a person, or say unit = "rows" if every row is another person, '
     'unit = "order_id -> orders.id" if another table knows whose a row is, or public = true if it is about nobody'
@@ -95,7 +100,21 @@ def _counted(steps: int, value: Callable[[int], Key]) -> tuple[Key, ...]:
     return tuple(map(value, range(steps + 1)))
 
 
+def _bound(value: object) -> object:
+    if isinstance(value, dt.date):
+        return value
+    if isinstance(value, str):
+        for read in (dt.date.fromisoformat, dt.datetime.fromisoformat):
+            if "-" in value[1:]:
+                try:
+                    return read(value)
+                except ValueError:
+                    continue
+    return _exact(value)
+
+
 _Exact = Annotated[Fraction, BeforeValidator(_exact)]
+_Bound = Annotated[Any, BeforeValidator(_bound)]
 _Cap = Annotated[StrictInt, Field(ge=1, le=_MAX_CAP)]
 
 
@@ -114,15 +133,18 @@ class Column(_Part):
     """A column that queries may name.
 
     `bounds` clamp its values before they enter a sum; `keys` are the values it can be grouped by, all of them public,
-    as a list or, for whole numbers and dates, as a range ``{"from": 1, "to": 12}`` with both its ends. A groupable
-    column without keys has private keys, which are discovered under differential privacy.
+    as a list or, for whole numbers and dates, as a range ``{"from": 1, "to": 12}`` with both its ends. Without keys, a
+    column has public groups where its type or its bounds leave few values, and else private keys, which are discovered
+    under differential privacy. Bounds of a timestamp may be dates: the whole of the last day is within them.
 
     >>> Column(type="int", keys={"from": 1, "to": 4}).keys
     (1, 2, 3, 4)
+    >>> Column(type="date", bounds=("2024-01-01", "2024-12-31")).ordinal_bounds
+    (Fraction(19723, 1), Fraction(20088, 1))
     """
 
     type: ColumnType
-    bounds: tuple[_Exact, _Exact] | None = None
+    bounds: tuple[_Bound, _Bound] | None = None
     keys: Annotated[tuple[Any, ...] | None, BeforeValidator(_listed)] = None
     nullable: StrictBool = True
 
@@ -134,15 +156,57 @@ class Column(_Part):
             object.__setattr__(self, "keys", _typed_keys(self.type, self.keys))
         return self
 
-    def _check_bounds(self, lower: Fraction, upper: Fraction) -> None:
-        if self.type not in _NUMERIC:
-            raise ValueError(f"bounds are for {', '.join(_NUMERIC)} columns; this one is {self.type}")
+    def _check_bounds(self, lower: Bound, upper: Bound) -> None:
+        if self.type not in _BOUNDED:
+            raise ValueError(f"bounds are for {', '.join(_BOUNDED)} columns; this one is {self.type}")
+        if self.type == "timestamp":
+            lower, upper = _moment(lower, dt.time.min), _moment(upper, dt.time.max)
+            object.__setattr__(self, "bounds", (lower, upper))
+        ends = (lower, upper)
+        if self.type in ("date", "timestamp"):
+            wanted = dt.datetime if self.type == "timestamp" else dt.date
+            if not all(type(end) is wanted for end in ends):
+                raise ValueError(f"bounds of a {self.type} column must be {_DATE_EXAMPLES[self.type]}")
+            if not lower <= upper:  # pyright: ignore[reportOperatorIssue]
+                raise ValueError("bounds must be [first, last] with first not after last")
+            return
+        if not all(isinstance(end, Fraction) for end in ends):
+            raise ValueError(f"bounds of {self.type} columns are numbers")
+        assert isinstance(lower, Fraction)
+        assert isinstance(upper, Fraction)
         if not lower < upper:
             raise ValueError("bounds must be [lower, upper] with lower < upper")
         if max(abs(lower), abs(upper)) > _MAX_BOUND:
             raise ValueError("bounds must lie within ±1e100")
         if self.type == "int" and (lower.denominator != 1 or upper.denominator != 1):
             raise ValueError("bounds of an int column must be whole numbers")
+
+    @property
+    def number_bounds(self) -> tuple[Fraction, Fraction] | None:
+        """The bounds of a column of numbers; None without bounds, and for dates and timestamps."""
+        return self.bounds if self.type in _NUMERIC else None
+
+    @property
+    def ordinal_bounds(self) -> tuple[Fraction, Fraction] | None:
+        """The bounds as numbers: of dates, days since 1970-01-01; of timestamps, microseconds since then."""
+        if self.bounds is None or self.type in _NUMERIC:
+            return self.bounds
+        lower, upper = (_ordinal(end) for end in self.bounds)
+        return lower, upper
+
+
+def _moment(end: Bound, time: dt.time) -> Bound:
+    if isinstance(end, dt.datetime) and end.tzinfo is not None:
+        raise ValueError("bounds of a timestamp column have no time zone; write them without, in UTC")
+    if isinstance(end, dt.date) and not isinstance(end, dt.datetime):
+        return dt.datetime.combine(end, time)
+    return end
+
+
+def _ordinal(moment: dt.date) -> Fraction:
+    if isinstance(moment, dt.datetime):
+        return Fraction((moment - _EPOCH) // dt.timedelta(microseconds=1))
+    return Fraction((moment - _EPOCH.date()).days)
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,6 +460,10 @@ def _drop_defaults(content: dict[str, Any], model: type[_Part], later: tuple[str
             del content[name]
 
 
+_DATE_EXAMPLES = {
+    "date": "dates, as [2020-01-01, 2026-12-31]",
+    "timestamp": "timestamps without a time zone, or dates, as [2020-01-01, 2026-12-31T12:00:00]",
+}
 _MISSING = {
     "version": 'is missing: give the data a public label, for example version = "2026-11"',
 }
@@ -453,7 +521,7 @@ def toml_key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
-def toml_value(value: Key | Fraction) -> str:
+def toml_value(value: Key | Bound) -> str:
     r"""A value as TOML writes it, on one line: a number exactly, as text if no decimal is.
 
     >>> toml_value(True), toml_value(Fraction(1, 8)), toml_value(Fraction(1, 3)), toml_value('a "b"')

@@ -14,15 +14,17 @@ from discreet.policy import Column
 from discreet.query import domain, key_type
 
 COLUMNS = {
-    "x": Column(type="int", bounds=(0, 9)),
-    "f": Column(type="float"),
+    "x": Column(type="int", bounds=(0, 9), nullable=False),
+    "f": Column(type="float", nullable=False),
+    "n": Column(type="float"),
     "c": Column(type="int", keys=(0, 25, 95)),
     "s": Column(type="string"),
     "p": Column(type="string", keys=("free", "Gold")),
     "w": Column(type="string", keys=("ß", "a")),
-    "d": Column(type="date"),
+    "d": Column(type="date", nullable=False),
     "q": Column(type="date", keys=("2024-01-01", "2024-05-31")),
-    "b": Column(type="bool"),
+    "b": Column(type="bool", nullable=False),
+    "m": Column(type="bool"),
 }
 
 
@@ -73,6 +75,13 @@ def _parsed(text: str) -> exp.Expr:
         ("CAST(b AS INTEGER)", (0, 1)),
         ("CASE WHEN b THEN 9007199254740993 ELSE 0 END", (9007199254740993, 0)),
         ("WIDTH_BUCKET(f, 0, 10, 9998)", tuple(range(10_000))),
+        ("b", (False, True)),
+        ("m", (False, True, None)),
+        ("NOT m", (False, True, None)),
+        ("m IS NULL", (False, True)),
+        ("n > 3", (False, True, None)),
+        ("WIDTH_BUCKET(n, 0, 10, 2)", (0, 1, 2, 3, None)),
+        ("COALESCE(m, FALSE)", (False, True)),
     ],
 )
 def test_public_values(text: str, expected: tuple[Any, ...] | None) -> None:

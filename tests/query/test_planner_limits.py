@@ -170,7 +170,7 @@ def grid(*buckets: int) -> str:
 
 
 def grid_policy(**columns: Any) -> Policy:
-    bounded = {name: {"type": "float", "bounds": [0, 1000]} for name in "xyz"}
+    bounded = {name: {"type": "float", "bounds": [0, 1000], "nullable": False} for name in "xyz"}
     table = {"unit": "rows", "columns": {**bounded, **columns}}
     return load_policy({"version": "1", "budget": {"epsilon": 1000, "delta": "1e-6"}, "tables": {"t": table}})
 

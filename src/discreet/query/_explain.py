@@ -184,7 +184,8 @@ def _level(plan: CheckedQuery, level: Level) -> list[str]:
         lines += [_limit(node) for node in walked(bounded.relation) if isinstance(node, Limited)]
     for key in bounded.keys:
         public = f"{_count(len(key.values), 'public key')}" if key.values is not None else "private keys, discovered"
-        lines.append(f"Key {key.name}: {public}.")
+        within = "; values beyond the bounds of its columns are moved into them" if key.bounded is not None else ""
+        lines.append(f"Key {key.name}: {public}{within}.")
     lines += ["", "Measures (summed exactly in whole numbers, then noised):"]
     lines += [f"  [{i + 1}] {_measure(plan, level, i)}" for i in range(len(bounded.measures))]
     lines += [f"  {line}" for line in _together(level)]

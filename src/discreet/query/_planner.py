@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -11,9 +12,16 @@ from discreet.policy import Policy
 from discreet.privacy import Loss, budget_of
 from discreet.query._plan import Plan, with_spend
 from discreet.query.budget._noise import Level, keys_of
-from discreet.query.expressions._domains import key_type
+from discreet.query.expressions._bounded_keys import bounded_key
+from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._types import check_predicate
-from discreet.query.measures._bounded import BoundedAggregate, GroupKey, check_measures, check_rows
+from discreet.query.measures._bounded import (
+    BoundedAggregate,
+    GroupKey,
+    check_measures,
+    check_rows,
+    public_groups,
+)
 from discreet.query.measures._footprint import with_bounded_footprint
 from discreet.query.measures._keys import check_number_of_keys, grouped_by_all, keys_by_name
 from discreet.query.measures._sensitivity import measure_norms
@@ -33,6 +41,9 @@ from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
 __all__ = ["PASSES", "make_plan"]
+
+_MOST_GROUPS = 10_000
+"""Of several keys whose groups follow from bounds: beyond this, private keys serve better."""
 
 Pass = Callable[[exp.Select, Scope], exp.Select]
 
@@ -169,7 +180,14 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> list[tuple[Gr
             key = known[text] if text in known else known.setdefault(text, _key(node, columns))
             here.setdefault(key.name, key)
         keys.append(tuple(here.values()))
+    if any((public_groups(each) or 0) > _MOST_GROUPS for each in keys):
+        return [tuple(_listed_alone(key) for key in each) for each in keys]
     return keys
+
+
+def _listed_alone(key: GroupKey) -> GroupKey:
+    """A key without groups that follow from bounds: too many of several keys together to have noise each."""
+    return key if key.bounded is None else replace(key, values=None, bounded=None)
 
 
 def _key(node: exp.Expr, columns: Columns) -> GroupKey:
@@ -177,6 +195,10 @@ def _key(node: exp.Expr, columns: Columns) -> GroupKey:
     if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
         raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
     field = field_of(inner, columns)
-    key_type(inner, columns.fields)
+    kind = key_type(inner, columns.fields)
     name = inner.name if isinstance(inner, exp.Column) else inner.sql()
-    return GroupKey(name, field.keys, inner, field.type)
+    keys = domain(inner, columns.fields, columns.work) if field.keys is None else field.keys
+    if keys is None and (groups := bounded_key(inner, kind, columns.fields, columns.work)) is not None:
+        values, bounded = groups
+        return GroupKey(name, values, inner, field.type, bounded)
+    return GroupKey(name, keys, inner, field.type)

@@ -122,9 +122,9 @@ def _distances(table: pa.Table, declared: Table) -> list[float]:
     """For each row how far its bounded numbers are from zero, in units of their larger bound."""
     total = [0.0] * table.num_rows
     for name, column in declared.columns.items():
-        if column.bounds is None or name not in table.column_names:
+        if column.number_bounds is None or name not in table.column_names:
             continue
-        larger = float(max(map(abs, column.bounds)))
+        larger = float(max(map(abs, column.number_bounds)))
         numbers = pc.cast(table.column(name), pa.float64(), safe=False).to_pylist()
         for i, number in enumerate(numbers):
             total[i] += min(abs(number) / larger, 1.0) if number is not None and number == number else 0.0  # noqa: PLR0124

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.errors import ParameterError
-from discreet.policy import Column, Policy, Table
+from discreet.policy import Column, ColumnType, Policy, Table
 
 __all__ = ["ARROW", "BEYOND", "MOST_ROWS", "Row", "beyond", "ends", "hostile_databases", "nothing", "row_of"]
 
@@ -58,10 +58,17 @@ def ends(table: Table, *, upper: bool) -> Row:
 def beyond(table: Table, *, upper: bool) -> Row:
     """A row whose bounded numbers lie beyond every bound, at infinity where the type has one."""
     return ends(table, upper=upper) | {
-        name: (BEYOND if column.type == "int" else math.inf) * (1 if upper else -1)
+        name: _far(column.type, upper=upper)
         for name, column in table.columns.items()
         if column.bounds is not None and column.keys is None
     }
+
+
+def _far(kind: ColumnType, *, upper: bool) -> Any:
+    if kind in ("date", "timestamp"):
+        moments = dt.datetime if kind == "timestamp" else dt.date
+        return moments.max if upper else moments.min
+    return (BEYOND if kind == "int" else math.inf) * (1 if upper else -1)
 
 
 def nothing(table: Table, *, nan: bool) -> Row:
@@ -83,6 +90,8 @@ def _end(column: Column, *, upper: bool) -> Any:
         return column.keys[-1 if upper else 0]
     if column.bounds is not None:
         bound = column.bounds[1 if upper else 0]
+        if column.type in ("date", "timestamp"):
+            return bound
         return _inside(int(bound)) if column.type == "int" else float(bound)
     return _ENDS[column.type][1 if upper else 0]
 

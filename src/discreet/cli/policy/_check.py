@@ -125,6 +125,8 @@ def _to_json(policy: Policy) -> dict[str, Any]:
                         "name": column,
                         "type": declaration.type,
                         "group_by": able.group_by,
+                        "coarser": None if able.coarser is None else able.coarser.replace("x", column),
+                        "coarser_free": able.coarser_free,
                         "numbers": able.numbers,
                         "missing": list(able.missing),
                     }
@@ -208,5 +210,13 @@ def _untyped_strings(policy: Policy, name: str, declared: Mapping[str, tuple[Dec
 def _grouping(able: Permitted, column: str, *, has_delta: bool | None) -> str:
     if able.group_by == "free":
         return "yes"
-    words = "yes, costs a delta" if able.group_by == "delta" else f"by FLOOR({column}), costs a delta"
+    coarser = None if able.coarser is None else f"by {able.coarser.replace('x', column)}"
+    if able.coarser_free:
+        assert coarser is not None
+        return (
+            f"yes, costs a delta; {coarser} it costs none"
+            if able.group_by == "delta" and has_delta is not False
+            else coarser
+        )
+    words = "yes, costs a delta" if able.group_by == "delta" else f"{coarser}, costs a delta"
     return words if has_delta is not False else "no: needs a delta"

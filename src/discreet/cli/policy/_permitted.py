@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache
 from typing import Literal
 
 from discreet.errors import QueryError
-from discreet.policy import Column, ColumnType, Key, Policy, Table
+from discreet.policy import Bound, Column, ColumnType, Key, Policy, Table
 from discreet.query import Plan, make_plan
 
 __all__ = ["Permitted", "join_conditions", "permitted"]
 
 Grouping = Literal["free", "delta", "expression"]
 _NUMBERS = ("int", "float", "decimal")
+_COARSER = {"float": "FLOOR(x)", "decimal": "FLOOR(x)", "timestamp": "CAST(x AS DATE)"}
+"""For types of too many values, what is grouped by instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permitted:
     """What can be asked of a column, beside COUNT and WHERE, which take every column.
 
-    `group_by` is "free" for public keys, "delta" for private ones, and "expression" where only what is computed of the
-    column has groups. `numbers` says that it can be summed, and have averages and quantiles.
+    `group_by` is "free" for public groups, "delta" for private ones, and "expression" where only what is computed of
+    the column has groups. `coarser` is an expression over the column x with fewer groups, where it has too many; they
+    are public if `coarser_free`. `numbers` says that it can be summed, and have averages and quantiles.
     """
 
     group_by: Grouping
     numbers: bool
     missing: tuple[str, ...]
+    coarser: str | None
+    coarser_free: bool
 
 
 def permitted(column: Column) -> Permitted:
@@ -42,20 +46,26 @@ def permitted(column: Column) -> Permitted:
 
 
 @cache
-def _permitted(kind: ColumnType, bounds: tuple[Fraction, Fraction] | None, keys: tuple[Key, ...] | None) -> Permitted:
+def _permitted(kind: ColumnType, bounds: tuple[Bound, Bound] | None, keys: tuple[Key, ...] | None) -> Permitted:
     column = Column(type=kind, bounds=bounds, keys=keys)
     facts = Policy(version="1", tables={"t": Table(unit="rows", columns={"x": column})})
-    grouped = _plan("SELECT COUNT(*) AS n FROM t GROUP BY x", facts)
+    by, coarser = _grouping("x", facts), _COARSER.get(kind) if keys is None else None
+    coarser_free = coarser is not None and _grouping(coarser, facts) == "free"
     numbers = _plan("SELECT SUM(x) AS s, AVG(x) AS a, MEDIAN(x) AS m FROM t", facts) is not None
-    by: Grouping = "expression"
-    if grouped is not None:
-        by = "free" if grouped.levels[0].bounded.keys[0].values is not None else "delta"
     missing: list[str] = []
     if column.type in _NUMBERS and not numbers:
         missing.append("bounds, for SUM, AVG and quantiles")
-    if by == "delta":
-        missing.append("keys, for GROUP BY without a delta")
-    return Permitted(by, numbers, tuple(missing))
+    if by == "delta" and not coarser_free:
+        lacks = "keys or bounds" if kind in ("int", "date", "timestamp") and bounds is None else "keys"
+        missing.append(f"{lacks}, for GROUP BY without a delta")
+    return Permitted(by, numbers, tuple(missing), coarser, coarser_free)
+
+
+def _grouping(key: str, facts: Policy) -> Grouping:
+    plan = _plan(f"SELECT COUNT(*) AS n FROM t GROUP BY {key}", facts)  # noqa: S608 - for a plan
+    if plan is None:
+        return "expression"
+    return "delta" if plan.levels[0].bounded.keys[0].values is None else "free"
 
 
 def join_conditions(policy: Policy, table: str) -> Iterator[str]:

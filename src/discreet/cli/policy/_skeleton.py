@@ -111,8 +111,9 @@ _TABLE = """\
 _COLUMNS = """\
 
 # Remove the columns that no query needs. COUNT and WHERE take any column. Others want more, written inside the braces:
-#   bounds  for SUM, AVG and quantiles: values beyond are moved to the nearer bound;
-#   keys    for GROUP BY, the public values: left out, keys are private, and discovering them costs a delta.
+#   bounds  for SUM, AVG and quantiles, and for dates: values beyond are moved to the nearer bound. Few values between
+#           them, or few of FLOOR(x / 10) or YEAR(x), are groups that cost no delta;
+#   keys    for GROUP BY, the public values. Without keys and bounds, keys are private: discovering them costs a delta.
 """
 
 _GUESSED = """\
@@ -124,13 +125,13 @@ _QUOTED = """\
 """
 
 _EXAMPLES = {
-    "bool": "keys = [false, true]",
+    "bool": "",
     "int": "bounds = [lower, upper], keys = [1, 2]",
     "float": "bounds = [lower, upper]",
     "decimal": "bounds = [lower, upper]",
     "string": 'keys = ["a", "b"]',
-    "date": "keys = [2026-01-31, 2026-02-28]",
-    "timestamp": "keys = [2026-01-31T12:00:00]",
+    "date": "bounds = [2020-01-01, 2026-12-31]",
+    "timestamp": "bounds = [2020-01-01, 2026-12-31]",
 }
 """For each type, what its columns may have besides."""
 

@@ -167,9 +167,9 @@ class Statements:
 
 
 def _facts(column: Column) -> tuple[str, str, str, str]:
-    from discreet.rational import decimal_text
+    from discreet.policy import toml_value
 
-    bounds = "" if column.bounds is None else " to ".join(decimal_text(bound) for bound in column.bounds)
+    bounds = "" if column.bounds is None else " to ".join(map(toml_value, column.bounds))
     keys = "" if column.keys is None else ", ".join(map(str, column.keys))
     shown = keys if len(keys) <= _SHOWN_KEYS else f"{keys[:_SHOWN_KEYS]}…"
     return column.type, bounds, shown, "may be" if column.nullable else "never"

@@ -157,9 +157,9 @@ class _Query:
     def _key(self, key: GroupKey) -> str:
         """What to group by. Texts that are held are cut, beyond the longest public one."""
         if is_enum(key) and not self._is_filtered_last:
-            return self.write.value_of(key.expression, key.type)
+            return self.write.value_of(key.computed, key.type)
         known = [len(value) + 1 for value in key.values or () if isinstance(value, str)]
-        return self.write.held(key.expression, key.type, max([HELD_TEXT, *known]))
+        return self.write.held(key.computed, key.type, max([HELD_TEXT, *known]))
 
     def wide(self, sums: Sequence[str]) -> list[str]:
         """Sums in a type that holds any of them."""

@@ -16,16 +16,18 @@ from discreet.errors import QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query.expressions._types import Field, Row, is_moment
 from discreet.query.functions._calls import Call
+from discreet.query.functions._dates import moments_between, truncated
 from discreet.query.functions._registry import find
 from discreet.query.functions._spec import Function
 from discreet.rational import rational
 
-__all__ = ["Work", "domain", "key_type"]
+__all__ = ["Work", "bounded_domain", "domain", "key_type", "moment_at"]
 
 _MOST_VALUES = 10_000
 _MOST_UNASKED = 1_000
 """For values that nobody listed: beyond this, as with YEAR, private keys serve better. WIDTH_BUCKET says its own."""
 _INT64 = 2**63
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps have no time zone
 
 _MOST_WORK = 200_000
 
@@ -78,20 +80,54 @@ def key_type(node: exp.Expr, columns: Mapping[str, Field]) -> ColumnType:
 def domain(node: exp.Expr, columns: Mapping[str, Field], work: Work | None = None) -> tuple[Key | None, ...] | None:
     """All values that an expression can take, from the policy and the query alone; None if they are not public.
 
-    There may be more values here than any row has, never fewer, but for one thing: null is listed only where the
-    expression's own text makes it, as CASE without ELSE does, not where a column is null. None also for more than
-    10,000 values. Raises `QueryError` for more `work` than a query may make.
+    There may be more values here than any row has, never fewer, but for one thing: keys of a column count as all that
+    it holds. So null is listed where the expression can be null on a row on which those columns are not. None also for
+    more than 10,000 values. Raises `QueryError` for more `work` than a query may make.
 
-    >>> plan = {"plan": Field(type="string", keys=("free", "gold")), "d": Field(type="date")}
+    >>> plan = {"plan": Field(type="string", keys=("free", "gold")), "d": Field(type="date", nullable=False)}
     >>> domain(exp.maybe_parse("UPPER(plan)"), plan)
     ('FREE', 'GOLD')
     >>> domain(exp.maybe_parse("CASE WHEN MONTH(d) > 6 THEN 2 END"), plan)
     (2, None)
     """
-    row = Row(columns, clamped=False, present=True)
+    return _domain(node, Row(_listed(node, columns), clamped=False), work or Work())
+
+
+def bounded_domain(
+    node: exp.Expr, columns: Mapping[str, Field], work: Work | None = None
+) -> tuple[Key | None, ...] | None:
+    """As `domain`, of an expression over columns that are moved into their bounds wherever they stand in it.
+
+    >>> age = {"age": Field("int", (Fraction(18), Fraction(20)), nullable=False)}
+    >>> bounded_domain(exp.maybe_parse("CASE WHEN age > 90 THEN 0 ELSE age + 1 END"), age)
+    (0, 19, 20, 21)
+    """
+    return _domain(node, Row(_listed(node, columns), clamped=True), work or Work())
+
+
+def moment_at(ordinal: Fraction, kind: ColumnType) -> dt.date:
+    """The date or the timestamp that a bound of a column stands for.
+
+    >>> moment_at(Fraction(31), "date")
+    datetime.date(1970, 2, 1)
+    """
+    if kind == "date":
+        return _EPOCH.date() + dt.timedelta(days=int(ordinal))
+    return _EPOCH + dt.timedelta(microseconds=int(ordinal))
+
+
+def _listed(node: exp.Expr, columns: Mapping[str, Field]) -> dict[str, Field]:
+    """The columns of an expression; those with keys have these, and nothing else."""
+    used = {column.name: columns[column.name] for column in node.find_all(exp.Column)}
+    return {
+        name: field if field.keys is None else Field(field.type, field.bounds, field.keys, None in field.keys)
+        for name, field in used.items()
+    }
+
+
+def _domain(node: exp.Expr, row: Row, work: Work) -> tuple[Key | None, ...] | None:
     if row.kind(node) == "number" and not (isinstance(node.unnest(), exp.Column) or row.range(node).integer):
         return None
-    work = work or Work()
     values = _values(node, row, work)
     if values is None:
         return None
@@ -100,7 +136,7 @@ def domain(node: exp.Expr, columns: Mapping[str, Field], work: Work | None = Non
         keys = tuple(dict.fromkeys(_key(value) for value in values))
     except (ValueError, OverflowError):
         return None
-    return keys if len(keys) <= _MOST_VALUES else None
+    return keys if len(keys) - (None in keys) <= _MOST_VALUES else None
 
 
 def _key(value: Any) -> Key | None:
@@ -117,7 +153,7 @@ def _values(node: exp.Expr, row: Row, work: Work) -> Values | None:
     node = node.unnest()
     match node:
         case exp.Column():
-            return row.columns[node.name].keys
+            return _held(row.columns[node.name], clamped=row.clamped)
         case exp.Null():
             return (None,)
         case exp.Boolean():
@@ -134,7 +170,25 @@ def _values(node: exp.Expr, row: Row, work: Work) -> Values | None:
             if entry is None:
                 return None
             computed = _computed(node, *entry, row, work)
+            if computed is None and row.clamped:
+                computed = _calendar(node, entry[1], row)
             return _fixed(node, entry[1], row, work) if computed is None else computed
+
+
+def _held(field: Field, *, clamped: bool) -> Values | None:
+    """The values of a column: its keys, or those of its type, or those within its bounds."""
+    if field.keys is not None:
+        return field.keys
+    empty = (None,) if field.nullable else ()
+    if field.type == "bool":
+        return (False, True, *empty)
+    if not clamped or field.bounds is None or field.type not in ("int", "date"):
+        return None
+    low, high = (int(bound) for bound in field.bounds)
+    if high - low >= _MOST_VALUES:
+        return None
+    days = field.type == "date"
+    return (*(moment_at(Fraction(i), "date") if days else i for i in range(low, high + 1)), *empty)
 
 
 def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work) -> Values | None:
@@ -161,6 +215,23 @@ def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work)
         return None
 
 
+def _calendar(node: exp.Expr, call: Call, row: Row) -> Values | None:
+    """The moments of DATE_TRUNC, or the days of a CAST to DATE, from one end of a column's bounds to the other."""
+    unit = {"DATE_TRUNC": call.option, "CAST": "DAY" if call.option == "DATE" else ""}.get(call.name)
+    column = call.args[0].unnest() if unit else None
+    field = row.columns[column.name] if isinstance(column, exp.Column) else None
+    if not unit or field is None or field.bounds is None or field.type not in ("date", "timestamp"):
+        return None
+    try:
+        first, last = (truncated(moment_at(bound, field.type), unit) for bound in field.bounds)
+        moments = moments_between(first, last, unit, _MOST_VALUES)
+    except ArithmeticError:
+        return None
+    if moments is None:
+        return None
+    return _alike((*moments, *((None,) if row.nullable(node) else ())), node, row)
+
+
 def _evaluate(entry: Function, call: Call, values: Values) -> Any:
     if any(value is None for value in values):
         return None
@@ -177,13 +248,13 @@ def _alike(values: Iterable[Any], node: exp.Expr, row: Row) -> Values | None:
             return float(value)
         if kind == "timestamp" and isinstance(value, dt.date) and not isinstance(value, dt.datetime):
             return dt.datetime.combine(value, dt.time())
-        return value
+        return value.date() if kind == "date" and isinstance(value, dt.datetime) else value
 
     try:
         distinct = tuple(dict.fromkeys(map(convert, values)))
     except OverflowError:
         return None
-    return distinct if len(distinct) <= _MOST_VALUES else None
+    return distinct if len(distinct) - (None in distinct) <= _MOST_VALUES else None
 
 
 def _fixed(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None:

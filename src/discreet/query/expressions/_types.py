@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
-from discreet.policy import ColumnType, Key
+from discreet.policy import Column, ColumnType, Key
 from discreet.query.functions._calls import Call, read
 from discreet.query.functions._ranges import ANYTHING, NOTHING, Range, span
 from discreet.query.functions._registry import exact_branches, find, refusal
@@ -40,12 +40,20 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What is publicly known of a column of a relation, as in a policy: numbers are moved into bounds when summed."""
+    """What is publicly known of a column of a relation, as in a policy: numbers are moved into bounds when summed.
+
+    Bounds of dates are days since 1970-01-01, those of timestamps microseconds since then.
+    """
 
     type: ColumnType
     bounds: tuple[Fraction, Fraction] | None = None
     keys: tuple[Key | None, ...] | None = None
     nullable: bool = True
+
+    @classmethod
+    def of(cls, declared: Column) -> Field:
+        """What the policy says of a column."""
+        return cls(declared.type, declared.ordinal_bounds, declared.keys, declared.nullable)
 
 
 _KINDS: dict[str, Kind] = {

@@ -13,7 +13,7 @@ from discreet.query.functions._calls import Call, integer_literal
 from discreet.query.functions._ranges import Range, span
 from discreet.query.functions._spec import Function, Kind, Scope, takes
 
-__all__ = ["DATES", "interval_length"]
+__all__ = ["DATES", "interval_length", "moments_between", "truncated"]
 
 _SECONDS = 315_537_897_599
 """From the first second of the year 1 to the last of 9999."""
@@ -21,6 +21,8 @@ _UNITS: Mapping[str, float] = {
     "SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 7 * 86400, "MONTH": 28 * 86400,
     "QUARTER": 90 * 86400, "YEAR": 365 * 86400,
 }  # fmt: skip
+_CLOCK = ("HOUR", "MINUTE", "SECOND")
+_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 _DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 _MOMENT = ("date", "timestamp")
 _LONGEST = 10_000 * 365 * 86400
@@ -70,7 +72,15 @@ def _difference(call: Call, scope: Scope) -> Kind:
     return "number"
 
 
-def _floor(value: Any, unit: str) -> Any:
+def truncated(value: dt.date, unit: str) -> dt.date:
+    """The first moment of a year, quarter, month, week, day, hour, minute or second; a date stays one down to days.
+
+    >>> truncated(dt.date(2024, 5, 31), "QUARTER"), truncated(dt.datetime(2024, 5, 31, 7, 9), "HOUR").time()
+    (datetime.date(2024, 4, 1), datetime.time(7, 0))
+    """
+    if unit in _CLOCK:
+        midnight, step = dt.datetime.combine(value, dt.time()), dt.timedelta(seconds=_UNITS[unit])
+        return midnight + (value - midnight) // step * step if isinstance(value, dt.datetime) else midnight
     date = value.date() if isinstance(value, dt.datetime) else value
     match unit:
         case "YEAR":
@@ -81,11 +91,24 @@ def _floor(value: Any, unit: str) -> Any:
             first = date.replace(day=1)
         case "WEEK":
             first = date - dt.timedelta(days=date.weekday())
-        case "DAY":
-            first = date
         case _:
-            raise ValueError
+            first = date
     return dt.datetime.combine(first, dt.time()) if isinstance(value, dt.datetime) else first
+
+
+def moments_between(first: dt.date, last: dt.date, unit: str, most: int) -> list[dt.date] | None:
+    """The beginnings of units from one to another, both included; None for more than `most`.
+
+    >>> [str(month) for month in moments_between(dt.date(2023, 11, 1), dt.date(2024, 1, 1), "MONTH", 9)]
+    ['2023-11-01', '2023-12-01', '2024-01-01']
+    """
+    if unit in _MONTHS:
+        months = [12 * end.year + end.month - 1 for end in (first, last)]
+        places = range(months[0], months[1] + 1, _MONTHS[unit])
+        return [first.replace(n // 12, n % 12 + 1) for n in places] if len(places) <= most else None
+    step = dt.timedelta(seconds=_UNITS[unit])
+    count = (last - first) // step + 1
+    return [first + i * step for i in range(count)] if count <= most else None
 
 
 def _part(names: str, does: str, bounds: tuple[int, int], evaluate: Callable[[Any], int]) -> Function:
@@ -126,7 +149,7 @@ DATES = (
         ("DATE_TRUNC", "DATETRUNC"), "DATE_TRUNC('month', d)",
         "the first moment of the year, quarter, month, week, day, hour, minute or second; "
         "a date stays one down to days",
-        "not a number", "null where d is", _truncated, (1, 1), evaluate=_floor,
+        "not a number", "null where d is", _truncated, (1, 1), evaluate=truncated,
     ),
     Function(
         ("DATE_DIFF", "DATEDIFF"), "DATE_DIFF('day', a, b)",

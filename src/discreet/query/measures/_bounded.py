@@ -38,12 +38,21 @@ Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """What to group by, under the name that the result knows it by; `values` are its public keys, None if private."""
+    """What to group by, under the name that the result knows it by; `values` are its public keys, None if private.
+
+    Where its values follow from the bounds of columns, `bounded` is the expression over columns moved into them.
+    """
 
     name: str
     values: tuple[Key | None, ...] | None
     expression: exp.Expr
     type: ColumnType
+    bounded: exp.Expr | None = None
+
+    @property
+    def computed(self) -> exp.Expr:
+        """What an engine computes for each row."""
+        return self.expression if self.bounded is None else self.bounded
 
 
 @dataclass(frozen=True, slots=True)

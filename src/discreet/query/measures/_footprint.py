@@ -58,7 +58,7 @@ def with_bounded_footprint(request: BoundedAggregate, policy: Policy) -> Bounded
     joins = sum(isinstance(node, Joined) and _multiplies(node) for node in walked(request.relation))
     numbers = len(request.keys) + 3 * len(request.measures) + len(request.histograms)
     digests = sum(isinstance(measure, Distinct) for measure in request.measures)
-    texts = [key.expression for key in request.keys if key.type == "string"]
+    texts = [key.computed for key in request.keys if key.type == "string"]
     stored = sum(isinstance(node.unnest(), exp.Column) for node in texts)
     counted = _OWNER + numbers * _NUMBER + digests * _DIGEST + (len(texts) - stored) * _TEXT
     bounding = _Bounding(policy, request, _BUDGET // max(joins, 1), counted)

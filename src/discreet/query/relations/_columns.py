@@ -76,7 +76,7 @@ class Columns:
             declared = declaration.columns.get(column)
             fields = None
             if declared is not None:
-                fields = Field(declared.type, declared.bounds, declared.keys, declared.nullable)
+                fields = Field.of(declared)
             names[column] = self.add(column, fields, frozenset(links))
             self.tables[names[column]] = table
         key = None if declaration.key is None else names[declaration.key]

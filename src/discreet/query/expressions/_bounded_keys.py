@@ -1,0 +1,80 @@
+"""Keys of GROUP BY whose groups follow from the bounds of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.policy import ColumnType, Key
+from discreet.query.expressions._domains import Work, bounded_domain, moment_at
+from discreet.query.expressions._types import Field, Row
+from discreet.query.parse._trees import transformed
+
+__all__ = ["bounded_key", "clamped"]
+
+_MOST_GROUPS = 1_000
+"""Of whole numbers and texts; beyond this, private keys serve better. Of dates as many as are listed: 27 years."""
+_INT64 = 2**63 - 1
+
+
+def bounded_key(
+    node: exp.Expr, kind: ColumnType, columns: Mapping[str, Field], work: Work | None = None
+) -> tuple[tuple[Key | None, ...], exp.Expr] | None:
+    """The groups of a key, and the key as it is computed from columns that are moved into their bounds.
+
+    None where the bounds of its columns leave it more values than are worth a group each, or none that are known. Every
+    row is in a group: null is among them where the key can be null.
+
+    >>> columns = {"age": Field("int", (Fraction(18), Fraction(99)), nullable=False)}
+    >>> values, key = bounded_key(exp.maybe_parse("FLOOR(age / 10)"), "int", columns)
+    >>> values, key.sql()
+    ((1, 2, 3, 4, 5, 6, 7, 8, 9), 'FLOOR(CASE WHEN age < 18 THEN 18 WHEN age > 99 THEN 99 ELSE age END / 10)')
+    """
+    used = {column.name: columns[column.name] for column in node.find_all(exp.Column)}
+    bounded = {name: field for name, field in used.items() if field.bounds is not None and field.keys is None}
+    if not bounded:
+        return None
+
+    def swap(part: exp.Expr) -> exp.Expr:
+        return clamped(part, bounded[part.name]) if isinstance(part, exp.Column) and part.name in bounded else part
+
+    key = transformed(node.copy(), swap)
+    values = bounded_domain(node, columns, work)
+    if values is None and kind == "int":
+        row = Row(columns)
+        limits = row.range(node)
+        if not limits.finite or limits.upper - limits.lower >= _MOST_GROUPS or limits.largest > _INT64:
+            return None
+        whole = Fraction(math.ceil(limits.lower)), Fraction(math.floor(limits.upper))
+        values = (*range(int(whole[0]), int(whole[1]) + 1), *((None,) if row.nullable(node) else ()))
+        key = clamped(key, Field("int", whole))  # rounding errors of an engine do not leave it
+    if values is None or (len(values) > _MOST_GROUPS and kind not in ("date", "timestamp")):
+        return None
+    return values, key
+
+
+def clamped(node: exp.Expr, field: Field) -> exp.Expr:
+    """An expression moved into the bounds of a column: the nearer one where it is beyond, null where it is null.
+
+    >>> clamped(exp.column("n"), Field("int", (Fraction(-1), Fraction(9)))).sql()
+    'CASE WHEN n < -1 THEN -1 WHEN n > 9 THEN 9 ELSE n END'
+    """
+    assert field.bounds is not None
+    low, high = (_literal(bound, field.type) for bound in field.bounds)
+    below = exp.If(this=exp.LT(this=node.copy(), expression=low.copy()), true=low)
+    above = exp.If(this=exp.GT(this=node.copy(), expression=high.copy()), true=high)
+    return exp.Case(ifs=[below, above], default=node.copy())
+
+
+def _literal(bound: Fraction, kind: ColumnType) -> exp.Expr:
+    if kind in ("date", "timestamp"):
+        moment = moment_at(bound, kind)
+        return exp.Cast(this=exp.Literal.string(str(moment)), to=exp.DataType.build(kind.upper()))
+    if kind == "int":
+        bound = max(Fraction(-_INT64), min(bound, Fraction(_INT64)))
+    text = str(abs(bound)) if bound.denominator == 1 else repr(float(abs(bound)))
+    literal = exp.Literal.number(text)
+    return literal if bound >= 0 else exp.Neg(this=literal)
