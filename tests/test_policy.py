@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
+import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -14,7 +15,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import PolicyError
-from discreet.policy import Budget, Column, load_policy
+from discreet.policy import Budget, Column, column_to_toml, load_policy
 
 TOML = """
 version = "1984"
@@ -178,7 +179,16 @@ REFUSED: list[tuple[object, str]] = [
         (with_column(type="int", bounds=b), "bounds")
         for b in ([0], [0, 1, 2], "01", 5, {"a": 1}, ["a", "b"], [False, True])
     ],
-    *[(with_column(type=t, bounds=[0, 1]), "bounds are for int, float, decimal") for t in ("string", "bool", "date")],
+    *[
+        (with_column(type=t, bounds=[0, 1]), "bounds are for int, float, decimal, date, timestamp")
+        for t in ("string", "bool")
+    ],
+    (with_column(type="date", bounds=[0, 1]), "bounds of a date column must be dates"),
+    (with_column(type="date", bounds=["2024-01-01", "2024-01-01T09:00"]), "bounds of a date column must be dates"),
+    (with_column(type="timestamp", bounds=[0, 1]), "bounds of a timestamp column must be timestamps"),
+    (with_column(type="timestamp", bounds=["2024-01-01T00:00Z", "2024-01-02"]), "no time zone"),
+    (with_column(type="date", bounds=["2024-01-02", "2024-01-01"]), "first not after last"),
+    (with_column(type="int", bounds=["2024-01-02", "2024-01-03"]), "bounds of int columns are numbers"),
     # keys
     (with_column(type="float", keys=[1.0]), "a float column cannot be grouped by"),
     (with_column(type="decimal", keys=["1"]), "a decimal column cannot be grouped by"),
@@ -384,3 +394,13 @@ def test_what_is_no_range_is_refused(kind: Any, ends: dict[str, Any], why: str) 
     columns = {"k": {"type": kind, "keys": ends}}
     with pytest.raises(PolicyError, match=why):
         load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": columns}}})
+
+
+def test_bounds_may_be_dates_and_timestamps() -> None:
+    day = Column(type="date", bounds=("2024-01-01", dt.date(2024, 12, 31)))
+    assert day.ordinal_bounds == (19_723, 20_088)
+    assert day.number_bounds is None
+    assert column_to_toml("d", day) == 'd = { type = "date", bounds = [2024-01-01, 2024-12-31] }'
+    moment = Column(type="timestamp", bounds=("1969-12-31T23:59:59", "1970-01-01"))
+    assert moment.ordinal_bounds == (-1_000_000, 86_400 * 10**6 - 1)
+    assert tomllib.loads(column_to_toml("t", moment))["t"]["bounds"] == list(moment.bounds or ())

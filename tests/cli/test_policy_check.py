@@ -43,15 +43,15 @@ budget: epsilon 1, delta 1e-06
 
 orders: rows of the person in customer; of one person at most 5 count in 2 groups; joins lines on orders.id = lines.order_id, customers on orders.customer = customers.id, items (public) on items.item
   column    type      GROUP BY                         SUM, AVG, quantiles   COUNT, WHERE   for more, it lacks
-  id        int       yes, costs a delta               no                    yes            bounds, for SUM, AVG and quantiles; keys, for GROUP BY without a delta
+  id        int       yes, costs a delta               no                    yes            bounds, for SUM, AVG and quantiles; keys or bounds, for GROUP BY without a delta
   city      string    yes                              no                    yes
-  paid      decimal   by FLOOR(paid), costs a delta    yes                   yes
+  paid      decimal   by FLOOR(paid)                   yes                   yes
   weight    float     by FLOOR(weight), costs a delta  no                    yes            bounds, for SUM, AVG and quantiles
-  express   bool      yes, costs a delta               no                    yes            keys, for GROUP BY without a delta
+  express   bool      yes                              no                    yes
 lines: rows of order_id -> orders.id; of one person at most 9 count; joins orders on lines.order_id = orders.id, items (public) on items.item
   column    type      GROUP BY                         SUM, AVG, quantiles   COUNT, WHERE   for more, it lacks
   item      string    yes, costs a delta               no                    yes            keys, for GROUP BY without a delta
-  day       date      yes, costs a delta               no                    yes            keys, for GROUP BY without a delta
+  day       date      yes, costs a delta               no                    yes            keys or bounds, for GROUP BY without a delta
 customers: rows of the person in id; of one person at most 1 counts; joins orders on customers.id = orders.customer, items (public) on items.item
   column    type      GROUP BY                         SUM, AVG, quantiles   COUNT, WHERE   for more, it lacks
 items: public: its rows protect nobody, and are read through a join

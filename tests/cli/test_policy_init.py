@@ -165,7 +165,8 @@ def test_what_stands_in_comments_loads_when_it_is_uncommented(cli: Any) -> None:
     assert {name for name, column in columns.items() if column.bounds == (0, 100)} == {
         "id", "price", "exact", 'odd "name"\n',
     }  # fmt: skip
-    assert {name for name, column in columns.items() if column.keys is None} == {"price", "exact"}
+    assert {name for name, column in columns.items() if column.keys is None} == {"at", "day", "exact", "flag", "price"}
+    assert all(columns[name].bounds is not None for name in ("at", "day"))
 
 
 SAID = ("--unit", "person", "--max-rows", "2", "--epsilon", "1")

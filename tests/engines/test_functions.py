@@ -21,8 +21,8 @@ from discreet.engines.sql import Expressions
 from discreet.errors import QueryError
 from discreet.policy import Column
 from discreet.query import FUNCTIONS, Field, Sum, domain, key_type, nullable
-from discreet.query.expressions._intervals import interval
 from discreet.query.expressions._bounded_keys import bounded_key
+from discreet.query.expressions._intervals import interval
 from discreet.query.expressions._types import check_scalar
 
 COLUMNS = {

@@ -188,7 +188,9 @@ def test_joins_have_bounds_and_private_keys_keep_their_delta() -> None:
         release = session.sql(joined, NEARLY_EXACT, bias=True)
         whats = [bias.what for bias in release.bias("s")]
         assert "rows with z above 9" in whats and "rows with y above 5" in whats
-    plan = plan_with_bias("SELECT CAST(y AS VARCHAR) AS k, SUM(x) AS s FROM t GROUP BY 1", policy(), dp.approx(1, "1e-6"))
+    plan = plan_with_bias(
+        "SELECT CAST(y AS VARCHAR) AS k, SUM(x) AS s FROM t GROUP BY 1", policy(), dp.approx(1, "1e-6")
+    )
     assert plan.loss == dp.approx(1, "1e-6")
 
 

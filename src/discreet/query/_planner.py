@@ -14,7 +14,7 @@ from discreet.query._plan import Plan, with_spend
 from discreet.query.budget._noise import Level, keys_of
 from discreet.query.expressions._bounded_keys import bounded_key
 from discreet.query.expressions._domains import domain, key_type
-from discreet.query.expressions._types import check_predicate
+from discreet.query.expressions._types import check_predicate, present
 from discreet.query.measures._bounded import (
     BoundedAggregate,
     GroupKey,
@@ -107,11 +107,11 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     select = grouped_by_all(select)
     columns = binder.columns
     _check_people(select, columns)
-    sets = _keys(grouping_sets(select), columns)
+    where = select.args.get("where")
+    sets = _keys(grouping_sets(select), columns, present(None if where is None else where.this))
     check_rows(sets)
     for written in (select, *expressions(bound.relation)):
         check_depth(written)  # what sub-queries compute has taken the place of its names
-    where = select.args.get("where")
     if where is not None:
         check_predicate(where.this, columns.fields)
     read = frozenset(named(bound.relation))
@@ -168,8 +168,11 @@ def _of_keys_alone(select: exp.Select, sets: Sequence[Sequence[GroupKey]]) -> fr
     return frozenset(keys - {column.name for node in select.find_all(*reads) for column in node.find_all(exp.Column)})
 
 
-def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> list[tuple[GroupKey, ...]]:
-    """The keys of each grouping set; what several sets have in common is looked at once."""
+def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, present: frozenset[str]) -> list[tuple[GroupKey, ...]]:
+    """The keys of each grouping set, of rows on which some columns are not null.
+
+    What several sets have in common is looked at once.
+    """
     known: dict[str, GroupKey] = {}
     keys: list[tuple[GroupKey, ...]] = []
     for nodes in sets:
@@ -177,7 +180,7 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns) -> list[tuple[Gr
         here: dict[str, GroupKey] = {}
         for node in nodes:
             text = node.sql()
-            key = known[text] if text in known else known.setdefault(text, _key(node, columns))
+            key = known[text] if text in known else known.setdefault(text, _key(node, columns, present))
             here.setdefault(key.name, key)
         keys.append(tuple(here.values()))
     if any((public_groups(each) or 0) > _MOST_GROUPS for each in keys):
@@ -190,15 +193,20 @@ def _listed_alone(key: GroupKey) -> GroupKey:
     return key if key.bounded is None else replace(key, values=None, bounded=None)
 
 
-def _key(node: exp.Expr, columns: Columns) -> GroupKey:
+def _key(node: exp.Expr, columns: Columns, present: frozenset[str]) -> GroupKey:
     inner = node.unnest()
     if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
         raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")
     field = field_of(inner, columns)
     kind = key_type(inner, columns.fields)
     name = inner.name if isinstance(inner, exp.Column) else inner.sql()
-    keys = domain(inner, columns.fields, columns.work) if field.keys is None else field.keys
-    if keys is None and (groups := bounded_key(inner, kind, columns.fields, columns.work)) is not None:
+    fields = columns.fields
+    if missing := present & {column.name for column in inner.find_all(exp.Column)}:
+        fields = fields | {name: replace(fields[name], nullable=False) for name in missing}
+    keys = field.keys
+    if (missing and not isinstance(inner, exp.Column)) or field.type == "bool":
+        keys = domain(inner, fields, columns.work)
+    if keys is None and (groups := bounded_key(inner, kind, fields, columns.work)) is not None:
         values, bounded = groups
         return GroupKey(name, values, inner, field.type, bounded)
     return GroupKey(name, keys, inner, field.type)

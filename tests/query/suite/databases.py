@@ -61,7 +61,7 @@ def shop_policy(budget: dict[str, object], features: frozenset[Feature] = LANDED
                 "customer_id": {"type": "int"},
                 "status": {"type": "string", "keys": list(STATUSES)},
                 "channel": {"type": "string"},
-                "placed": {"type": "timestamp"},
+                "placed": {"type": "timestamp", "nullable": False},
                 "price": {"type": "decimal", "bounds": [0, 200]},
                 "discount": {"type": "decimal", "bounds": [0, 50]},
             },

@@ -141,6 +141,7 @@ EXPRESSIONS = (
     *_groups("customers", "LEFT(city, 1)", needs="string functions", where="city IN ('Bern', 'Graz', 'Linz', 'Wien')"),
     *_groups("orders", "HOUR(placed)", "MONTH(placed)", "YEAR(placed)", needs="date functions"),
     *_groups("customers", "YEAR(joined)", needs="date functions"),
+    *_groups("customers", "{age} // 25", "FLOOR({score} / 4)", "LEAST({age}, 3) = 3", needs="number functions"),
     *_groups("visits", "DAYOFWEEK(day)", "DATE_TRUNC('week', day)", needs="date functions", where="day < '2024-03-05'"),
     *_groups(
         "customers",
