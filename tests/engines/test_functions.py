@@ -298,12 +298,12 @@ def _check_key(engine: Any, node: exp.Expr, text: str) -> None:
 
 
 WITHIN = {
-    **{name: Field.of(column) for name, column in COLUMNS.items()},
-    "d": Field.of(Column(type="date", bounds=("2023-12-31", "2024-03-01"))),
-    "m": Field.of(Column(type="timestamp", bounds=("2024-01-01T12:34:56", "2024-02-29"))),
-    "f": Field.of(Column(type="float", bounds=("-0.3", "2.9"))),
-    "t": Field.of(Column(type="string")),
-    "e": Field.of(Column(type="date", bounds=("9998-12-31", "9999-12-31"))),
+    **{name: Field.from_column(column) for name, column in COLUMNS.items()},
+    "d": Field.from_column(Column(type="date", bounds=("2023-12-31", "2024-03-01"))),
+    "m": Field.from_column(Column(type="timestamp", bounds=("2024-01-01T12:34:56", "2024-02-29"))),
+    "f": Field.from_column(Column(type="float", bounds=("-0.3", "2.9"))),
+    "t": Field.from_column(Column(type="string")),
+    "e": Field.from_column(Column(type="date", bounds=("9998-12-31", "9999-12-31"))),
 }
 
 

@@ -48,9 +48,9 @@ def bounded_key(
         limits = row.range(node)
         if not limits.finite or limits.upper - limits.lower >= _MOST_GROUPS or limits.largest > _INT64:
             return None
-        whole = Fraction(math.ceil(limits.lower)), Fraction(math.floor(limits.upper))
-        values = (*range(int(whole[0]), int(whole[1]) + 1), *((None,) if row.nullable(node) else ()))
-        key = clamped(key, Field("int", whole))  # rounding errors of an engine do not leave it
+        ends = Fraction(math.ceil(limits.lower)), Fraction(math.floor(limits.upper))
+        values = (*range(int(ends[0]), int(ends[1]) + 1), *((None,) if row.nullable(node) else ()))
+        key = clamped(key, Field("int", ends))  # rounding errors of an engine do not leave it
     if values is None or (len(values) > _MOST_GROUPS and kind not in ("date", "timestamp")):
         return None
     return values, key

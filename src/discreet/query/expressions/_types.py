@@ -52,7 +52,7 @@ class Field:
     nullable: bool = True
 
     @classmethod
-    def of(cls, declared: Column) -> Field:
+    def from_column(cls, declared: Column) -> Field:
         """What the policy says of a column."""
         return cls(declared.type, declared.ordinal_bounds, declared.keys, declared.nullable)
 

@@ -76,7 +76,7 @@ class Columns:
             declared = declaration.columns.get(column)
             fields = None
             if declared is not None:
-                fields = Field.of(declared)
+                fields = Field.from_column(declared)
             names[column] = self.add(column, fields, frozenset(links))
             self.tables[names[column]] = table
         key = None if declaration.key is None else names[declaration.key]

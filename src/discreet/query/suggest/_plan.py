@@ -196,7 +196,7 @@ def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, key
 
 def _without_keys(declared: Column) -> Field:
     """What is known of the column, but for keys: they are what is looked for."""
-    return replace(Field.of(declared), keys=None)
+    return replace(Field.from_column(declared), keys=None)
 
 
 def _declared(table: str, declaration: Table, column: str) -> tuple[str, Column]:
