@@ -256,7 +256,7 @@ class AccountLedger:
     def log(self, count: int) -> list[LoggedCharge]:
         """The newest charges, newest first, with their questions: an account's own, and to the owner all.
 
-        An auditor opens no release, and so sees no question. Costs nothing.
+        Auditors have a log of their own, of all accounts. Costs nothing.
         """
         self.state()
         with self._access.confined():

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from discreet.errors import LedgerError
+from discreet.ledger._charge_log import LoggedCharge, logged_charges
 from discreet.ledger._protocol import Entry, Head
 from discreet.ledger.log import _rows
 from discreet.ledger.log._commitments import Row, digests, own_columns, salted, sha256
@@ -71,7 +72,7 @@ def _hash(columns: Mapping[str, Any], salt: str, place: str) -> str | None:
 
 
 class LedgerAudit:
-    """All entries, accounts and totals of a ledger, and whether it is whole. It spends nothing and opens no release."""
+    """All entries, accounts, questions and totals of a ledger, and whether it is whole. It spends nothing, shows no answer."""
 
     def __init__(self, store: LedgerStore) -> None:
         self._store = store
@@ -114,6 +115,10 @@ class LedgerAudit:
     def latest(self, count: int) -> list[Entry]:
         """The newest entries, newest first, each checked against its own hash."""
         return latest(self._store, count)
+
+    def log(self, count: int) -> list[LoggedCharge]:
+        """The newest charges of all accounts, newest first, with the questions that they paid for, not the answers."""
+        return logged_charges(self._store, count)
 
     def kinds(self) -> dict[str, int]:
         """How many entries there are of each kind, as the table says."""
