@@ -72,7 +72,7 @@ def _hash(columns: Mapping[str, Any], salt: str, place: str) -> str | None:
 
 
 class LedgerAudit:
-    """All entries, accounts, questions and totals of a ledger, and whether it is whole; it spends and answers nothing."""
+    """All entries, accounts, questions and totals of a ledger, and whether it is whole. It spends nothing."""
 
     def __init__(self, store: LedgerStore) -> None:
         self._store = store
