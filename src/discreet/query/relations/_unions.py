@@ -9,6 +9,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import ColumnType
 from discreet.query.expressions._types import Field
+from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.relations._columns import PERSON, Columns, field_of
 from discreet.query.relations._nodes import Owned, Stacked, scans
 
@@ -52,13 +53,17 @@ def _within(node: exp.Expr, own: Field, common: Field) -> exp.Expr:
     """A side's value, moved into its own bounds first where those of the column are wider."""
     if own.bounds is None or common.bounds is None or own.bounds == common.bounds:
         return node
-    low, high = (_number(owned) for owned in own.bounds)
+    low, high = (_constant(owned, own.type) for owned in own.bounds)
     below = exp.If(this=exp.LT(this=node.copy(), expression=low.copy()), true=low)
     above = exp.If(this=exp.GT(this=node.copy(), expression=high.copy()), true=high)
     return exp.Case(ifs=[below, above], default=node.copy())
 
 
-def _number(value: Fraction) -> exp.Expr:
+def _constant(value: Fraction, kind: ColumnType) -> exp.Expr:
+    if kind in ("date", "timestamp"):
+        moment = moment_at(int(value * (DAY if kind == "date" else 1)))
+        written = str(moment.date() if kind == "date" else moment)
+        return exp.Cast(this=exp.Literal.string(written), to=exp.DataType.build(kind.upper()))
     written = str(abs(value)) if value.denominator == 1 else repr(float(abs(value)))
     literal = exp.Literal.number(written)
     return literal if value >= 0 else exp.Neg(this=literal)
