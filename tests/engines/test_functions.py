@@ -240,6 +240,9 @@ TIME += "CAST({d} AS VARCHAR)|CAST({d} AS DATE)|CAST({d} AS TIMESTAMP)|{d} >= '2
 TIME += "COALESCE({d}, '2024-01-01')|NULLIF({d}, '2024-02-29')|GREATEST({d}, DATE '2020-01-01')|{d} IS NOT NULL|"
 TIME += "CASE WHEN MONTH({d}) < 7 THEN 'first' ELSE 'second' END|IF({d} > '2020-01-01', {d}, NULL)|{d} = m|"
 TIME += "CASE {d} WHEN '2024-02-29' THEN 1 END|COALESCE(d, m)|NULLIF(d, m)|GREATEST(d, m)|"
+TIME += "STRFTIME({d}, '%Y-%m-%d %H:%M:%S.%f')|STRFTIME({d}, '%y %b %B %a %A %j %u %I %p')|STRFTIME('%G-W%V', {d})|"
+TIME += "STRFTIME({d}, '{{Y''\"\\Year%% é %d}}')|STRFTIME({d}, '%%Y%Y%%%%')|"
+TIME += "STRFTIME({d} + INTERVAL 1 DAY, '%A')|STRFTIME({d}, '%B') IN ('May', 'June')|LENGTH(STRFTIME({d}, '%B'))|"
 TIME += "DATE_DIFF('second', {d} + INTERVAL 1 MONTH, '2000-01-01')|YEAR({d} - INTERVAL 13 MONTH)|"
 TIME += "DATE_DIFF('hour', {d} + INTERVAL 9000 YEAR, {d})|DATE_DIFF('minute', {d} - INTERVAL 1 SECOND, {d})|"
 TIME += "DATE_DIFF('week', DATE_TRUNC('quarter', {d}), '2024-03-01')|DATE_DIFF('day', DATE_TRUNC('week', {d}), {d})|"
@@ -251,9 +254,8 @@ OTHER = "b|NOT b|b AND i > 1|b OR f IS NULL|b IS TRUE|b IS NOT FALSE|CAST(b AS I
 OTHER += "CAST(b AS DOUBLE)|"
 OTHER += "IF(b, 1, 0)|COALESCE(b, FALSE)|b = (i > 1)|d - e|e - d + 1|CASE WHEN b THEN i ELSE 7 END|"
 OTHER += "COALESCE(i, 9007199254740993)|"
-OTHER += (
-    "NULL IS NULL|COALESCE(NULL, 1)|NULLIF(NULL, i)|CASE WHEN b THEN NULL END IS NULL|ABS(NULL)|LOWER(NULL)|YEAR(NULL)|"
-)
+OTHER += "NULL IS NULL|COALESCE(NULL, 1)|NULLIF(NULL, i)|CASE WHEN b THEN NULL END IS NULL|ABS(NULL)|LOWER(NULL)|"
+OTHER += "YEAR(NULL)|STRFTIME(NULL, '%Y')|"
 OTHER += (
     "NULL + 1|i = NULL|CAST(NULL AS DATE)|GREATEST(NULL, 2)|e + INTERVAL 1 DAY|DATE_TRUNC('month', e)|YEAR(e)|NOT NULL|"
 )

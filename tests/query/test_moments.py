@@ -173,4 +173,4 @@ def test_what_a_sum_of_days_costs_is_that_of_the_bounds() -> None:
         for x in ("GREATEST(LEAST(day, DATE '2000-01-11'), DATE '2000-01-01')", "day")
     )  # fmt: skip
     wider, error = wide.error("a"), narrow.error("a")
-    assert wider is not None and error is not None and wider > 100_000 * error > 0  # noqa: PT018
+    assert wider is not None and error is not None and wider > 100_000 * error > 0

@@ -16,6 +16,7 @@ from discreet.query.expressions._types import Field, Row, is_moment, nullable
 from discreet.query.functions._calls import Call, integer_literal
 from discreet.query.functions._casts import INTEGERS
 from discreet.query.functions._dates import interval_length
+from discreet.query.functions._formats import format_parts
 from discreet.query.functions._numbers import constant
 from discreet.query.functions._registry import FUNCTIONS
 from discreet.query.functions._spec import Function, Kind
@@ -103,6 +104,7 @@ __all__ = [
     "divides_safely",
     "domain",
     "draw",
+    "format_parts",
     "integer_literal",
     "interval_length",
     "is_moment",

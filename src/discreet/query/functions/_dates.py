@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.functions._calls import Call, integer_literal
+from discreet.query.functions._formats import CODES, format_parts, formatted
 from discreet.query.functions._moments import changes, first_moment, part, shifted
 from discreet.query.functions._ranges import Range
 from discreet.query.functions._spec import Function, Kind, Scope, takes
@@ -115,6 +116,11 @@ _PERIODS: Mapping[str, Callable[[dt.datetime], Any]] = {
 }
 
 
+def _format_kind(call: Call, scope: Scope) -> Kind:
+    format_parts(call.option)
+    return takes(_MOMENT, gives="string")(call, scope)
+
+
 def _always(_: Call, __: Scope) -> bool:
     return True
 
@@ -152,6 +158,12 @@ DATES = (
     _part("HOUR", "the hour", (0, 23), _time("hour"), "day"),
     _part("MINUTE", "the minute", (0, 59), _time("minute"), "hour"),
     _part("SECOND", "the second", (0, 59), _time("second"), "minute"),
+    Function(
+        ("STRFTIME", "TIME_TO_STR"), "STRFTIME(d, '%Y-%m')",
+        f"a date as a text in a constant format, of {' '.join(CODES)}, in English; "
+        "also STRFTIME('%Y-%m', d)", "not a number", "null where d is",
+        _format_kind, (1, 1), evaluate=formatted,
+    ),
     Function(
         ("DATE_TRUNC", "DATETRUNC"), "DATE_TRUNC('month', d)",
         "the first moment of the year, quarter, month, week, day, hour, minute or second; "
