@@ -240,7 +240,7 @@ TIME += "CAST({d} AS VARCHAR)|CAST({d} AS DATE)|CAST({d} AS TIMESTAMP)|{d} >= '2
 TIME += "COALESCE({d}, '2024-01-01')|NULLIF({d}, '2024-02-29')|GREATEST({d}, DATE '2020-01-01')|{d} IS NOT NULL|"
 TIME += "CASE WHEN MONTH({d}) < 7 THEN 'first' ELSE 'second' END|IF({d} > '2020-01-01', {d}, NULL)|{d} = m|"
 TIME += "CASE {d} WHEN '2024-02-29' THEN 1 END|COALESCE(d, m)|NULLIF(d, m)|GREATEST(d, m)|"
-TIME += "STRFTIME({d}, '%Y-%m-%d %H:%M:%S.%f')|STRFTIME({d}, '%y %b %B %a %A %j %u %I %p')|STRFTIME('%G-W%V', {d})|"
+TIME += "STRFTIME({d}, '%Y-%m-%d %H:%M:%S.%f')|STRFTIME({d}, '%y %b %B %a %A %j %u %I %p')|STRFTIME({d}, '%G-W%V')|"
 TIME += "STRFTIME({d}, '{{Y''\"\\Year%% é %d}}')|STRFTIME({d}, '%%Y%Y%%%%')|"
 TIME += "STRFTIME({d} + INTERVAL 1 DAY, '%A')|STRFTIME({d}, '%B') IN ('May', 'June')|LENGTH(STRFTIME({d}, '%B'))|"
 TIME += "DATE_DIFF('second', {d} + INTERVAL 1 MONTH, '2000-01-01')|YEAR({d} - INTERVAL 13 MONTH)|"

@@ -28,7 +28,7 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.parse._create_table import created_tables, type_in_policy
-from discreet.query.parse._ibis import Expression, Query, text_of, unbound_table
+from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
 from discreet.query.parse._refusals import REFUSED
 from discreet.query.relations._nodes import (
     Computed,
@@ -105,6 +105,7 @@ __all__ = [
     "domain",
     "draw",
     "format_parts",
+    "ibis_table",
     "integer_literal",
     "interval_length",
     "is_moment",
@@ -118,6 +119,5 @@ __all__ = [
     "scans",
     "text_of",
     "type_in_policy",
-    "unbound_table",
     "walked",
 ]

@@ -190,13 +190,10 @@ def _special(node: exp.Expr) -> Call | None:
 
 
 def _format(node: exp.TimeToStr) -> Call:
-    """A date in a constant format, in either order."""
-    moment, text = node.this, node.args["format"].unnest()
-    if isinstance(moment.unnest(), exp.Literal) and not isinstance(text, exp.Literal):
-        moment, text = text, moment.unnest()
+    text = node.args["format"].unnest()
     if not (isinstance(text, exp.Literal) and text.is_string):
         raise QueryError("STRFTIME takes a constant format in quotes, for example STRFTIME(d, '%Y-%m')")
-    return Call("STRFTIME", (moment,), text.name)
+    return Call("STRFTIME", (node.this,), text.name)
 
 
 def _case(node: exp.Case) -> Call:
