@@ -18,9 +18,9 @@ from discreet.query import (
     Suggest,
     Suggestion,
     assuming,
+    ibis_table,
     make_plan,
     plan_with_bias,
-    unbound_table,
 )
 from discreet.rational import Number
 from discreet.release import (
@@ -144,13 +144,13 @@ class Session:
         return assuming(plan, assume)
 
     def table(self, name: str) -> Any:
-        """An unbound Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
+        """An Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
 
         It is made from the policy alone and costs nothing. A column that only says whose a row is has type `unknown`.
 
         Raises `QueryError` if the policy has no such table, `MissingExtra` without Ibis (``discreet[ibis]``).
         """
-        return unbound_table(self._policy, name)
+        return ibis_table(self._policy, name)
 
     def answer(self, question: Question[_R], *, idempotency_key: str | None = None) -> _R:
         """Answer any question, charging its loss to the ledger before anything is drawn.

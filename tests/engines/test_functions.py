@@ -25,7 +25,12 @@ from discreet.query.expressions._bounded_keys import bounded_key
 from discreet.query.expressions._intervals import interval
 from discreet.query.expressions._types import check_scalar
 
-COLUMNS = {
+
+def days(*date: int) -> int:
+    return (dt.date(*date) - dt.date(1970, 1, 1)).days
+
+
+COLUMNS: dict[str, Any] = {
     "i": Column(type="int"),
     "j": Column(type="int", bounds=(-3, 9)),
     "f": Column(type="float"),
@@ -37,6 +42,12 @@ COLUMNS = {
     "d": Column(type="date"),
     "e": Column(type="date", keys=("2024-02-29", "0001-01-01", "9999-12-31")),
     "m": Column(type="timestamp"),
+    "p": Field("date", (Fraction(days(1999, 1, 31)), Fraction(days(2001, 3, 1)))),
+    "q": Field(
+        "timestamp",
+        (Fraction(days(2024, 2, 29) * 86_400_000_000), Fraction(days(2024, 3, 1) * 86_400_000_000 + 3_600_000_001)),
+        nullable=False,
+    ),
 }
 WRITE = Expressions(DIALECT, COLUMNS)
 INTEGERS = [0, 1, -1, 3, 9, 10, 2**53 + 1, 2**63 - 1, -(2**63), -(2**63) + 1, 10**18, None]
@@ -135,9 +146,18 @@ VALUES: dict[str, list[Any]] = {
     "d": DATES,
     "e": DATES,
     "m": MOMENTS,
+    "p": [*DATES, dt.date(1999, 1, 30), dt.date(1999, 1, 31), dt.date(2000, 2, 29), dt.date(2001, 3, 2)],
+    "q": [
+        *MOMENTS[:-1],
+        *(
+            dt.datetime.fromisoformat(f"{day} {hour}:59:59")
+            for day in ("2024-02-28", "2024-02-29", "2024-03-01")
+            for hour in ("00", "01", "23")
+        ),
+    ],
 }
 TYPES = {"int": pa.int64(), "float": pa.float64(), "string": pa.string(), "bool": pa.bool_(), "date": pa.date32()}
-NUMBERS, TEXTS, MOMENT = ("i", "j", "f", "g", "h"), ("s", "t"), ("d", "m")
+NUMBERS, TEXTS, MOMENT = ("i", "j", "f", "g", "h"), ("s", "t"), ("d", "m", "p", "q")
 
 
 def _hostile() -> pa.Table:
@@ -220,14 +240,23 @@ TIME += "{d} + INTERVAL 100000000000 SECOND|{d} - INTERVAL 5 WEEK|{d} + INTERVAL
 TIME += "CAST({d} AS VARCHAR)|CAST({d} AS DATE)|CAST({d} AS TIMESTAMP)|{d} >= '2024-02-29'|{d} IN ('2024-02-29')|"
 TIME += "COALESCE({d}, '2024-01-01')|NULLIF({d}, '2024-02-29')|GREATEST({d}, DATE '2020-01-01')|{d} IS NOT NULL|"
 TIME += "CASE WHEN MONTH({d}) < 7 THEN 'first' ELSE 'second' END|IF({d} > '2020-01-01', {d}, NULL)|{d} = m|"
-TIME += "CASE {d} WHEN '2024-02-29' THEN 1 END|COALESCE(d, m)|NULLIF(d, m)|GREATEST(d, m)"
+TIME += "CASE {d} WHEN '2024-02-29' THEN 1 END|COALESCE(d, m)|NULLIF(d, m)|GREATEST(d, m)|"
+TIME += "STRFTIME({d}, '%Y-%m-%d %H:%M:%S.%f')|STRFTIME({d}, '%y %b %B %a %A %j %u %I %p')|STRFTIME({d}, '%G-W%V')|"
+TIME += "STRFTIME({d}, '{{Y''\"\\Year%% é %d}}')|STRFTIME({d}, '%%Y%Y%%%%')|"
+TIME += "STRFTIME({d} + INTERVAL 1 DAY, '%A')|STRFTIME({d}, '%B') IN ('May', 'June')|LENGTH(STRFTIME({d}, '%B'))|"
+TIME += "DATE_DIFF('second', {d} + INTERVAL 1 MONTH, '2000-01-01')|YEAR({d} - INTERVAL 13 MONTH)|"
+TIME += "DATE_DIFF('hour', {d} + INTERVAL 9000 YEAR, {d})|DATE_DIFF('minute', {d} - INTERVAL 1 SECOND, {d})|"
+TIME += "DATE_DIFF('week', DATE_TRUNC('quarter', {d}), '2024-03-01')|DATE_DIFF('day', DATE_TRUNC('week', {d}), {d})|"
+TIME += "DATE_DIFF('month', CAST({d} AS DATE), '2000-01-01')|DATE_DIFF('quarter', COALESCE({d}, m), {d})|"
+TIME += "DATE_DIFF('day', GREATEST(LEAST({d}, DATE '2020-12-31'), DATE '1999-01-01'), DATE '2000-01-01')|"
+TIME += "DATE_DIFF('second', NULLIF({d}, '2024-02-29'), '2024-03-01')|"
+TIME += "DATE_DIFF('day', CASE WHEN {d} > '2024-03-01' THEN {d} ELSE '2024-01-01' END, '2024-01-01')"
 OTHER = "b|NOT b|b AND i > 1|b OR f IS NULL|b IS TRUE|b IS NOT FALSE|CAST(b AS INTEGER)|CAST(b AS VARCHAR)|"
 OTHER += "CAST(b AS DOUBLE)|"
 OTHER += "IF(b, 1, 0)|COALESCE(b, FALSE)|b = (i > 1)|d - e|e - d + 1|CASE WHEN b THEN i ELSE 7 END|"
 OTHER += "COALESCE(i, 9007199254740993)|"
-OTHER += (
-    "NULL IS NULL|COALESCE(NULL, 1)|NULLIF(NULL, i)|CASE WHEN b THEN NULL END IS NULL|ABS(NULL)|LOWER(NULL)|YEAR(NULL)|"
-)
+OTHER += "NULL IS NULL|COALESCE(NULL, 1)|NULLIF(NULL, i)|CASE WHEN b THEN NULL END IS NULL|ABS(NULL)|LOWER(NULL)|"
+OTHER += "YEAR(NULL)|STRFTIME(NULL, '%Y')|"
 OTHER += (
     "NULL + 1|i = NULL|CAST(NULL AS DATE)|GREATEST(NULL, 2)|e + INTERVAL 1 DAY|DATE_TRUNC('month', e)|YEAR(e)|NOT NULL|"
 )
@@ -298,7 +327,7 @@ def _check_key(engine: Any, node: exp.Expr, text: str) -> None:
 
 
 WITHIN = {
-    **{name: Field.from_column(column) for name, column in COLUMNS.items()},
+    **{name: c if isinstance(c, Field) else Field.from_column(c) for name, c in COLUMNS.items()},
     "d": Field.from_column(Column(type="date", bounds=("2023-12-31", "2024-03-01"))),
     "m": Field.from_column(Column(type="timestamp", bounds=("2024-01-01T12:34:56", "2024-02-29"))),
     "f": Field.from_column(Column(type="float", bounds=("-0.3", "2.9"))),

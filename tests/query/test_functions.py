@@ -6,6 +6,7 @@ import math
 import random
 from decimal import localcontext
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import sqlglot
@@ -13,13 +14,13 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.policy import Column
-from discreet.query import FUNCTIONS, nullable
+from discreet.query import FUNCTIONS, Field, nullable
 from discreet.query.expressions._intervals import interval
 from discreet.query.expressions._types import check_scalar
 from discreet.query.functions._numbers import _cbrt
 from discreet.query.functions._ranges import grown
 
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "x": Column(type="int", bounds=(-3, 9), nullable=False),
     "y": Column(type="float", bounds=(0, 2), nullable=False),
     "z": Column(type="float", bounds=("0.5", 2)),
@@ -28,6 +29,8 @@ COLUMNS = {
     "d": Column(type="date", nullable=False),
     "m": Column(type="timestamp"),
     "b": Column(type="bool", nullable=False),
+    "p": Field("date", (Fraction(10957), Fraction(11322)), nullable=False),  # the year 2000
+    "q": Field("timestamp", (Fraction(3_600_000_000), Fraction(3_660_000_000))),  # one minute, both ends included
 }
 
 
@@ -87,6 +90,41 @@ def _parsed(text: str) -> exp.Expr:
         ("LEAST(LENGTH(s), 50)", 0, 50, True),
         ("LEAST(EXP(x * 1000), 5)", 0, 5, False),
         ("SIGN(d - d)", -1, 1, True),
+        ("d - d", -3_652_058, 3_652_058, True),
+        ("p - DATE '2000-01-01'", 0, 365, True),
+        ("DATE_DIFF('day', p, DATE '2000-01-01')", -365, 0, True),
+        ("DATE_DIFF('day', '2000-01-01', p)", 0, 365, True),
+        ("DATE_DIFF('week', p, DATE '2000-06-30')", -26, 25, True),
+        ("DATE_DIFF('month', DATE '1999-12-31', p)", 1, 12, True),
+        ("DATE_DIFF('quarter', p, p)", -3, 3, True),
+        ("DATE_DIFF('year', d, DATE '2000-01-01')", -7999, 1999, True),
+        ("DATE_DIFF('hour', DATE '1970-01-01', q)", 1, 1, True),
+        ("DATE_DIFF('second', q, p)", 946_681_140, 978_217_200, True),
+        ("DATE_DIFF('day', CAST(s AS DATE), DATE '0001-01-02')", -3_652_057, 1, True),
+        (
+            "DATE_DIFF('day', GREATEST(LEAST(d, DATE '2000-12-31'), DATE '2000-01-01'), DATE '2000-01-01')",
+            -365,
+            0,
+            True,
+        ),
+        ("DATE_DIFF('day', CASE WHEN b THEN p ELSE q END, DATE '2000-01-01')", -365, 10957, True),
+        ("YEAR(p)", 2000, 2000, True),
+        ("YEAR(d)", 1, 9999, True),
+        ("YEAR(p + INTERVAL 1 DAY)", 2000, 2001, True),
+        ("YEAR(p + INTERVAL 9000 YEAR)", 9999, 9999, True),
+        ("MONTH(p)", 1, 12, True),
+        ("MONTH(p - INTERVAL 1 MONTH)", 1, 12, True),
+        ("MONTH(q)", 1, 1, True),
+        ("WEEK(p)", 1, 53, True),
+        ("DAY(q + INTERVAL 1 DAY)", 2, 2, True),
+        ("ISODOW(q)", 4, 4, True),
+        ("DAYOFWEEK(q + INTERVAL 3 DAY)", 0, 0, True),
+        ("DAYOFYEAR(p)", 1, 366, True),
+        ("HOUR(q)", 1, 1, True),
+        ("MINUTE(q)", 0, 1, True),
+        ("SECOND(q)", 0, 59, True),
+        ("DAY(DATE_TRUNC('month', q))", 1, 1, True),
+        ("YEAR(DATE_TRUNC('year', p))", 2000, 2000, True),
     ],
 )
 def test_bounds_are_tight_and_never_too_narrow(text: str, lower: float, upper: float, whole: bool) -> None:
@@ -183,6 +221,16 @@ def test_what_can_be_null(text: str, expected: bool) -> None:
         ("CAST(d AS INTEGER)", "does not convert"),
         ("DATE_TRUNC('century', d)", "DATE_TRUNC takes a part"),
         ("DATE_PART('epoch', d)", "takes a part"),
+        ("STRFTIME(d, '%Q')", "does not know %Q; it knows %Y %y"),
+        ("STRFTIME(d, '%-d')", "does not know %-d; it knows"),
+        ("STRFTIME(d, '%Y%')", "does not know %; it knows"),
+        ("STRFTIME(d, 'plain')", "at least one of %Y"),
+        ("STRFTIME(d, '%%Y')", "at least one of %Y"),
+        (f"STRFTIME(d, '%Y{'.' * 99}')", "at most 100 characters"),
+        ("STRFTIME(d, s)", "constant format"),
+        ("STRFTIME('2020-01-01', '%Y')", "string, where STRFTIME needs a date"),
+        ("TO_CHAR(d, 'YYYY')", "write STRFTIME"),
+        ("DATE_FORMAT(d, '%Y')", "write STRFTIME"),
         ("d + 3", "INTERVAL 3 DAY"),
         ("m - m", "DATE_DIFF"),
         ("d + INTERVAL (x) DAY", "INTERVAL 3 DAY"),

@@ -16,6 +16,7 @@ from discreet.query.expressions._types import Field, Row, is_moment, nullable
 from discreet.query.functions._calls import Call, integer_literal
 from discreet.query.functions._casts import INTEGERS
 from discreet.query.functions._dates import interval_length
+from discreet.query.functions._formats import format_parts
 from discreet.query.functions._numbers import constant
 from discreet.query.functions._registry import FUNCTIONS
 from discreet.query.functions._spec import Function, Kind
@@ -27,7 +28,7 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.parse._create_table import created_tables, type_in_policy
-from discreet.query.parse._ibis import Expression, Query, text_of, unbound_table
+from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
 from discreet.query.parse._refusals import REFUSED
 from discreet.query.relations._nodes import (
     Computed,
@@ -103,6 +104,8 @@ __all__ = [
     "divides_safely",
     "domain",
     "draw",
+    "format_parts",
+    "ibis_table",
     "integer_literal",
     "interval_length",
     "is_moment",
@@ -116,6 +119,5 @@ __all__ = [
     "scans",
     "text_of",
     "type_in_policy",
-    "unbound_table",
     "walked",
 ]

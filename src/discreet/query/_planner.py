@@ -68,7 +68,7 @@ PASSES = (*_NAMES, *_SPELLINGS)
 def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     """Check a query against a policy and, given a spend, calibrate its noise. Costs nothing and touches no data.
 
-    A query is SQL text, or an Ibis expression over unbound tables.
+    A query is SQL text, or an Ibis expression over tables of the policy.
 
     Raises `QueryError` for what is not supported or not allowed by the policy, `ParameterError` for a spend that cannot
     buy the query.

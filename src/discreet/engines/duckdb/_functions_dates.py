@@ -53,6 +53,10 @@ def _difference(call: Call, writer: Writer, _: Write) -> str:
     return f"date_diff('{call.option.lower()}', {first}, {second})"
 
 
+def _format(call: Call, writer: Writer, _: Write) -> str:
+    return f"strftime({writer.value(call.args[0], 'timestamp')}, {writer.dialect.text(call.option)})"
+
+
 def _shift(sign: str) -> Rendering:
     def render(call: Call, writer: Writer, _: Write) -> str:
         moment, interval = call.args
@@ -67,6 +71,7 @@ def _shift(sign: str) -> Rendering:
 
 DATES: Mapping[str, Rendering] = {
     **{part: _part(name) for part, name in _PARTS.items()},
+    "STRFTIME": _format,
     "DATE_TRUNC": _truncate,
     "DATE_DIFF": _difference,
     "+ INTERVAL": _shift("+"),

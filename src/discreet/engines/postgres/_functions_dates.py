@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.engines.postgres._total import bound
 from discreet.engines.sql import Rendering, Write, Writer
-from discreet.query import Call, interval_length
+from discreet.query import Call, format_parts, interval_length
 
 __all__ = ["DATES", "in_calendar"]
 
@@ -19,6 +19,11 @@ _PARTS = {
 _DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 _SECONDS = {"WEEK": 7 * 86400, "DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+_FORMATS = {
+    "%Y": "YYYY", "%y": "YY", "%m": "MM", "%b": "Mon", "%B": "FMMonth", "%d": "DD", "%j": "DDD", "%a": "Dy",
+    "%A": "FMDay", "%u": "ID", "%G": "IYYY", "%V": "IW", "%H": "HH24", "%I": "HH12", "%p": "AM", "%M": "MI",
+    "%S": "SS", "%f": "US",
+}  # fmt: skip
 _CALENDAR = 9_999
 _SAFE = 3_000
 """Years before the year 1 that PostgreSQL's calendar surely has."""
@@ -65,6 +70,19 @@ def _count(moment: str, unit: str) -> str:
     return f"CAST(floor(extract(epoch FROM {moment}) / {_SECONDS[unit]}) AS bigint)"
 
 
+def _format(call: Call, writer: Writer, _: Write) -> str:
+    """Texts between codes are put beside them: within a format they would have signs of their own."""
+    parts = [
+        f"to_char({{x}}, '{_FORMATS[part]}')" if is_code else _braced(writer.dialect.text(part))
+        for part, is_code in format_parts(call.option)
+    ]
+    return bound(" || ".join(parts), x=writer.value(call.args[0], "timestamp"))
+
+
+def _braced(sql: str) -> str:
+    return sql.replace("{", "{{").replace("}", "}}")
+
+
 def _shift(sign: int) -> Rendering:
     def render(call: Call, writer: Writer, _: Write) -> str:
         moment, interval = call.args
@@ -95,6 +113,7 @@ def _shifted(moment: str, count: int, unit: str) -> str:
 
 DATES: Mapping[str, Rendering] = {
     **{part: _part(name) for part, name in _PARTS.items()},
+    "STRFTIME": _format,
     "DATE_TRUNC": _truncate,
     "DATE_DIFF": _difference,
     "+ INTERVAL": _shift(1),

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from discreet.engines.spark._readings import in_calendar, let
 from discreet.engines.sql import Rendering, Write, Writer
-from discreet.query import Call, interval_length
+from discreet.query import Call, format_parts, interval_length
 
 __all__ = ["DATES"]
 
@@ -17,6 +17,16 @@ _PARTS = {
     "DAYOFWEEK": "dayofweek({}) - 1", "ISODOW": "weekday({}) + 1", "DAYOFYEAR": "dayofyear({})",
     "HOUR": "hour({})", "MINUTE": "minute({})", "SECOND": "second({})",
 }  # fmt: skip
+_FORMATS = {
+    "%Y": "yyyy", "%y": "yy", "%m": "MM", "%b": "MMM", "%B": "MMMM", "%d": "dd", "%j": "DDD", "%a": "EEE",
+    "%A": "EEEE", "%H": "HH", "%I": "hh", "%p": "a", "%M": "mm", "%S": "ss", "%f": "SSSSSS",
+}  # fmt: skip
+_WEEKS = {
+    "%u": "CAST(weekday({}) + 1 AS STRING)",
+    "%G": "lpad(CAST(extract(YEAROFWEEK FROM {}) AS STRING), 4, '0')",
+    "%V": "lpad(CAST(weekofyear({}) AS STRING), 2, '0')",
+}
+"""Of which Spark has no letters in a format."""
 _DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 _SECONDS = {"SECOND": 1, "MINUTE": 60, "HOUR": 3600}
 _DAY = 86400
@@ -36,6 +46,19 @@ def _truncate(call: Call, writer: Writer, _: Write) -> str:
     return (
         f"CAST({_floor(writer.value(node, 'timestamp'), call.option)} AS {'DATE' if stays_date else 'TIMESTAMP_NTZ'})"
     )
+
+
+def _format(call: Call, writer: Writer, _: Write) -> str:
+    """Texts between codes are put beside them: within a format they would have signs of their own."""
+
+    def code(part: str, moment: str) -> str:
+        return _WEEKS[part].format(moment) if part in _WEEKS else f"date_format({moment}, '{_FORMATS[part]}')"
+
+    def body(moment: str) -> str:
+        parts = format_parts(call.option)
+        return f"concat({', '.join(code(p, moment) if is_code else writer.dialect.text(p) for p, is_code in parts)})"
+
+    return let(writer.value(call.args[0], "timestamp"), body)
 
 
 def _floor(moment: str, unit: str) -> str:
@@ -78,6 +101,7 @@ def _shift(sign: int) -> Rendering:
 
 DATES: Mapping[str, Rendering] = {
     **{part: _part(part) for part in _PARTS},
+    "STRFTIME": _format,
     "DATE_TRUNC": _truncate,
     "DATE_DIFF": _difference,
     "+ INTERVAL": _shift(1),

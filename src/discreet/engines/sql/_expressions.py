@@ -50,18 +50,7 @@ class Expressions:
 
     def key_literal(self, value: Key) -> str:
         """A public key."""
-        text, cast = self.dialect.text, self.dialect.cast
-        match value:
-            case bool():
-                return "TRUE" if value else "FALSE"
-            case int():
-                return cast(str(value), "BIGINT")
-            case str():
-                return text(value)
-            case dt.datetime():
-                return cast(text(value.isoformat(sep=" ")), "TIMESTAMP")
-            case dt.date():
-                return cast(text(value.isoformat()), "DATE")
+        return _literal(self.dialect, value)
 
     @with_room
     def value_of(self, node: exp.Expr, kind: ColumnType, *, clamped: bool = False) -> str:
@@ -112,7 +101,7 @@ class Expressions:
 
         It is an INTEGER where the limits are such numbers, which engines add up faster.
 
-        Columns are clamped to their bounds, except in conditions, texts and dates; the result is rounded to the grid
+        Columns are clamped to their bounds, except in conditions and texts; the result is rounded to the grid
         and clamped again, so neither an infinity nor a rounding error escapes the planned range.
         """
         argument, dialect = measure.argument.unnest(), self.dialect
@@ -228,13 +217,13 @@ class _Writer:
         return [write(node) for node in nodes]
 
     def _for(self, node: exp.Expr) -> _Writer:
-        """The writer of a node's arguments: clamped as long as numbers are computed from numbers."""
-        return self if self.row.kind(node) == "number" else self.raw
+        """The writer of a node's arguments: clamped as long as numbers and dates are computed from such."""
+        return self if self.row.clamps(node) else self.raw
 
     def _other(self, node: exp.Expr) -> str:
         match node:
             case exp.Column():
-                return self.dialect.reference(node.name)
+                return self._moment_column(node)
             case exp.Null():
                 return "NULL"
             case exp.Boolean():
@@ -247,9 +236,8 @@ class _Writer:
             case _:
                 kind = self.row.kind(node)
                 _, call = self.row.call(node)
-                return self.dialect.renderings[call.name](
-                    call, self._for(node), lambda part: self.raw.value(part, kind)
-                )
+                inner = self._for(node)
+                return self.dialect.renderings[call.name](call, inner, lambda part: inner.value(part, kind))
 
     def _column(self, node: exp.Column) -> str:
         column = self.dialect.reference(node.name)
@@ -268,6 +256,26 @@ class _Writer:
         low, high = max(math.ceil(bounds[0]), -_INT64), min(math.floor(bounds[1]), _INT64)
         return _between(value, *(self.dialect.cast(str(limit), "BIGINT") for limit in (low, high)))
 
+    def _moment_column(self, node: exp.Column) -> str:
+        """A column of any kind but numbers: dates and timestamps are clamped to their bounds."""
+        value, limits = self.dialect.reference(node.name), self.row.moments(node)
+        return value if limits is None else _between(value, *(_literal(self.dialect, each) for each in limits))
+
 
 def _between(value: str, low: str, high: str) -> str:
     return f"(CASE WHEN {value} > {high} THEN {high} WHEN {value} < {low} THEN {low} ELSE {value} END)"
+
+
+def _literal(dialect: Dialect, value: Key) -> str:
+    text, cast = dialect.text, dialect.cast
+    match value:
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return cast(str(value), "BIGINT")
+        case str():
+            return text(value)
+        case dt.datetime():
+            return cast(text(value.isoformat(sep=" ")), "TIMESTAMP")
+        case dt.date():
+            return cast(text(value.isoformat()), "DATE")

@@ -9,8 +9,9 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.policy import ColumnType, Key
-from discreet.query.expressions._domains import Work, bounded_domain, moment_at
+from discreet.query.expressions._domains import Work, bounded_domain
 from discreet.query.expressions._types import Field, Row
+from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.parse._trees import transformed
 
 __all__ = ["bounded_key", "clamped"]
@@ -71,8 +72,9 @@ def clamped(node: exp.Expr, field: Field) -> exp.Expr:
 
 def _literal(bound: Fraction, kind: ColumnType) -> exp.Expr:
     if kind in ("date", "timestamp"):
-        moment = moment_at(bound, kind)
-        return exp.Cast(this=exp.Literal.string(str(moment)), to=exp.DataType.build(kind.upper()))
+        moment = moment_at(int(bound) * (DAY if kind == "date" else 1))
+        written = str(moment.date() if kind == "date" else moment)
+        return exp.Cast(this=exp.Literal.string(written), to=exp.DataType.build(kind.upper()))
     if kind == "int":
         bound = max(Fraction(-_INT64), min(bound, Fraction(_INT64)))
     text = str(abs(bound)) if bound.denominator == 1 else repr(float(abs(bound)))

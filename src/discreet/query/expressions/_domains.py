@@ -16,18 +16,18 @@ from discreet.errors import QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query.expressions._types import Field, Row, is_moment
 from discreet.query.functions._calls import Call
-from discreet.query.functions._dates import moments_between, truncated
+from discreet.query.functions._formats import CLOCK_CODES, format_parts
+from discreet.query.functions._moments import DAY, moment_at, moments_between
 from discreet.query.functions._registry import find
 from discreet.query.functions._spec import Function
 from discreet.rational import rational
 
-__all__ = ["Work", "bounded_domain", "domain", "key_type", "moment_at"]
+__all__ = ["Work", "bounded_domain", "domain", "key_type"]
 
 _MOST_VALUES = 10_000
 _MOST_UNASKED = 1_000
 """For values that nobody listed: beyond this, as with YEAR, private keys serve better. WIDTH_BUCKET says its own."""
 _INT64 = 2**63
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps have no time zone
 
 _MOST_WORK = 200_000
 
@@ -105,17 +105,6 @@ def bounded_domain(
     return _domain(node, Row(_listed(node, columns), clamped=True), work or Work())
 
 
-def moment_at(ordinal: Fraction, kind: ColumnType) -> dt.date:
-    """The date or the timestamp that a bound of a column stands for.
-
-    >>> moment_at(Fraction(31), "date")
-    datetime.date(1970, 2, 1)
-    """
-    if kind == "date":
-        return _EPOCH.date() + dt.timedelta(days=int(ordinal))
-    return _EPOCH + dt.timedelta(microseconds=int(ordinal))
-
-
 def _listed(node: exp.Expr, columns: Mapping[str, Field]) -> dict[str, Field]:
     """The columns of an expression; those with keys have these, and nothing else."""
     used = {column.name: columns[column.name] for column in node.find_all(exp.Column)}
@@ -188,7 +177,7 @@ def _held(field: Field, *, clamped: bool) -> Values | None:
     if high - low >= _MOST_VALUES:
         return None
     days = field.type == "date"
-    return (*(moment_at(Fraction(i), "date") if days else i for i in range(low, high + 1)), *empty)
+    return (*(moment_at(DAY * i).date() if days else i for i in range(low, high + 1)), *empty)
 
 
 def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work) -> Values | None:
@@ -198,7 +187,7 @@ def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work)
         return None
     if call.name == "NULLIF":
         parts = parts[:1]
-    sets = [_values(part, row, work) for part in parts]
+    sets = [_argument(part, call, row, work) for part in parts]
     known = [values for values in sets if values is not None]
     if len(known) < len(sets):
         return None
@@ -215,18 +204,21 @@ def _computed(node: exp.Expr, entry: Function, call: Call, row: Row, work: Work)
         return None
 
 
+def _argument(node: exp.Expr, call: Call, row: Row, work: Work) -> Values | None:
+    """The values of an argument; for a format of days alone, the days of a timestamp instead."""
+    if call.name == "STRFTIME" and not any(code in CLOCK_CODES for code, _ in format_parts(call.option)):
+        days = moments_between(row.range(node), "DAY", _MOST_VALUES)
+        if days is not None:
+            return (*days, *((None,) if row.nullable(node) else ()))
+    return _values(node, row, work)
+
+
 def _calendar(node: exp.Expr, call: Call, row: Row) -> Values | None:
-    """The moments of DATE_TRUNC, or the days of a CAST to DATE, from one end of a column's bounds to the other."""
+    """The moments of DATE_TRUNC, or the days of a CAST to DATE, from one end of the bounds to the other."""
     unit = {"DATE_TRUNC": call.option, "CAST": "DAY" if call.option == "DATE" else ""}.get(call.name)
-    column = call.args[0].unnest() if unit else None
-    field = row.columns[column.name] if isinstance(column, exp.Column) else None
-    if not unit or field is None or field.bounds is None or field.type not in ("date", "timestamp"):
+    if not unit or row.kind(call.args[0]) not in ("date", "timestamp"):
         return None
-    try:
-        first, last = (truncated(moment_at(bound, field.type), unit) for bound in field.bounds)
-        moments = moments_between(first, last, unit, _MOST_VALUES)
-    except ArithmeticError:
-        return None
+    moments = moments_between(row.range(call.args[0]), unit, _MOST_VALUES)
     if moments is None:
         return None
     return _alike((*moments, *((None,) if row.nullable(node) else ())), node, row)

@@ -10,10 +10,11 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.expressions._types import Field, Row
+from discreet.query.functions._moments import DAY
 from discreet.query.functions._ranges import LARGEST
 from discreet.query.functions._registry import find
 
-__all__ = ["LARGEST", "Interval", "divides_safely", "interval"]
+__all__ = ["LARGEST", "Interval", "divides_safely", "interval", "moment_bounds"]
 
 _DIVISIONS = ("/", "%", "POWER", "LOG")
 
@@ -30,9 +31,9 @@ class Interval:
 def interval(node: exp.Expr, columns: Mapping[str, Field], table: str) -> Interval:
     """The bounds of a numeric expression. Raises `QueryError` if a column has none or a divisor may be zero.
 
-    A column counts as clamped to its bounds where a number is computed from it, and as it is in conditions (also those
-    of CASE), in texts and in dates. The bounds are exact, or rounded outward; an engine's own rounding errors are not
-    in them, and it clamps its result.
+    A column counts as clamped to its bounds where a number is computed from it, also by way of a date, and as it is in
+    conditions (also those of CASE) and in texts. The bounds are exact, or rounded outward; an engine's
+    own rounding errors are not in them, and it clamps its result.
 
     >>> price = Field(type="int", bounds=(0, 10))
     >>> interval(exp.maybe_parse("1 - 2 * price"), {"price": price}, "t")
@@ -45,6 +46,22 @@ def interval(node: exp.Expr, columns: Mapping[str, Field], table: str) -> Interv
     if not bounds.finite:
         raise _unbounded(node.unnest(), row, table)
     return Interval(Fraction(bounds.lower), Fraction(bounds.upper), bounds.integer)
+
+
+def moment_bounds(node: exp.Expr, columns: Mapping[str, Field]) -> tuple[Fraction, Fraction] | None:
+    """The bounds of a date or a timestamp once its columns are clamped, as those of a `Field`; None for anything else.
+
+    >>> moment_bounds(exp.maybe_parse("GREATEST(LEAST(d, DATE '1970-01-31'), DATE '1970-01-01')"),
+    ...               {"d": Field(type="date", nullable=False)})
+    (Fraction(0, 1), Fraction(30, 1))
+    """
+    row = Row(columns)
+    kind = row.kind(node)
+    if kind not in ("date", "timestamp"):
+        return None
+    bounds = row.range(node)
+    unit = DAY if kind == "date" else 1
+    return (Fraction(bounds.lower) / unit, Fraction(bounds.upper) / unit) if bounds.finite else None
 
 
 def divides_safely(node: exp.Expr, columns: Mapping[str, Field]) -> bool:

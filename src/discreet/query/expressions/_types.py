@@ -18,6 +18,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.policy import Column, ColumnType, Key
 from discreet.query.functions._calls import Call, read
+from discreet.query.functions._moments import DAY, microseconds, moment_at
 from discreet.query.functions._ranges import ANYTHING, NOTHING, Range, span
 from discreet.query.functions._registry import exact_branches, find, refusal
 from discreet.query.functions._spec import Function, Kind
@@ -41,9 +42,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What is publicly known of a column of a relation, as in a policy: numbers are moved into bounds when summed.
+    """What is publicly known of a column of a relation, as in a policy: values are moved into bounds when summed.
 
-    Bounds of dates are days since 1970-01-01, those of timestamps microseconds since then.
+    Bounds of dates count days since 1970-01-01, those of timestamps microseconds.
     """
 
     type: ColumnType
@@ -72,6 +73,7 @@ _DATES: Mapping[exp.DType, Kind] = {
     exp.DType.TIMESTAMPNTZ: "timestamp",
 }
 _INT64 = 2**63
+_CLAMPED: tuple[Kind, ...] = ("number", "date", "timestamp")
 
 
 def check_predicate(tree: exp.Expr, columns: Mapping[str, Field]) -> None:
@@ -102,7 +104,7 @@ def check_scalar(node: exp.Expr, columns: Mapping[str, Field]) -> Kind:
 def nullable(node: exp.Expr, columns: Mapping[str, Field]) -> bool:
     """Whether a row in which every column that is not nullable is present can make an expression null.
 
-    Numeric columns count as clamped to their bounds where their value is used, as in a sum.
+    Columns count as clamped to their bounds where a number is computed from them, as in a sum.
 
     >>> age = {"age": Field(type="int", bounds=(1, 99), nullable=False)}
     >>> nullable(exp.maybe_parse("LN(age)"), age), nullable(exp.maybe_parse("CASE WHEN age > 9 THEN 1 END"), age)
@@ -164,8 +166,8 @@ def is_moment(node: exp.Expr) -> bool:
 class Row:
     """The columns of one row, and what is known of expressions over them; answers are remembered by node.
 
-    `clamped` says that numeric columns stand for their values clamped to their bounds, where a number is computed
-    from them. Conditions, texts and dates see the raw values always. `present` says that no column is null.
+    `clamped` says that columns stand for their values clamped to their bounds, where a number or a date is computed
+    from them. Conditions and texts see the raw values always. `present` says that no column is null.
     """
 
     columns: Mapping[str, Field]
@@ -180,7 +182,10 @@ class Row:
         return self._remember("kind", node)
 
     def range(self, node: exp.Expr) -> Range:
-        """The numbers that an expression can be; infinite where a column has no bounds."""
+        """The numbers that an expression can be; infinite where a column has no bounds.
+
+        Dates and timestamps are numbers of microseconds since 1970-01-01, a date at its midnight.
+        """
         return self._remember("range", node)
 
     def nullable(self, node: exp.Expr) -> bool:
@@ -218,6 +223,18 @@ class Row:
             raise QueryError(f"{left} and {right}; they cannot be compared or mixed")
         return next(iter(by_kind)) if by_kind else "null"
 
+    def clamps(self, node: exp.Expr) -> bool:
+        """Whether columns within an expression can stand clamped: within conditions and texts they are as stored."""
+        return self.kind(node) in _CLAMPED
+
+    def moments(self, node: exp.Column) -> tuple[dt.date, dt.date] | None:
+        """The first and the last date or timestamp that a column is clamped to; None where it stands as stored."""
+        column = self.columns[node.name]
+        if not self.clamped or column.bounds is None or column.type not in ("date", "timestamp"):
+            return None
+        lower, upper = (moment_at(int(end * (DAY if column.type == "date" else 1))) for end in column.bounds)
+        return (lower.date(), upper.date()) if column.type == "date" else (lower, upper)
+
     def call(self, node: exp.Expr) -> tuple[Function, Call]:
         """The entry for a node; raises `QueryError` if there is none."""
         entry = find(node)
@@ -227,7 +244,7 @@ class Row:
 
     def _remember(self, what: str, node: exp.Expr) -> Any:
         node = node.unnest()
-        if what != "kind" and self.clamped and self.kind(node) != "number":
+        if what != "kind" and self.clamped and not self.clamps(node):
             return getattr(replace(self, clamped=False), what)(node)
         key = (what, self.clamped, id(node))
         if key not in self.known:
@@ -272,22 +289,30 @@ class Row:
     def _range(self, node: exp.Expr) -> Range:
         match node:
             case exp.Column():
-                column = self.columns[node.name]
-                if self.clamped and column.bounds is not None:
-                    return Range(*column.bounds, integer=column.type == "int")
-                if column.type == "int" and not self.clamped:
-                    return span(-_INT64, _INT64)
-                return Range(-inf, inf, integer=column.type == "int")
+                return self._column_range(self.columns[node.name])
             case exp.Literal() if not node.is_string:
                 value = rational(node.name, "a number in the query")
                 return Range(value, value, value.denominator == 1)
             case exp.Null():
                 return NOTHING
+            case exp.Cast() if is_moment(node):
+                kind = dt.date if self.kind(node) == "date" else dt.datetime
+                point = microseconds(kind.fromisoformat(node.this.name))
+                return span(point, point)
             case _:
                 entry = find(node)
                 if entry is None or entry[0].span is None:
                     return ANYTHING
                 return entry[0].span(entry[1], self)
+
+    def _column_range(self, column: Field) -> Range:
+        integer = column.type in ("int", "date", "timestamp")
+        if self.clamped and column.bounds is not None:
+            unit = DAY if column.type == "date" else 1
+            return Range(*(end * unit for end in column.bounds), integer=integer)
+        if column.type == "int" and not self.clamped:
+            return span(-_INT64, _INT64)
+        return Range(-inf, inf, integer=integer)
 
     def _nullable(self, node: exp.Expr) -> bool:
         match node:

@@ -17,7 +17,8 @@ OPERAND_NODES = 20
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function by its name in `FUNCTIONS`; `option` is the type of a cast, or the part of a date.
+    """A function by its name in `FUNCTIONS`; `option` is the type of a cast, the part of a date or its
+    format.
 
     CASE has pairs of a condition and a value as arguments, and after them ELSE's value if there is one.
     """
@@ -89,6 +90,7 @@ _MORE: Mapping[type[exp.Expr], tuple[str, ...]] = {
     exp.Extract: ("this", "expression"),
     exp.TimestampTrunc: ("this", "unit"),
     exp.DateTrunc: ("this", "unit"),
+    exp.TimeToStr: ("this", "format"),
     exp.DateDiff: ("this", "expression", "unit"),
     exp.Cast: ("this", "to"),
     exp.TryCast: ("this", "to"),
@@ -165,6 +167,8 @@ def _special(node: exp.Expr) -> Call | None:
             return Call("DATE_TRUNC", (node.this,), _part(node.args["unit"], "DATE_TRUNC"))
         case exp.DateDiff() if node.args.get("unit"):
             return Call("DATE_DIFF", (node.expression, node.this), _part(node.args["unit"], "DATE_DIFF"))
+        case exp.TimeToStr():
+            return _format(node)
         case exp.Cast():
             return Call("CAST", (node.this,), node.to.sql())
         case exp.Trim():
@@ -183,6 +187,13 @@ def _special(node: exp.Expr) -> Call | None:
             return _anonymous(node)
         case _:
             return None
+
+
+def _format(node: exp.TimeToStr) -> Call:
+    text = node.args["format"].unnest()
+    if not (isinstance(text, exp.Literal) and text.is_string):
+        raise QueryError("STRFTIME takes a constant format in quotes, for example STRFTIME(d, '%Y-%m')")
+    return Call("STRFTIME", (node.this,), text.name)
 
 
 def _case(node: exp.Case) -> Call:

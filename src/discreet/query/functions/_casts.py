@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import QueryError
 from discreet.query.functions._calls import Call
+from discreet.query.functions._moments import first_moment
 from discreet.query.functions._ranges import ANYTHING, End, Range, span
 from discreet.query.functions._spec import Function, Kind, Scope
 
@@ -23,6 +24,7 @@ _TARGETS: Mapping[str, Kind] = {
     "DATE": "date",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ"), "timestamp"),
 }
+_MOMENTS = ("date", "timestamp")
 _FROM: Mapping[Kind, tuple[Kind, ...]] = {
     "number": ("number", "string", "bool"),
     "string": ("number", "string", "bool", "date", "timestamp"),
@@ -48,6 +50,10 @@ def _kind(call: Call, scope: Scope) -> Kind:
 
 def _bounds(call: Call, scope: Scope) -> Range:
     source = scope.kind(call.args[0])
+    target = _TARGETS[call.option]
+    if target in _MOMENTS:
+        moments = scope.range(call.args[0]) if source in _MOMENTS else ANYTHING
+        return first_moment(moments, "DAY") if target == "date" else moments
     if source == "bool":
         return span(0, 1)
     bounds = scope.range(call.args[0]) if source == "number" else ANYTHING

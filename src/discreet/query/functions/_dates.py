@@ -10,19 +10,18 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.functions._calls import Call, integer_literal
-from discreet.query.functions._ranges import Range, span
+from discreet.query.functions._formats import CODES, format_parts, formatted
+from discreet.query.functions._moments import changes, first_moment, part, shifted
+from discreet.query.functions._ranges import Range
 from discreet.query.functions._spec import Function, Kind, Scope, takes
 
-__all__ = ["DATES", "interval_length", "moments_between", "truncated"]
+__all__ = ["DATES", "interval_length"]
 
-_SECONDS = 315_537_897_599
-"""From the first second of the year 1 to the last of 9999."""
 _UNITS: Mapping[str, float] = {
     "SECOND": 1, "MINUTE": 60, "HOUR": 3600, "DAY": 86400, "WEEK": 7 * 86400, "MONTH": 28 * 86400,
     "QUARTER": 90 * 86400, "YEAR": 365 * 86400,
 }  # fmt: skip
 _CLOCK = ("HOUR", "MINUTE", "SECOND")
-_MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 _DATE_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY")
 _MOMENT = ("date", "timestamp")
 _LONGEST = 10_000 * 365 * 86400
@@ -72,12 +71,7 @@ def _difference(call: Call, scope: Scope) -> Kind:
     return "number"
 
 
-def truncated(value: dt.date, unit: str) -> dt.date:
-    """The first moment of a year, quarter, month, week, day, hour, minute or second; a date stays one down to days.
-
-    >>> truncated(dt.date(2024, 5, 31), "QUARTER"), truncated(dt.datetime(2024, 5, 31, 7, 9), "HOUR").time()
-    (datetime.date(2024, 4, 1), datetime.time(7, 0))
-    """
+def _truncate(value: dt.date, unit: str) -> dt.date:
     if unit in _CLOCK:
         midnight, step = dt.datetime.combine(value, dt.time()), dt.timedelta(seconds=_UNITS[unit])
         return midnight + (value - midnight) // step * step if isinstance(value, dt.datetime) else midnight
@@ -96,37 +90,58 @@ def truncated(value: dt.date, unit: str) -> dt.date:
     return dt.datetime.combine(first, dt.time()) if isinstance(value, dt.datetime) else first
 
 
-def moments_between(first: dt.date, last: dt.date, unit: str, most: int) -> list[dt.date] | None:
-    """The beginnings of units from one to another, both included; None for more than `most`.
-
-    >>> [str(month) for month in moments_between(dt.date(2023, 11, 1), dt.date(2024, 1, 1), "MONTH", 9)]
-    ['2023-11-01', '2023-12-01', '2024-01-01']
-    """
-    if unit in _MONTHS:
-        months = [12 * end.year + end.month - 1 for end in (first, last)]
-        places = range(months[0], months[1] + 1, _MONTHS[unit])
-        return [first.replace(n // 12, n % 12 + 1) for n in places] if len(places) <= most else None
-    step = dt.timedelta(seconds=_UNITS[unit])
-    count = (last - first) // step + 1
-    return [first + i * step for i in range(count)] if count <= most else None
-
-
-def _part(names: str, does: str, bounds: tuple[int, int], evaluate: Callable[[Any], int]) -> Function:
+def _part(names: str, does: str, bounds: tuple[int, int], evaluate: Callable[[Any], int], period: str = "") -> Function:
+    """A part of a date, which only grows within each `period`; always, if there is none."""
     low, high = bounds
     name, *more = names.split()
+    narrower = f"fewer where the bounds of d lie in one {period}" if period else "those of the bounds of d"
+
+    def limits(call: Call, scope: Scope) -> Range:
+        return part(scope.range(call.args[0]), evaluate, _PERIODS[period], bounds)
+
     return Function(
-        (name, *more), f"{name}(d)", f"{does}; also EXTRACT and DATE_PART", f"{low} to {high}", "null where d is",
-        takes(_MOMENT, gives="number"), (1, 1), lambda _, __: span(low, high), evaluate=evaluate, exact="always",
+        (name, *more), f"{name}(d)", f"{does}; also EXTRACT and DATE_PART", f"{low} to {high}; {narrower}",
+        "null where d is", takes(_MOMENT, gives="number"), (1, 1), limits, evaluate=evaluate, exact="always",
     )  # fmt: skip
+
+
+_PERIODS: Mapping[str, Callable[[dt.datetime], Any]] = {
+    "": lambda _: None,
+    "year": lambda d: d.year,
+    "ISO year": lambda d: d.isocalendar()[0],
+    "month": lambda d: (d.year, d.month),
+    "week": lambda d: d.toordinal() // 7,
+    "ISO week": lambda d: d.isocalendar()[:2],
+    "day": lambda d: d.toordinal(),
+    "hour": lambda d: (d.toordinal(), d.hour),
+    "minute": lambda d: (d.toordinal(), d.hour, d.minute),
+}
+
+
+def _format_kind(call: Call, scope: Scope) -> Kind:
+    format_parts(call.option)
+    return takes(_MOMENT, gives="string")(call, scope)
 
 
 def _always(_: Call, __: Scope) -> bool:
     return True
 
 
-def _changes(call: Call, _: Scope) -> Range:
-    most = int(_SECONDS // _UNITS[call.option]) + 1
-    return span(-most, most)
+def _changes(call: Call, scope: Scope) -> Range:
+    first, second = map(scope.range, call.args)
+    return changes(first, second, call.option)
+
+
+def _first(call: Call, scope: Scope) -> Range:
+    return first_moment(scope.range(call.args[0]), call.option)
+
+
+def _moved(sign: int) -> Callable[[Call, Scope], Range]:
+    def range_of(call: Call, scope: Scope) -> Range:
+        count, unit = interval_length(call.args[1])
+        return shifted(scope.range(call.args[0]), sign * count, unit)
+
+    return range_of
 
 
 def _time(name: str) -> Callable[[Any], int]:
@@ -135,37 +150,42 @@ def _time(name: str) -> Callable[[Any], int]:
 
 DATES = (
     _part("YEAR", "the year", (1, 9999), lambda d: d.year),
-    _part("QUARTER", "the quarter", (1, 4), lambda d: (d.month + 2) // 3),
-    _part("MONTH", "the month", (1, 12), lambda d: d.month),
-    _part("WEEK WEEKOFYEAR", "the week of the ISO calendar", (1, 53), lambda d: d.isocalendar()[1]),
-    _part("DAY DAYOFMONTH", "the day of the month", (1, 31), lambda d: d.day),
-    _part("DAYOFWEEK WEEKDAY DOW", "the day of the week, Sunday is 0", (0, 6), lambda d: d.isoweekday() % 7),
-    _part("ISODOW", "the day of the week, Monday is 1 and Sunday 7", (1, 7), lambda d: d.isoweekday()),
-    _part("DAYOFYEAR DOY", "the day of the year", (1, 366), lambda d: d.timetuple().tm_yday),
-    _part("HOUR", "the hour", (0, 23), _time("hour")),
-    _part("MINUTE", "the minute", (0, 59), _time("minute")),
-    _part("SECOND", "the second", (0, 59), _time("second")),
+    _part("QUARTER", "the quarter", (1, 4), lambda d: (d.month + 2) // 3, "year"),
+    _part("MONTH", "the month", (1, 12), lambda d: d.month, "year"),
+    _part("WEEK WEEKOFYEAR", "the week of the ISO calendar", (1, 53), lambda d: d.isocalendar()[1], "ISO year"),
+    _part("DAY DAYOFMONTH", "the day of the month", (1, 31), lambda d: d.day, "month"),
+    _part("DAYOFWEEK WEEKDAY DOW", "the day of the week, Sunday is 0", (0, 6), lambda d: d.isoweekday() % 7, "week"),
+    _part("ISODOW", "the day of the week, Monday is 1 and Sunday 7", (1, 7), lambda d: d.isoweekday(), "ISO week"),
+    _part("DAYOFYEAR DOY", "the day of the year", (1, 366), lambda d: d.timetuple().tm_yday, "year"),
+    _part("HOUR", "the hour", (0, 23), _time("hour"), "day"),
+    _part("MINUTE", "the minute", (0, 59), _time("minute"), "hour"),
+    _part("SECOND", "the second", (0, 59), _time("second"), "minute"),
+    Function(
+        ("STRFTIME", "TIME_TO_STR"), "STRFTIME(d, '%Y-%m')",
+        f"a date as a text in a constant format, of {' '.join(CODES)}, in English; "
+        "also STRFTIME('%Y-%m', d)", "not a number", "null where d is",
+        _format_kind, (1, 1), evaluate=formatted,
+    ),
     Function(
         ("DATE_TRUNC", "DATETRUNC"), "DATE_TRUNC('month', d)",
         "the first moment of the year, quarter, month, week, day, hour, minute or second; "
         "a date stays one down to days",
-        "not a number", "null where d is", _truncated, (1, 1), evaluate=truncated,
+        "not a number", "null where d is", _truncated, (1, 1), _first, evaluate=_truncate,
     ),
     Function(
         ("DATE_DIFF", "DATEDIFF"), "DATE_DIFF('day', a, b)",
         "how many times the part changes from a to b; of weeks, how many times seven days are over",
-        "as many as 9,999 years have", "null where a or b is", _difference, (2, 2),
-        _changes,
-        exact="always",
+        "from the bounds of a and b; without, as many as 9,999 years have", "null where a or b is", _difference, (2, 2),
+        _changes, exact="always",
     ),
     Function(
         ("+ INTERVAL", "DATE_ADD"), "d + INTERVAL 3 DAY",
         "a timestamp later by a constant; a day that the month lacks becomes its last",
         "not a number", "null where d is, and outside the years 1 to 9999", _shifted, (2, 2),
-        null=_always,
+        _moved(1), null=_always,
     ),
     Function(
         ("- INTERVAL",), "d - INTERVAL 3 DAY", "a timestamp earlier by a constant", "not a number",
-        "null where d is, and outside the years 1 to 9999", _shifted, (2, 2), null=_always,
+        "null where d is, and outside the years 1 to 9999", _shifted, (2, 2), _moved(-1), null=_always,
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError, QueryError
 from discreet.query.functions._calls import Call, integer_literal
+from discreet.query.functions._moments import changes
 from discreet.query.functions._ranges import NOTHING, End, Range, exponential, grown, span
 from discreet.query.functions._spec import Function, Kind, Scope, takes
 from discreet.rational import rational
@@ -56,8 +57,6 @@ def signum(x: float) -> int:
     return (x > 0) - (x < 0)
 
 
-_DAYS = 3_652_058
-"""From 0001-01-01 to 9999-12-31."""
 _LEAST_DOUBLE = Fraction(2) ** -1074
 _ROUNDING = 2.0**-40
 """More than what rounding adds up to, of the largest number met on the way, in any expression of allowed size."""
@@ -132,9 +131,9 @@ def _sql(call: Call) -> list[str]:
 
 
 def _minus(call: Call, scope: Scope) -> Range:
-    if "date" in map(scope.kind, call.args):
-        return span(-_DAYS, _DAYS)
     left, right = map(scope.range, call.args)
+    if "date" in map(scope.kind, call.args):
+        return changes(right, left, "DAY")
     return left - right
 
 

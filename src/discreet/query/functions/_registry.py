@@ -47,6 +47,7 @@ _INSTEAD: Mapping[str, str] = {
     "COLLATE": "texts compare by their code points; use LOWER on both sides",
     "ATTIMEZONE": "timestamps here have no time zone; add an INTERVAL",
     "BITWISEXOR": "use <> for truth values, or POWER",
+    **dict.fromkeys(("TOCHAR", "DATE_FORMAT", "FORMAT_DATE"), "write STRFTIME(d, '%Y-%m')"),
     "INTERVAL": "add it to a date or a timestamp",
 }
 

@@ -65,7 +65,7 @@ def canonicalize(select: exp.Select) -> exp.Select:
     """Put parentheses exactly around nested operators; write some operators as others that mean the same.
 
     These are BETWEEN of a short operand, COUNT of nothing or 1 as COUNT(*), FETCH as LIMIT, a // b as DIVIDE(a, b),
-    CASE x WHEN 1 as CASE WHEN x = 1, and MAKE_DATE of constants as a date.
+    CASE x WHEN 1 as CASE WHEN x = 1, MAKE_DATE of constants as a date, and STRFTIME with its format last.
 
     >>> query = "SELECT COUNT(1) FROM t WHERE ((x BETWEEN 1 AND 2)) -- why"
     >>> canonicalize(exp.maybe_parse(query, into=exp.Select)).sql()
@@ -142,6 +142,8 @@ def _canonical_node(node: exp.Expr) -> exp.Expr:
         return exp.Anonymous(this="DIVIDE", expressions=[node.this, node.expression])
     if isinstance(node, exp.DateFromParts | exp.TimestampFromParts):
         return spelt_out(node)
+    if isinstance(node, exp.TimeToStr) and isinstance(node.this, exp.Literal):  # DuckDB takes either order
+        return exp.TimeToStr(this=node.args["format"], format=node.this)
     alone = isinstance(node, exp.Count) and not node.args.get("expressions")
     if alone and (node.this is None or isinstance(node.this, exp.Literal | exp.Boolean)):
         return exp.Count(this=exp.Star())

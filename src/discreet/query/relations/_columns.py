@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.query.expressions._domains import Work, domain, key_type
-from discreet.query.expressions._intervals import interval
+from discreet.query.expressions._intervals import interval, moment_bounds
 from discreet.query.expressions._types import Field, check_scalar, nullable
 from discreet.query.relations._nodes import Scan
 
@@ -126,7 +126,7 @@ def field_of(node: exp.Expr, columns: Columns) -> Field:
         raise QueryError(f"{node.sql()} is always null; leave it out")
     may_be_null = nullable(node, columns.fields)
     if kind != "number":
-        return Field(kind, None, domain(node, columns.fields, columns.work), may_be_null)
+        return Field(kind, moment_bounds(node, columns.fields), domain(node, columns.fields, columns.work), may_be_null)
     try:
         limits = interval(node, columns.fields, columns.table_of(node))
         bounds = (limits.lower, limits.upper)

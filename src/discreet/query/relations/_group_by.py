@@ -159,7 +159,7 @@ def _total(node: exp.AggFunc, rows: int, columns: Columns) -> tuple[Total, Field
     if kind == "COUNT":
         return Total("COUNT", argument, "int", upper=rows), _integer_field(0, rows)
     if kind in ("MIN", "MAX") and field.type not in ("int", "float", "decimal"):
-        return Total(kind, argument, field.type), Field(field.type, nullable=field.nullable)  # pyright: ignore[reportArgumentType]
+        return Total(kind, argument, field.type), Field(field.type, field.bounds, nullable=field.nullable)  # pyright: ignore[reportArgumentType]
     if check_scalar(argument, columns.fields) != "number":
         raise QueryError(f"{node.sql()} needs a number, but {argument.sql()} is a {field.type}")
     limits = interval(argument, columns.fields, columns.table_of(argument))
