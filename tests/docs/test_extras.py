@@ -24,7 +24,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN_PAGE = Path(__file__).with_name("pages.py")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 NEEDED_BY = {
-    "demo": r"discreet demo",
     "ibis": r"import ibis|visits\.table\(",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
@@ -71,7 +70,6 @@ assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).r
 }
 """What an extra brings that no page shows."""
 REFUSED = {
-    "demo": "from discreet.cli.demo._data import find_data; find_data()",
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
@@ -160,8 +158,6 @@ def test_pages_run_with_their_extra_alone(
         folder = tmp_path / page.stem
         (folder / "images").mkdir(parents=True)
         (folder / "data").symlink_to(ROOT / "docs" / "data")
-        if extra != "demo":
-            shutil.copytree(rand, folder / "rand")
         run(["python", str(RUN_PAGE), str(page), left_out], shell, folder)
     run(["python", "-c", ALSO.get(extra, "")], shell, tmp_path)
 
