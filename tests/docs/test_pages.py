@@ -98,6 +98,10 @@ def test_the_readme_sets_up_in_two_commands() -> None:
     assert text.count("$ make") == 2
 
 
+def names_bound(table: symtable.SymbolTable) -> set[str]:
+    return {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+
+
 def test_each_block_of_the_readme_is_complete_by_itself() -> None:
     for block in blocks(README):
         if block.language == "python":
