@@ -27,16 +27,23 @@ from pages import blocks, commands  # noqa: E402
 SECONDS = 10
 DATA = "discreet/datasets/rand/visits.parquet"
 SIZES = """
-import json, os, re
+import json, re
+from pathlib import Path
 from importlib.metadata import distributions
-sizes, wants = {}, {}
+sizes, wants, inner = {}, {}, {}
 for each in distributions():
     name = re.sub(r"[-_.]+", "-", each.metadata["Name"]).lower()
-    files = [file.locate() for file in each.files or []]
-    sizes[name] = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+    if name in ("pip", "setuptools"):
+        continue
+    files = [Path(file.locate()) for file in each.files or []]
+    sizes[name] = sum(file.stat().st_size for file in files if file.is_file())
     needs = [r for r in each.requires or [] if "extra ==" not in r]
     wants[name] = [re.sub(r"[-_.]+", "-", re.match(r"[\\w.-]+", r)[0]).lower() for r in needs]
-print(json.dumps([sizes, wants]))
+    for file in files:
+        parts = [each for each in (".pyc", "tests") if file.suffix == each or each in file.parts]
+        for part in parts[:1]:
+            inner[part] = inner.get(part, 0) + (file.stat().st_size if file.is_file() else 0)
+print(json.dumps([sizes, wants, inner]))
 """
 
 
@@ -97,10 +104,10 @@ def first_answers(shell: dict[str, str], folder: Path) -> list[tuple[str, float]
 def print_sizes(shell: dict[str, str]) -> None:
     """Megabytes of each distribution, largest first, and which of them need it."""
     done = subprocess.run(["python", "-c", SIZES], env=shell, capture_output=True, text=True, check=True)
-    sizes, wants = json.loads(done.stdout)
-    sizes.pop("pip", None), sizes.pop("setuptools", None)
+    sizes, wants, inner = json.loads(done.stdout)
     total = sum(sizes.values())
     print(f"installed: {total / 1e6:.0f} MB")
+    print(f"of it: {inner['.pyc'] / 1e6:.0f} MB of bytecode, {inner['tests'] / 1e6:.0f} MB of the packages' own tests")
     for name, size in sorted(sizes.items(), key=lambda item: -item[1]):
         needed_by = ", ".join(sorted(other for other in sizes if name in wants[other] and other != name))
         print(f"{size / 1e6:7.1f} MB {size / total:6.1%}  {name:20} {needed_by}")
