@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from hatchling.builders.wheel import WheelBuilder
 
 import discreet as dp
 from discreet.datasets import rand
@@ -43,6 +44,12 @@ def test_its_files_are_small_and_say_their_licence() -> None:
     assert {rand.table, rand.policy, rand.source} == set(files)
     assert sum(path.stat().st_size for path in files) < 200_000
     assert "public domain" in rand.source.read_text(encoding="utf-8")
+
+
+def test_its_files_are_in_the_wheel() -> None:
+    packed = {file.distribution_path for file in WheelBuilder(str(ROOT)).recurse_included_files()}
+    folder = Path("discreet", "datasets", "rand")
+    assert {str(folder / path.name) for path in (rand.table, rand.policy, rand.source)} <= packed
 
 
 def test_an_answer_is_near_the_truth() -> None:
