@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-# What the demo runs on, a quarter of what the tests do: discreet's own requirements, and the package that has the data.
+# What the demo runs on, a quarter of what the tests do: discreet's own requirements.
 DEMO_VENV := .demo
 
 # `make lock` alone needs pip-tools, so it lives in its own environment and not in everybody's.
@@ -52,7 +52,6 @@ lock: python ## pin requirements/*.txt anew from pyproject.toml
 	$(LOCK_VENV)/bin/python requirements/wanted.py dev | $(COMPILE) --output-file requirements/dev.txt -
 	$(LOCK_VENV)/bin/python requirements/wanted.py demo | $(COMPILE) --output-file requirements/demo.txt \
 	    --constraint requirements/dev.txt -
-	$(LOCK_VENV)/bin/python requirements/wanted.py data >>requirements/demo.txt
 
 clean: ## remove what the other verbs made
 	rm -rf $(VENV) $(DEMO_VENV) $(LOCK_VENV) .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from discreet import local
-from discreet.cli.demo._data import find_data
+from discreet.datasets import rand
 from discreet.local.numbers._distribution import most_likely
 
 BINS = 1000
@@ -66,7 +66,7 @@ def main() -> None:
     options.add_argument("--high", type=int, default=1000)
     options.add_argument("--epsilons", type=float, nargs="+", default=[0.5, 1, 2, 4])
     given = options.parse_args()
-    people = pd.read_csv(find_data())["outpdol"].dropna().clip(0, given.high).to_numpy(dtype=np.float64)
+    people = pd.read_parquet(rand.table)["dollars"].clip(0, given.high).to_numpy(dtype=np.float64)
     truth = np.cumsum(np.histogram(people, BINS, (0, given.high))[0]) / people.size
     print(f"{people.size:,} people, 0 to {given.high:,} dollars, mean {people.mean():.1f}; mean distance in dollars\n")
     print(f"{'':<28}" + "".join(f"{'ε = ' + str(epsilon):>10}" for epsilon in given.epsilons))

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import statsmodels
 
 import discreet as dp
-from discreet.cli.demo._data import find_data
 from discreet.engines.duckdb import DuckDB
 from discreet.policy import load_policy
 from discreet.query import Group, Plan, draw, make_plan, plan_suggestion
@@ -116,7 +116,7 @@ class Case:
 
 
 def cases(adult: Path) -> Iterator[Case]:
-    rand = pd.read_csv(find_data())
+    rand = pd.read_csv(Path(statsmodels.__file__).parent / "datasets" / "randhie" / "src" / "randhie.csv")
     for name in RAND:
         yield Case(f"RAND {name}", pa.array(rand[name], from_pandas=True))
     if adult.exists():

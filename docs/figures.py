@@ -25,11 +25,20 @@ def main() -> None:
             names: dict[str, object] = {"__name__": page.stem}
             for block in blocks:
                 exec(compile(block, page.name, "exec"), names)
+    draw_readme()
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder, "phones")
         subprocess.run([sys.executable, "../examples/phones", "--keep", str(kept)], check=True)
         for question in ("emoji", "words"):
             shutil.copyfile(kept / f"{question}.svg", f"images/phones-{question}.svg")
+
+
+def draw_readme() -> None:
+    """The README's picture, by the one block of it that draws."""
+    (block,) = [block for block in FENCE.findall(Path("../README.md").read_text(encoding="utf-8")) if ".plot(" in block]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-c", block], cwd=folder, check=True)
+        shutil.copyfile(Path(folder, "answer.svg"), "images/answer.svg")
 
 
 if __name__ == "__main__":

@@ -28,8 +28,8 @@ Load = Callable[[Mapping[str, pa.Table]], dict[str, str]]
 
 _SERVERS = ("postgres", "spark")
 _TYPES = {
-    "int16": "smallint", "int32": "integer", "int64": "bigint", "double": "double precision", "float": "real",
-    "string": "text", "bool": "boolean", "date32[day]": "date", "timestamp[us]": "timestamp",
+    "int8": "smallint", "int16": "smallint", "int32": "integer", "int64": "bigint", "double": "double precision",
+    "float": "real", "string": "text", "bool": "boolean", "date32[day]": "date", "timestamp[us]": "timestamp",
 }  # fmt: skip
 _SETTINGS = {
     "spark.ui.enabled": "false",

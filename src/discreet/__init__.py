@@ -11,7 +11,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet import advice, audit, explain, ledger, local, mechanisms, noise, privacy, release, sensitivity
+    from discreet import (
+        advice,
+        audit,
+        datasets,
+        explain,
+        ledger,
+        local,
+        mechanisms,
+        noise,
+        privacy,
+        release,
+        sensitivity,
+    )
     from discreet.advice import Recommendation, recommend
     from discreet.errors import (
         BudgetExceeded,
@@ -70,6 +82,7 @@ __all__ = [
     "audit",
     "bounded_range",
     "connect",
+    "datasets",
     "discrete_gaussian",
     "discrete_laplace",
     "explain",
@@ -129,7 +142,8 @@ _HOMES = {
     "session": ("Session", "connect"),
 }
 _MODULES = (
-    "advice", "audit", "explain", "ledger", "local", "mechanisms", "noise", "privacy", "release", "sensitivity",
+    "advice", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise", "privacy", "release",
+    "sensitivity",
 )  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

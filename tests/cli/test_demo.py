@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,3 @@ def test_its_files_can_be_kept_and_gone_on_with(cli: Any) -> None:
     again = cli("demo", "--keep", "rand")
     assert again.code == 2
     assert "not empty" in again.err
-
-
-def test_without_statsmodels_it_says_what_to_install(cli: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    done = cli("demo", "--keep", "rand")
-    assert done.code == 2
-    assert "pip install 'discreet[demo]'" in done.err
-    assert not Path("rand").exists()

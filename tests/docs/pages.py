@@ -3,7 +3,8 @@
 - ```python blocks of a page share one namespace; one with ``>>>`` is a doctest.
 - ```toml blocks must parse; one that begins with ``# NAME.toml`` is also written to that file.
 - ```console blocks: lines after ``$ `` run in a shell that has `discreet`, and must exit with 0, or the last of them
-  with the code of ``exit=N`` on the fence. What they print is compared where the fence says ``exact``.
+  with the code of ``exit=N`` on the fence. What they print is compared where the fence says ``exact``; ``…`` there
+  stands for any text.
 - ```json blocks must parse. Other blocks are for people.
 
 ``pages.py PAGE PATTERN`` runs a page in the working directory, without the blocks in which the pattern is.
@@ -60,6 +61,15 @@ def squeezed(text: str) -> list[str]:
     return [line.rstrip() for line in text.strip("\n").splitlines() if line.strip()]
 
 
+def is_like(text: str, pattern: str) -> bool:
+    """Whether a text is the pattern, where ``…`` stands for any text within a line.
+
+    >>> is_like("error: /home/ada/a.ledger is there", "error: …a.ledger is there"), is_like("ab", "…c")
+    (True, False)
+    """
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("…"))), text) is not None
+
+
 def run_page(page: Path, chosen: Iterable[Block], shell: Mapping[str, str]) -> None:
     """Run some blocks of a page, top to bottom, in the working directory; commands have `shell` for environment."""
     names: dict[str, Any] = {"__name__": "page"}
@@ -111,7 +121,8 @@ def run_console(block: Block, where: str, shell: Mapping[str, str]) -> None:
         assert "Traceback" not in done.stdout, f"{where}: {command}\n{done.stdout}"
         output += done.stdout
     if "exact" in block.flags:
-        assert squeezed(output) == squeezed(printed(block.text)), where
+        wanted_text = "\n".join(squeezed(printed(block.text)))
+        assert is_like("\n".join(squeezed(output)), wanted_text), f"{where}:\n{output}"
 
 
 if __name__ == "__main__":

@@ -24,8 +24,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN_PAGE = Path(__file__).with_name("pages.py")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 NEEDED_BY = {
-    "demo": r"discreet demo",
-    "ibis": r"import ibis|visits\.table\(",
+    "ibis": r"import ibis|(?:visits|session)\.table\(",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
     "shell": r"discreet shell",
@@ -46,7 +45,7 @@ with open_ledger(os.environ["RAND_URL"] + "&ledger=extra", dp.pure(1)) as ledger
 import os, pty
 pid, terminal = pty.fork()
 if pid == 0:
-    words = "--data cli/rand/visits.csv --policy cli/rand/visits.toml --ledger shell.ledger"
+    words = "--data rand/visits.csv --policy rand/visits.toml --ledger shell.ledger"
     os.execlp("discreet", "discreet", "shell", *words.split())
 shown = b""
 while b"discreet>" not in shown:
@@ -71,7 +70,6 @@ assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).r
 }
 """What an extra brings that no page shows."""
 REFUSED = {
-    "demo": "from discreet.cli.demo._data import find_data; find_data()",
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
@@ -155,13 +153,12 @@ def test_pages_run_with_their_extra_alone(
     shell = dict(environment(extra))
     if extra == "postgres":
         shell["RAND_URL"] = request.getfixturevalue("rand_url")
+    shutil.copytree(rand, tmp_path / "rand")
     left_out = "|".join([NOBODYS, *(words for each, words in NEEDED_BY.items() if each != extra)])
     for page in pages_of(extra):
         folder = tmp_path / page.stem
         (folder / "images").mkdir(parents=True)
         (folder / "data").symlink_to(ROOT / "docs" / "data")
-        if extra != "demo":
-            shutil.copytree(rand, folder / "rand")
         run(["python", str(RUN_PAGE), str(page), left_out], shell, folder)
     run(["python", "-c", ALSO.get(extra, "")], shell, tmp_path)
 

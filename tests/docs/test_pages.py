@@ -6,21 +6,29 @@ A page finds ``data/`` beside it, and may write ``images/``; the committed ones 
 
 from __future__ import annotations
 
+import ast
+import builtins
 import os
 import re
 import shlex
 import subprocess
+import symtable
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pages import FENCE, blocks, commands, printed, run_page
 
+from discreet.datasets import rand
+
 ROOT = Path(__file__).parents[2]
 WARM = Path(__file__).with_name("warm.py")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+README, CHINESE = ROOT / "README.md", ROOT / "README.zh.md"
+PAGES = [README, CHINESE, *sorted((ROOT / "docs").glob("**/*.md"))]
+RUN = [page for page in PAGES if page != CHINESE]  # its blocks are those of README.md, as a test below says
 URL = "RAND_URL"
 
 
@@ -55,7 +63,7 @@ def _asks(page: Path) -> list[pytest.MarkDecorator]:
     return [getattr(pytest.mark, name) for name, word in (("spark", "pyspark"), ("postgres", URL)) if word in text]
 
 
-@pytest.mark.parametrize("page", [pytest.param(p, marks=_asks(p), id=p.relative_to(ROOT).as_posix()) for p in PAGES])
+@pytest.mark.parametrize("page", [pytest.param(p, marks=_asks(p), id=p.relative_to(ROOT).as_posix()) for p in RUN])
 def test_page_runs(
     page: Path,
     shell: dict[str, str],
@@ -84,7 +92,57 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_the_readme_sets_up_in_two_commands() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    made = [command for block in blocks(ROOT / "README.md") for command in commands(block.text) if "make" in command]
+    text = README.read_text(encoding="utf-8")
+    made = [command for block in blocks(README) for command in commands(block.text) if "make" in command]
     assert made == ["make demo", "make test"]
     assert text.count("$ make") == 2
+
+
+def names_bound(table: symtable.SymbolTable) -> set[str]:
+    return {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+
+
+def test_each_block_of_the_readme_is_complete_by_itself() -> None:
+    for block in blocks(README):
+        if block.language == "python":
+            table = symtable.symtable(block.text, f"README.md:{block.line}", "exec")
+            free = {
+                symbol.get_name()
+                for scope in [table, *table.get_children()]
+                for symbol in scope.get_symbols()
+                if symbol.is_global() and symbol.is_referenced()
+            }
+            bound = {
+                symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned() or symbol.is_imported()
+            }
+            assert free - bound - set(dir(builtins)) == set(), block.line
+
+
+def test_the_readme_shows_the_policy_of_its_table() -> None:
+    (shown,) = [block.text for block in blocks(README) if block.language == "toml"]
+    assert shown == rand.policy.read_text(encoding="utf-8")
+
+
+def test_the_chinese_readme_has_the_same_blocks() -> None:
+    """The same programs, commands and outputs; comments are in Chinese."""
+    english, chinese = blocks(README), blocks(CHINESE)
+    assert [(block.language, block.flags) for block in chinese] == [(block.language, block.flags) for block in english]
+    for ours, theirs in zip(english, chinese, strict=True):
+        match ours.language:
+            case "python":
+                assert ast.dump(ast.parse(theirs.text)) == ast.dump(ast.parse(ours.text)), theirs.line
+            case "toml":
+                assert tomllib.loads(theirs.text) == tomllib.loads(ours.text), theirs.line
+            case _:
+                assert theirs.text == ours.text, theirs.line
+
+
+def test_the_chinese_readme_is_as_complete() -> None:
+    """As many headings, rows of tables and items of lists, and the same links."""
+    english, chinese = (FENCE.sub("", page.read_text(encoding="utf-8")) for page in (README, CHINESE))
+    for pattern in (r"^#+ ", r"^\|", r"^- "):
+        assert len(re.findall(pattern, chinese, re.MULTILINE)) == len(re.findall(pattern, english, re.MULTILINE)), (
+            pattern
+        )
+    links = [sorted(re.findall(r"\]\(([^)\s]+)\)", text)) for text in (english, chinese)]
+    assert links[1] == sorted({"README.zh.md": "README.md"}.get(link, link) for link in links[0])

@@ -1,58 +1,36 @@
-"""The demo's public data, its policy, and the truth beside the answer."""
+"""The demo's files, and the truth beside an answer."""
 
 from __future__ import annotations
 
-import importlib.util
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import MissingExtra
+from discreet.datasets import rand
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from discreet.query import Release
 
-__all__ = ["POLICY", "find_data", "truth", "versus_truth"]
-
-POLICY = """\
-version = "1984"             # a public label of the data
-
-[budget]
-epsilon = 3                  # for all queries together
-delta = 1e-6
-
-[tables.visits]
-unit = "zper"                # the person: all rows of one zper are protected together
-max_rows = 5                 # years of one person that count
-max_groups = 1               # a person has one plan
-
-[tables.visits.columns]
-coins = { type = "int", keys = [0, 25, 50, 95, 100], nullable = false }
-outpdol = { type = "float", bounds = [0, 500], nullable = false }
-mdvis = { type = "int", bounds = [0, 20], nullable = false }
-"""
+__all__ = ["copy_files", "truth", "versus_truth"]
 
 _TRUTH = """
-SELECT coins,
-       avg(least(outpdol, 500)), avg(outpdol),
-       avg(least(mdvis, 20)), avg(mdvis)
-FROM read_csv(?) GROUP BY coins
+SELECT coinsurance,
+       avg(least(dollars, 500)), avg(dollars),
+       avg(least(doctor_visits, 20)), avg(doctor_visits)
+FROM read_csv(?) GROUP BY coinsurance
 """
 
 
-def find_data() -> Path:
-    """The RAND data in the statsmodels wheel, read by path, since the packaged loader drops the person.
+def copy_files(folder: Path) -> None:
+    """The table as visits.csv and the policy as visits.toml, in a folder."""
+    import pyarrow.parquet as pq
+    from pyarrow import csv
 
-    Raises `MissingExtra` if statsmodels is not installed.
-    """
-    spec = importlib.util.find_spec("statsmodels")
-    for home in [] if spec is None else spec.submodule_search_locations or []:
-        file = Path(home, "datasets", "randhie", "src", "randhie.csv")
-        if file.is_file():
-            return file
-    raise MissingExtra("the demo's data ship with statsmodels: pip install 'discreet[demo]'")
+    csv.write_csv(pq.read_table(rand.table), folder / "visits.csv")
+    shutil.copyfile(rand.policy, folder / "visits.toml")
 
 
 def truth(path: Path) -> dict[int, dict[str, tuple[float, float]]]:
@@ -79,7 +57,7 @@ def versus_truth(
         table.add_column(name, justify="right")
     answer = release.to_arrow()
     halves = release.error(column, level=0.95)
-    rates: list[int] = answer.column("coins").to_numpy().tolist()
+    rates: list[int] = answer.column("coinsurance").to_numpy().tolist()
     values: list[float] = answer.column(column).to_numpy().tolist()
     for rate, value, half in zip(rates, values, halves, strict=True):
         clamped, raw = exact[rate][column]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
@@ -23,8 +22,11 @@ __all__ = ["EXAMPLES", "demo"]
 
 EXAMPLES = "[bold]Examples[/bold]\n\n  discreet demo\n\n  discreet demo --keep rand"
 
-_QUERY = "SELECT coins, COUNT(*) AS n, AVG(outpdol) AS dollars, AVG(mdvis) AS visits FROM visits GROUP BY coins"
-_GREEDY = "SELECT COUNT(*) AS n FROM visits WHERE outpdol > 100"
+_QUERY = (
+    "SELECT coinsurance, COUNT(*) AS n, AVG(dollars) AS dollars, AVG(doctor_visits) AS visits "
+    "FROM visits GROUP BY coinsurance"
+)
+_GREEDY = "SELECT COUNT(*) AS n FROM visits WHERE dollars > 100"
 _WIDTH = 100
 
 
@@ -40,20 +42,18 @@ def demo(
 ) -> None:
     """Real people's data, answered under differential privacy: error bars, a free repeat and a refusal.
 
-    Uses the RAND health insurance experiment, which is public and ships with statsmodels.
+    Uses the RAND health insurance experiment, which is public and ships with discreet.
     """
     from rich.console import Console
 
-    from discreet.cli.demo._data import POLICY, find_data
+    from discreet.cli.demo._data import copy_files
 
-    source = find_data()
     console = Console()
     console.width = min(console.width, _WIDTH) if console.is_terminal else _WIDTH
     directory = None if keep is None else _new_directory(keep)
     place = tempfile.TemporaryDirectory(prefix="discreet-demo-") if directory is None else nullcontext(str(directory))
     with place as home:
-        shutil.copyfile(source, Path(home, "visits.csv"))
-        Path(home, "visits.toml").write_text(POLICY, encoding="utf-8")
+        copy_files(Path(home))
         _tell(console, Path(home))
     _say(console, "Next", _next_steps(directory))
 
@@ -62,22 +62,22 @@ def _tell(console: Console, home: Path) -> None:
     from rich.markup import escape
     from rich.panel import Panel
 
-    from discreet.cli.demo._data import POLICY
+    from discreet.datasets import rand
     from discreet.session import connect
 
     _say(
         console,
         "1. Real people",
         "The RAND health insurance experiment gave families plans under which they paid 0, 25, 50, 95 or 100 percent "
-        "of their doctors' bills (coins), and recorded outpatient dollars (outpdol) and doctor visits (mdvis): 20,190 "
-        "person-years of 5,912 people (zper). Did those who paid more go less often?",
+        "of their doctors' bills (coinsurance), and recorded outpatient dollars and doctor visits: 20,190 "
+        "person-years of 5,912 people. Did those who paid more go less often?",
     )
     _say(
         console,
-        "2. The policy: public facts, said by the owner",
+        "2. The policy: public facts, stated by the owner of the data",
         "Bounds come from what one knows about doctors' bills, never from the rows. Everything in a policy is public.",
     )
-    console.print(Panel(escape(POLICY.strip()), border_style="dim", expand=False))
+    console.print(Panel(escape(rand.policy.read_text(encoding="utf-8").strip()), border_style="dim", expand=False))
     console.print()
     with elapsed(), connect({"visits": home / "visits.csv"}, home / "visits.toml", home / "visits.ledger") as session:
         _ask(console, session, home)
@@ -154,7 +154,7 @@ def _next_steps(directory: Path | None) -> str:
             "discreet policy init YOUR_DATA   starts a policy for your own table"
         )
     data, policy, ledger = (shlex.quote(str(directory / f"visits.{kind}")) for kind in ("csv", "toml", "ledger"))
-    query = "SELECT COUNT(*) AS n FROM visits WHERE mdvis > 0"
+    query = "SELECT COUNT(*) AS n FROM visits WHERE doctor_visits > 0"
     return escape(f'discreet query "{query}" --data {data} --policy {policy} --ledger {ledger} --epsilon 0.1')
 
 
