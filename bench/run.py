@@ -17,6 +17,8 @@ ALL = [
     "postgres.py",
     "ledger.py",
     "utility.py",
+    "private_keys.py",
+    "bars.py",
     "accounting.py",
     "local_frequencies.py",
     "distributions.py",
