@@ -143,10 +143,10 @@ def tally(plan: Plan, groups: list[list[Group]], runs: int) -> dict[str, Tally]:
     (level,) = plan.levels
     assert level.noise is not None
     places = tuple((0.0,) * len(each.probabilities) for each in level.bounded.histograms)  # of medians, which are apart
-    whole = plan.finish([[replace(group, quantiles=places) for group in groups[0]]]).table
+    exactly = plan.finish([[replace(group, quantiles=places) for group in groups[0]]]).table
     names = [name for name in plan.noisy if plan.rank_error(name) is None]
-    truths = {name: by_key(whole, name) for name in names}
-    people = by_key(whole, "count")
+    truths = {name: by_key(exactly, name) for name in names}
+    people = by_key(exactly, "count")
     tallies = {name: Tally() for name in names}
     for run in range(runs):
         answer = plan.finish([draw(groups[0], level.bounded, level.noise)])

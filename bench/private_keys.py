@@ -149,7 +149,7 @@ class Figure:
         return Figure(float(np.mean(known)), float(np.std(known, ddof=1)) / math.sqrt(len(known)))
 
     def __str__(self) -> str:
-        return "-" if math.isnan(self.mean) else f"{self.mean:.3g} ± {self.error:.1g}"
+        return "-" if math.isnan(self.mean) else f"{self.mean:.3g} ± {float(f'{self.error:.1g}'):g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,12 @@ def law(mechanism: ThresholdedCounts, count: int) -> dict[int | None, mpmath.mpf
     """Of one key; values beyond the reach are one outcome more."""
     if count == 0:
         return {None: mpmath.mpf(1)}
-    shown = {v: chance(mechanism.noise, v - count) for v in range(mechanism.threshold, mechanism.threshold + REACH)}
-    hidden = mpmath.fsum(chance(mechanism.noise, v - count) for v in range(-REACH, mechanism.threshold))
-    return {**shown, None: hidden, -1: 1 - hidden - mpmath.fsum(shown.values())}
+    whole = math.ceil(mechanism.threshold)
+    shown = {v: chance(mechanism.noise, v - count) for v in range(whole, whole + REACH)}
+    hidden = mpmath.fsum(chance(mechanism.noise, v - count) for v in range(-REACH, whole))
+    edge = chance(mechanism.noise, whole - 1 - count) * mpmath.mpf(float(whole - mechanism.threshold))
+    beyond = 1 - hidden - mpmath.fsum(shown.values())
+    return {**shown, whole - 1: edge, None: hidden - edge, -1: beyond}
 
 
 def excess(mechanism, here, there, epsilon) -> mpmath.mpf:
@@ -63,8 +66,9 @@ WORLDS = {1: [((1,), (0,)), ((2,), (1,)), ((9,), (8,))], 2: [((1, 1), (0, 0)), (
 @pytest.mark.sampled
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 @pytest.mark.parametrize("keys", [1, 2])
-def test_the_exact_loss_is_within_the_stated_one(noise, keys) -> None:
-    mechanism = ThresholdedCounts(noise, 7, keys)
+@pytest.mark.parametrize("threshold", [7, 6.25])
+def test_the_exact_loss_is_within_the_stated_one(noise, keys, threshold) -> None:
+    mechanism = ThresholdedCounts(noise, threshold, keys)
     stated = mechanism.loss()
     base = float(stated.eps) if isinstance(stated, ApproxLoss) else 1.0
     for epsilon in (base, base / 2, base * 1.5):
@@ -77,9 +81,9 @@ def test_the_exact_loss_is_within_the_stated_one(noise, keys) -> None:
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_delta_is_that_of_a_key_of_one_unit(noise) -> None:
     """Attained at every ε; of discrete Gaussian noise it is a bound by the continuous one, a step further in."""
-    for threshold in (3, 7, 12):
+    for threshold in (3, 3.125, 7, 11.75, 12):
         mechanism = ThresholdedCounts(noise, threshold)
-        true = float(mpmath.fsum(chance(noise, v - 1) for v in range(threshold, threshold + REACH)))
+        true = float(mpmath.fsum(p for shown, p in law(mechanism, 1).items() if shown is not None and shown > 0))
         assert true <= float(mechanism.delta) * (1 + 1e-9)
         loosest = 12 if isinstance(noise, DiscreteGaussian) else 1 + 1e-9
         assert float(mechanism.delta) <= true * loosest
@@ -100,8 +104,17 @@ def test_calibration_is_within_the_spend_and_the_least_threshold(spend, kind, no
     mechanism = ThresholdedCounts.calibrate(spend, keys=keys, noise=noise)
     assert isinstance(mechanism.noise, kind)
     assert mechanism.loss().fits(spend)
-    lower = ThresholdedCounts(mechanism.noise, mechanism.threshold - 1, keys)
+    lower = ThresholdedCounts(mechanism.noise, mechanism.threshold - Fraction(1, 1024), keys)
     assert not lower.loss().fits(spend)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.5, 1])
+def test_no_delta_is_lost_to_rounding(epsilon) -> None:
+    """A whole threshold leaves four tenths of δ unused at ε = 1, and shows fewer keys for it."""
+    mechanism = ThresholdedCounts.calibrate(dp.approx(epsilon, 1e-6))
+    assert 0.999e-6 < mechanism.delta <= Fraction(1, 10**6)
+    whole = ThresholdedCounts(mechanism.noise, math.ceil(mechanism.threshold))
+    assert all(mechanism.probability(units) > whole.probability(units) for units in range(1, 15))
 
 
 def test_gaussian_noise_is_the_better_one_for_many_keys() -> None:
@@ -114,8 +127,10 @@ def test_gaussian_noise_is_the_better_one_for_many_keys() -> None:
 
 def test_frequencies_follow_the_law() -> None:
     """20,000 keys of each size; 7.5 standard deviations are a false alarm of 1e-12."""
-    mechanism, n = ThresholdedCounts(DiscreteLaplace(2), 6), 20_000
-    for units in (0, 1, 4, 6, 9):
+    n = 20_000
+    for mechanism, units in product(
+        [ThresholdedCounts(DiscreteLaplace(2), each) for each in (6, "5.3")], (0, 1, 4, 5, 6, 9)
+    ):
         shown = np.mean([each is not None for each in mechanism.release([units] * n)])
         expected = mechanism.probability(units)
         assert expected == pytest.approx(1 - float(law(mechanism, units)[None]), abs=1e-9)
@@ -126,6 +141,8 @@ def test_what_is_shown() -> None:
     sure = ThresholdedCounts(DiscreteLaplace("0.001"), 10)
     assert sure.release(np.array([0, 9, 10, 500])) == [None, None, 10, 500]
     assert sure.release([]) == []
+    shown = ThresholdedCounts(DiscreteLaplace("0.001"), "9.5").release([8, 9, 10] * 200)
+    assert set(shown[::3]) == {None} and set(shown[1::3]) == {None, 9} and set(shown[2::3]) == {10}
     assert sure.loss() == ApproxLoss(Fraction(1000), sure.delta)
     assert isinstance(ThresholdedCounts(Gaussian(1), 40).loss(), MuLoss)
     assert isinstance(ThresholdedCounts(DiscreteGaussian(1), 40).loss(), RhoLoss)
@@ -137,7 +154,7 @@ def test_what_is_shown() -> None:
     [
         lambda: ThresholdedCounts(Exponential(1, 1), 5),
         lambda: ThresholdedCounts(DiscreteLaplace(1), 0),
-        lambda: ThresholdedCounts(DiscreteLaplace(1), 2.5),
+        lambda: ThresholdedCounts(DiscreteLaplace(1), "many"),
         lambda: ThresholdedCounts(DiscreteLaplace(1), 5, 0),
         lambda: ThresholdedCounts(DiscreteLaplace(1), 1),
         lambda: ThresholdedCounts(DiscreteLaplace(9), 3, 9),

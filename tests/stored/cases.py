@@ -113,7 +113,7 @@ def mechanisms() -> Iterator[tuple[Any, Any, str]]:
     yield of.Sampled(of.DiscreteLaplace(1), "0.1", len), 1, "pure"
     yield of.Shuffled(of.RandomizedResponse("0.75"), 10_000), None, "pure"
     yield of.Staircase.calibrate(dp.pure(1), 1), 1, "pure"
-    yield of.ThresholdedCounts.calibrate(small), None, "approx"
+    yield of.ThresholdedCounts(of.DiscreteLaplace(1), 15), None, "approx"
     yield of.ToeplitzCounter.calibrate(dp.rho(1), 1, steps=64), 1, "rho"
     yield of.TopK(3, 1, Norms(3, 5)), None, "rho"
     yield of.TreeCounter(64, 100), 1, "pure"

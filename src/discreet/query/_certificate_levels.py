@@ -83,7 +83,8 @@ def _selection(selection: KeyDiscovery) -> dict[str, Any]:
     if not isinstance(selection, PartitionSelection):
         rule = selection if isinstance(selection, ThresholdedCounts) else selection.rule
         by = {"measure": selection.count} if isinstance(selection, CountThreshold) else noise_to_json(rule.noise)
-        return {"by": by, "threshold": rule.threshold, "keys": rule.keys, "mechanism": "ThresholdedCounts"}
+        threshold = rule.threshold if isinstance(rule.threshold, int) else str(rule.threshold)
+        return {"by": by, "threshold": threshold, "keys": rule.keys, "mechanism": "ThresholdedCounts"}
     return {
         "mechanism": "PartitionSelection",
         "epsilon": str(selection.epsilon),
@@ -240,7 +241,8 @@ _NO_DISCOVERY = "the discovery of keys is not in the format of this version of d
 
 def _threshold(fields: Mapping[str, Any], keys: int, measures: Sequence[Any]) -> KeyDiscovery:
     """A threshold for a measure, or for a count of people of its own."""
-    by, threshold = fields["by"], _integer(fields["threshold"])
+    by, threshold = fields["by"], fields["threshold"]
+    threshold = threshold if isinstance(threshold, str) else _integer(threshold)
     if not isinstance(by, Mapping):
         raise LedgerError(_NO_DISCOVERY)
     noise = cast("Mapping[str, Any]", by)

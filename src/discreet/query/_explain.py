@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from sqlglot import exp
 
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, ThresholdedCounts
@@ -229,12 +231,18 @@ def _noise(mechanism: NoiseMechanism) -> str:
 def _discovery(selection: KeyDiscovery) -> str:
     if isinstance(selection, CountThreshold):
         rule = selection.rule
-        return f"keys are shown whose noisy count [{selection.count + 1}] is {rule.threshold:,} or more"
+        return f"keys are shown whose noisy count [{selection.count + 1}] is {_reached(rule)}"
     if isinstance(selection, ThresholdedCounts):
         noisy = _noise(selection.noise).replace(" steps", "")
-        return f"keys are shown whose count of people with {noisy} is {selection.threshold:,} or more"
+        return f"keys are shown whose count of people with {noisy} is {_reached(selection)}"
     epsilon, delta = decimal_text(selection.key_epsilon), decimal_text(selection.key_delta)
     return f"optimal partition selection, epsilon {epsilon} and delta {delta} for each key of a person"
+
+
+def _reached(rule: ThresholdedCounts) -> str:
+    ceiling = math.ceil(rule.threshold)
+    edge = float(ceiling - rule.threshold)
+    return f"{ceiling:,} or more" + (f", or {ceiling - 1:,} with a probability of {100 * edge:.3g} %" if edge else "")
 
 
 def _together(level: Level) -> list[str]:

@@ -90,7 +90,7 @@ def _of_level(level: dict[str, Any]) -> Iterator[Mutant]:
             yield ("key_discovery", "epsilon"), times(discovery["epsilon"], MORE)
             yield ("key_discovery", "delta"), times(discovery["delta"], MORE)
         else:
-            yield ("key_discovery", "threshold"), discovery["threshold"] * 9 // 10
+            yield ("key_discovery", "threshold"), str(Fraction(discovery["threshold"]) * 9 / 10)
             yield ("key_discovery", "by"), {"measure": len(level["measures"])}
             yield ("key_discovery", "by"), discovery["by"] | {"sigma": "1000"}
             sums = [i for i, measure in enumerate(level["measures"]) if measure["of"] == "Sum"]
@@ -107,7 +107,7 @@ def _of_level(level: dict[str, Any]) -> Iterator[Mutant]:
 
 
 def _by_threshold(level: dict[str, Any]) -> bool:
-    """A threshold is a whole number, so that it may take a little less than its δ."""
+    """A threshold is in steps of 1/1024, so that it may take a little less than its δ."""
     return level["key_discovery"] is not None and level["key_discovery"]["mechanism"] == "ThresholdedCounts"
 
 

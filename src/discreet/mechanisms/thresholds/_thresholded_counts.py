@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -16,9 +17,9 @@ from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.additive._gaussian import Gaussian
 from discreet.mechanisms.numeric._integers import least, whole_in
 from discreet.mechanisms.thresholds._partition_selection import NEEDS_DELTA, units_of
-from discreet.noise import exp_bounds
+from discreet.noise import bernoulli, exp_bounds
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, budget_of
-from discreet.rational import Number
+from discreet.rational import Number, rational
 from discreet.reprs import call_repr
 from discreet.sensitivity import Norms
 
@@ -28,6 +29,7 @@ Noise = DiscreteLaplace | DiscreteGaussian | Gaussian
 
 _MOST_KEYS = 10**9
 _MOST_THRESHOLD = 2**62
+_STEPS = 1024
 _BITS = 256
 _MARGIN = 1 + Fraction(1, 10**12)
 _LEAST_TAIL = Fraction(1, 10**300)
@@ -36,6 +38,9 @@ _LEAST_TAIL = Fraction(1, 10**300)
 @dataclass(frozen=True, slots=True, init=False)
 class ThresholdedCounts:
     """Adds noise to how many units each key has, and shows key and noisy count if that is `threshold` or more.
+
+    A threshold between two whole numbers is reached by the upper one, and by the lower one with the probability that
+    is left: 14.25 by 15 always and by 14 in three of four cases. So no part of a δ is lost to rounding.
 
     A key that no unit has is never shown, so the list of possible keys need not be public. A neighbour differs in at
     most `keys` keys, by one unit in each. `PartitionSelection` shows more keys for the same loss; here a noisy count
@@ -46,7 +51,7 @@ class ThresholdedCounts:
     noise
         `DiscreteLaplace`, `DiscreteGaussian` or `Gaussian`.
     threshold
-        A whole number, public.
+        A number, public.
     keys
         In how many keys a neighbour can differ: `discreet.sensitivity.keys_touched`.
 
@@ -56,23 +61,26 @@ class ThresholdedCounts:
 
     >>> from discreet.privacy import approx
     >>> shown = ThresholdedCounts.calibrate(approx(1, 1e-6))
-    >>> shown.threshold, shown.release([0, 1, 1000])[:2]
-    (15, [None, None])
+    >>> float(shown.threshold), shown.release([0, 1, 1000])[:2]
+    (14.625, [None, None])
     """
 
     noise: Noise
-    threshold: int
+    threshold: int | Fraction
     keys: int
 
     __repr__ = call_repr
 
-    def __init__(self, noise: Noise, threshold: int, keys: int = 1) -> None:
+    def __init__(self, noise: Noise, threshold: Number, keys: int = 1) -> None:
         if not isinstance(noise, Noise):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(
                 f"noise must be DiscreteLaplace, DiscreteGaussian or Gaussian noise, got {type(noise).__name__}"
             )
         object.__setattr__(self, "noise", noise)
-        object.__setattr__(self, "threshold", whole_in(threshold, "threshold", 1, _MOST_THRESHOLD))
+        exact = rational(threshold, "threshold")
+        if not 1 <= exact <= _MOST_THRESHOLD:
+            raise ParameterError(f"threshold must be from 1 to {_MOST_THRESHOLD}")
+        object.__setattr__(self, "threshold", int(exact) if exact.denominator == 1 else exact)
         object.__setattr__(self, "keys", whole_in(keys, "keys", 1, _MOST_KEYS))
         if self.delta >= 1:
             raise ParameterError("with this threshold keys of one unit are likely to be shown; raise it")
@@ -111,20 +119,25 @@ class ThresholdedCounts:
     def least(cls, noise: Noise, keys: int, delta: Fraction) -> ThresholdedCounts:
         """The least threshold at which `keys` keys of one unit are shown with probability `delta` at most.
 
-        Costs no privacy. Raises `ParameterError` where no threshold below 2**62 is high enough.
+        In steps of 1/1024. Costs no privacy. Raises `ParameterError` where no threshold below 2**62 is high enough.
         Source: ``proofs/partition_selection.md``, Noisy counts.
 
-        >>> ThresholdedCounts.least(DiscreteLaplace(2), 1, Fraction("1e-6")).threshold
-        28
+        >>> ThresholdedCounts.least(DiscreteLaplace(2), 1, Fraction("1e-6"))
+        ThresholdedCounts(noise=DiscreteLaplace(scale=2), threshold=27.7353515625)
         """
         if keys * _shown_up(noise, _MOST_THRESHOLD) > delta:
             raise ParameterError("no threshold is high enough for this delta; spend a larger one")
-        return cls(noise, least(lambda threshold: keys * _shown_up(noise, threshold) <= delta), keys)
+        ceiling = least(lambda threshold: keys * _shown_up(noise, threshold) <= delta)
+        upper, lower = _shown_up(noise, ceiling), _shown_up(noise, ceiling - 1)
+        steps = math.floor(_STEPS * (delta / keys - upper) / (lower - upper)) if lower > upper else 0
+        return cls(noise, ceiling - Fraction(max(steps, 0), _STEPS), keys)
 
     @property
     def delta(self) -> Fraction:
         """At least the probability that one of `keys` keys of one unit each is shown."""
-        return self.keys * _shown_up(self.noise, self.threshold)
+        ceiling, edge = self._parts()
+        below = edge * _shown_up(self.noise, ceiling - 1) if edge else 0
+        return self.keys * ((1 - edge) * _shown_up(self.noise, ceiling) + below)
 
     def loss(self) -> Loss:
         """The loss of the noise on `keys` counts, and `delta` beside it, for any number of keys.
@@ -155,7 +168,12 @@ class ThresholdedCounts:
             raise ParameterError(f"counts must have one dimension, got {units.ndim}")
         exact = units.tolist()
         noisy = self.noise.release(exact)
-        return [each if count and each >= self.threshold else None for count, each in zip(exact, noisy, strict=True)]
+        ceiling, edge = self._parts()
+        lower = bernoulli(edge, len(exact)).tolist() if edge else [False] * len(exact)
+        return [
+            each if count and each >= ceiling - one_less else None
+            for count, each, one_less in zip(exact, noisy, lower, strict=True)
+        ]
 
     def error(self, level: Number = 0.95) -> int:
         """How far a count that is shown is off at most, with probability `level` before it is known to be shown.
@@ -175,8 +193,9 @@ class ThresholdedCounts:
         """
         if whole_in(units, "units", 0, _MOST_THRESHOLD) == 0:
             return 0.0
-        missing = self.threshold - units
-        return _tail(self.noise, missing) if missing >= 1 else 1 - _tail(self.noise, 1 - missing)
+        ceiling, edge = self._parts()
+        lower = float(edge) * _reaches(self.noise, ceiling - 1 - units) if edge else 0.0
+        return (1 - float(edge)) * _reaches(self.noise, ceiling - units) + lower
 
     def shown_from(self, level: float) -> int:
         """The least number of units of which a key is shown with probability `level` or more. Costs no privacy.
@@ -189,6 +208,11 @@ class ThresholdedCounts:
         if not 0 < level < 1:
             raise ParameterError(f"level must be greater than 0 and less than 1, got {level!r}")
         return least(lambda units: self.probability(units) >= level)
+
+    def _parts(self) -> tuple[int, Fraction]:
+        """The count that always reaches the threshold, and the probability with which one less does."""
+        ceiling = math.ceil(self.threshold)
+        return ceiling, Fraction(ceiling - self.threshold)
 
 
 def _moves(keys: int) -> Norms:
@@ -206,6 +230,11 @@ def _shown_up(noise: Noise, threshold: int) -> Fraction:
         return Fraction(high, (1 << _BITS) + low)
     start = m - 1 if isinstance(noise, DiscreteGaussian) else m - Fraction(1, 2)
     return max(Fraction(_above(start / noise.sigma)) * _MARGIN, _LEAST_TAIL)
+
+
+def _reaches(noise: Noise, m: int) -> float:
+    """P(X ≥ m)."""
+    return _tail(noise, m) if m >= 1 else 1 - _tail(noise, 1 - m)
 
 
 def _tail(noise: Noise, m: int) -> float:
