@@ -11,7 +11,7 @@ from typing import Any
 from discreet.local.examples import examples as schemes
 from discreet.mechanisms.examples import Example, examples
 from discreet.privacy import in_words
-from discreet.query import FUNCTIONS, PAIRS, REFUSED, STATISTICS
+from discreet.query import FUNCTIONS, PAIRS, QUANTILE_NAMES, REFUSED, STATISTIC_NAMES, STATISTICS
 
 __all__ = ["catalogue", "with_tables"]
 
@@ -106,7 +106,7 @@ _QUANTILES = (
     ("MEDIAN(x)", "a quantile, drawn from the counts of a public grid"),
     (
         "QUANTILE_CONT(x, p)",
-        "also QUANTILE_DISC, APPROX_QUANTILE, PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x); several p as a list",
+        f"also {', '.join(QUANTILE_NAMES[4:])}; PERCENTILE_CONT(p) WITHIN GROUP (ORDER BY x); several p as a list",
     ),
     ("MIN(x), MAX(x)", "the 1 % and the 99 % quantiles"),
 )
@@ -145,16 +145,18 @@ def _statistics() -> str:
     rows = [("COUNT(*)", "rows that count"), ("COUNT(DISTINCT x)", "distinct values; of the person's column, people")]
     for name in dict.fromkeys(STATISTICS.values()):
         if name in PAIRS:
-            rows.append((f"{name}(y, x)", "over rows where neither is null, from " + _moments(PAIRS[name])))
-        elif name == "COUNT_IF":
-            rows.append(("COUNT_IF(a)", "rows that satisfy a; any statistic takes FILTER (WHERE a)"))
+            does, signature = "over rows where neither is null, from " + _moments(PAIRS[name]), f"{name}(y, x)"
         else:
-            rows.append((f"{name}(x)", _ALONE.get(name, "from the count, the sum and the sum of squares")))
+            does = _ALONE.get(name, "from the count, the sum and the sum of squares")
+            signature = f"{name}({'a' if name == 'COUNT_IF' else 'x'})"
+        names = tuple(other for other, kind in STATISTIC_NAMES.items() if kind == name)
+        rows.append((signature, does + _also(names, signature)))
     return _table(("statistic", "is"), [*rows, *_QUANTILES])
 
 
 _ALONE = {
     "COUNT": "rows where x is not null",
+    "COUNT_IF": "rows that satisfy a; any statistic takes FILTER (WHERE a)",
     "SUM": "an exact sum on the grid of x",
     "AVG": "a sum about the middle of the bounds, by a count",
 }
@@ -180,7 +182,9 @@ def _refused() -> str:
 
 
 def _also(names: tuple[str, ...], signature: str) -> str:
-    others = [name for name in names[1:] if name not in signature]
+    """The names beside the one in the signature; operators are looked for anywhere in it."""
+    words = re.findall(r"\w+", signature)
+    others = [name for name in names if not (name in words if name.isidentifier() else name in signature)]
     return f"; also {', '.join(others)}" if others else ""
 
 

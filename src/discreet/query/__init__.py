@@ -23,6 +23,7 @@ from discreet.query.functions._spec import Function, Kind
 from discreet.query.functions._text import LONGEST_STORED_TEXT, LONGEST_TEXT
 from discreet.query.measures._aggregates import KINDS as STATISTICS
 from discreet.query.measures._aggregates import PAIRS
+from discreet.query.measures._aggregates import SPELLINGS as STATISTIC_NAMES
 from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, GroupKey, complete, public_groups
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
@@ -30,6 +31,7 @@ from discreet.query.measures._measures import Count, Distinct, Measure, People, 
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
 from discreet.query.parse._refusals import REFUSED
+from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.relations._nodes import (
     Computed,
     Filtered,
@@ -55,9 +57,11 @@ __all__ = [
     "LONGEST_STORED_TEXT",
     "LONGEST_TEXT",
     "PAIRS",
+    "QUANTILE_NAMES",
     "REFUSED",
     "SQL",
     "STATISTICS",
+    "STATISTIC_NAMES",
     "Bias",
     "BoundedAggregate",
     "Call",

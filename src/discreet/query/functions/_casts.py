@@ -88,7 +88,7 @@ def _null(call: Call, scope: Scope) -> bool:
 
 CASTS = (
     Function(
-        ("CAST", "TRY_CAST", "::"), "CAST(x AS type)",
+        ("CAST", "TRY_CAST", "SAFE_CAST", "::"), "CAST(x AS type)",
         "x as INTEGER (also TINYINT, SMALLINT, BIGINT; a half goes to the even neighbour), DOUBLE, VARCHAR, BOOLEAN, "
         "DATE or TIMESTAMP; always as TRY_CAST does",
         "those of x, rounded; of a truth value 0 to 1", "null where x is, or does not convert", _kind, (1, 1), _bounds,

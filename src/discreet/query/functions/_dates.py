@@ -152,11 +152,20 @@ DATES = (
     _part("YEAR", "the year", (1, 9999), lambda d: d.year),
     _part("QUARTER", "the quarter", (1, 4), lambda d: (d.month + 2) // 3, "year"),
     _part("MONTH", "the month", (1, 12), lambda d: d.month, "year"),
-    _part("WEEK WEEKOFYEAR", "the week of the ISO calendar", (1, 53), lambda d: d.isocalendar()[1], "ISO year"),
-    _part("DAY DAYOFMONTH", "the day of the month", (1, 31), lambda d: d.day, "month"),
-    _part("DAYOFWEEK WEEKDAY DOW", "the day of the week, Sunday is 0", (0, 6), lambda d: d.isoweekday() % 7, "week"),
-    _part("ISODOW", "the day of the week, Monday is 1 and Sunday 7", (1, 7), lambda d: d.isoweekday(), "ISO week"),
-    _part("DAYOFYEAR DOY", "the day of the year", (1, 366), lambda d: d.timetuple().tm_yday, "year"),
+    _part(
+        "WEEK WEEKOFYEAR WEEK_OF_YEAR", "the week of the ISO calendar", (1, 53),
+        lambda d: d.isocalendar()[1], "ISO year",
+    ),
+    _part("DAY DAYOFMONTH DAY_OF_MONTH", "the day of the month", (1, 31), lambda d: d.day, "month"),
+    _part(
+        "DAYOFWEEK WEEKDAY DOW DAY_OF_WEEK", "the day of the week, Sunday is 0", (0, 6),
+        lambda d: d.isoweekday() % 7, "week",
+    ),
+    _part(
+        "ISODOW DAYOFWEEK_ISO", "the day of the week, Monday is 1 and Sunday 7", (1, 7),
+        lambda d: d.isoweekday(), "ISO week",
+    ),
+    _part("DAYOFYEAR DOY DAY_OF_YEAR", "the day of the year", (1, 366), lambda d: d.timetuple().tm_yday, "year"),
     _part("HOUR", "the hour", (0, 23), _time("hour"), "day"),
     _part("MINUTE", "the minute", (0, 59), _time("minute"), "hour"),
     _part("SECOND", "the second", (0, 59), _time("second"), "minute"),
@@ -167,7 +176,7 @@ DATES = (
         _format_kind, (1, 1), evaluate=formatted,
     ),
     Function(
-        ("DATE_TRUNC", "DATETRUNC"), "DATE_TRUNC('month', d)",
+        ("DATE_TRUNC", "DATETRUNC", "TIMESTAMP_TRUNC"), "DATE_TRUNC('month', d)",
         "the first moment of the year, quarter, month, week, day, hour, minute or second; "
         "a date stays one down to days",
         "not a number", "null where d is", _truncated, (1, 1), _first, evaluate=_truncate,

@@ -370,7 +370,7 @@ NUMBERS = (
         evaluate=doubles(math.fabs), native=True,
     ),
     Function(
-        ("SIGN",), "SIGN(x)", "-1, 0 or 1", "-1 to 1", _NULL, _NUMBERS, _ONE, _monotone(_sign, integer=True),
+        ("SIGN", "SIGNUM"), "SIGN(x)", "-1, 0 or 1", "-1 to 1", _NULL, _NUMBERS, _ONE, _monotone(_sign, integer=True),
         evaluate=signum,
     ),
     Function(
@@ -386,7 +386,7 @@ NUMBERS = (
         _monotone(_to_integer(math.ceil), integer=True), evaluate=doubles(math.ceil),
     ),
     Function(
-        ("TRUNC",), "TRUNC(x)", "x without its fraction", "those of x, cut", _NULL, _NUMBERS, _ONE,
+        ("TRUNC", "TRUNCATE"), "TRUNC(x)", "x without its fraction", "those of x, cut", _NULL, _NUMBERS, _ONE,
         _monotone(_to_integer(math.trunc), integer=True), evaluate=doubles(truncated),
     ),
     Function(

@@ -6,7 +6,7 @@ number; an overflow is an infinity.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
 from sqlglot import exp
@@ -21,35 +21,49 @@ from discreet.query.functions._numbers import NUMBERS
 from discreet.query.functions._spec import Function
 from discreet.query.functions._text import TEXTS
 
-__all__ = ["FUNCTIONS", "arguments_read", "exact_branches", "find", "refusal"]
+__all__ = ["FUNCTIONS", "arguments_read", "exact_branches", "find", "near_name", "refusal"]
 
 FUNCTIONS: tuple[Function, ...] = (*CONDITIONS, *CHOICES, *CASTS, *NUMBERS, *DATES, *TEXTS)
 
 _BY_NAME: Mapping[str, Function] = {entry.names[0]: entry for entry in FUNCTIONS}
 _SPELLINGS: Mapping[str, str] = {name: entry.names[0] for entry in FUNCTIONS for name in entry.names}
 _VOLATILE = {
-    "RANDOM", "RAND", "NOW", "CURRENTDATE", "CURRENTTIME", "CURRENTTIMESTAMP", "CURRENT_DATE",
-    "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "TODAY", "UUID", "GEN_RANDOM_UUID",
-    "GET_CURRENT_TIMESTAMP", "TRANSACTION_TIMESTAMP", "CURRVAL", "NEXTVAL",
+    "RANDOM", "RAND", "NOW", "CURRENTDATE", "CURRENTTIME", "CURRENTTIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP", "TODAY",
+    "UUID", "GENRANDOMUUID", "GETCURRENTTIMESTAMP", "TRANSACTIONTIMESTAMP", "CURRVAL", "NEXTVAL",
 }  # fmt: skip
 _INSTEAD: Mapping[str, str] = {
     "REGEXPLIKE": "use LIKE, ILIKE, CONTAINS or STARTS_WITH",
     "REGEXPEXTRACT": "use SUBSTRING and STRPOS",
-    "REGEXPREPLACE": "use REPLACE",
+    **dict.fromkeys(("REGEXPREPLACE", "TRANSLATE"), "use REPLACE"),
     "SIMILARTO": "use LIKE or ILIKE",
     "GLOB": "use LIKE or ILIKE",
     "ESCAPE": "use CONTAINS or STARTS_WITH for a text that holds % or _",
     "PAD": "it makes texts of any length; use CONCAT",
     "REPEAT": "it makes texts of any length; use CONCAT",
     "PI": "write 3.141592653589793",
-    "CONCATWS": "use CONCAT",
-    "BRACKET": "use SUBSTRING",
+    **dict.fromkeys(("CONCATWS", "FORMAT", "PRINTF"), "use CONCAT"),
+    **dict.fromkeys(("BRACKET", "MID"), "use SUBSTRING"),
+    **dict.fromkeys(("SPLIT", "SPLITPART"), "use SUBSTRING and STRPOS"),
     "COLLATE": "texts compare by their code points; use LOWER on both sides",
     "ATTIMEZONE": "timestamps here have no time zone; add an INTERVAL",
     "BITWISEXOR": "use <> for truth values, or POWER",
-    **dict.fromkeys(("TOCHAR", "DATE_FORMAT", "FORMAT_DATE"), "write STRFTIME(d, '%Y-%m')"),
+    "ISNAN": "NaN is NULL here: write x IS NULL",
+    "ISNULL": "write x IS NULL, or COALESCE(x, 0)",
+    **dict.fromkeys(("TOCHAR", "DATEFORMAT", "FORMATDATE"), "write STRFTIME(d, '%Y-%m')"),
+    "DAYNAME": "write STRFTIME(d, '%A')",
+    "MONTHNAME": "write STRFTIME(d, '%B')",
+    "ISOYEAR": "write STRFTIME(d, '%G')",
+    "YEARWEEK": "write STRFTIME(d, '%G-%V')",
+    "LASTDAY": "write DATE_TRUNC('month', d) + INTERVAL 1 MONTH - INTERVAL 1 DAY",
+    **dict.fromkeys(("DECADE", "CENTURY"), "write FLOOR(YEAR(d) / 10)"),
+    **dict.fromkeys(("DATESUB", "AGE", "TIMESTAMPDIFF"), "write DATE_DIFF('day', a, b), or d - INTERVAL 3 DAY"),
+    **dict.fromkeys(("DATE", "TODATE", "STRTOTIME"), "write CAST(s AS DATE) or CAST(s AS TIMESTAMP)"),
+    "TIMETOUNIX": "write DATE_DIFF('second', TIMESTAMP '1970-01-01', d)",
+    "DATEBIN": "use DATE_TRUNC",
     "INTERVAL": "add it to a date or a timestamp",
 }
+"""By names without underscores, of the parser's nodes where it has one."""
+_NEAR = 0.76
 
 
 def arguments_read(node: exp.Expr) -> frozenset[str]:
@@ -111,12 +125,23 @@ def refusal(node: exp.Expr) -> QueryError:
     >>> str(refusal(exp.maybe_parse("UPER(s)")))[:68]
     'UPER(s) in a row-level expression is not supported; did you mean UPP'
     """
-    name = (node.name if isinstance(node, exp.Anonymous) else type(node).__name__).upper()
+    name = node.name if isinstance(node, exp.Anonymous) else type(node).__name__
+    plain = name.upper().replace("_", "")
     start = f"{node.sql()} in a row-level expression is not supported; "
-    if name in _VOLATILE:
+    if plain in _VOLATILE:
         return QueryError(f"{start}its value changes from run to run: write a constant")
-    if name in _INSTEAD:
-        return QueryError(start + _INSTEAD[name])
-    close = get_close_matches(name, [known for known in _SPELLINGS if known[0].isalpha()], n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
+    if plain in _INSTEAD:
+        return QueryError(start + _INSTEAD[plain])
+    near = near_name(name)
+    hint = "" if near is None else f"did you mean {near}? "
     return QueryError(f"{start}{hint}Functions are: {', '.join(e.names[0] for e in FUNCTIONS if e.names[0].isalpha())}")
+
+
+def near_name(name: str, more: Collection[str] = ()) -> str | None:
+    """The function with the name nearest to one that is not known, or one of `more` names; None if none is near.
+
+    >>> near_name("date_dif"), near_name("averaging")
+    ('DATE_DIFF', None)
+    """
+    names = [*more, "EXTRACT", "DATE_PART", *(known for known in _SPELLINGS if known.isidentifier())]
+    return next(iter(get_close_matches(name.upper(), names, n=1, cutoff=_NEAR)), None)

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.query.expressions._intervals import Interval
 
-__all__ = ["KINDS", "PAIRS", "Aggregate", "Axis", "Second"]
+__all__ = ["KINDS", "PAIRS", "SPELLINGS", "Aggregate", "Axis", "Second"]
 
 KINDS: Mapping[type[exp.Expr], str] = {
     exp.Count: "COUNT",
@@ -36,6 +36,11 @@ KINDS: Mapping[type[exp.Expr], str] = {
     exp.RegrR2: "REGR_R2",
 }
 """SQL's name of each aggregate that can be answered; VARIANCE is VAR_SAMP and STDDEV is STDDEV_SAMP."""
+
+SPELLINGS: Mapping[str, str] = {
+    name: kind for node, kind in KINDS.items() if issubclass(node, exp.Func) for name in node.sql_names()
+}
+"""The same by every name that the parser reads."""
 
 PAIRS: Mapping[str, str] = {
     "COVAR_POP": "xy",

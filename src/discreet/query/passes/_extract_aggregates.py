@@ -12,13 +12,15 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.expressions._intervals import Interval, interval
 from discreet.query.expressions._types import Field, check_predicate, check_scalar, nullable
-from discreet.query.functions._registry import find
-from discreet.query.measures._aggregates import KINDS, PAIRS, Aggregate, Axis, Second
+from discreet.query.functions._registry import find, near_name, refusal
+from discreet.query.measures._aggregates import KINDS, PAIRS, SPELLINGS, Aggregate, Axis, Second
 from discreet.query.measures._bounded import check_aggregates
 from discreet.query.measures._histograms import Histogram, extract_quantiles
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Sum, on_grid, product_on_grid
 from discreet.query.parse._parse import refuse
+from discreet.query.parse._refusals import because
 from discreet.query.parse._trees import put
+from discreet.query.passes._quantiles import QUANTILE_NAMES
 
 __all__ = ["extract_aggregates"]
 
@@ -37,9 +39,11 @@ def extract_aggregates(
     select = select.copy()
     occurrences: dict[str, list[exp.Expr]] = {}
     for node in list(select.find_all(exp.AggFunc, exp.Filter, exp.Window, exp.Anonymous)):
-        if isinstance(node, exp.Window) or (isinstance(node, exp.Anonymous) and find(node) is None):
+        if isinstance(node, exp.Window):
             raise refuse(node.sql(dialect="duckdb"), node)
         if isinstance(node, exp.Anonymous):
+            if find(node) is None:
+                raise _unknown(node)
             continue
         if not isinstance(node.parent, exp.Filter | exp.Window):
             occurrences.setdefault(node.sql(), []).append(node)
@@ -162,6 +166,17 @@ class _Extraction:
 
 def _spelling(grid: Sum) -> str:
     return grid.argument.sql()
+
+
+_ELSEWHERE = {"MEAN": "AVG", "AVERAGE": "AVG", "STD": "STDDEV", "VAR": "VARIANCE"}
+
+
+def _unknown(node: exp.Anonymous) -> QueryError:
+    if node.find_ancestor(exp.AggFunc, exp.Filter) is not None and because(node) is None:
+        return refusal(node)
+    near = _ELSEWHERE.get(node.name.upper()) or near_name(node.name, (*SPELLINGS, *QUANTILE_NAMES))
+    hint = "" if near is None or because(node) is not None else f" (did you mean {near}?)"
+    return refuse(node.sql(dialect="duckdb") + hint, node)
 
 
 def _place(call: _Call) -> tuple[str, str]:

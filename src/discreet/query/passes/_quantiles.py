@@ -11,11 +11,16 @@ from discreet.errors import ParameterError, QueryError
 from discreet.query.parse._parse import refuse
 from discreet.rational import decimal_text, rational
 
-__all__ = ["QUANTILES", "probability", "spell_quantiles"]
+__all__ = ["QUANTILES", "QUANTILE_NAMES", "probability", "spell_quantiles"]
 
 QUANTILES = (exp.Median, exp.Min, exp.Max, exp.PercentileCont)
 """The aggregates that are quantiles once this pass has run."""
 
+QUANTILE_NAMES = (
+    "MEDIAN", "MIN", "MAX", "QUANTILE_CONT", "QUANTILE_DISC", "QUANTILE", "APPROX_QUANTILE", "PERCENTILE_CONT",
+    "PERCENTILE_DISC",
+)  # fmt: skip
+"""How people write them."""
 _SPELLINGS = (exp.PercentileCont, exp.PercentileDisc, exp.Quantile, exp.ApproxQuantile)
 _EXTREME = Fraction(1, 100)
 _HALF = Fraction(1, 2)
