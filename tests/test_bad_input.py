@@ -544,7 +544,9 @@ def test_no_row_makes_a_query_fail(row: str, kind: str, tmp_path: Path) -> None:
     with dp.connect({"people": source}, policy_of()) as session:
         for column in ("name", "ill", "seen", "stamp", "age"):
             release = session.sql(f"SELECT {column}, COUNT(*) AS n FROM people GROUP BY {column}", generous)
-            assert release.to_arrow().column("n").to_pylist() == [pytest.approx(40, abs=3)]
+            *others, most = sorted(release.to_arrow().column("n").to_pylist())
+            assert most == pytest.approx(40, abs=3)
+            assert others == [pytest.approx(0, abs=3)] * len(others)  # public groups without rows
         whole = session.sql("SELECT COUNT(*) AS n, SUM(age), AVG(cost) FROM people WHERE NOT age > 500", generous)
         assert whole.to_arrow().num_rows == 1
         assert session.sql("SELECT COUNT(*) AS n FROM people", generous).to_arrow()["n"][0].as_py() == pytest.approx(

@@ -517,6 +517,12 @@ def test_the_log_has_who_asked_what_when_and_for_how_much(made: Any) -> None:
     assert "values" not in str(audited) and "columns" not in str(audited)
 
 
+def test_what_is_no_release_is_not_called_sealed(cli: Any) -> None:
+    with open_ledger("g.ledger", pure(1)) as ledger:
+        ledger.commit(ledger.reserve("plan", pure("0.5")), b"garbage")
+    assert "not a release of discreet" in cli("ledger", "log", "g.ledger").out
+
+
 def test_questions_of_an_encrypted_ledger_are_sealed(cli: Any) -> None:
     assert cli("ledger", "create", "k.ledger", "--epsilon", "3", "--delta", "1e-3", "--key-file", "k.key").code == 0
     key = ("--key-file", "k.key")

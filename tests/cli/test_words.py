@@ -23,6 +23,7 @@ FOR_PYTHON_ALONE = (
     "an advanced filter",
     "the steps of a sequential run",
     "token=False",
+    "Ibis cannot read a private table",
 )
 
 

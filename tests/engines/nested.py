@@ -74,7 +74,7 @@ SHAPES: tuple[Shape, ...] = (
     *(("s", f"CAST(CAST({{}} AS {kind}) AS VARCHAR)") for kind in ("BIGINT", "DATE", "TIMESTAMP", "BOOLEAN", "DOUBLE")),
     ("d", "CAST(CAST({} AS TIMESTAMP) AS DATE)"),
     ("d", "{} + INTERVAL 1 DAY"), ("d", "{} - INTERVAL 1 MONTH"), ("m", "{} - INTERVAL 5000 YEAR"),
-    ("d", "DATE_TRUNC('month', {})"), ("m", "DATE_TRUNC('week', {})"),
+    ("s", "STRFTIME(CAST({} AS DATE), '%Y-%m')"), ("d", "DATE_TRUNC('month', {})"), ("m", "DATE_TRUNC('week', {})"),
     *(("m", _MOMENT.format(f"DATE_DIFF('{part}', m, {{}})")) for part in ("day", "week", "month", "second")),
     ("m", _MOMENT.format("DATE_DIFF('day', {}, m)")),
     *(("m", _MOMENT.format(f"{part}({{}})")) for part in _PARTS),

@@ -20,9 +20,9 @@ __all__ = ["LoggedCharge", "logged_charges"]
 class LoggedCharge:
     """A charge, and of the release that it paid for the question and the policy, as the certificate has them.
 
-    `question` is the SQL, or the kind of another release. It is None where nothing was stored, and in a ledger that was
-    opened without its key, which seals it; `answered` tells the two apart. `policy` is the digest of the policy, and
-    `version` the label of the data.
+    `question` is the SQL, or the kind of another release. It is None where nothing was stored, where what was stored is
+    no release of discreet, and where it is `sealed`, in a ledger that was opened without its key; `answered` says that
+    something was stored. `policy` is the digest of the policy, and `version` the label of the data.
     """
 
     charge: Entry
@@ -30,6 +30,7 @@ class LoggedCharge:
     question: str | None = None
     policy: str | None = None
     version: str | None = None
+    sealed: bool = False
 
 
 def logged_charges(store: LedgerStore, count: int, account: str | None = None) -> list[LoggedCharge]:
@@ -50,11 +51,12 @@ def _logged(store: LedgerStore, connection: sa.Connection, charge: Entry, reserv
     if not stored:
         return LoggedCharge(charge, answered=False)
     if store.locked:
-        return LoggedCharge(charge, answered=True)
+        return LoggedCharge(charge, answered=True, sealed=True)
     from discreet.release import parse_release_file
 
+    payload = store.release(connection, stored[0])
     try:
-        certificate = parse_release_file(store.release(connection, stored[0])).certificate
+        certificate = parse_release_file(payload).certificate
     except LedgerError:  # stored by another program than discreet
         return LoggedCharge(charge, answered=True)
     question, policy, version = (

@@ -48,7 +48,7 @@ def plan_with_bias(query: Query, policy: Policy, spend: Loss | None = None) -> P
     asked = [each for each in (_clipped(bare), _dropped(bare, policy)) if each is not None]
     if not asked:
         raise QueryError(
-            "bias=True estimates what the bounds of columns and the cap on rows do to a query of tables or of joins of "
+            "bias=True estimates what the bounds of numbers and the cap on rows do to a query of tables or of joins of "
             "tables, and there is nothing of the kind here; leave it out"
         )
     bought: list[BiasPlan] = []
@@ -132,11 +132,16 @@ def _of_tables(relation: Relation) -> bool:
 
 
 def _clamped(plan: Plan) -> Mapping[str, tuple[str, ...]]:
-    """The columns with bounds that a number is computed from, and the columns of the result that hang on it."""
-    fields = plan.levels[0].bounded.columns
+    """The columns of numbers that are moved into bounds, and the columns of the result that hang on each.
+
+    A number is computed from them, or a key whose groups follow from bounds.
+    """
+    bounded = plan.levels[0].bounded
+    fields, keys = bounded.columns, bounded.keys
     affected: dict[str, list[str]] = {}
     for column in plan.noisy:
-        read = {leaf.name for node in _arguments(plan, column) for leaf in node.find_all(exp.Column)}
+        arguments = [*_arguments(plan, column), *(key.expression for key in keys if key.bounded is not None)]
+        read = {leaf.name for node in arguments for leaf in node.find_all(exp.Column)}
         for name in sorted(read):
             if fields[name].bounds is not None and fields[name].type in ("int", "float", "decimal"):
                 affected.setdefault(name, []).append(column)

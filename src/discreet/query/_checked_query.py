@@ -19,7 +19,7 @@ from discreet.privacy import Loss, Unit, to_json
 from discreet.query.budget._calibrate import typical
 from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_loss, top_keys_to_json
 from discreet.query.measures._aggregates import Aggregate
-from discreet.query.measures._bounded import Group, check_slopes, public_groups
+from discreet.query.measures._bounded import Group, GroupKey, check_slopes, public_groups
 from discreet.query.results._answer import QUANTILE, Answer, answer
 from discreet.reprs import shortened
 
@@ -95,7 +95,8 @@ class CheckedQuery:
     def hash(self, policy: Policy) -> str:
         """SHA-256 of the canonical plan, the policy's digest, its version label, the spend and the plan format.
 
-        Where keys are chosen before noise, of the choice as well, and of what estimates the bias if anything does.
+        Where keys are chosen before noise, of the choice as well; of groups that follow from types and bounds; of what
+        estimates the bias if anything does.
         """
         content: dict[str, object] = {
             "format": FORMAT,
@@ -107,6 +108,8 @@ class CheckedQuery:
         chosen = [each.noise.top_keys for each in self.levels if each.noise and each.noise.top_keys is not None]
         if chosen:
             content["top_keys"] = top_keys_to_json(*chosen)
+        if groups := [_groups(key) for each in self.levels for key in each.bounded.keys if _is_computed(key)]:
+            content["groups"] = groups
         if self.bias:
             losses = [each.plan.loss for each in self.bias]
             content["bias"] = [
@@ -291,3 +294,13 @@ def bias_to_json(asked: Sequence[BiasPlan], noisy: Sequence[Sequence[Group]]) ->
                 }
             )
     return estimates
+
+
+def _is_computed(key: GroupKey) -> bool:
+    """Whether the groups of a key are public, and not as the policy lists them under a column."""
+    return key.values is not None and (key.bounded is not None or not isinstance(key.expression, exp.Column))
+
+
+def _groups(key: GroupKey) -> tuple[str, str | None, bool]:
+    assert key.values is not None
+    return key.name, None if key.bounded is None else key.bounded.sql(), None in key.values

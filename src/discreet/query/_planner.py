@@ -206,7 +206,9 @@ def _key(node: exp.Expr, columns: Columns, present: frozenset[str]) -> GroupKey:
     keys = field.keys
     if (missing and not isinstance(inner, exp.Column)) or field.type == "bool":
         keys = domain(inner, fields, columns.work)
-    if keys is None and (groups := bounded_key(inner, kind, fields, columns.work)) is not None:
-        values, bounded = groups
-        return GroupKey(name, values, inner, field.type, bounded)
+    if keys is None or not isinstance(inner, exp.Column):
+        groups = bounded_key(inner, kind, fields, columns.bounded_work)
+        if groups is not None and (keys is None or len(groups[0]) < len(keys)):
+            values, bounded = groups
+            return GroupKey(name, values, inner, field.type, bounded)
     return GroupKey(name, keys, inner, field.type)

@@ -67,7 +67,8 @@ def _table(charges: list[LoggedCharge]) -> Any:
     table = Table("when (UTC)", "account", "cost", "data", "question", box=box.SIMPLE_HEAD)
     for each in charges:
         charge = each.charge
-        question = each.question or ("sealed: give the key" if each.answered else "no answer was stored")
+        unread = "sealed: give the key" if each.sealed else "not a release of discreet"
+        question = each.question or (unread if each.answered else "no answer was stored")
         cost = "" if charge.loss is None else in_words(charge.loss)
         cells = (f"{charge.at:%Y-%m-%d %H:%M}", charge.account or "(whole)", cost, each.version or "", question)
         table.add_row(*(Text(printable(cell)) for cell in cells))

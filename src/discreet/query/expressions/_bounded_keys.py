@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.errors import QueryError
 from discreet.policy import ColumnType, Key
 from discreet.query.expressions._domains import Work, bounded_domain
 from discreet.query.expressions._types import Field, Row
@@ -43,7 +44,10 @@ def bounded_key(
         return clamped(part, bounded[part.name]) if isinstance(part, exp.Column) and part.name in bounded else part
 
     key = transformed(node.copy(), swap)
-    values = bounded_domain(node, columns, work)
+    try:
+        values = bounded_domain(node, columns, work)
+    except QueryError:  # of too many values in all
+        values = None
     if values is None and kind == "int":
         row = Row(columns)
         limits = row.range(node)
@@ -52,7 +56,7 @@ def bounded_key(
         ends = Fraction(math.ceil(limits.lower)), Fraction(math.floor(limits.upper))
         values = (*range(int(ends[0]), int(ends[1]) + 1), *((None,) if row.nullable(node) else ()))
         key = clamped(key, Field("int", ends))  # rounding errors of an engine do not leave it
-    if values is None or (len(values) > _MOST_GROUPS and kind not in ("date", "timestamp")):
+    if values is None or (len(values) - (None in values) > _MOST_GROUPS and kind not in ("date", "timestamp")):
         return None
     return values, key
 

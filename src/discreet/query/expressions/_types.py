@@ -44,13 +44,15 @@ __all__ = [
 class Field:
     """What is publicly known of a column of a relation, as in a policy: values are moved into bounds when summed.
 
-    Bounds of dates count days since 1970-01-01, those of timestamps microseconds.
+    Bounds of dates count days since 1970-01-01, those of timestamps microseconds. Keys that are `computed`, and not the
+    policy's, are all values that the column can have.
     """
 
     type: ColumnType
     bounds: tuple[Fraction, Fraction] | None = None
     keys: tuple[Key | None, ...] | None = None
     nullable: bool = True
+    computed: bool = False
 
     @classmethod
     def from_column(cls, declared: Column) -> Field:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from discreet.errors import QueryError
 
@@ -43,6 +44,7 @@ CLOCK_CODES = ("%H", "%I", "%p", "%M", "%S", "%f")
 """Those of the time of day; the others are of the day alone."""
 
 
+@lru_cache(256)
 def format_parts(text: str) -> tuple[tuple[str, bool], ...]:
     """The parts of a format, each with whether it is a code; `QueryError` for a code that is not known, and for none.
 

@@ -13,7 +13,7 @@ from discreet.query.expressions._types import check_predicate
 from discreet.query.parse._parse import check_block, check_understood, refuse, refuse_clauses
 from discreet.query.passes._canonicalize import canonicalize
 from discreet.query.passes._names import Scope, Source, expand_references, match_name, resolve_names, resolved
-from discreet.query.relations._columns import Columns, field_of
+from discreet.query.relations._columns import Columns, stored_field
 from discreet.query.relations._group_by import group_rows, is_grouped
 from discreet.query.relations._joins import join
 from discreet.query.relations._nodes import Computed, Filtered, Owned
@@ -148,7 +148,7 @@ class Binder:
             columns = dict(source.columns)
             for name, node in columns.items():
                 if not isinstance(node.unnest(), exp.Column):
-                    field = field_of(node, self.columns)
+                    field = stored_field(node, self.columns)
                     column = self.columns.add(name, field)
                     added[column] = node, field.type
                     columns[name] = exp.column(exp.to_identifier(column, quoted=True))

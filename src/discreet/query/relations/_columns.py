@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -11,10 +11,10 @@ from discreet.errors import QueryError
 from discreet.policy import Policy
 from discreet.query.expressions._domains import Work, domain, key_type
 from discreet.query.expressions._intervals import interval, moment_bounds
-from discreet.query.expressions._types import Field, check_scalar, nullable
+from discreet.query.expressions._types import Field, Row, check_scalar, nullable
 from discreet.query.relations._nodes import Scan
 
-__all__ = ["PERSON", "Columns", "field_of"]
+__all__ = ["PERSON", "Columns", "field_of", "stored_field"]
 
 
 PERSON = "person"
@@ -27,13 +27,15 @@ class Columns:
 
     `fields` are those that expressions may use. `links` say of a column what it identifies; a column that has links and
     no field, because the policy does not list it, can join, group a sub-query, and be counted as people, no more.
-    `work` counts the public values that were listed for expressions over them.
+    `work` counts the public values that were listed for expressions over them, and `bounded_work` those over columns
+    that are moved into their bounds.
     """
 
     fields: dict[str, Field] = field(default_factory=dict)
     links: dict[str, frozenset[str]] = field(default_factory=dict)
     tables: dict[str, str] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+    bounded_work: Work = field(default_factory=Work)
     _taken: set[str] = field(default_factory=set)
 
     def table_of(self, node: exp.Expr) -> str:
@@ -95,7 +97,10 @@ class Columns:
                 self.links[column.name] = self.links[column.name] - {PERSON}
                 if column.name in self.fields:
                     field = self.fields[column.name]
-                    self.fields[column.name] = Field(field.type, field.bounds, field.keys, nullable=True)
+                    keys = field.keys
+                    if keys is not None and field.computed and None not in keys:
+                        keys = (*keys, None)
+                    self.fields[column.name] = replace(field, keys=keys, nullable=True)
 
     def check(self, tree: exp.Expr) -> None:
         """Raise `QueryError` if an expression uses a column that only says whose a row is."""
@@ -126,7 +131,8 @@ def field_of(node: exp.Expr, columns: Columns) -> Field:
         raise QueryError(f"{node.sql()} is always null; leave it out")
     may_be_null = nullable(node, columns.fields)
     if kind != "number":
-        return Field(kind, moment_bounds(node, columns.fields), domain(node, columns.fields, columns.work), may_be_null)
+        keys = domain(node, columns.fields, columns.work)
+        return Field(kind, moment_bounds(node, columns.fields), keys, may_be_null, computed=True)
     try:
         limits = interval(node, columns.fields, columns.table_of(node))
         bounds = (limits.lower, limits.upper)
@@ -136,4 +142,14 @@ def field_of(node: exp.Expr, columns: Columns) -> Field:
         key_type(node, columns.fields)
     except QueryError:
         return Field("float", bounds, None, may_be_null)
-    return Field("int", bounds, domain(node, columns.fields, columns.work), may_be_null)
+    return Field("int", bounds, domain(node, columns.fields, columns.work), may_be_null, computed=True)
+
+
+def stored_field(node: exp.Expr, columns: Columns) -> Field:
+    """As `field_of`, of an expression that is computed from columns as they are on the row, not clamped."""
+    field = field_of(node, columns)
+    return (
+        field
+        if isinstance(node.unnest(), exp.Column)
+        else replace(field, nullable=Row(columns.fields, clamped=False).nullable(node))
+    )

@@ -17,7 +17,7 @@ from discreet.query.measures._keys import check_number_of_keys
 from discreet.query.measures._measures import grid_step, grid_steps
 from discreet.query.parse._parse import refuse
 from discreet.query.parse._trees import Texts, transformed
-from discreet.query.relations._columns import PERSON, Columns, field_of
+from discreet.query.relations._columns import PERSON, Columns, field_of, stored_field
 from discreet.query.relations._nodes import Filtered, Grouped, Own, Owned, Total
 
 __all__ = ["group_rows", "is_grouped"]
@@ -64,7 +64,7 @@ def group_rows(select: exp.Select, owned: Owned, columns: Columns) -> tuple[Owne
             if field is not None:
                 totals[name] = Own(node.unnest().name)
         else:
-            field = field_of(node, columns)
+            field = stored_field(node, columns)
             key_type(node, columns.fields)
             name = columns.add(_name_of(node), field)
             keys[name] = (node, field.type)

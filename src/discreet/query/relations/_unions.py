@@ -8,7 +8,7 @@ from discreet.errors import QueryError
 from discreet.policy import ColumnType
 from discreet.query.expressions._bounded_keys import clamped
 from discreet.query.expressions._types import Field
-from discreet.query.relations._columns import PERSON, Columns, field_of
+from discreet.query.relations._columns import PERSON, Columns, stored_field
 from discreet.query.relations._nodes import Owned, Stacked, scans
 
 __all__ = ["stack"]
@@ -33,7 +33,7 @@ def stack(left: Part, right: Part, columns: Columns) -> Part:
         if PERSON in columns.linked(here) & columns.linked(there):
             added = columns.add(name, None, frozenset({PERSON}))
         else:
-            above_about, below_about = field_of(here, columns), field_of(there, columns)
+            above_about, below_about = stored_field(here, columns), stored_field(there, columns)
             common = _either(name, above_about, below_about)
             added = columns.add(name, common)
             types[added] = common.type
@@ -75,4 +75,4 @@ def _either(name: str, here: Field, there: Field) -> Field:
     keys = None
     if here.keys is not None and there.keys is not None and here.type == there.type:
         keys = tuple(dict.fromkeys([*here.keys, *there.keys]))
-    return Field(kind, bounds, keys, here.nullable or there.nullable)
+    return Field(kind, bounds, keys, here.nullable or there.nullable, here.computed or there.computed)
