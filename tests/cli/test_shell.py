@@ -195,7 +195,9 @@ def test_a_prompt_completes_remembers_and_forgets(cli: Any, tmp_path: Path) -> N
         shell.type("\\spend epsilon=0.5\r")
         shell.await_text("each query costs epsilon 0.5")
         shell.await_text("discreet>")
-        shell.type("SELECT nonsense\x03")
+        shell.type("SELECT nonsense")
+        shell.await_text("nonsense")  # so that the next prompt is one after the interrupt
+        shell.type("\x03")
         shell.await_text("discreet>")
         shell.type("\x1b[A\x1b[A\r")  # the last but one again
         shell.await_text("cost epsilon 0.5; left epsilon")
