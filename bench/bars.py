@@ -6,10 +6,10 @@ Every row of Adult, as the UCI repository has it, and of a sample of PUMS with t
 married, is another person. Counts, sums, averages, deviations, shares, ratios and medians are asked over all rows, by
 race × education as public keys, of which many have few people or nobody, and as private ones, with a count of people
 and δ = 1e-6. The truth is the same answer without noise: an engine sums the rows once, and then noise is drawn and the
-answer finished in every run, and five times as often over all rows, where an answer has one bar. A group of nobody has no
-average: its bar is not counted there, but those of its counts and sums are. A bar is at a limit where what it is of was
-moved to a bound: an average to an end of the column's bounds, a variance to 0 or its largest. Bars of medians are in
-rank and hold for whatever data: they are not in the totals.
+answer finished in every run, and five times as often over all rows, where an answer has one bar. A group of nobody has
+no average: its bar is not counted there, but those of its counts and sums are. A bar is at a limit where what it is of
+was moved to a bound: an average to an end of the column's bounds, a variance to 0 or its largest. Bars of medians are
+in rank and hold for whatever data: they are not in the totals.
 
 In a cell stands how many nominal 95 % bars hold, in percent, and of how many those at limits. The bars of a group in a
 run are not independent, so what runs differ by gives the standard error of the totals.
