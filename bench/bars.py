@@ -6,9 +6,10 @@ Every row of Adult, as the UCI repository has it, and of a sample of PUMS with t
 married, is another person. Counts, sums, averages, deviations, shares, ratios and medians are asked over all rows, by
 race × education as public keys, of which many have few people or nobody, and as private ones, with a count of people
 and δ = 1e-6. The truth is the same answer without noise: an engine sums the rows once, and then noise is drawn and the
-answer finished in every run. A group of nobody has no average: its bar is not counted there, but those of its counts
-and sums are. A bar is at a limit where what it is of was moved to a bound: an average to an end of the column's bounds,
-a variance to 0 or its largest. Bars of medians are in rank and hold for whatever data: they are not in the totals.
+answer finished in every run, and five times as often over all rows, where an answer has one bar. A group of nobody has
+no average: its bar is not counted there, but those of its counts and sums are. A bar is at a limit where what it is of
+was moved to a bound: an average to an end of the column's bounds, a variance to 0 or its largest. Bars of medians are
+in rank and hold for whatever data: they are not in the totals.
 
 In a cell stands how many nominal 95 % bars hold, in percent, and of how many those at limits. The bars of a group in a
 run are not independent, so what runs differ by gives the standard error of the totals.
@@ -48,6 +49,7 @@ QUERIES = [
     "COUNT(*) AS count, SUM(money) / SUM(age) AS ratio_of_sums, CORR(money, age) AS corr",
     "COUNT(*) AS count, MEDIAN(age) AS median",
 ]
+MORE = 5
 GROUPINGS = ("all rows", "public keys", "private keys")
 
 
@@ -195,6 +197,7 @@ def measured(name: str, table: pa.Table, options: argparse.Namespace) -> bool:
         lines: dict[str, list[Tally]] = defaultdict(lambda: [Tally() for _ in options.epsilons])
         policy = load_policy(policy_of(table, public=grouping == "public keys"))
         keys = "" if grouping == "all rows" else "race, educ"
+        runs = options.runs if keys else MORE * options.runs
         with closing(DuckDB({"t": table}, policy)) as engine:
             for query in QUERIES:
                 text = f"SELECT {keys}, {query} FROM t GROUP BY {keys}" if keys else f"SELECT {query} FROM t"
@@ -203,11 +206,11 @@ def measured(name: str, table: pa.Table, options: argparse.Namespace) -> bool:
                     spend = dp.approx(str(epsilon), DELTA) if grouping == "private keys" else dp.pure(str(epsilon))
                     plan = make_plan(text, policy, spend)
                     groups = exact(engine, plan) if groups is None else groups
-                    for column, each in tally(plan, groups, options.runs).items():
+                    for column, each in tally(plan, groups, runs).items():
                         lines[column][at].merge(each)
                         together[epsilon].merge(each)
                     if "MEDIAN" in query:
-                        lines["median, in rank"][at].merge(ranks(plan, groups, options.runs))
+                        lines["median, in rank"][at].merge(ranks(plan, groups, runs))
         for column, line in lines.items():
             print(f"{grouping:<14}{column:<18}{''.join(map(str, line))}", flush=True)
         print(f"{grouping:<14}{'all but medians':<18}{''.join(map(str, together.values()))}\n", flush=True)

@@ -176,6 +176,12 @@ class Line:
         ]
 
 
+def mean_of(values: Sequence[float]) -> float:
+    """The mean of the numbers that are known, NaN if none are."""
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
+
+
 def line_of(column: str, releases: Sequence[Shown], truth: Truth, used: float) -> Line:
     off = [
         {key: abs(row[column] - truth[key][column]) for key, row in each.items() if key in truth} for each in releases
@@ -189,9 +195,9 @@ def line_of(column: str, releases: Sequence[Shown], truth: Truth, used: float) -
         if f"{column}±" in row
     ]
     return Line(
-        shown=Figure.over([float(np.mean(list(each.values()))) if each else math.nan for each in off]),
+        shown=Figure.over([mean_of(list(each.values())) for each in off]),
         every=Figure.over([float(np.mean([each.get(key, missing[key]) for key in truth])) for each in off]),
-        large=Figure.over([float(np.nanmean([each.get(key, missing[key]) for key in large])) for each in off]),
+        large=Figure.over([mean_of([each.get(key, missing[key]) for key in large]) for each in off]),
         groups=Figure.over([len(each) for each in releases]),
         false=sum(key not in truth for each in releases for key in each),
         bars=share([each for each, _ in held]),
