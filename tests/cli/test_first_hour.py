@@ -11,7 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from statsmodels import datasets
+
+from discreet.datasets import rand
 
 CITIES = ("Bern", "Ulm", "Graz, old town")
 
@@ -87,3 +91,26 @@ def test_a_codebook_adds_averages(cli: Any, folder: Path) -> None:
     rows = json.loads(here(cli, asked))["rows"]
     assert sorted(row[0] for row in rows) == sorted(CITIES)
     assert all(10 < row[2] < 30 and 30 < row[3] < 70 for row in rows)
+
+
+REAL: dict[str, tuple[str, str, str, int]] = {
+    "people of whom each has a row": ("anes96", "rows", "educ", 944),
+    "answers of readers, many numbers": ("fair", "rows", "occupation", 6_366),
+    "years of people, several rows each": ("rand", "person --max-rows 5", "coinsurance", 20_190),
+}
+
+
+@pytest.mark.parametrize("shape", REAL)
+def test_real_tables_take_two_commands(cli: Any, folder: Path, shape: str) -> None:
+    name, unit, key, size = REAL[shape]
+    table = pq.read_table(rand.table).to_pandas() if name == "rand" else getattr(datasets, name).load_pandas().data
+    table.to_csv("real.csv", index=False)
+    truth = table[key].astype(str).value_counts()
+    assert len(table) == size
+    here(cli, f"discreet policy init real.csv --unit {unit} --epsilon 3 -o real.toml")
+    query = f"SELECT {key} AS k, COUNT(*) AS n FROM real GROUP BY k"
+    paid = "--ledger real.ledger --epsilon 2 --delta 1e-7 --format json"
+    rows = json.loads(here(cli, f"discreet query '{query}' --data real.csv --policy real.toml {paid}"))["rows"]
+    large = {value for value, count in truth.items() if count > 200}
+    assert large <= {value for value, _ in rows} <= set(truth.index)
+    assert all(abs(count - truth[value]) < 150 for value, count in rows)  # 30 times the scale: less than 1e-12
