@@ -213,7 +213,7 @@ def _checked(table: str, name: str, declared: Column, *, keys: bool) -> bool:
     """Whether keys are wanted, not bounds. Raises `QueryError` where there is nothing to look for."""
     where = f"{table}.{name}"
     if declared.type == "bool":
-        raise QueryError(f"{where} is a bool, whose keys are public: write keys = [false, true] into the policy")
+        raise QueryError(f"{where} is a bool, whose groups are public as it is: false, true and, if it can be, null")
     if keys and declared.type in ("float", "decimal"):
         raise QueryError(f"{where} is a {declared.type}, which has no keys; ask for its bounds, or declare it int")
     by_keys = keys or declared.type not in _NUMBERS
