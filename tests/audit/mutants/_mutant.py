@@ -111,6 +111,5 @@ def _forget() -> None:
     for name, module in list(sys.modules.items()):
         if name == "discreet" or name.startswith("discreet."):
             for value in list(vars(module).values()):
-                clear = getattr(value, "cache_clear", None)
-                if callable(clear) and not isinstance(value, type):
-                    clear()
+                if hasattr(type(value), "cache_clear"):
+                    value.cache_clear()

@@ -54,10 +54,6 @@ Query = str | Expression
 """A question: SQL text, or an Ibis expression over tables of the policy."""
 
 
-class _NotExecuted(QueryError, AttributeError):
-    """So that asking whether the object has an attribute is no error."""
-
-
 class _Private:
     """What stands in Ibis for the data of a private table, and refuses to execute anything: a session answers."""
 
@@ -66,7 +62,7 @@ class _Private:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise _NotExecuted(
+        raise QueryError(
             "Ibis cannot read a private table, so it has no data to execute this on or to show: pass the expression to "
             "Session.sql(expr, spend=…), which answers with noise, or to Session.plan(expr), which costs nothing"
         )
