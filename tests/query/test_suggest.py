@@ -333,7 +333,7 @@ REFUSED = [
     (None, "x", {}, dp.QueryError, "as texts"),
     ("t", 3, {}, dp.QueryError, "as texts"),
     ("t", "u", {}, dp.QueryError, "whose a row is"),
-    ("t", "flag", {}, dp.QueryError, r"keys = \[false, true\]"),
+    ("t", "flag", {}, dp.QueryError, "groups are public"),
     ("t", "known", {}, dp.QueryError, "public keys in the policy already"),
     ("t", "f", {"keys": True}, dp.QueryError, "no keys"),
     ("pub", "x", {}, dp.QueryError, "public"),
