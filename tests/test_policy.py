@@ -16,6 +16,7 @@ import pytest
 import discreet as dp
 from discreet.errors import PolicyError
 from discreet.policy import Budget, Column, column_to_toml, load_policy
+from discreet.query import Field
 
 TOML = """
 version = "1984"
@@ -398,9 +399,9 @@ def test_what_is_no_range_is_refused(kind: Any, ends: dict[str, Any], why: str) 
 
 def test_bounds_may_be_dates_and_timestamps() -> None:
     day = Column(type="date", bounds=("2024-01-01", dt.date(2024, 12, 31)))
-    assert day.ordinal_bounds == (19_723, 20_088)
+    assert Field.from_column(day).bounds == (19_723, 20_088)
     assert day.number_bounds is None
     assert column_to_toml("d", day) == 'd = { type = "date", bounds = [2024-01-01, 2024-12-31] }'
     moment = Column(type="timestamp", bounds=("1969-12-31T23:59:59", "1970-01-01"))
-    assert moment.ordinal_bounds == (-1_000_000, 86_400 * 10**6 - 1)
+    assert Field.from_column(moment).bounds == (-1_000_000, 86_400 * 10**6 - 1)
     assert tomllib.loads(column_to_toml("t", moment))["t"]["bounds"] == list(moment.bounds or ())

@@ -60,7 +60,6 @@ _MAX_CAP = 1_000_000
 _MAX_RANGE = 10_000
 _NUMERIC = ("int", "float", "decimal")
 _BOUNDED = (*_NUMERIC, "date", "timestamp")
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps here have no time zone
 _UNIT = (
     'unit: is missing: name the column that identifies a person, or say unit = "rows" if every row is another person, '
     'unit = "order_id -> orders.id" if another table knows whose a row is, or public = true if it is about nobody'
@@ -139,8 +138,8 @@ class Column(_Part):
 
     >>> Column(type="int", keys={"from": 1, "to": 4}).keys
     (1, 2, 3, 4)
-    >>> Column(type="date", bounds=("2024-01-01", "2024-12-31")).ordinal_bounds
-    (Fraction(19723, 1), Fraction(20088, 1))
+    >>> Column(type="date", bounds=("2024-01-01", "2024-12-31")).bounds
+    (datetime.date(2024, 1, 1), datetime.date(2024, 12, 31))
     """
 
     type: ColumnType
@@ -186,14 +185,6 @@ class Column(_Part):
         """The bounds of a column of numbers; None without bounds, and for dates and timestamps."""
         return self.bounds if self.type in _NUMERIC else None
 
-    @property
-    def ordinal_bounds(self) -> tuple[Fraction, Fraction] | None:
-        """The bounds as numbers: of dates, days since 1970-01-01; of timestamps, microseconds since then."""
-        if self.bounds is None or self.type in _NUMERIC:
-            return self.bounds
-        lower, upper = (_ordinal(end) for end in self.bounds)
-        return lower, upper
-
 
 def _moment(end: Bound, time: dt.time) -> Bound:
     if isinstance(end, dt.datetime) and end.tzinfo is not None:
@@ -201,12 +192,6 @@ def _moment(end: Bound, time: dt.time) -> Bound:
     if isinstance(end, dt.date) and not isinstance(end, dt.datetime):
         return dt.datetime.combine(end, time)
     return end
-
-
-def _ordinal(moment: dt.date) -> Fraction:
-    if isinstance(moment, dt.datetime):
-        return Fraction((moment - _EPOCH) // dt.timedelta(microseconds=1))
-    return Fraction((moment - _EPOCH.date()).days)
 
 
 @dataclass(frozen=True, slots=True)

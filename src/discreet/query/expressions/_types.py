@@ -57,7 +57,11 @@ class Field:
     @classmethod
     def from_column(cls, declared: Column) -> Field:
         """What the policy says of a column."""
-        return cls(declared.type, declared.ordinal_bounds, declared.keys, declared.nullable)
+        bounds = declared.bounds
+        if bounds is not None and declared.number_bounds is None:
+            unit = DAY if declared.type == "date" else 1
+            bounds = Fraction(microseconds(bounds[0]), unit), Fraction(microseconds(bounds[1]), unit)
+        return cls(declared.type, bounds, declared.keys, declared.nullable)
 
 
 _KINDS: dict[str, Kind] = {
