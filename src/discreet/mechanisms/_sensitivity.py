@@ -24,6 +24,7 @@ __all__ = [
     "log_of",
     "one_move",
     "positive_of",
+    "range_within",
     "rate_of",
     "whole_steps",
 ]
@@ -65,6 +66,17 @@ def epsilon_within(spend: Loss, per_rho: int | Fraction) -> Fraction:
             return epsilon_of_mu(allowed)
         case _:
             return allowed
+
+
+def range_within(spend: Loss, picks: int = 1) -> Fraction:
+    """The largest ε for which so many picks of ε-bounded range, each from what the earlier ones left, fit a spend.
+
+    Precise as `epsilon_within` is. Source: ``proofs/exponential.md``.
+    """
+    kind, (allowed, *_) = budget_of(spend)
+    if kind == "mu" and allowed > 0:
+        return 2 * epsilon_of_mu(allowed / picks)
+    return epsilon_within(spend, per_rho=8 * picks) / picks
 
 
 def epsilon_of_mu(squared: Fraction) -> Fraction:

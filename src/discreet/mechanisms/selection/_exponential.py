@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.mechanisms._sensitivity import epsilon_within, level_of, linf_of, log_error, positive_of, rate_of
+from discreet.mechanisms._sensitivity import level_of, linf_of, log_error, positive_of, range_within, rate_of
 from discreet.mechanisms.selection._candidates import Utilities, exponents_of, utilities_of
 from discreet.noise import bernoulli_exp, uniform_below
 from discreet.privacy import BoundedRangeLoss, Loss
@@ -65,7 +65,7 @@ class Exponential:
         >>> Exponential.calibrate(rho(0.125), sensitivity=1).epsilon
         Fraction(1, 1)
         """
-        return cls(epsilon_within(spend, per_rho=8), sensitivity, monotone=monotone)
+        return cls(range_within(spend), sensitivity, monotone=monotone)
 
     def loss(self) -> Loss:
         """ε-bounded range, monotone or not: pure ε, and ρ = ε²/8. Source: ``proofs/exponential.md``.

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._sensitivity import epsilon_within, level_of
+from discreet.mechanisms._sensitivity import level_of, range_within
 from discreet.mechanisms.selection._candidates import Utilities, utilities_of
 from discreet.mechanisms.selection._exponential import Exponential
 from discreet.privacy import Loss
@@ -74,7 +74,7 @@ class TopK:
         Fraction(1, 1)
         """
         cls(k, 1, sensitivity)  # refuses a k that cannot be divided by
-        return cls(k, epsilon_within(spend, per_rho=8 * k) / k, sensitivity, monotone=monotone)
+        return cls(k, range_within(spend, k), sensitivity, monotone=monotone)
 
     @property
     def _one(self) -> Exponential:

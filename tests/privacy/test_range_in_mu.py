@@ -1,0 +1,48 @@
+"""Bounded range in μ against the worst pairs there are: two outcomes whose losses are t and t − ε. proofs/exponential.md."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from scipy.special import expit, logit, ndtri
+
+from discreet.mechanisms import Exponential, TopK
+from discreet.privacy import bounded_range, mu
+from discreet.privacy.accounting._budget import as_mu
+
+EPSILONS = ["1e-6", "1e-3", "0.1", "0.5", "1", "2", "5", "12"]
+
+
+def charged(epsilon: str) -> float:
+    pair = as_mu(bounded_range(epsilon))
+    assert pair is not None
+    return math.sqrt(pair[0])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_no_pair_of_outcomes_needs_more(epsilon: str) -> None:
+    """A pair (a, p) has logit p = logit a + ε; by the symmetry of the normal law logits up to 0 are enough."""
+    most = charged(epsilon)
+    for place in range(-3000, 3001):
+        share = float(expit(place / 100))
+        needed = ndtri(expit(logit(share) + float(epsilon))) - ndtri(share)
+        if math.isfinite(needed):
+            assert needed <= most * (1 + 1e-9) + 1e-12, (place, needed, most)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_middle_pair_needs_all_of_it(epsilon: str) -> None:
+    half = float(epsilon) / 2
+    assert charged(epsilon) == pytest.approx(2 * ndtri(expit(half)), rel=1e-6 if half > 1e-4 else 1e-3)
+
+
+@pytest.mark.parametrize("spend", ["0.01", "0.3", "1", "2.5"])
+def test_calibrated_picks_use_the_range(spend: str) -> None:
+    allowed = Fraction(spend) ** 2
+    one, five = Exponential.calibrate(mu(spend), 1), TopK.calibrate(mu(spend), 1, k=5)
+    for loss in (one.loss(), five.loss()):
+        pair = as_mu(loss)
+        assert pair is not None
+        assert 0.999 * allowed <= pair[0] <= allowed
