@@ -25,6 +25,7 @@ from discreet.query.measures._aggregates import KINDS as STATISTICS
 from discreet.query.measures._aggregates import PAIRS
 from discreet.query.measures._aggregates import SPELLINGS as STATISTIC_NAMES
 from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, GroupKey, complete, public_groups
+from discreet.query.measures._coded import Cut, coded_rows
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
@@ -68,6 +69,7 @@ __all__ = [
     "Cells",
     "Computed",
     "Count",
+    "Cut",
     "Distinct",
     "Expression",
     "Field",
@@ -102,6 +104,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "coded_rows",
     "complete",
     "constant",
     "created_tables",

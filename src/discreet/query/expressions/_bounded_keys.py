@@ -15,7 +15,7 @@ from discreet.query.expressions._types import Field, Row
 from discreet.query.functions._moments import DAY, moment_at
 from discreet.query.parse._trees import transformed
 
-__all__ = ["bounded_key", "clamped"]
+__all__ = ["bounded_key", "clamped", "literal"]
 
 _MOST_GROUPS = 1_000
 """Of whole numbers and texts; beyond this, private keys serve better. Of dates as many as are listed: 27 years."""
@@ -68,13 +68,14 @@ def clamped(node: exp.Expr, field: Field) -> exp.Expr:
     'CASE WHEN n < -1 THEN -1 WHEN n > 9 THEN 9 ELSE n END'
     """
     assert field.bounds is not None
-    low, high = (_literal(bound, field.type) for bound in field.bounds)
+    low, high = (literal(bound, field.type) for bound in field.bounds)
     below = exp.If(this=exp.LT(this=node.copy(), expression=low.copy()), true=low)
     above = exp.If(this=exp.GT(this=node.copy(), expression=high.copy()), true=high)
     return exp.Case(ifs=[below, above], default=node.copy())
 
 
-def _literal(bound: Fraction, kind: ColumnType) -> exp.Expr:
+def literal(bound: Fraction, kind: ColumnType) -> exp.Expr:
+    """A bound of a column as SQL writes it; of dates it counts days since 1970-01-01, of timestamps microseconds."""
     if kind in ("date", "timestamp"):
         moment = moment_at(int(bound) * (DAY if kind == "date" else 1))
         written = str(moment.date() if kind == "date" else moment)
@@ -82,5 +83,5 @@ def _literal(bound: Fraction, kind: ColumnType) -> exp.Expr:
     if kind == "int":
         bound = max(Fraction(-_INT64), min(bound, Fraction(_INT64)))
     text = str(abs(bound)) if bound.denominator == 1 else repr(float(abs(bound)))
-    literal = exp.Literal.number(text)
-    return literal if bound >= 0 else exp.Neg(this=literal)
+    number = exp.Literal.number(text)
+    return number if bound >= 0 else exp.Neg(this=number)

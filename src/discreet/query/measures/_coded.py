@@ -1,0 +1,87 @@
+"""The rows of one table by cells of its columns: what a synthetic table or a set of statistical tables counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.policy import ColumnType, Key, Policy
+from discreet.query.expressions._bounded_keys import literal
+from discreet.query.expressions._types import Field
+from discreet.query.measures._bounded import BoundedAggregate, GroupKey
+from discreet.query.relations._columns import Columns
+from discreet.query.relations._nodes import Computed
+
+__all__ = ["Cut", "coded_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a cell of numbers ends and the next begins; `closed` says that the cell below holds the end itself.
+
+    Of dates the end counts days since 1970-01-01, of timestamps microseconds.
+    """
+
+    end: Fraction
+    closed: bool = False
+
+
+def coded_rows(
+    policy: Policy, table: str, columns: Mapping[str, Sequence[Cut] | tuple[Key | None, ...]]
+) -> BoundedAggregate:
+    """The rows of a table that count, with a key for each column, whose values are its cells in their order.
+
+    A column is given by its public values, each a cell, or by the cuts between cells of numbers or dates: values beyond
+    the outermost cuts are in the outermost cells. Where it may be null, that is the last cell. A row with a value that
+    is not public, or a null where the policy says there is none, does not count.
+    """
+    scope = Columns()
+    relation, nodes = scope.scan(policy, table)
+    computed: dict[str, tuple[exp.Expr, ColumnType]] = {}
+    keys: list[GroupKey] = []
+    for name, cells in columns.items():
+        node, declared = nodes[name], policy.tables[table].columns[name]
+        if not _is_cut(cells):
+            keys.append(GroupKey(name, tuple(cells), node, declared.type))  # pyright: ignore[reportArgumentType]
+            continue
+        values = tuple(range(len(cells) + 1 + declared.nullable))
+        cell = scope.add(f"cell of {name}", Field("int", None, values, nullable=False))
+        computed[cell] = (_cell(node, cells, declared.type, nullable=declared.nullable), "int")
+        keys.append(GroupKey(name, values, exp.column(exp.to_identifier(cell, quoted=True)), "int"))
+    return BoundedAggregate(
+        relation=Computed(relation, computed) if computed else relation,
+        unit=policy.unit(table).name,
+        max_rows=policy.tables[table].rows_per_unit,
+        max_groups=None,
+        where=None,
+        keys=tuple(keys),
+        measures=(),
+        columns=scope.fields,
+        used=frozenset(nodes[name].name for name in columns),
+        count_units=False,
+    )
+
+
+def _is_cut(cells: Sequence[Cut] | tuple[Key | None, ...]) -> bool:
+    return not cells or isinstance(cells[0], Cut)
+
+
+def _cell(node: exp.Expr, cuts: Sequence[Cut], kind: ColumnType, *, nullable: bool) -> exp.Expr:
+    """The cell of a value: a tree of comparisons, so that each row meets few of them."""
+
+    def among(first: int, last: int) -> exp.Expr:
+        if first == last:
+            return exp.Literal.number(first)
+        middle = (first + last) // 2
+        below = exp.LTE if cuts[middle].closed else exp.LT
+        test = below(this=node.copy(), expression=literal(cuts[middle].end, kind))
+        return exp.Case(ifs=[exp.If(this=test, true=among(first, middle))], default=among(middle + 1, last))
+
+    tree = among(0, len(cuts))
+    if not nullable:
+        return tree
+    missing = exp.If(this=exp.Is(this=node.copy(), expression=exp.Null()), true=exp.Literal.number(len(cuts) + 1))
+    return exp.Case(ifs=[missing], default=tree)
