@@ -27,6 +27,7 @@ from discreet.query.measures._aggregates import SPELLINGS as STATISTIC_NAMES
 from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, GroupKey, complete, public_groups
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
+from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
@@ -81,6 +82,7 @@ __all__ = [
     "Kind",
     "Level",
     "Limited",
+    "Marginals",
     "Measure",
     "Noise",
     "Own",
