@@ -7,6 +7,7 @@ the 91 pairs of 14 columns.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.release import check_cancelled
 
-__all__ = ["Counts", "MarginalCounts", "cover"]
+__all__ = ["Counts", "MarginalCounts", "as_number", "cover", "marginals_of"]
 
 Counts = tuple[NDArray[np.int64], ...]
 """An array for each marginal."""
@@ -25,18 +26,20 @@ _CACHED = 2**16
 _MOST_HELD = 2**24
 """128 MiB: up to this many cells are counted beyond those that were asked for."""
 _CHUNK = 2**17
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - times here have no zone
+_MICROSECOND = dt.timedelta(microseconds=1)
 
 
-def cover(sets: Sequence[tuple[int, ...]], sizes: Sequence[int]) -> list[tuple[int, ...]]:
+def cover(sets: Sequence[tuple[int, ...]], sizes: Sequence[int], limit: int = _CACHED) -> list[tuple[int, ...]]:
     """Sets of columns such that each set asked for is within one, with cells that are few enough to count fast.
 
-    It is a function of public numbers alone, as is the time that counting takes for a row.
+    Those with more than `limit` cells are asked for as they are. All is a function of public numbers, as is the time
+    that counting takes for a row.
 
     >>> cover([(0,), (0, 1), (0, 2), (1, 2), (2, 3)], [4, 4, 4, 4])
     [(0, 1, 2, 3)]
     """
     cells = sum(math.prod(sizes[i] for i in each) for each in sets)
-    limit = _CACHED
     while True:
         blocks = _cover(sets, sizes, limit)
         held = sum(math.prod(sizes[i] for i in block) for block in blocks)
@@ -82,6 +85,40 @@ def _members(sets: Sequence[tuple[int, ...]], columns: int) -> NDArray[np.bool_]
     return member
 
 
+def marginals_of(
+    sets: Sequence[tuple[int, ...]],
+    sizes: Sequence[int],
+    blocks: Sequence[tuple[int, ...]],
+    counts: Sequence[NDArray[np.int64]],
+) -> Counts:
+    """The counts by each set, from those by blocks: of those that a set is within, the one with the fewest cells."""
+    order = np.argsort([some.size for some in counts], kind="stable")
+    outside = ~_members([blocks[i] for i in order], len(sizes))
+    within = _members(sets, len(sizes)).astype(np.float32) @ outside.T.astype(np.float32) == 0
+    return tuple(
+        _summed(each, blocks[at], counts[at].reshape([sizes[i] for i in blocks[at]]))
+        for each, at in zip(sets, order[within.argmax(axis=1)].tolist(), strict=True)
+    )
+
+
+def _summed(each: tuple[int, ...], block: tuple[int, ...], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    others = tuple(i for i, column in enumerate(block) if column not in each)
+    return np.array(counts.sum(axis=others, dtype=np.int64), np.int64, order="C")
+
+
+def as_number(value: object) -> int:
+    """A key that is no text as a whole number: days or microseconds since 1970, of a bool 0 or 1."""
+    match value:
+        case dt.datetime():
+            return (value.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+        case dt.date():
+            return value.toordinal() - _EPOCH.toordinal()
+        case int():
+            return int(value)
+        case _:
+            raise TypeError(f"{type(value).__name__} is no type of keys")
+
+
 class MarginalCounts:
     """Counts rows by each of several sets of columns, which have so many cells."""
 
@@ -111,23 +148,8 @@ class MarginalCounts:
     def counts(self) -> Counts:
         """The marginals of all rows so far, in the order of the sets."""
         self._count()
-        return tuple(self._counted(each, block) for each, block in zip(self._sets, self._covering(), strict=True))
-
-    def _covering(self) -> list[int]:
-        """For each set the block with the fewest cells that it is within."""
-        order = np.argsort([counts.size for counts in self._counts], kind="stable")
-        sets = _members(self._sets, len(self._sizes)).astype(np.float32)
-        outside = ~_members([self._blocks[i] for i in order], len(self._sizes))
-        within = sets @ outside.astype(np.float32).T == 0
-        return order[within.argmax(axis=1)].tolist() if order.size else [0] * len(sets)
-
-    def _counted(self, each: tuple[int, ...], at: int) -> NDArray[np.int64]:
-        if not each:
-            return np.array(self._rows, np.int64)
-        block = self._blocks[at]
-        others = tuple(i for i, column in enumerate(block) if column not in each)
-        counts = self._counts[at].reshape(self._shape(block)).sum(axis=others, dtype=np.int64)
-        return np.ascontiguousarray(counts)
+        blocks = [(), *self._blocks]
+        return marginals_of(self._sets, self._sizes, blocks, [np.array(self._rows, np.int64), *self._counts])
 
     def _count(self) -> None:
         check_cancelled()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines._marginals import as_number
 from discreet.engines.duckdb._dialect import text
 from discreet.engines.duckdb._layout import Field
 from discreet.query import GroupKey, Marginals
@@ -19,9 +19,7 @@ __all__ = ["Places", "places_of"]
 
 _DENSE = 2**20
 """Up to this many numbers from the least value to the largest have a place each, whether they are values or not."""
-_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - times here have no zone
 _KINDS = ((8, "UTINYINT"), (16, "USMALLINT"), (32, "UINTEGER"))
-_MICROSECOND = dt.timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def _places(name: str, key: GroupKey, merged: Sequence[int] | None, *, enum: boo
 
 def _numbers(name: str, key: GroupKey, values: Sequence[Any]) -> tuple[Field, NDArray[np.int64]]:
     """A field for values that are numbers, or days or times, and the places of the values in it, from 0."""
-    numbers = [_number(value) for value in values] or [0]
+    numbers = [as_number(value) for value in values] or [0]
     low, high = min(numbers), max(numbers)
     sql, step = _NUMBERS[key.type].format(name), 1
     if key.type == "timestamp":
@@ -104,16 +102,6 @@ _NUMBERS = {
     "date": "({} - CAST('1970-01-01' AS DATE))",
     "timestamp": "epoch_us({})",
 }
-
-
-def _number(value: Any) -> int:
-    match value:
-        case dt.datetime():
-            return (value.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
-        case dt.date():
-            return value.toordinal() - _EPOCH.toordinal()
-        case _:
-            return int(value)
 
 
 def _listed(sql: str, known: Sequence[str]) -> Field:
