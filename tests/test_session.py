@@ -18,7 +18,7 @@ import pytest
 import discreet as dp
 from discreet.ledger import open_ledger
 from discreet.policy import load_policy
-from discreet.query import BoundedAggregate, Group
+from discreet.query import BoundedAggregate, Group, Marginals
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -212,6 +212,9 @@ class BrokenEngine:
         if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer
+
+    def count_marginals(self, request: Marginals, salt: bytes) -> tuple[Any, ...]:
+        raise NotImplementedError
 
     def close(self) -> None:
         pass

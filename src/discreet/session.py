@@ -178,8 +178,8 @@ class Session:
             If `cancel` or `close` is called meanwhile. Ctrl-C stops it too; what was reserved stays spent.
         """
         with self._questions.asked():
-            policy = self._policy
-            prepared = question.prepare(Terms(policy, self._ledger.currency, self._engine.accept))
+            policy, engine = self._policy, self._engine
+            prepared = question.prepare(Terms(policy, self._ledger.currency, engine.accept))
             request = Request(
                 prepared.hash, prepared.loss, policy.part, policy.relation, idempotency_key, prepared.fresh,
                 prepared.counts,
@@ -187,7 +187,7 @@ class Session:
             check_cancelled()
 
             def drawn(certify: Certify) -> _R:
-                return prepared.answer(ReleaseContext(policy, self._engine.run, certify))
+                return prepared.answer(ReleaseContext(policy, engine.run, engine.count_marginals, certify))
 
             return spend_first(self._ledger, request, drawn, prepared.read)
 

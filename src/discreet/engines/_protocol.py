@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from discreet.query import BoundedAggregate, Group
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query import BoundedAggregate, Group, Marginals
 
 __all__ = ["Declared", "Engine"]
 
@@ -29,6 +32,14 @@ class Engine(Protocol):
 
         `salt` is 16 secret bytes that decide, with a unit's own rows, which of them count when a cap bites.
         Raises `DataError` if the engine fails, in words that do not depend on the data.
+        """
+        ...
+
+    def count_marginals(self, request: Marginals, salt: bytes) -> tuple[NDArray[np.int64], ...]:
+        """The exact counts of each marginal, all of the same rows: those that `run` counts with this salt.
+
+        An array for each set of keys, of the shape `request.shape(set)`. What `accept` accepts in `request.bounded` is
+        counted. No row leaves the engine. Raises `DataError` as `run`.
         """
         ...
 

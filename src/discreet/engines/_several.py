@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.engines._protocol import Engine
 from discreet.errors import DataError, QueryError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group
+from discreet.query import BoundedAggregate, Group, Marginals
 
 __all__ = ["Several"]
 
@@ -41,6 +44,10 @@ class Several:
     def run(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         """See `discreet.engines.Engine`."""
         return self._at(request.tables[0]).run(request, salt)
+
+    def count_marginals(self, request: Marginals, salt: bytes) -> tuple[NDArray[np.int64], ...]:
+        """See `discreet.engines.Engine`."""
+        return self._at(request.bounded.tables[0]).count_marginals(request, salt)
 
     def close(self) -> None:
         """Close every engine, even where closing another fails."""

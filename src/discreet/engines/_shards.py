@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.query import BoundedAggregate, Cells, Distinct, Group
+from discreet.engines._marginals import Counts
+from discreet.query import BoundedAggregate, Cells, Distinct, Group, Marginals
 from discreet.release import check_cancelled
 
-__all__ = ["ALL", "Shard", "in_shards"]
+__all__ = ["ALL", "Shard", "counts_in_shards", "in_shards"]
 
 _WAYS = 8
 _DEEPEST = _WAYS**4
@@ -60,27 +61,46 @@ def in_shards(
     if at_once is not None:
         return at_once
     total = _Total(request)
-    return total.groups() if _added(total, ALL, groups, values) else None
+
+    def add(shard: Shard) -> bool:
+        answered = groups(shard)
+        distinct = None if answered is None else [values(shard, place) for place in total.distinct]
+        if answered is None or distinct is None or None in distinct:
+            return False
+        total.add(answered, [rows for rows in distinct if rows is not None])
+        return True
+
+    return total.groups() if _added(ALL, add) else None
 
 
-def _added(
-    total: _Total,
-    shard: Shard,
-    groups: Callable[[Shard], list[Group] | None],
-    values: Callable[[Shard, int], Sequence[Row] | None],
-) -> bool:
+def counts_in_shards(request: Marginals, counts: Callable[[Shard], Counts | None]) -> Counts | None:
+    """The marginals of a request, at once or in shards; None if the engine cannot count even small ones."""
+    total = tuple(np.zeros(request.shape(each), np.int64) for each in request.sets)
+    if 0 in request.sizes:  # no row has a key among none
+        return total
+    at_once = counts(ALL)
+    if at_once is not None:
+        return at_once
+
+    def add(shard: Shard) -> bool:
+        counted = counts(shard)
+        if counted is None:
+            return False
+        for so_far, some in zip(total, counted, strict=True):
+            np.add(so_far, some, out=so_far)
+        return True
+
+    return total if _added(ALL, add) else None
+
+
+def _added(shard: Shard, add: Callable[[Shard], bool]) -> bool:
     """Whether what a shard holds could be added, an eighth at a time."""
     if shard.count >= _DEEPEST:
         return False
     for each in shard.split():
         check_cancelled()
-        answered = groups(each)
-        distinct = None if answered is None else [values(each, place) for place in total.distinct]
-        if answered is None or distinct is None or None in distinct:
-            if not _added(total, each, groups, values):
-                return False
-            continue
-        total.add(answered, [rows for rows in distinct if rows is not None])
+        if not add(each) and not _added(each, add):
+            return False
     return True
 
 

@@ -28,6 +28,7 @@ from discreet.query.measures._bounded import BoundedAggregate, Cells, Group, Gro
 from discreet.query.measures._coded import Cut, coded_rows
 from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
+from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
@@ -83,6 +84,7 @@ __all__ = [
     "Kind",
     "Level",
     "Limited",
+    "Marginals",
     "Measure",
     "Noise",
     "Own",

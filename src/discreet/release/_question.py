@@ -51,12 +51,16 @@ class ReleaseContext:
         Runs a `discreet.query.BoundedAggregate` with 16 secret bytes and returns its exact groups. These are private:
         the question must add the noise that its loss is for. It may ask as often as it likes, each time on the grounds
         of earlier noisy answers.
+    count_marginals
+        Counts the `discreet.query.Marginals` of a bounded aggregate with 16 secret bytes, all in one pass over the same
+        rows, and returns an array of exact counts for each: private as the groups are.
     certify
         Signs what the release states of itself.
     """
 
     policy: Policy
     aggregate: Callable[[Any, bytes], Any]
+    count_marginals: Callable[[Any, bytes], Any]
     certify: Certify
 
     def step(self, done: int, total: int) -> None:

@@ -23,7 +23,7 @@ from discreet.ledger.log import _rows as rows
 from discreet.mechanisms import DiscreteLaplace
 from discreet.policy import load_policy
 from discreet.privacy import Loss, pure
-from discreet.query import BoundedAggregate, Group, Release
+from discreet.query import BoundedAggregate, Group, Marginals, Release
 from discreet.session import Session
 
 __all__ = ["Analyst", "Desk", "dying_disk", "read"]
@@ -54,6 +54,9 @@ class _Engine:
             return []
         rest = ("mine",) * (len(request.keys) - 1)
         return [Group((copy, *rest), self.rows, (self.rows,) * len(request.measures)) for copy in range(_COPIES)]
+
+    def count_marginals(self, request: Marginals, salt: bytes) -> tuple[Any, ...]:
+        raise NotImplementedError
 
     def close(self) -> None: ...
 

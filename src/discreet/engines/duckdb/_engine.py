@@ -11,9 +11,11 @@ from typing import Any
 
 import duckdb
 
-from discreet.engines._shards import ALL, Shard, in_shards
+from discreet.engines._marginals import Counts
+from discreet.engines._shards import ALL, Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
+from discreet.engines.duckdb._marginals import count_marginals
 from discreet.engines.duckdb._packed import packed_groups
 from discreet.engines.duckdb._sources import is_database, relation_sql
 from discreet.engines.sql import (
@@ -21,6 +23,7 @@ from discreet.engines.sql import (
     StoredColumn,
     bounded_sql,
     check_links,
+    counted_rows_sql,
     is_deep,
     read_groups,
     rows_sql,
@@ -28,7 +31,7 @@ from discreet.engines.sql import (
 )
 from discreet.errors import DataError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Filtered, Group, Scan
+from discreet.query import BoundedAggregate, Filtered, Group, Marginals, Scan
 
 __all__ = ["DuckDB"]
 
@@ -96,12 +99,20 @@ class DuckDB:
                 lambda shard, place: self._values(request, self._rows(request, shard), salt, place),
             )
         )
-        if groups is None:  # raised outside of `except`, so that the engine's message is not its context
-            raise DataError(
-                f"DuckDB could not finish reading {', '.join(request.tables)}: "
-                "the file may be damaged, or memory or disk ran out. What was reserved for this query stays spent."
-            )
+        if groups is None:
+            raise _unfinished(request)
         return groups
+
+    def count_marginals(self, request: Marginals, salt: bytes) -> Counts:
+        """The exact counts of each marginal; see `discreet.engines.Engine`."""
+        counts = self._worker.run(
+            lambda: counts_in_shards(
+                request, lambda shard: self._counts(request, self._rows(request.bounded, shard), salt)
+            )
+        )
+        if counts is None:
+            raise _unfinished(request.bounded)
+        return counts
 
     def close(self) -> None:
         """Close the connection and remove what it spilled to disk."""
@@ -136,6 +147,16 @@ class DuckDB:
                 return read_groups(self._connection.sql(sql).to_arrow_table(), request)
             rows, width = self._connection.execute(sql).fetchall(), len(request.keys)
             return [Group(tuple(row[:width]), int(row[width]), tuple(map(int, row[width + 1 :]))) for row in rows]
+        except Exception:  # noqa: BLE001
+            return None
+
+    def _counts(self, request: Marginals, source: str, salt: bytes) -> Counts | None:
+        """The marginals, or None if the engine failed."""
+        try:
+            sql, _ = counted_rows_sql(DIALECT, request.bounded, source, salt)
+            self._disable_optimizers(*[_DISABLED_DEEP] * is_deep(sql))
+            one = self._is_one_table(request.bounded)
+            return count_marginals(self._connection, request, source, salt, packs=one)
         except Exception:  # noqa: BLE001
             return None
 
@@ -177,6 +198,14 @@ class DuckDB:
             if kind.partition("(")[0] not in _READABLE or kind.endswith("]"):
                 raise DataError(f"{column} of {name} is stored as {kind}, which is not supported; cast it first")
         return Relation(sql, {column: stored[column.casefold()] for column in wanted})
+
+
+def _unfinished(request: BoundedAggregate) -> DataError:
+    """What is raised outside of `except`, so that the engine's message is not its context."""
+    return DataError(
+        f"DuckDB could not finish reading {', '.join(request.tables)}: "
+        "the file may be damaged, or memory or disk ran out. What was reserved for this query stays spent."
+    )
 
 
 def _stored(name: str, kind: str, *, collated: bool) -> StoredColumn:

@@ -27,7 +27,7 @@ from discreet.engines.sql import Uncapped, cell_names, salts, uncapped, when_nam
 from discreet.query import BoundedAggregate, Cells, Distinct, Group, People
 from discreet.release import check_cancelled
 
-__all__ = ["packed_groups"]
+__all__ = ["find_people", "packed_groups"]
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"}
 _NUMBERED = {*_INTEGERS, "UBIGINT", "HUGEINT", "UHUGEINT", "VARCHAR", "UUID"}
@@ -60,7 +60,7 @@ def packed_groups(
         fields = keys.fields()
         if fields is None or not Layout(Field("u", 0, 0), fields, values).fits:
             return None
-        people = _people(connection, rows, kind, Layout(Field("u", 0, 0), fields, values))
+        people = find_people(connection, rows, kind, Layout(Field("u", 0, 0), fields, values))
         if people is None:
             return None
         layout = Layout(people.field, fields, values)
@@ -76,7 +76,7 @@ def packed_groups(
             people.drop()
 
 
-def _people(
+def find_people(
     connection: duckdb.DuckDBPyConnection, rows: Uncapped, kind: str, layout: Layout
 ) -> StoredPeople | NumberedPeople | None:
     """People as they are stored if that fits, else numbered; None if their type has no numbers."""

@@ -9,16 +9,18 @@ from dataclasses import replace
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.engines._shards import Shard, in_shards
+from discreet.engines._marginals import Counts
+from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
 from discreet.engines.postgres._dialect import PostgresDialect, holds
+from discreet.engines.postgres._marginals import marginals_sql, read_marginals
 from discreet.engines.postgres._tables import describe, groups_of
 from discreet.engines.postgres._types import link_family
 from discreet.engines.postgres._url import Server, settle
 from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql, values_sql
 from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Scan
+from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Marginals, Scan
 
 if TYPE_CHECKING:
     import psycopg
@@ -108,6 +110,14 @@ class PostgreSQL:
             raise _unfinished(doing, spends=True)
         return groups
 
+    def count_marginals(self, request: Marginals, salt: bytes) -> Counts:
+        """The exact counts of each marginal; see `discreet.engines.Engine`."""
+        doing = f"reading {', '.join(request.bounded.tables)}"
+        counts = self._worker.run(lambda: self._read(lambda: self._counts(request, salt), doing, spends=True))
+        if counts is None:
+            raise _unfinished(doing, spends=True)
+        return counts
+
     def close(self) -> None:
         """Close the connection."""
         self._worker.close(self._close)
@@ -191,14 +201,39 @@ class PostgreSQL:
 
         return in_shards(asked, answered, values)
 
+    def _counts(self, request: Marginals, salt: bytes) -> Counts | None:
+        """The marginals, or None if memory or disk run out even for a few units."""
+        asked = replace(request.bounded, keys=tuple(map(_storable, request.bounded.keys)))
+        dialect = PostgresDialect(self._casing, keeps_rows=not self._is_one_table(asked))
+        stored = cached(self._relation)
+
+        def counted(shard: Shard) -> Counts | None:
+            source = rows_sql(dialect, asked, self._policy, stored, shard)
+            return self._copied(marginals_sql(dialect, request, asked, source, salt), request)
+
+        return counts_in_shards(request, counted)
+
     def _rows(self, sql: str) -> list[tuple[Any, ...]] | None:
         """The rows of a query, or None if it needs more memory or disk than there is."""
+        return self._within_memory(lambda connection: connection.execute(sql.encode()).fetchall())
+
+    def _copied(self, sql: str, request: Marginals) -> Counts | None:
+        """The marginals, or None if they need more memory or disk than there is."""
+
+        def copied(connection: psycopg.Connection[tuple[Any, ...]]) -> Counts:
+            with connection.cursor() as cursor, cursor.copy(sql.encode()) as pieces:
+                return read_marginals(request, pieces)
+
+        return self._within_memory(copied)
+
+    def _within_memory(self, work: Callable[[psycopg.Connection[tuple[Any, ...]]], _T]) -> _T | None:
+        """What is done in a transaction of its own, so that the one around it goes on; None without memory or disk."""
         import psycopg
 
         assert self._connection is not None
         try:
-            with self._connection.transaction():  # one of its own, so that the one around it goes on
-                return self._connection.execute(sql.encode()).fetchall()
+            with self._connection.transaction():
+                return work(self._connection)
         except psycopg.Error as error:
             if (error.sqlstate or "")[:2] not in _EXHAUSTED:
                 raise

@@ -1,6 +1,6 @@
 """Shared by the SQL engines: a bounded aggregate as one query, in each engine's dialect."""
 
-from discreet.engines.sql._bounding import Uncapped, bounded_sql, salts, uncapped, values_sql
+from discreet.engines.sql._bounding import Uncapped, bounded_sql, counted_rows_sql, salts, uncapped, values_sql
 from discreet.engines.sql._dialect import Dialect, Rendering, Write, Writer, function
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions import CHOICES
@@ -25,6 +25,7 @@ __all__ = [
     "bounded_sql",
     "cell_names",
     "check_links",
+    "counted_rows_sql",
     "cut",
     "distinct_value",
     "function",

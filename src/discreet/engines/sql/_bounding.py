@@ -18,7 +18,7 @@ DuckDB keeps the same ones without any of these steps where the rows of a table 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.engines.sql._dialect import Dialect
 from discreet.engines.sql._expressions import Expressions
@@ -26,7 +26,7 @@ from discreet.engines.sql._histograms import cells_sql, sums_sql
 from discreet.engines.sql._parts import Part, cell_names, distinct_sql, distinct_value, parts_of, sum_sql
 from discreet.query import HELD_TEXT, BoundedAggregate, Distinct, GroupKey, People
 
-__all__ = ["Uncapped", "bounded_sql", "salts", "uncapped", "values_sql"]
+__all__ = ["Uncapped", "bounded_sql", "counted_rows_sql", "salts", "uncapped", "values_sql"]
 
 _INT22 = 2**22
 _MASK = 62
@@ -40,6 +40,14 @@ def bounded_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: 
     With histograms it returns what `read_groups` reads.
     """
     return _Query.from_request(dialect, request).sql(source, salt)
+
+
+def counted_rows_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: bytes) -> tuple[str, str]:
+    """A chain of steps to the rows that count, after the caps on them, and the name of the last, which has the keys.
+
+    The request has nothing to sum and no cap on groups. Every row has public keys.
+    """
+    return replace(_Query.from_request(dialect, request), by_row=True).counted_rows(source, salt)
 
 
 def values_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:
@@ -96,6 +104,8 @@ class _Query:
     write: Expressions
     keys: list[str]
     values: list[Part]
+    by_row: bool = False
+    """Whether rows are dropped even where it is cheaper to drop groups."""
 
     @classmethod
     def from_request(cls, dialect: Dialect, request: BoundedAggregate) -> _Query:
@@ -115,6 +125,14 @@ class _Query:
         if self._is_filtered_last:
             final += self._having()
         return _chain(steps, self._with_cells(final, "rows"))
+
+    def counted_rows(self, source: str, salt: bytes) -> tuple[str, str]:
+        """The steps to the rows that count, and the name of the last."""
+        steps = self._first_steps(source)
+        if self.request.unit is None:
+            return _chain(steps, ""), "rows"
+        steps += self._flagged(salts(salt)[1], split=False)
+        return _chain([*steps, self._step("kept", self._counted(), keep=False)], ""), "kept"
 
     def values_sql(self, source: str, salt: bytes, measure: Distinct) -> str:
         """The keys and the value of each distinct value that a measure counts, once."""
@@ -221,7 +239,8 @@ class _Query:
     @property
     def _is_filtered_last(self) -> bool:
         """Whether rows of no public string are dropped as a group: groups of texts as they are stored are cheaper."""
-        return self.dialect.filters_groups and self.request.unit is None and not self.request.histograms
+        one_row = self.request.unit is None and not self.request.histograms
+        return self.dialect.filters_groups and one_row and not self.by_row
 
     @property
     def _is_split(self) -> bool:
