@@ -55,12 +55,12 @@ def _cover(sets: Sequence[tuple[int, ...]], sizes: Sequence[int], limit: int) ->
     left = width > 0
     order = np.argsort(-width, kind="stable")
     blocks: list[tuple[int, ...]] = []
-    for seed in order:
+    for seed in order.tolist():
         if not left[seed]:
             continue
         inside = member[seed].copy()
         missing = width - member[:, inside].sum(axis=1)
-        cells = math.prod(sizes[i] for i in np.flatnonzero(inside))
+        cells = math.prod(sizes[i] for i in np.flatnonzero(inside).tolist())
         while True:
             completed = member[left & (missing == 1)].sum(axis=0)
             completed[inside] = 0

@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ def marginals_sql(
     return f"COPY ({chain.rstrip()},\n{coded}\n{counted}) TO STDOUT (FORMAT binary)"
 
 
-def read_marginals(request: Marginals, pieces: Iterable[bytes | memoryview]) -> Counts:
+def read_marginals(request: Marginals, pieces: Iterable[Any]) -> Counts:
     """The marginals, from what `marginals_sql` sends."""
     blocks = _blocks(request)
     counts = np.zeros(sum(_cells(block, request.sizes) for block, _ in blocks), np.int64)

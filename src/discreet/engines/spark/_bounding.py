@@ -21,10 +21,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.engines.spark._dialect import DIALECT
+from discreet.engines.spark._marginals import key_sql
 from discreet.engines.sql import Part, cell_names, distinct_value, salts, uncapped, when_name
 from discreet.query import BoundedAggregate, Computed, Distinct, Filtered, Grouped, People, public_groups
 
-__all__ = ["bounded_sql", "values_sql"]
+__all__ = ["bounded_sql", "keys_sql", "values_sql"]
 
 _INT22 = 2**22
 _EVERYTHING = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -37,6 +38,13 @@ def bounded_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
     """
     query, chain, counted = _chained(request, source, salt)
     return chain + query.final(counted)
+
+
+def keys_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
+    """The query for the keys of each row that counts, after the caps: texts, or whole numbers."""
+    query, chain, counted = _chained(request, source, salt)
+    items = [key_sql(name, key.type) for name, key in zip(query.keys, request.keys, strict=True)]
+    return f"{chain}SELECT {', '.join(items) or '1 AS one'} FROM {counted}"
 
 
 def values_sql(request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:

@@ -7,17 +7,19 @@ from contextlib import suppress
 from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.engines._shards import Shard, in_shards
+from discreet.engines._marginals import Counts
+from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
-from discreet.engines.spark._bounding import bounded_sql, values_sql
+from discreet.engines.spark._bounding import bounded_sql, keys_sql, values_sql
 from discreet.engines.spark._dialect import DIALECT, link_family
+from discreet.engines.spark._marginals import SCHEMA, Task, add_pieces, read_pieces
 from discreet.engines.spark._private import PrivateSession
 from discreet.engines.spark._results import groups_of, values_of
 from discreet.engines.spark._url import is_running, session_of
 from discreet.engines.sql import Relation, StoredColumn, check_links, is_deep, rows_sql
 from discreet.errors import DataError, QueryError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group
+from discreet.query import BoundedAggregate, Group, Marginals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,9 +104,12 @@ class Spark:
         """The exact sums of every group that is not empty; see `discreet.engines.Engine`."""
         return self._run(lambda: self._groups(request, salt))
 
+    def count_marginals(self, request: Marginals, salt: bytes) -> Counts:
+        """The exact counts of each marginal; see `discreet.engines.Engine`. Executors count, and need discreet."""
+        return self._run(lambda: self._counts(request, salt))
+
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         stored = cached(self._relation)
-        groups, refused = None, None
 
         def source(shard: Shard) -> str:
             return rows_sql(DIALECT, request, self._policy, stored, shard)
@@ -117,23 +122,49 @@ class Spark:
             rows = self._rows(values_sql(request, source(shard), salt, place))
             return None if rows is None else values_of(rows, request)
 
+        return self._finished(request, lambda: in_shards(request, answered, values))
+
+    def _counts(self, request: Marginals, salt: bytes) -> Counts:
+        stored, task = cached(self._relation), Task.from_request(request)
+
+        def counted(shard: Shard) -> Counts | None:
+            source = rows_sql(DIALECT, request.bounded, self._policy, stored, shard)
+            try:
+                sql = keys_sql(request.bounded, source, salt)
+                return read_pieces(request, self._session.mapped(sql, task, add_pieces, SCHEMA))
+            except DataError:
+                raise
+            except Exception as error:  # noqa: BLE001
+                lacking = "No module named 'discreet'" in str(error)
+            if lacking:
+                raise DataError(
+                    "Spark could not count: its executors have no discreet; install it on each, where PYSPARK_PYTHON "
+                    "points to"
+                )
+            return None
+
+        return self._finished(request.bounded, lambda: counts_in_shards(request, counted))
+
+    def _finished(self, request: BoundedAggregate, work: Callable[[], _T | None]) -> _T:
+        """What is read, or in the house's words why it is not. Raised outside of `except`, without Spark's message."""
+        result, refused = None, None
         try:
-            groups = in_shards(request, answered, values)
+            result = work()
         except DataError as error:  # a table is not what it was when it was checked
             refused = str(error)
-        if groups is None and not self._session.is_alive():
+        if result is None and not self._session.is_alive():
             raise DataError(
                 "Spark stopped before the query was finished: the cluster or the driver is gone. "
                 f"{_SPENT} Start another session and connect again"
             )
         if refused is not None:
             raise DataError(f"{refused}. {_SPENT}")
-        if groups is None:  # raised outside of `except`, so that the engine's message is not its context
+        if result is None:
             raise DataError(
                 f"Spark could not finish reading {', '.join(request.tables)}: a file may be damaged, a view may have "
                 f"failed, or memory or disk ran out. {_SPENT}"
             )
-        return groups
+        return result
 
     def close(self) -> None:
         """Forget the tables. The session stays the caller's, unless it is said to stop."""

@@ -7,7 +7,7 @@ they stand for is carried over.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["PrivateSession"]
 
 _T = TypeVar("_T")
+Batches = Callable[[Iterator[Any]], Iterator[Any]]
+"""From the Arrow batches of a task to others."""
 _numbers = itertools.count(1)
 
 _SETTINGS = {
@@ -87,6 +89,17 @@ class PrivateSession:
         from pyspark.sql.classic.dataframe import DataFrame
 
         return [tuple(row) for row in DataFrame(self._own.sql(sql), self._user).collect()]
+
+    def mapped(self, sql: str, task: Batches, total: Batches, schema: str) -> list[tuple[Any, ...]]:
+        """What `total` makes of what `task` makes of the rows of a query, both where the rows are.
+
+        What a task makes goes to where all that has the same value in the first column is.
+        """
+        from pyspark.sql.classic.dataframe import DataFrame
+
+        parts: Any = DataFrame(self._own.sql(sql), self._user).mapInArrow(task, schema)
+        totals: Any = parts.repartition(parts.columns[0]).mapInArrow(total, schema)
+        return [tuple(row) for row in totals.collect()]
 
     def in_thread(self, work: Callable[[], _T]) -> Callable[[], _T]:
         """The same work for another thread, whose jobs are like those of this one and can be interrupted.
