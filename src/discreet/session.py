@@ -10,30 +10,11 @@ from discreet.engines import Engine, open_engine
 from discreet.ledger import Ledger, Request, check_policy_match, open_for, spend_first
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
-from discreet.query import (
-    SQL,
-    Plan,
-    Query,
-    Release,
-    Suggest,
-    Suggestion,
-    assuming,
-    ibis_table,
-    make_plan,
-    plan_with_bias,
-)
+from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
+from discreet.query import assuming, ibis_table, make_plan, plan_with_bias  # isort: skip
 from discreet.rational import Number
-from discreet.release import (
-    BaseRelease,
-    Certify,
-    MechanismQuestion,
-    MechanismRelease,
-    Question,
-    Questions,
-    ReleaseContext,
-    Terms,
-    check_cancelled,
-)
+from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
+from discreet.release import ReleaseContext, Terms, check_cancelled  # isort: skip
 from discreet.reprs import shortened
 from discreet.sensitivity import Norms
 
@@ -152,6 +133,13 @@ class Session:
         """
         return ibis_table(self._policy, name)
 
+    def prepare(self, question: Question[_R]) -> Prepared[_R]:
+        """Check any question under public terms, as `answer` does first. Costs nothing and touches no data.
+
+        Raises `QueryError` or `ParameterError` if the question cannot be answered or charged.
+        """
+        return question.prepare(Terms(self._policy, self._ledger.currency, self._engine.accept))
+
     def answer(self, question: Question[_R], *, idempotency_key: str | None = None) -> _R:
         """Answer any question, charging its loss to the ledger before anything is drawn.
 
@@ -179,7 +167,7 @@ class Session:
         """
         with self._questions.asked():
             policy, engine = self._policy, self._engine
-            prepared = question.prepare(Terms(policy, self._ledger.currency, engine.accept))
+            prepared = self.prepare(question)
             request = Request(
                 prepared.hash, prepared.loss, policy.part, policy.relation, idempotency_key, prepared.fresh,
                 prepared.counts,

@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.marginals._junction_tree import Clique, JunctionTree, Numbers, cells, junction_tree
+from discreet.marginals._junction_tree import Clique, JunctionTree, Numbers, junction_tree
 
-__all__ = ["Measurement", "Model", "estimate"]
+__all__ = ["Measurement", "Model", "estimate", "model_of"]
 
 _MOST_STEP = 4.0
 """The most that a potential moves in one step."""
@@ -63,6 +63,34 @@ class Model:
         """
         home = self.tree.home(clique)
         return _reduced(self.beliefs[home], self.tree.cliques[home], clique).ravel()
+
+
+def model_of(
+    sizes: Sequence[int], potentials: dict[Clique, Numbers], total: float, allowed: dict[int, Numbers] | None = None
+) -> Model:
+    """The distribution of given potentials; of a column in `allowed` only the cells of weight above 0 have rows.
+
+    Raises `ZeroDivisionError` if that leaves nothing.
+    """
+    cliques = list(potentials)
+    tree = junction_tree(sizes, cliques)
+    arrays = [np.zeros(shape) for shape in tree.shapes]
+    weights = {(column,): np.log(np.maximum(weight, _LEAST_WEIGHT)) for column, weight in (allowed or {}).items()}
+    for clique, values in [*potentials.items(), *weights.items()]:
+        home = tree.home(clique)
+        columns = [column for column in tree.cliques[home] if column in clique]
+        turned = values.reshape([sizes[c] for c in clique]).transpose([clique.index(c) for c in columns])
+        arrays[home] += turned.reshape([sizes[c] if c in clique else 1 for c in tree.cliques[home]])
+    beliefs = tree.beliefs(arrays)
+    model = Model(tree, tuple(beliefs), total, potentials)
+    for column, weight in (allowed or {}).items():
+        if not (weight > 0).any() or model.marginal((column,))[weight <= 0].sum() > _NOTHING_LEFT:
+            raise ZeroDivisionError
+    return model
+
+
+_LEAST_WEIGHT = 1e-200
+_NOTHING_LEFT = 1e-6
 
 
 def _reduced(array: Numbers, columns: Clique, clique: Clique) -> Numbers:
@@ -224,7 +252,10 @@ class _Problem:
         for _ in range(steps):
             scale = 1 / (self.weights * np.maximum(expected, 1e-12) * (expected + self.noise))
             direction = _direction(gradient, scale, moves)
-            slope, step = float(gradient @ direction), min(1.0, _MOST_STEP / max(float(np.abs(direction).max()), 1e-300))
+            slope, step = (
+                float(gradient @ direction),
+                min(1.0, _MOST_STEP / max(float(np.abs(direction).max()), 1e-300)),
+            )
             if slope <= 0:
                 break
             for _ in range(_MOST_HALVINGS):

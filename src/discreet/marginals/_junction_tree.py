@@ -53,18 +53,18 @@ def triangulated(sizes: Sequence[int], neighbours: Neighbours) -> list[Clique]:
     masks, left = list(neighbours), set(range(len(neighbours)))
     logs = [math.log(size) for size in sizes]
     weight = {column: sum(logs[other] for other in _columns(masks[column])) for column in left}
-    made: list[int] = []
+    cliques: list[int] = []
     while left:
         column = min(left, key=lambda each: (weight[each] + logs[each], each))
         around = masks[column]
         clique = around | 1 << column
-        if not any(clique & other == clique for other in made):
-            made.append(clique)
+        if not any(clique & other == clique for other in cliques):
+            cliques.append(clique)
         left.discard(column)
         for other in _columns(around):
             masks[other] = (masks[other] | around) & ~(clique & ~around) & ~(1 << other)
             weight[other] = sum(logs[each] for each in _columns(masks[other]))
-    return [tuple(_columns(mask)) for mask in made]
+    return [tuple(_columns(mask)) for mask in cliques]
 
 
 def _columns(mask: int) -> list[int]:
@@ -153,7 +153,6 @@ class JunctionTree:
             flat *= (above / sums[i])[:, np.newaxis]
         return arrays
 
-
     def covariances(self, beliefs: Sequence[Numbers], values: Sequence[Numbers]) -> list[Numbers]:
         """How the beliefs change with potentials that grow by `values`, an array for each clique: the derivative.
 
@@ -187,9 +186,9 @@ def junction_tree(sizes: Sequence[int], cliques: Sequence[Clique]) -> JunctionTr
     >>> tree.cliques, tree.parents, tree.shared
     (((1, 2), (1, 0)), (-1, 0), (0, 1))
     """
-    made = triangulated(sizes, neighbours_of(len(sizes), cliques))
-    sets, seen = [set(clique) for clique in made], [False] * len(made)
-    largest = sorted(range(len(made)), key=lambda i: (-cells(sizes, made[i]), i))
+    cliques = triangulated(sizes, neighbours_of(len(sizes), cliques))
+    sets, seen = [set(clique) for clique in cliques], [False] * len(cliques)
+    largest = sorted(range(len(cliques)), key=lambda i: (-cells(sizes, cliques[i]), i))
     order: list[int] = []
     parents: list[int] = []
     ordered: list[Clique] = []
@@ -202,7 +201,7 @@ def junction_tree(sizes: Sequence[int], cliques: Sequence[Clique]) -> JunctionTr
                 continue
             seen[i] = True
             common = [] if parent < 0 else [column for column in ordered[parent] if column in sets[i]]
-            ordered.append((*common, *(column for column in made[i] if column not in common)))
+            ordered.append((*common, *(column for column in cliques[i] if column not in common)))
             parents.append(parent)
             shared.append(len(common))
             order.append(i)

@@ -30,9 +30,11 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
 from discreet.query.parse._refusals import REFUSED
+from discreet.query.passes._names import match_name
 from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.relations._nodes import (
     Computed,
@@ -120,6 +122,8 @@ __all__ = [
     "is_moment",
     "key_type",
     "make_plan",
+    "match_name",
+    "measure_norms",
     "nullable",
     "plain_value",
     "plan_suggestion",

@@ -44,12 +44,14 @@ def coded_rows(
     keys: list[GroupKey] = []
     for name, cells in columns.items():
         node, declared = nodes[name], policy.tables[table].columns[name]
-        if not _is_cut(cells):
-            keys.append(GroupKey(name, tuple(cells), node, declared.type))  # pyright: ignore[reportArgumentType]
+        cuts = [each for each in cells if isinstance(each, Cut)]
+        if len(cuts) < len(cells):
+            public = tuple(each for each in cells if not isinstance(each, Cut))
+            keys.append(GroupKey(name, public, node, declared.type))
             continue
-        values = tuple(range(len(cells) + 1 + declared.nullable))
+        values = tuple(range(len(cuts) + 1 + declared.nullable))
         cell = scope.add(f"cell of {name}", Field("int", None, values, nullable=False))
-        computed[cell] = (_cell(node, cells, declared.type, nullable=declared.nullable), "int")
+        computed[cell] = (_cell(node, cuts, declared.type, nullable=declared.nullable), "int")
         keys.append(GroupKey(name, values, exp.column(exp.to_identifier(cell, quoted=True)), "int"))
     return BoundedAggregate(
         relation=Computed(relation, computed) if computed else relation,
@@ -63,10 +65,6 @@ def coded_rows(
         used=frozenset(nodes[name].name for name in columns),
         count_units=False,
     )
-
-
-def _is_cut(cells: Sequence[Cut] | tuple[Key | None, ...]) -> bool:
-    return not cells or isinstance(cells[0], Cut)
 
 
 def _cell(node: exp.Expr, cuts: Sequence[Cut], kind: ColumnType, *, nullable: bool) -> exp.Expr:

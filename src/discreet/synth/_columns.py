@@ -1,0 +1,56 @@
+"""Which columns of a table a fit takes, and in which public cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from discreet.errors import ParameterError, QueryError
+from discreet.marginals import CellChoice, ColumnCells, column_cells
+from discreet.policy import Policy, Table
+from discreet.query import match_name
+
+__all__ = ["column_named", "fitted_columns", "private_table"]
+
+_FEWEST = 1
+
+
+def private_table(policy: Policy, table: object) -> tuple[str, Table]:
+    """A private table by its name. Raises `QueryError` for one that is not there, or is public."""
+    if not isinstance(table, str):
+        raise QueryError('name a table as a text, for example synth.fit(session, "visits", spend=dp.rho("0.01"))')
+    name = match_name(table, policy.tables, "the policy", "table")
+    if policy.tables[name].public:
+        raise QueryError(f"{name} is public: use it as it is, it needs no synthetic stand-in")
+    return name, policy.tables[name]
+
+
+def fitted_columns(
+    policy: Policy, table: str, columns: Sequence[str] | None, cells: Mapping[str, CellChoice]
+) -> tuple[ColumnCells, ...]:
+    """The cells of the columns that are fitted: those that are named, or all but the ones that say whose a row is.
+
+    Raises `QueryError` for a column that is not there, or has neither keys nor bounds, and `ParameterError` for cells
+    of a column that is not fitted.
+    """
+    declared = policy.tables[table].columns
+    surrogates = {*policy.tables[table].hidden, *policy.linked_by(table)}
+    if columns is None:
+        wanted = [name for name in declared if name not in surrogates]
+    else:
+        wanted = list(dict.fromkeys(match_name(str(name), declared, table, "column") for name in columns))
+    refused = [name for name in wanted if name in surrogates]
+    if refused:
+        raise QueryError(f"{refused[0]} says whose a row is: it gets new numbers, and cannot be fitted; leave it out")
+    if len(wanted) < _FEWEST:
+        raise QueryError(f"{table} has no column to fit; list columns with keys or bounds in the policy")
+    chosen = {match_name(str(name), declared, table, "column"): choice for name, choice in cells.items()}
+    odd = [name for name in chosen if name not in wanted]
+    if odd:
+        raise ParameterError(f"cells are chosen for {odd[0]}, which is not among the fitted columns")
+    return tuple(column_cells(table, name, declared[name], chosen.get(name)) for name in wanted)
+
+
+def column_named(columns: Sequence[ColumnCells], name: object, what: str) -> int:
+    """The position of a fitted column. Raises `QueryError` if there is none of that name."""
+    names = [column.name for column in columns]
+    return names.index(match_name(str(name), names, what, "column"))

@@ -1,0 +1,140 @@
+"""What a fit may spend, and on which mechanisms: prices in one currency, as exact fractions, within the total."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, PermuteAndFlip
+from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, budget_of, in_currency, parts
+from discreet.rational import from_exact_text
+from discreet.sensitivity import Norms
+
+__all__ = [
+    "Additive",
+    "Choice",
+    "Prices",
+    "Purse",
+    "additive_from_json",
+    "additive_to_json",
+    "choice_from_json",
+    "choice_to_json",
+]
+
+Additive = DiscreteLaplace | DiscreteGaussian | Gaussian
+Choice = Exponential | PermuteAndFlip
+Currency = Literal["pure", "rho", "mu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What measuring one marginal costs, or choosing one by its score, in the currency of a fit.
+
+    `norms` are how far one person moves a marginal. A spend in (ε, δ) buys a μ² that is within it.
+    """
+
+    currency: Currency
+    total: Fraction
+    norms: Norms
+
+    @classmethod
+    def of_spend(cls, spend: Loss, norms: Norms) -> Prices:
+        """What a spend allows. Raises `ParameterError` for one that is no budget, or is nothing."""
+        kind, (allowed, *deltas) = budget_of(spend)
+        if allowed <= 0:
+            raise ParameterError("the spend must be greater than 0")
+        if kind == "approx" and any(deltas):
+            return cls("mu", 1 / Gaussian.calibrate(spend, 1).sigma ** 2, norms)
+        currencies: dict[str, Currency] = {"rho": "rho", "mu": "mu"}
+        return cls(currencies.get(kind, "pure"), allowed, norms)
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether halving the noise costs four times as much, and not twice."""
+        return self.currency != "pure"
+
+    def cost(self, loss: Loss) -> Fraction:
+        """What a loss costs."""
+        return parts(in_currency(loss, self.currency))[0]
+
+    def budget(self, price: Fraction) -> Loss:
+        """A price as a loss."""
+        match self.currency:
+            case "pure":
+                return PureLoss(price)
+            case "rho":
+                return RhoLoss(price, Fraction(0))
+            case "mu":
+                return MuLoss(price, Fraction(0))
+
+    def measurement(self, price: Fraction) -> Additive:
+        """The noise of one marginal for a price."""
+        kinds: dict[Currency, type[Additive]] = {"pure": DiscreteLaplace, "rho": DiscreteGaussian, "mu": Gaussian}
+        return kinds[self.currency].calibrate(self.budget(price), self.norms)
+
+    def choice(self, price: Fraction, weight: int) -> Choice:
+        """The choice of one candidate for a price, by scores that one person moves by `weight` times the L1 norm."""
+        kind = PermuteAndFlip if self.currency == "pure" else Exponential
+        return kind.calibrate(self.budget(price), weight * self.norms.l1)
+
+
+@dataclass(slots=True)
+class Purse:
+    """What is left of a fit's total while it runs."""
+
+    prices: Prices
+    spent: Fraction = Fraction(0)
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent."""
+        return self.prices.total - self.spent
+
+    def pay(self, loss: Loss) -> None:
+        """Take the cost of a mechanism before it draws. Raises `LedgerError` if it would pass the total."""
+        cost = self.prices.cost(loss)
+        if self.spent + cost > self.prices.total:
+            raise LedgerError("a step of this fit would pass what was charged; report this as a bug of discreet")
+        self.spent += cost
+
+
+def additive_to_json(mechanism: Additive) -> dict[str, str]:
+    """A noise mechanism as plain JSON: its name, and its parameter as exact text."""
+    if isinstance(mechanism, DiscreteLaplace):
+        return {"mechanism": "DiscreteLaplace", "scale": str(mechanism.scale)}
+    return {"mechanism": type(mechanism).__name__, "sigma": str(mechanism.sigma)}
+
+
+def additive_from_json(data: dict[str, Any]) -> Additive:
+    """The inverse of `additive_to_json`. Raises `LedgerError` for anything else."""
+    match data:
+        case {"mechanism": "DiscreteLaplace", "scale": str(scale)}:
+            return DiscreteLaplace(scale=from_exact_text(scale))
+        case {"mechanism": "DiscreteGaussian", "sigma": str(sigma)}:
+            return DiscreteGaussian(sigma=from_exact_text(sigma))
+        case {"mechanism": "Gaussian", "sigma": str(sigma)}:
+            return Gaussian(sigma=from_exact_text(sigma))
+        case _:
+            raise LedgerError("a marginal has noise that this version of discreet does not know")
+
+
+def choice_to_json(choice: Choice) -> dict[str, Any]:
+    """A choice as plain JSON."""
+    return {
+        "mechanism": type(choice).__name__,
+        "epsilon": str(choice.epsilon),
+        "sensitivity": int(choice.sensitivity),
+    }
+
+
+def choice_from_json(data: dict[str, Any]) -> Choice:
+    """A choice from its certificate. Raises `LedgerError` for anything else."""
+    match data:
+        case {"mechanism": "Exponential", "epsilon": str(epsilon), "sensitivity": int(sensitivity)}:
+            return Exponential(from_exact_text(epsilon), sensitivity)
+        case {"mechanism": "PermuteAndFlip", "epsilon": str(epsilon), "sensitivity": int(sensitivity)}:
+            return PermuteAndFlip(from_exact_text(epsilon), sensitivity)
+        case _:
+            raise LedgerError("a choice of marginals is not one that this version of discreet makes")

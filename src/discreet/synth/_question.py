@@ -1,0 +1,185 @@
+"""A synthetic table as a question: checked under public terms, charged once, then counted, measured and estimated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from discreet import noise
+from discreet.errors import ParameterError
+from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, merge
+from discreet.policy import Policy
+from discreet.privacy import Loss, Relation, to_json
+from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
+from discreet.release import ReleaseContext, Terms
+from discreet.synth._candidates import Candidates, Wanted, candidates
+from discreet.synth._columns import column_named, fitted_columns, private_table
+from discreet.synth._noise import Prices, Purse
+from discreet.synth._rounds import Shares, best, instant, one_way_share
+from discreet.synth._state import Counts, Fit
+from discreet.synth._table import SyntheticTable, fitted_table
+
+__all__ = ["PreparedTable", "Synthesize", "Tier"]
+
+_FORMAT = 1
+_DEGREE = {"instant": 2, "best": 4}
+_FINAL_STEPS = 60
+_TICKS = 100
+Tier = Literal["instant", "best"]
+
+
+@dataclass(frozen=True)
+class Synthesize:
+    """A synthetic stand-in for a private table; see `discreet.synth.fit`."""
+
+    table: str
+    spend: Loss
+    tier: Tier = "best"
+    columns: Sequence[str] | None = None
+    cells: Mapping[str, CellChoice] = field(default_factory=dict[str, CellChoice])
+    target: str | None = None
+    workload: Sequence[Sequence[str]] = ()
+
+    def prepare(self, terms: Terms) -> PreparedTable:
+        """Check it under public terms. Raises `QueryError` for what cannot be fitted, `ParameterError` for the rest."""
+        policy = terms.policy
+        name, declared = private_table(policy, self.table)
+        if self.tier not in _DEGREE:
+            raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
+        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
+        columns = fitted_columns(policy, name, self.columns, dict(self.cells))
+        bounded = coded_rows(policy, name, {each.name: each.coded for each in columns})
+        terms.accept(bounded)
+        prices = Prices.of_spend(self.spend, measure_norms(Count(None), bounded, policy.relation))
+        wanted = Wanted(
+            None if self.target is None else column_named(columns, self.target, "the fit"),
+            tuple(_named(columns, each) for each in self.workload),
+        )
+        prepared = PreparedTable(
+            table=name, tier=self.tier, columns=columns, bounded=bounded, prices=prices, wanted=wanted,
+            loss=self.spend, policy=policy, unit=policy.unit(name).name or "rows", relation=policy.relation,
+            rows_per_unit=declared.rows_per_unit,
+        )  # fmt: skip
+        prepared.first_noise()
+        return prepared
+
+
+def _named(columns: Sequence[ColumnCells], names: object) -> Clique:
+    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+        raise ParameterError('a workload is a list of marginals, each a list of columns, as in [("site", "cost")]')
+    return tuple(sorted({column_named(columns, name, "the fit") for name in names}))  # pyright: ignore[reportUnknownVariableType]
+
+
+@dataclass(frozen=True)
+class PreparedTable:
+    """A synthetic table that was checked; see `discreet.release.Prepared`."""
+
+    table: str
+    tier: Tier
+    columns: tuple[ColumnCells, ...]
+    bounded: BoundedAggregate
+    prices: Prices
+    wanted: Wanted
+    loss: Loss
+    policy: Policy
+    unit: str
+    relation: Relation
+    rows_per_unit: int
+    fresh: bool = False
+    counts: Literal["people"] = "people"
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What the distribution of the answer depends on, in plain JSON."""
+        names = [column.name for column in self.columns]
+        return {
+            "kind": "synthetic_table",
+            "format": _FORMAT,
+            "table": self.table,
+            "tier": self.tier,
+            "cells": [column.to_json() for column in self.columns],
+            "target": None if self.wanted.target is None else names[self.wanted.target],
+            "workload": sorted([names[column] for column in each] for each in self.wanted.workload),
+            "policy": self.policy.digest(),
+            "version": self.policy.version,
+            "loss": to_json(self.loss),
+        }
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of `public`."""
+        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
+
+    def first_noise(self) -> Any:
+        """The noise of the marginal of each column. Raises `ParameterError` where the spend is too small for any."""
+        share = self.prices.total * self._one_way / len(self.columns)
+        try:
+            return self.prices.measurement(share)
+        except ParameterError as error:
+            raise ParameterError(
+                f"the spend is too small to measure one marginal of each of {len(self.columns)} columns: {error}"
+            ) from None
+
+    @property
+    def _one_way(self) -> Fraction:
+        return Fraction(1) if len(self.columns) == 1 else one_way_share(self.tier)
+
+    def answer(self, context: ReleaseContext) -> SyntheticTable:
+        """Count, measure and estimate. Its loss is charged."""
+        salt = noise.secret(16)
+        context.step(0, _TICKS)
+        fit, merges = self._one_way_fit(context, salt)
+        listed = candidates(fit.sizes, self.wanted, _DEGREE[self.tier])
+        counts = self._counted(context, salt, list(listed.weights), merges)
+        if counts:
+            self._two_way_fit(fit, counts, listed, context)
+        model = fit.estimate(newton=40 if fit.model is None else 10, steps=_FINAL_STEPS)
+        return fitted_table(self, fit, merges, model, context.certify)
+
+    def read(self, payload: bytes) -> SyntheticTable:
+        """Restore a stored table. Raises `LedgerError` if the bytes are none."""
+        return SyntheticTable.from_bytes(payload)
+
+    def _counted(
+        self, context: ReleaseContext, salt: bytes, sets: Sequence[Clique], merges: Sequence[Merge | None]
+    ) -> dict[Clique, Counts]:
+        if not sets:
+            return {}
+        merged = tuple(None if each is None else each.into for each in merges)
+        request = Marginals(self.bounded, tuple(sets), merged)
+        return dict(zip(sets, context.count_marginals(request, salt), strict=True))
+
+    def _one_way_fit(self, context: ReleaseContext, salt: bytes) -> tuple[Fit, list[Merge]]:
+        """The marginal of each column with noise, and the cells that are merged by it."""
+        columns, purse = self.columns, Purse(self.prices)
+        sets: list[Clique] = [(i,) for i in range(len(columns))]
+        counts = self._counted(context, salt, sets, [None] * len(columns))
+        raw = Fit(tuple(column.size for column in columns), 0.0, purse, {})
+        mechanism = self.first_noise()
+        for each in sets:
+            raw.measure(each, counts[each], mechanism)
+        sums = np.array([raw.measurements[each].counts.sum() for each in sets])
+        weights = np.array([1 / size for size in raw.sizes])
+        total = max(float(sums @ weights / weights.sum()), 1.0)
+        merges = [merge(column, raw.measurements[i,].counts, mechanism.std, total) for i, column in enumerate(columns)]
+        measured: dict[Clique, Measurement] = {}
+        for i, each in enumerate(merges):
+            one = raw.measurements[i,]
+            measured[i,] = Measurement((i,), each.summed(one.counts), each.summed(one.variances))
+        return Fit(tuple(each.size for each in merges), total, purse, measured, raw.steps), merges
+
+    def _two_way_fit(
+        self, fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, context: ReleaseContext
+    ) -> None:
+        spends_all = self.tier == "instant"
+        until = Fraction(1) if spends_all else Shares().until_network(has_target=self.wanted.target is not None)
+        instant(fit, counts, self.wanted.target, until)
+        if not spends_all:
+            best(fit, counts, listed, lambda share: context.step(int(share * _TICKS), _TICKS))

@@ -1,0 +1,175 @@
+"""The two tiers: a network measured at once, and rounds of choosing and measuring that go on from there.
+
+A score is a weighted L1 distance of a marginal from the model, less what its noise would add: whole numbers, of which
+one row moves each by its weight at most. Source: McKenna, Mullins, Sheldon and Miklau 2022 (AIM), Algorithm 2; the
+network is a maximum spanning tree by noisy scores, McKenna, Miklau and Sheldon 2021 (MST). Proof: ``proofs/synth.md``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.marginals import Clique, Model, PublicStream, cells, neighbours_of, sample_cells, triangulated
+from discreet.synth._candidates import Candidates
+from discreet.synth._state import Counts, Fit
+
+__all__ = ["Shares", "best", "instant", "one_way_share", "sampled_counts"]
+
+_ABSOLUTE = 0.8
+"""The mean absolute value of noise by its standard deviation: √(2/π) for Gaussian noise, √½ for Laplace noise."""
+_BYTES = 2**21
+_ROUNDS, _FEWEST_ROUNDS = 4, 8
+_FIRST_NOISE = 0.003
+"""The noise that the first rounds may have, in parts of all rows."""
+_LEAST = Fraction(1, 2**20)
+_SCORED_ROWS = 32_768
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How the spend is shared: one-way marginals, pairs with the target, the network; rounds have the rest."""
+
+    one_way: Fraction = Fraction(4, 25)
+    target: Fraction = Fraction(1, 5)
+    network: Fraction = Fraction(3, 10)
+
+    def until_network(self, *, has_target: bool) -> Fraction:
+        """The share that is spent when the network is measured."""
+        return self.one_way + self.network + (self.target if has_target else 0)
+
+
+def one_way_share(tier: str) -> Fraction:
+    """The share of the spend for the marginals of single columns."""
+    return Fraction(1, 5) if tier == "instant" else Shares().one_way
+
+
+def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction) -> None:
+    """Measure a network: each column with the target, if there is one, and a spanning tree of the others.
+
+    The tree's edges are chosen one by one, by how far their counts are from independent ones. All is spent up to
+    `until`, a part of the total.
+    """
+    columns = len(fit.sizes)
+    others = [column for column in range(columns) if column != target]
+    total = fit.prices.total * until
+    if target is not None:
+        pairs = [(min(each, target), max(each, target)) for each in others]
+        pairs = [pair for pair in pairs if pair in counts]
+        share = (total - fit.purse.spent) * (Fraction(1, 3) if len(others) > 1 else 1)
+        for pair in pairs:
+            fit.measure(pair, counts[pair], fit.prices.measurement(share / len(pairs)))
+    edges = [pair for pair in itertools.combinations(others, 2) if pair in counts]
+    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12)
+    for i, pair in enumerate(tree):
+        fit.measure(pair, counts[pair], fit.prices.measurement((total - fit.purse.spent) / (len(tree) - i)))
+
+
+def _spanning_tree(
+    fit: Fit, counts: Mapping[Clique, Counts], edges: Sequence[Clique], columns: Sequence[int], spend: Fraction
+) -> list[Clique]:
+    shares = {column: _nonnegative(fit.measurements[column,].counts) for column in columns}
+    scores = {
+        pair: _distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
+        for pair in edges
+    }
+    root = {column: column for column in columns}
+    chosen: list[Clique] = []
+    picks = len(columns) - 1
+    while True:
+        free = [pair for pair in edges if root[pair[0]] != root[pair[1]]]
+        if not free:
+            return chosen
+        pair = free[0]
+        if len(free) > 1:
+            pair = fit.choose(free, [scores[each] for each in free], fit.prices.choice(spend / picks, 1))
+        chosen.append(pair)
+        joined, into = root[pair[0]], root[pair[1]]
+        root = {column: into if its == joined else its for column, its in root.items()}
+
+
+def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: Callable[[Fraction], None]) -> None:
+    """Rounds of choosing a marginal and measuring it, with less noise each time one taught little, until all is spent.
+
+    `report` is told the share that is spent. Source: AIM's annealing, with a share of a tenth for choosing.
+    """
+    prices, purse = fit.prices, fit.purse
+    rounds = _rounds(fit)
+    measuring, choosing = prices.total * Fraction(9, 10) / rounds, prices.total / (10 * rounds)
+    model = fit.estimate(newton=15, steps=10)
+    while purse.left > prices.total * _LEAST:
+        if purse.left < 2 * (measuring + choosing):
+            measuring, choosing = purse.left * Fraction(9, 10), purse.left / 10
+        noise = prices.measurement(measuring)
+        choice = prices.choice(choosing, listed.largest_weight)
+        if prices.cost(noise.loss(prices.norms)) + prices.cost(choice.loss()) > purse.left:
+            return
+        before = sampled_counts(model, len(fit.steps))
+        allowed = _fitting(fit, listed, float(purse.spent / prices.total))
+        if not allowed:
+            return
+        penalty = _ABSOLUTE * noise.std
+        scores = [
+            listed.weights[each] * (_distance(counts[each], before(each)) - round(penalty * counts[each].size))
+            for each in allowed
+        ]
+        chosen = fit.choose(allowed, scores, choice)
+        expected = before(chosen)
+        fit.measure(chosen, counts[chosen], noise)
+        model = fit.estimate(newton=3, steps=12)
+        moved = float(np.abs(fit.total * model.marginal(chosen) - expected).sum())
+        if moved <= penalty * counts[chosen].size:
+            scale = 4 if prices.is_quadratic else 2
+            measuring, choosing = measuring * scale, choosing * scale
+        report(purse.spent / prices.total)
+
+
+def _rounds(fit: Fit) -> int:
+    """How many rounds the first noise is for: as many as leave it a part of the rows, a few for each column at most."""
+    prices, noise = fit.prices, fit.total * _FIRST_NOISE
+    if prices.is_quadratic:
+        enough = float(prices.total) * noise**2 / float(prices.norms.l2_squared)
+    else:
+        enough = float(prices.total) * noise / prices.norms.l1
+    return round(min(max(enough, _FEWEST_ROUNDS), _ROUNDS * len(fit.sizes)))
+
+
+def _fitting(fit: Fit, listed: Candidates, spent: float) -> list[Clique]:
+    """The candidates with which the tree stays small: of few cells at first, and more as more is spent."""
+    sizes, most = fit.sizes, _BYTES / 8 * spent
+    graph = neighbours_of(len(sizes), list(fit.measurements))
+    allowed: list[Clique] = []
+    for each in listed.weights:
+        wider = neighbours_of(len(sizes), [each], graph)
+        if wider == graph or sum(cells(sizes, clique) for clique in triangulated(sizes, wider)) <= most:
+            allowed.append(each)
+    return allowed
+
+
+def sampled_counts(model: Model, turn: int, rows: int = _SCORED_ROWS) -> Callable[[Clique], np.ndarray]:
+    """The expected counts of any marginal, from rows that are sampled from the model."""
+    drawn, _ = sample_cells(model, rows, PublicStream(f"scores {turn}".encode()))
+    sizes = model.tree.sizes
+
+    def counted(clique: Clique) -> np.ndarray:
+        place = drawn[clique[0]]
+        for column in clique[1:]:
+            place = place * sizes[column] + drawn[column]
+        return np.bincount(place, minlength=cells(sizes, clique)) * (model.total / rows)
+
+    return counted
+
+
+def _distance(counts: Counts, expected: np.ndarray) -> int:
+    """The L1 distance of counts from expected counts, rounded to whole numbers before anything private is added."""
+    return int(np.abs(counts.ravel() - np.rint(expected).astype(np.int64)).sum())
+
+
+def _nonnegative(counts: np.ndarray) -> np.ndarray:
+    positive = np.maximum(counts, 0)
+    held = positive.sum()
+    return positive / held if held > 0 else np.full(len(counts), 1 / len(counts))
