@@ -330,6 +330,16 @@ def test_shards_add_up(policy: Policy, plan: None, monkeypatch: pytest.MonkeyPat
     assert same(in_shards(engine, "duckdb", request, monkeypatch), counted(engine, request))
 
 
+def test_without_keys_or_sets_there_is_a_number_or_nothing(plan: None) -> None:
+    rows = some_rows(random.Random(14), 300, 200)
+    engine = opened(rows, BY_PERSON)
+    nothing = bounded_of(BY_PERSON, ["s"])
+    most = Counter(row["person"] for row in rows if row["person"] is not None)
+    (total,) = counted(engine, Marginals(replace(nothing, keys=()), ((),)))
+    assert total == sum(min(n, 2) for n in most.values())
+    assert engine.count_marginals(Marginals(replace(nothing, keys=()), ()), SALT) == ()
+
+
 def test_a_key_without_values_has_no_cells() -> None:
     engine = opened(some_rows(random.Random(7), 20, 3), BY_ROWS)
     request = request_of(BY_ROWS, ["s", "n"])
@@ -470,6 +480,10 @@ def agree(open_at: Callable[[Policy, Tables], Engine]) -> None:
     mine, duckdb = open_at(BY_ROWS, tables), opened(rows, BY_ROWS)
     mine.check("t")
     assert same(counted(mine, request), counted(duckdb, request))
+    nothing = replace(request.bounded, keys=())
+    sure = sum(row["sure"] is not None for row in rows)
+    assert same(counted(mine, Marginals(nothing, ((),))), [np.array(sure)])
+    assert mine.count_marginals(Marginals(nothing, ()), SALT) == ()
     mine.close()
     capped = open_at(BY_PERSON, tables)
     capped.check("t")
