@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import random
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +24,14 @@ from discreet.engines import Engine, _marginals, _shards
 from discreet.engines._marginals import MarginalCounts, cover
 from discreet.engines._open import open_engine
 from discreet.engines.duckdb import _marginals as duckdb_marginals
-from discreet.errors import DataError, ParameterError, QueryError
+from discreet.errors import Cancelled, DataError, ParameterError, QueryError
 from discreet.policy import Policy, load_policy
 from discreet.query import BoundedAggregate, Count, Marginals, make_plan, plan_suggestion
+from discreet.release import Cancellation, ReleaseContext, Terms, current_question
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "release"))
+
+from outside import Histogram, HistogramRelease, PreparedHistogram
 
 SALT = b"sixteen bytes of"
 DAY = dt.date(2024, 1, 1)
@@ -186,10 +193,21 @@ def joint(engine: Engine, request: Marginals, salt: bytes) -> list[NDArray[np.in
 
 
 @pytest.fixture(params=[False, True], ids=["SQL", "packed"])
-def plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def plan(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whether rows of people are packed, however few they are."""
+    real = duckdb_marginals._packed
+
+    used: list[bool] = []
+
+    def packed(*arguments: Any) -> Any:
+        counts = real(*arguments)
+        used.append(counts is not None)
+        return counts
+
+    monkeypatch.setattr(duckdb_marginals, "_packed", packed)
     monkeypatch.setattr(duckdb_marginals, "_FEW", -1 if request.param else 2**62)
-    return request.param
+    yield
+    assert not used or any(used) == request.param
 
 
 @settings(max_examples=25, deadline=None)
@@ -230,7 +248,7 @@ def test_cells_that_a_suggestion_computes() -> None:
     assert same([total, by_cell], joint(engine, request, SALT))
 
 
-def test_caps_keep_the_rows_that_sums_are_of(plan: bool) -> None:
+def test_caps_keep_the_rows_that_sums_are_of(plan: None) -> None:
     for seed in range(4):
         dice = random.Random(seed)
         rows = some_rows(dice, 400, 40)
@@ -242,7 +260,7 @@ def test_caps_keep_the_rows_that_sums_are_of(plan: bool) -> None:
         engine.close()
 
 
-def test_all_marginals_are_of_the_same_rows(plan: bool) -> None:
+def test_all_marginals_are_of_the_same_rows(plan: None) -> None:
     engine = opened(some_rows(random.Random(5), 300, 20), BY_PERSON)
     request = request_of(BY_PERSON, ["s", "flag", "age"])
     counts = dict(zip(request.sets, counted(engine, request), strict=True))
@@ -265,18 +283,18 @@ def moves(policy: Policy, seed: int) -> None:
     assert all(np.abs(a - b).sum() <= most and (a >= b).all() for a, b in zip(*sides, strict=True))
 
 
-def test_a_person_moves_each_marginal_by_the_cap_at_most(plan: bool) -> None:
-    for seed in range(12):
+def test_a_person_moves_each_marginal_by_the_cap_at_most(plan: None) -> None:
+    for seed in range(10):
         moves(BY_PERSON, seed)
 
 
 @pytest.mark.soak
-def test_a_person_moves_each_marginal_by_the_cap_at_most_in_many_tables(plan: bool) -> None:
+def test_a_person_moves_each_marginal_by_the_cap_at_most_in_many_tables(plan: None) -> None:
     for seed in range(2_000):
         moves(policy_of({"unit": "person", "max_rows": 1 + seed % 4}), seed)
 
 
-def test_wide_requests_fill_several_words(plan: bool) -> None:
+def test_wide_requests_fill_several_words(plan: None) -> None:
     names = [f"c{i}" for i in range(40)]
     columns = {name: {"type": "int", "keys": list(range(7))} for name in names}
     policy = load_policy({"version": "1", "tables": {"t": {"unit": "person", "max_rows": 3, "columns": columns}}})
@@ -306,10 +324,20 @@ def in_shards(engine: Engine, module: str, request: Marginals, patch: pytest.Mon
 
 
 @pytest.mark.parametrize("policy", [BY_ROWS, BY_PERSON], ids=["rows", "people"])
-def test_shards_add_up(policy: Policy, plan: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_add_up(policy: Policy, plan: None, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = opened(some_rows(random.Random(6), 300, 30), policy)
     request = request_of(policy, ["s", "flag", "age"])
     assert same(in_shards(engine, "duckdb", request, monkeypatch), counted(engine, request))
+
+
+def test_without_keys_or_sets_there_is_a_number_or_nothing(plan: None) -> None:
+    rows = some_rows(random.Random(14), 300, 200)
+    engine = opened(rows, BY_PERSON)
+    nothing = bounded_of(BY_PERSON, ["s"])
+    most = Counter(row["person"] for row in rows if row["person"] is not None)
+    (total,) = counted(engine, Marginals(replace(nothing, keys=()), ((),)))
+    assert total == sum(min(n, 2) for n in most.values())
+    assert engine.count_marginals(Marginals(replace(nothing, keys=()), ()), SALT) == ()
 
 
 def test_a_key_without_values_has_no_cells() -> None:
@@ -331,6 +359,48 @@ def test_an_engine_that_fails_says_nothing_of_the_data(tmp_path: Any) -> None:
     with pytest.raises(DataError, match=r"DuckDB could not finish reading t: .* stays spent") as error:
         engine.count_marginals(request, SALT)
     assert error.value.__context__ is None
+
+
+def test_counting_stops_where_a_question_is_cancelled(plan: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = opened(some_rows(random.Random(10), 300, 30), BY_PERSON)
+    request, cancellation = request_of(BY_PERSON, ["s", "flag"]), Cancellation()
+    real = MarginalCounts.add
+
+    def add(*arguments: Any) -> None:
+        cancellation.cancelled = True
+        real(*arguments)
+
+    token = current_question.set(cancellation)
+    monkeypatch.setattr(MarginalCounts, "add", add)
+    try:
+        with pytest.raises(Cancelled):
+            engine.count_marginals(request, SALT)
+    finally:
+        current_question.reset(token)
+        monkeypatch.setattr(MarginalCounts, "add", real)
+    assert counted(engine, request)[0] > 0
+
+
+def test_a_question_counts_marginals_in_a_session() -> None:
+    tables = {"t": table_of(some_rows(random.Random(11), 300, 30))}
+    request = request_of(BY_ROWS, ["s", "flag"])
+    seen: list[Any] = []
+
+    @dataclass(frozen=True)
+    class Asked(PreparedHistogram):
+        def answer(self, context: ReleaseContext) -> HistogramRelease:
+            seen.extend(context.count_marginals(request, SALT))
+            return super().answer(context)
+
+    class Asking(Histogram):
+        def prepare(self, terms: Terms) -> PreparedHistogram:
+            prepared = super().prepare(terms)
+            return Asked(prepared.bounded, prepared.loss, prepared.public)
+
+    policy = {"version": "1", "budget": {"epsilon": 9}, "tables": {"t": {"unit": "rows", "columns": dict(COLUMNS)}}}
+    with dp.connect(tables, policy) as session:
+        session.answer(Asking("t", "s", 4))
+        assert same(seen, counted(session._engine, request))
 
 
 class TestRequests:
@@ -367,7 +437,7 @@ class TestRequests:
             Marginals(replace(bounded, keys=wide), ((0, 1),))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_arrays_are_counted_whatever_covers_the_sets(data: st.DataObject) -> None:
     sizes = data.draw(st.lists(st.integers(1, 300), min_size=1, max_size=6))
@@ -402,13 +472,7 @@ def test_more_rows_than_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
 Load = Callable[[Mapping[str, pa.Table]], dict[str, str]]
 
 
-def checked(engine: Engine) -> Iterator[Engine]:
-    engine.check("t")
-    yield engine
-    engine.close()
-
-
-def agree(open_at: Callable[[Policy, Tables], Engine], module: str, patch: pytest.MonkeyPatch) -> None:
+def agree(open_at: Callable[[Policy, Tables], Engine]) -> None:
     """An engine's integers are DuckDB's where no cap bites, and those of its own sums where one does."""
     rows = some_rows(random.Random(9), 300, 30)
     tables = {"t": table_of(rows)}
@@ -416,8 +480,10 @@ def agree(open_at: Callable[[Policy, Tables], Engine], module: str, patch: pytes
     mine, duckdb = open_at(BY_ROWS, tables), opened(rows, BY_ROWS)
     mine.check("t")
     assert same(counted(mine, request), counted(duckdb, request))
-    few = request_of(BY_ROWS, ["s", CELL], "WHERE n > 1")
-    assert same(in_shards(mine, module, few, patch), counted(duckdb, few))
+    nothing = replace(request.bounded, keys=())
+    sure = sum(row["sure"] is not None for row in rows)
+    assert same(counted(mine, Marginals(nothing, ((),))), [np.array(sure)])
+    assert mine.count_marginals(Marginals(nothing, ()), SALT) == ()
     mine.close()
     capped = open_at(BY_PERSON, tables)
     capped.check("t")
@@ -434,14 +500,52 @@ def agree(open_at: Callable[[Policy, Tables], Engine], module: str, patch: pytes
         engine.close()
 
 
+def agree_in_shards(open_at: Callable[[Policy, Tables], Engine], module: str, patch: pytest.MonkeyPatch) -> None:
+    rows = some_rows(random.Random(12), 300, 30)
+    mine, few = open_at(BY_PERSON, {"t": table_of(rows)}), request_of(BY_PERSON, ["s", CELL], "WHERE n > 1")
+    mine.check("t")
+    assert same(in_shards(mine, module, few, patch), counted(mine, few))
+    mine.close()
+
+
 def test_postgres_counts_the_same(load_postgres: Load, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.engines.postgres import PostgreSQL
 
-    agree(lambda policy, tables: PostgreSQL(postgres, policy, load_postgres(tables)), "postgres", monkeypatch)
+    def open_at(policy: Policy, tables: Tables) -> Engine:
+        return PostgreSQL(postgres, policy, load_postgres(tables))
+
+    agree(open_at)
+    agree_in_shards(open_at, "postgres", monkeypatch)
 
 
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-def test_spark_counts_the_same(load_spark: Load, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+ON_SPARK = pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+
+
+@ON_SPARK
+def test_spark_counts_the_same(load_spark: Load, spark: Any) -> None:
     from discreet.engines.spark import Spark
 
-    agree(lambda policy, tables: Spark(spark, policy, load_spark(tables)), "spark", monkeypatch)
+    agree(lambda policy, tables: Spark(spark, policy, load_spark(tables)))
+
+
+@ON_SPARK
+@pytest.mark.soak
+def test_shards_add_up_on_spark(load_spark: Load, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.engines.spark import Spark
+
+    agree_in_shards(lambda policy, tables: Spark(spark, policy, load_spark(tables)), "spark", monkeypatch)
+
+
+@ON_SPARK
+def test_executors_without_discreet_are_named(load_spark: Load, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.engines.spark import Spark
+
+    def lack(*_: object) -> None:
+        raise RuntimeError("ModuleNotFoundError: No module named 'discreet'\nrow: 'secret'")
+
+    engine = Spark(spark, BY_ROWS, load_spark({"t": table_of(some_rows(random.Random(13), 9, 3))}))
+    monkeypatch.setattr(type(engine._session), "mapped", lack)
+    with pytest.raises(DataError, match="executors have no discreet") as error:
+        engine.count_marginals(request_of(BY_ROWS, ["s"]), SALT)
+    assert "secret" not in str(error.value)
+    assert error.value.__context__ is None

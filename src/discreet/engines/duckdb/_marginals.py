@@ -102,8 +102,8 @@ def _packed(
         for part in parts(connection, sql, count, layout.below_person):
             for every in slices(part, layout.below_person):
                 check_cancelled()
-                kept, _ = capped(every, layout.below_person, layout.below_group, caps)
-                counts.add(_unpacked(layout, kept, places), kept[0].size)
+                counted, _ = capped(every, layout.below_person, layout.below_group, caps)
+                counts.add(_unpacked(layout, counted, places), counted[0].size)
         return counts.counts()
     finally:
         people.drop()

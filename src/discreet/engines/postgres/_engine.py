@@ -50,7 +50,7 @@ _T = TypeVar("_T")
 class PostgreSQL:
     """Runs bounded aggregates in a PostgreSQL server, 16 or later. Safe to share between threads.
 
-    Every run is one read-only transaction that sees one moment of the database. Only sums leave the server.
+    Every run is one read-only transaction that sees one moment of the database. Only sums and counts leave the server.
 
     Parameters
     ----------

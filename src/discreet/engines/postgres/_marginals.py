@@ -22,7 +22,7 @@ from discreet.query import BoundedAggregate, GroupKey, Marginals
 
 __all__ = ["marginals_sql", "read_marginals"]
 
-_MOST_CELLS = 2**12
+_MOST_CELLS = 2**15
 """Of a set that is counted: more would make its hash table too large to be fast."""
 _NUMBERS = {
     "bool": "CAST({} AS integer)",
@@ -46,7 +46,7 @@ def marginals_sql(
         f"{_cell(f'k{i}', key, merged)} AS c{i}"
         for i, (key, merged) in enumerate(zip(request.bounded.keys, request.merged, strict=True))
     ]
-    coded = dialect.step("coded", f"SELECT {', '.join(codes) or '0 AS one'} FROM {rows}", keep=False)
+    coded = dialect.step("coded", dialect.fenced(f"SELECT {', '.join(codes) or '0 AS one'} FROM {rows}"), keep=False)
     public = " AND ".join(f"c{i} IS NOT NULL" for i in range(len(codes))) or "TRUE"
     cells = ", ".join(_combined(block, request.sizes, begin) for block, begin in _blocks(request))
     each = f"SELECT unnest(ARRAY[{cells}]) AS cell FROM coded WHERE {public}"

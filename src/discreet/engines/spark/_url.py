@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,6 +92,8 @@ def session_of(url: str, *, archived: Path | None = None) -> SparkSession:
     if session is None:
         check_java()
         raise DataError(f"Spark does not start on {master}; check that the cluster runs, and that this machine is free")
+    if master.startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        session.sparkContext.pythonExec = sys.executable  # which has discreet; the first python3 there is may not
     for name, path in tables.items():
         _add(session, name, path)
     return session
