@@ -1,6 +1,6 @@
 """A session: connect to a source, ask, and spend a budget."""
 
-from __future__ import annotations
+from __future__ import annotations  # noqa: I001 - in two lines each, where the formatter would take twenty
 
 import os
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from discreet.ledger import Ledger, Request, check_policy_match, open_for, spend
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
-from discreet.query import assuming, ibis_table, make_plan, plan_with_bias  # isort: skip
+from discreet.query import assuming, ibis_table, make_plan, plan_with_bias
 from discreet.rational import Number
 from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
-from discreet.release import ReleaseContext, Terms, check_cancelled  # isort: skip
+from discreet.release import ReleaseContext, Terms, check_cancelled
 from discreet.reprs import shortened
 from discreet.sensitivity import Norms
 
