@@ -149,8 +149,8 @@ class _Problem:
             home = self.tree.home(each.clique)
             columns, shape = self.tree.cliques[home], self.tree.shapes[home]
             summed = tuple(i for i, column in enumerate(columns) if column not in each.clique)
-            kept = tuple(size if column in each.clique else 1 for column, size in zip(columns, shape, strict=True))
-            places.append(_Place(home, summed, kept))
+            spread = tuple(size if column in each.clique else 1 for column, size in zip(columns, shape, strict=True))
+            places.append(_Place(home, summed, spread))
         return tuple(places)
 
     @cached_property

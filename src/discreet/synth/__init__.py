@@ -19,16 +19,9 @@ rho(0.5)
 (['age', 'member'], 1000)
 """
 
-from discreet.release import ReleaseKind, register
-from discreet.synth._fit import fit
+from discreet.synth._fit import fit, load
+from discreet.synth._kind import KIND
 from discreet.synth._question import PreparedTable, Synthesize
-from discreet.synth._table import Measured, SyntheticTable, table_digests
-from discreet.synth._verify import recompute_table_loss, verify_table_loss
+from discreet.synth._table import Measured, SyntheticTable
 
 __all__ = ["KIND", "Measured", "PreparedTable", "Synthesize", "SyntheticTable", "fit", "load"]
-
-load = SyntheticTable.load
-
-KIND = register(
-    ReleaseKind("synthetic_table", SyntheticTable.from_bytes, table_digests, recompute_table_loss, verify_table_loss)
-)

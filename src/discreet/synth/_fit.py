@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from discreet.marginals import CellChoice
@@ -10,7 +11,7 @@ from discreet.session import Session
 from discreet.synth._question import Synthesize, Tier
 from discreet.synth._table import SyntheticTable
 
-__all__ = ["fit"]
+__all__ = ["fit", "load"]
 
 
 def fit(  # noqa: PLR0913
@@ -63,3 +64,11 @@ def fit(  # noqa: PLR0913
     """
     question = Synthesize(table, spend, tier, columns, dict(cells or {}), target, workload)
     return session.answer(question, idempotency_key=idempotency_key)
+
+
+def load(path: str | os.PathLike[str]) -> SyntheticTable:
+    """The synthetic table in a file by `save`. That it is genuine is not checked: ask `discreet verify`.
+
+    Raises `DataError` if the file cannot be read, `LedgerError` if it holds no synthetic table.
+    """
+    return SyntheticTable.load(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -13,17 +13,17 @@ import numpy as np
 
 from discreet import noise
 from discreet.errors import ParameterError
-from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, merge
+from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Model, merge
 from discreet.policy import Policy
 from discreet.privacy import Loss, Relation, to_json
 from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
-from discreet.release import ReleaseContext, Terms
+from discreet.release import Certify, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
-from discreet.synth._noise import Prices, Purse
+from discreet.synth._noise import Choice, Prices, Purse
 from discreet.synth._rounds import Shares, best, instant, one_way_share
-from discreet.synth._state import Counts, Fit
-from discreet.synth._table import SyntheticTable, fitted_table
+from discreet.synth._state import Counts, Fit, step_to_json
+from discreet.synth._table import Measured, SyntheticTable
 
 __all__ = ["PreparedTable", "Synthesize", "Tier"]
 
@@ -141,7 +141,7 @@ class PreparedTable:
         if counts:
             self._two_way_fit(fit, counts, listed, context)
         model = fit.estimate(newton=40 if fit.model is None else 10, steps=_FINAL_STEPS)
-        return fitted_table(self, fit, merges, model, context.certify)
+        return _release(self, fit, merges, model, context.certify)
 
     def read(self, payload: bytes) -> SyntheticTable:
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
@@ -183,3 +183,40 @@ class PreparedTable:
         instant(fit, counts, self.wanted.target, until)
         if not spends_all:
             best(fit, counts, listed, lambda share: context.step(int(share * _TICKS), _TICKS))
+
+
+def _release(
+    prepared: PreparedTable, fit: Fit, merges: Sequence[Merge], model: Model, certify: Certify
+) -> SyntheticTable:
+    """The release of a fit, with its certificate, which lists every mechanism that ran."""
+    measured = tuple(
+        Measured(step.clique, step.counts, step.mechanism)
+        for step in fit.steps
+        if not isinstance(step.mechanism, Choice)
+    )
+    bare = SyntheticTable(
+        table=prepared.table,
+        columns=prepared.columns,
+        merges=tuple(merges),
+        total=fit.total,
+        potentials=model.potentials,
+        measured=measured,
+        loss=prepared.loss,
+        certificate={},
+    )
+    statement = {
+        "kind": "synthetic_table",
+        "plan": prepared.hash,
+        "table": prepared.table,
+        "tier": prepared.tier,
+        "policy": prepared.policy.digest(),
+        "version": prepared.policy.version,
+        "unit": prepared.unit,
+        "relation": prepared.relation,
+        "rows_per_unit": prepared.rows_per_unit,
+        "loss": to_json(prepared.loss),
+        "currency": prepared.prices.currency,
+        "steps": [step_to_json(step, [column.name for column in prepared.columns]) for step in fit.steps],
+        "answer": bare.digest(),
+    }
+    return replace(bare, certificate=certify(statement))

@@ -6,9 +6,9 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,15 +28,11 @@ from discreet.marginals import (
     sample_cells,
 )
 from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Certify, Content
+from discreet.release import BaseRelease, Content
 from discreet.synth._columns import column_named
-from discreet.synth._noise import Additive, Choice, additive_from_json, additive_to_json
-from discreet.synth._state import Fit, Step, step_to_json
+from discreet.synth._noise import Additive, additive_from_json, additive_to_json
 
-if TYPE_CHECKING:
-    from discreet.synth._question import PreparedTable
-
-__all__ = ["Measured", "SyntheticTable", "fitted_table", "table_digests"]
+__all__ = ["Measured", "SyntheticTable", "table_digests"]
 
 _FORMAT = 1
 _FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
@@ -264,47 +260,6 @@ def _span(column: ColumnCells, cells: Sequence[int]) -> str:
 
 def _value_of(given: Mapping[str, object], name: str) -> object:
     return next(value for key, value in given.items() if str(key).casefold() == name.casefold())
-
-
-def fitted_table(
-    prepared: PreparedTable, fit: Fit, merges: Sequence[Merge], model: Model, certify: Certify
-) -> SyntheticTable:
-    """The release of a fit, with its certificate, which lists every mechanism that ran."""
-    measured = tuple(
-        Measured(step.clique, step.counts, step.mechanism)
-        for step in fit.steps
-        if not isinstance(step.mechanism, Choice)
-    )
-    bare = SyntheticTable(
-        table=prepared.table,
-        columns=prepared.columns,
-        merges=tuple(merges),
-        total=fit.total,
-        potentials=model.potentials,
-        measured=measured,
-        loss=prepared.loss,
-        certificate={},
-    )
-    statement = {
-        "kind": "synthetic_table",
-        "plan": prepared.hash,
-        "table": prepared.table,
-        "tier": prepared.tier,
-        "policy": prepared.policy.digest(),
-        "version": prepared.policy.version,
-        "unit": prepared.unit,
-        "relation": prepared.relation,
-        "rows_per_unit": prepared.rows_per_unit,
-        "loss": to_json(prepared.loss),
-        "currency": prepared.prices.currency,
-        "steps": _steps(fit.steps, [column.name for column in prepared.columns]),
-        "answer": bare.digest(),
-    }
-    return replace(bare, certificate=certify(statement))
-
-
-def _steps(steps: Sequence[Step], names: Sequence[str]) -> list[dict[str, Any]]:
-    return [step_to_json(step, names) for step in steps]
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:
