@@ -1,4 +1,4 @@
-"""The estimate against what it must be: exact where nothing is uncertain, weighted where it is, and a stationary point."""
+"""The estimate: exact where nothing is uncertain, weighted where it is, and a stationary point."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def law(seed: int) -> Floats:
 
 def counts(joint: Floats, clique: tuple[int, ...], total: float) -> Floats:
     return total * joint.sum(axis=tuple(i for i in range(3) if i not in clique)).ravel()
+
+
+def exact(joint: Floats) -> list[Measurement]:
+    pairs = ((0, 1), (1, 2))
+    return [Measurement(pair, counts(joint, pair, 1000), np.ones(SIZES[pair[0]] * SIZES[pair[1]])) for pair in pairs]
 
 
 def squares(model: object, measured: list[Measurement]) -> float:
