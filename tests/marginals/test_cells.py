@@ -98,4 +98,7 @@ def test_zero_is_a_cell_of_its_own_and_cells_have_words() -> None:
     cells = column_cells("t", "x", Column(type="int", bounds=(-5, 100), nullable=True), 8)
     assert [cells.text(i) for i in (0, 1, 2, cells.size - 1)] == ["-5 to -1", "0", "1 to 8", "null"]
     assert cells.spikes == (1,)
+    narrow = column_cells("t", "x", Column(type="int", bounds=(-1, 49)))
+    assert narrow.points[:, 1].min() == 1
+    assert narrow.spikes == (1,)
     assert column_cells("t", "x", Column(type="int", bounds=(0, 9))).spikes == ()
