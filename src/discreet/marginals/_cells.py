@@ -113,17 +113,17 @@ class ColumnCells:
         """Of each cell of numbers the first point of the grid that it holds, and how many it holds."""
         firsts, lasts = [math.ceil(self.lower / self.step)], list[int]()
         for cut in self.cuts:
-            place = cut.end / self.step
-            lasts.append(math.floor(place) if cut.closed else math.ceil(place) - 1)
+            lasts.append(_reached(cut, self.step))
             firsts.append(lasts[-1] + 1)
         lasts.append(math.floor(self.upper / self.step))
         return np.array([[first, last - first + 1] for first, last in zip(firsts, lasts, strict=True)])
 
     @property
     def spikes(self) -> tuple[int, ...]:
-        """The cells of numbers that hold one point of a grid on which others hold several."""
-        sizes = self.points[:, 1]
-        return tuple(np.flatnonzero(sizes == 1).tolist()) if sizes.max() > 1 else ()
+        """The cell of zero alone, where others hold several points of the grid."""
+        firsts, sizes = self.points.T
+        alone = (firsts == 0) & (sizes == 1)
+        return tuple(np.flatnonzero(alone).tolist()) if sizes.max() > 1 else ()
 
     def text(self, cell: int) -> str:
         """What a cell holds, in words."""
@@ -251,7 +251,25 @@ def _cuts(  # noqa: PLR0913, PLR0917
         return tuple(Cut((first + i) * step, closed=True) for i in range(points - 1))
     width = (upper - lower) / count
     ends = [Cut(lower + i * width) for i in range(1, count)]
-    return tuple(_with_zero(ends, lower, upper) if kind in _NUMBERS else ends)
+    ends = _with_zero(ends, lower, upper) if kind in _NUMBERS else ends
+    return _without_empty(ends, lower, upper, step)
+
+
+def _without_empty(ends: list[Cut], lower: Fraction, upper: Fraction, step: Fraction) -> tuple[Cut, ...]:
+    """The ends of cells that hold a point of the grid; one that holds none is left to its neighbour."""
+    last, wanted = math.ceil(lower / step) - 1, list[Cut]()
+    for cut in ends:
+        reached = _reached(cut, step)
+        if last < reached < math.floor(upper / step):
+            wanted.append(cut)
+            last = reached
+    return tuple(wanted)
+
+
+def _reached(cut: Cut, step: Fraction) -> int:
+    """The last point of the grid before a cut."""
+    place = cut.end / step
+    return math.floor(place) if cut.closed else math.ceil(place) - 1
 
 
 def _with_zero(ends: list[Cut], lower: Fraction, upper: Fraction) -> list[Cut]:

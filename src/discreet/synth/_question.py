@@ -29,7 +29,7 @@ __all__ = ["PreparedTable", "Synthesize", "Tier"]
 
 _FORMAT = 1
 _DEGREE = {"instant": 2, "best": 4}
-_FINAL_STEPS = 60
+_FINAL_STEPS = 200
 _TICKS = 100
 Tier = Literal["instant", "best"]
 
@@ -179,7 +179,7 @@ class PreparedTable:
         self, fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, context: ReleaseContext
     ) -> None:
         spends_all = self.tier == "instant"
-        until = Fraction(1) if spends_all else Shares().until_network(has_target=self.wanted.target is not None)
+        until = Fraction(1) if spends_all else Shares().until_network(fit, has_target=self.wanted.target is not None)
         instant(fit, counts, self.wanted.target, until)
         if not spends_all:
             best(fit, counts, listed, lambda share: context.step(int(share * _TICKS), _TICKS))

@@ -8,6 +8,7 @@ network is a maximum spanning tree by noisy scores, McKenna, Miklau and Sheldon 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,9 +25,10 @@ _ABSOLUTE = 0.8
 """The mean absolute value of noise by its standard deviation: √(2/π) for Gaussian noise, √½ for Laplace noise."""
 _BYTES = 2**21
 _ROUNDS, _FEWEST_ROUNDS = 4, 8
-_FIRST_NOISE = 0.003
+_FIRST_NOISE = 0.006
 """The noise that the first rounds may have, in parts of all rows."""
 _LEAST = Fraction(1, 2**20)
+_ROUND_STEPS = 25
 _SCORED_ROWS = 32_768
 
 
@@ -34,13 +36,20 @@ _SCORED_ROWS = 32_768
 class Shares:
     """How the spend is shared: one-way marginals, pairs with the target, the network; rounds have the rest."""
 
-    one_way: Fraction = Fraction(4, 25)
-    target: Fraction = Fraction(1, 5)
-    network: Fraction = Fraction(3, 10)
+    one_way: Fraction = Fraction(1, 5)
+    target: Fraction = Fraction(11, 50)
+    least_network: Fraction = Fraction(1, 5)
+    most_network: Fraction = Fraction(1, 2)
 
-    def until_network(self, *, has_target: bool) -> Fraction:
-        """The share that is spent when the network is measured."""
-        return self.one_way + self.network + (self.target if has_target else 0)
+    def until_network(self, fit: Fit, *, has_target: bool) -> Fraction:
+        """The share that is spent when the network is measured: the less the spend buys, the more of it.
+
+        What it buys is judged by the noise of so many marginals as there are columns, twice over, in parts of all rows.
+        """
+        noise = fit.prices.measurement(fit.prices.total / (2 * len(fit.sizes))).std / fit.total
+        more = Fraction(0.15 * math.log(max(noise, 1e-9) / 0.0003, 3)).limit_denominator(1000)
+        network = min(max(self.least_network + more, self.least_network), self.most_network)
+        return self.one_way + network + (self.target if has_target else 0)
 
 
 def one_way_share(tier: str) -> Fraction:
@@ -120,7 +129,7 @@ def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: 
         chosen = fit.choose(allowed, scores, choice)
         expected = before(chosen)
         fit.measure(chosen, counts[chosen], noise)
-        model = fit.estimate(newton=3, steps=12)
+        model = fit.estimate(newton=3, steps=_ROUND_STEPS)
         moved = float(np.abs(fit.total * model.marginal(chosen) - expected).sum())
         if moved <= penalty * counts[chosen].size:
             scale = 4 if prices.is_quadratic else 2

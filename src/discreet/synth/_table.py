@@ -124,20 +124,28 @@ class SyntheticTable(BaseRelease):
         shuffled = stream.order(count)
         arrays: list[pa.Array[Any]] = []
         for i, column in enumerate(self.columns):
-            cells, places = self._cells(i, merged[i], order, stream)
+            cells, places = self._cells(i, merged[i], order, shuffled, stream)
             if i in fixed:
                 cells = np.full(count, fixed[i])
             values = column.values(cells, places)
             if i in fixed and column.keys is None and fixed[i] != column.valued:
                 assert given is not None
                 values = pa.array([_value_of(given, column.name)] * count, values.type)
-            arrays.append(values.take(pa.array(shuffled, pa.int64())))
+            arrays.append(values)
         return pa.Table.from_arrays(arrays, names=[column.name for column in self.columns])
 
     def _cells(
-        self, i: int, merged: NDArray[np.int64], order: NDArray[np.int64], stream: PublicStream
+        self,
+        i: int,
+        merged: NDArray[np.int64],
+        order: NDArray[np.int64],
+        shuffled: NDArray[np.int64],
+        stream: PublicStream,
     ) -> tuple[NDArray[np.int64], Numbers]:
-        """Of each row the public cell of a column, and a place in it, balanced along an order of the rows."""
+        """Of each row the public cell of a column, and a place in it, balanced along an order of the rows.
+
+        `shuffled` says for each row where it goes.
+        """
         merge = self.merges[i]
         along = order[np.argsort(merged[order], kind="stable")]
         held = merged[along]
@@ -146,7 +154,8 @@ class SyntheticTable(BaseRelease):
         places = places_of(ranks, i, stream.uniform(merge.size)[held])
         cells, within = merge.spread(held, places)
         public, within_cell = np.empty(held.size, np.int64), np.empty(held.size)
-        public[along], within_cell[along] = cells, within
+        goes = shuffled[along]
+        public[goes], within_cell[goes] = cells, within
         return public, within_cell
 
     def _fixed(self, given: Mapping[str, object]) -> dict[int, int]:
