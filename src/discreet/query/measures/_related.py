@@ -43,12 +43,15 @@ class RelatedKey:
         of another table belong to it.
     column
         The column; of ``"children"`` the table, of ``"number"`` nothing.
+    nullable
+        Whether numbers have a last cell for null.
     """
 
     kind: Literal["own", "previous", "parent", "step", "number", "children"]
     column: str
     cells: _Cells
     label: str
+    nullable: bool = False
 
 
 def related_rows(  # noqa: PLR0913
@@ -219,8 +222,8 @@ class _Building:
         cuts = [each for each in key.cells if isinstance(each, Cut)]
         if len(cuts) < len(key.cells):
             return node.name
-        name = self._cell_column(key.column, len(cuts) + 1 + declared.nullable)
-        cells[name] = cell_of(node, cuts, declared.type, nullable=declared.nullable), "int"
+        name = self._cell_column(key.column, len(cuts) + 1 + key.nullable)
+        cells[name] = cell_of(node, cuts, declared.type, nullable=key.nullable), "int"
         return name
 
     def _counted(self, key: RelatedKey, number: exp.Expr, cells: _New) -> str:
