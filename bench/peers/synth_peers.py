@@ -46,7 +46,7 @@ def opendp_fit(case: dict[str, Any], codes: np.ndarray) -> np.ndarray:
         keys={name: list(range(size)) for name, size in zip(names, case["sizes"], strict=True)},
         algorithm=algorithm,
     )
-    rows = measurement(frame).synthesize().lazy().collect()
+    rows = measurement(frame).synthesize().lazy().drop_nulls().collect()  # it adds a null to every column
     return np.column_stack([rows[name].to_numpy() for name in names])
 
 

@@ -209,7 +209,7 @@ def test_what_cannot_be_fitted_is_refused_before_any_charge(
 def test_columns_without_cells_are_refused_by_name() -> None:
     for declared, words in (
         ({"type": "int"}, "t.x has no bounds"),
-        ({"type": "string"}, "t.x is text without public keys"),
+        ({"type": "string"}, "a fit needs a column with public keys or bounds"),
     ):
         without = {
             "version": "1",

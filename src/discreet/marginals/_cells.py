@@ -188,8 +188,9 @@ class ColumnCells:
 def column_cells(table: str, name: str, column: Column, choice: CellChoice | None = None) -> ColumnCells:
     """The cells of a column: a cell for each public value, or equal cells between bounds, or those that were chosen.
 
-    Whole numbers and dates with no more values than cells have a cell for each. Zero is a cell of its own between
-    other numbers. Raises `QueryError` for a column without keys or bounds, `ParameterError` for a wrong choice.
+    Text without public keys has none yet: they are discovered. Whole numbers and dates with no more values than cells
+    have a cell for each. Zero is a cell of its own between other numbers. Raises `QueryError` for a column without
+    keys or bounds, `ParameterError` for a wrong choice.
 
     >>> age = Column(type="int", bounds=(16, 96), nullable=False)
     >>> cells = column_cells("people", "age", age, 4)
@@ -201,9 +202,11 @@ def column_cells(table: str, name: str, column: Column, choice: CellChoice | Non
         if choice is not None:
             raise ParameterError(f"{where} has public keys, each a cell of its own; leave it out of cells")
         return ColumnCells(name, column.type, column.nullable, column.keys or (False, True))
+    if column.type == "string":
+        return ColumnCells(name, column.type, column.nullable, ())
     field = Field.from_column(column)
     if field.bounds is None:
-        raise QueryError(_needed(where, name, column.type))
+        raise QueryError(_needed(where, name))
     lower, upper = field.bounds
     step = _step(column.type, lower, upper)
     cuts = _cuts(where, column.type, lower, upper, step, choice)
@@ -213,12 +216,7 @@ def column_cells(table: str, name: str, column: Column, choice: CellChoice | Non
     return cells
 
 
-def _needed(where: str, name: str, kind: ColumnType) -> str:
-    if kind == "string":
-        return (
-            f"{where} is text without public keys: list its keys in the policy, or leave it out of columns; "
-            f"`discreet suggest` finds keys under a budget with a delta"
-        )
+def _needed(where: str, name: str) -> str:
     return (
         f"{where} has no bounds: write its bounds or its keys into the policy, or leave it out of columns; "
         f"`discreet suggest` finds them for {name}"

@@ -4,11 +4,12 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 """
 
 from discreet.query._bias import plan_with_bias
+from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
 from discreet.query._checked_query import Bias, assume_rows
 from discreet.query._plan import Plan, assuming
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
-from discreet.query._sql import SQL, PreparedSQL
+from discreet.query._sql import SQL, PreparedSQL, noisy_groups
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._intervals import divides_safely
@@ -53,13 +54,14 @@ from discreet.query.relations._nodes import (
     walked,
 )
 from discreet.query.results._serialize import plain_value
-from discreet.query.suggest._plan import Suggest, SuggestionPlan, plan_suggestion
+from discreet.query.suggest._plan import Suggest, SuggestionPlan, key_level, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
     "FUNCTIONS",
     "HELD_TEXT",
     "INTEGERS",
+    "LEVEL",
     "LONGEST_STORED_TEXT",
     "LONGEST_TEXT",
     "PAIRS",
@@ -124,17 +126,22 @@ __all__ = [
     "integer_literal",
     "interval_length",
     "is_moment",
+    "key_level",
     "key_type",
+    "level_to_json",
     "make_plan",
     "match_name",
     "measure_norms",
+    "noisy_groups",
     "nullable",
     "plain_value",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
+    "recompute_level_loss",
     "related_rows",
     "scans",
+    "section",
     "text_of",
     "type_in_policy",
     "walked",

@@ -25,6 +25,12 @@ class Wanted:
     target: int | None = None
     workload: tuple[Clique, ...] = ()
 
+    def moved(self, places: Mapping[int, int]) -> Wanted:
+        """The same for columns at other places; what has no place any more is left out."""
+        sets = tuple(tuple(sorted(places[i] for i in each if i in places)) for each in self.workload)
+        target = None if self.target is None else places.get(self.target)
+        return Wanted(target, tuple(each for each in sets if each))
+
 
 @dataclass(frozen=True, slots=True)
 class Candidates:

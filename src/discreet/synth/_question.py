@@ -20,6 +20,7 @@ from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measu
 from discreet.release import Certify, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
+from discreet.synth._discovery import Discovery, discoveries, with_keys
 from discreet.synth._noise import Choice, Prices, Purse
 from discreet.synth._rounds import Shares, best, instant, one_way_share
 from discreet.synth._state import Counts, Fit, step_to_json
@@ -31,6 +32,8 @@ _FORMAT = 1
 _DEGREE = {"instant": 2, "best": 4}
 _FINAL_STEPS = 200
 _TICKS = 100
+_NO_KEYS = ("",)
+"""Stands for keys that are yet to be discovered, where only the rest of a query is checked."""
 Tier = Literal["instant", "best"]
 
 
@@ -55,17 +58,20 @@ class Synthesize:
         if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
         columns = fitted_columns(policy, name, self.columns, dict(self.cells))
-        bounded = coded_rows(policy, name, {each.name: each.coded for each in columns})
+        bounded = coded_rows(policy, name, {each.name: each.coded or _NO_KEYS for each in columns})
         terms.accept(bounded)
-        prices = Prices.of_spend(self.spend, measure_norms(Count(None), bounded, policy.relation))
+        planned, spend = discoveries(policy, name, columns, self.spend)
+        for each in planned:
+            terms.accept(each.level.bounded)
+        prices = Prices.of_spend(spend, measure_norms(Count(None), bounded, policy.relation))
         wanted = Wanted(
             None if self.target is None else column_named(columns, self.target, "the fit"),
             tuple(_named(columns, each) for each in self.workload),
         )
         prepared = PreparedTable(
             table=name, tier=self.tier, columns=columns, bounded=bounded, prices=prices, wanted=wanted,
-            loss=self.spend, policy=policy, unit=policy.unit(name).name or "rows", relation=policy.relation,
-            rows_per_unit=declared.rows_per_unit,
+            loss=self.spend, fit_loss=spend, planned=planned, policy=policy, unit=policy.unit(name).name or "rows",
+            relation=policy.relation, rows_per_unit=declared.rows_per_unit,
         )  # fmt: skip
         prepared.first_noise()
         return prepared
@@ -88,6 +94,8 @@ class PreparedTable:
     prices: Prices
     wanted: Wanted
     loss: Loss
+    fit_loss: Loss
+    planned: tuple[Discovery, ...]
     policy: Policy
     unit: str
     relation: Relation
@@ -133,15 +141,26 @@ class PreparedTable:
 
     def answer(self, context: ReleaseContext) -> SyntheticTable:
         """Count, measure and estimate. Its loss is charged."""
-        salt = noise.secret(16)
         context.step(0, _TICKS)
+        if not self.planned:
+            return self.estimated(context, self.hash)
+        columns = with_keys(self.planned, self.columns, context)
+        names = [column.name for column in columns]
+        places = {i: names.index(each.name) for i, each in enumerate(self.columns) if each.name in names}
+        bounded = coded_rows(self.policy, self.table, {each.name: each.coded for each in columns})
+        known = replace(self, columns=columns, bounded=bounded, wanted=self.wanted.moved(places))
+        return known.estimated(context, self.hash)
+
+    def estimated(self, context: ReleaseContext, plan: str) -> SyntheticTable:
+        """The table, once all columns have cells; its certificate names the `plan` that was charged."""
+        salt = noise.secret(16)
         fit, merges = self._one_way_fit(context, salt)
         listed = candidates(fit.sizes, self.wanted, _DEGREE[self.tier])
         counts = self._counted(context, salt, list(listed.weights), merges)
         if counts:
             self._two_way_fit(fit, counts, listed, context)
         model = fit.estimate(newton=40 if fit.model is None else 10, steps=_FINAL_STEPS)
-        return _release(self, fit, merges, model, context.certify)
+        return _release(self, plan, fit, merges, model, context.certify)
 
     def read(self, payload: bytes) -> SyntheticTable:
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
@@ -185,8 +204,8 @@ class PreparedTable:
             best(fit, counts, listed, lambda share: context.step(int(share * _TICKS), _TICKS))
 
 
-def _release(
-    prepared: PreparedTable, fit: Fit, merges: Sequence[Merge], model: Model, certify: Certify
+def _release(  # noqa: PLR0913, PLR0917
+    prepared: PreparedTable, plan: str, fit: Fit, merges: Sequence[Merge], model: Model, certify: Certify
 ) -> SyntheticTable:
     """The release of a fit, with its certificate, which lists every mechanism that ran."""
     measured = tuple(
@@ -206,7 +225,7 @@ def _release(
     )
     statement = {
         "kind": "synthetic_table",
-        "plan": prepared.hash,
+        "plan": plan,
         "table": prepared.table,
         "tier": prepared.tier,
         "policy": prepared.policy.digest(),
@@ -215,6 +234,8 @@ def _release(
         "relation": prepared.relation,
         "rows_per_unit": prepared.rows_per_unit,
         "loss": to_json(prepared.loss),
+        "keys": [each.to_json() for each in prepared.planned],
+        "fit_loss": to_json(prepared.fit_loss),
         "currency": prepared.prices.currency,
         "steps": [step_to_json(step, [column.name for column in prepared.columns]) for step in fit.steps],
         "answer": bare.digest(),

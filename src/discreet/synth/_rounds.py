@@ -37,7 +37,7 @@ class Shares:
     """How the spend is shared: one-way marginals, pairs with the target, the network; rounds have the rest."""
 
     one_way: Fraction = Fraction(1, 5)
-    target: Fraction = Fraction(11, 50)
+    target: Fraction = Fraction(1, 4)
     least_network: Fraction = Fraction(1, 5)
     most_network: Fraction = Fraction(1, 2)
 

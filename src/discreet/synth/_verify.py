@@ -7,36 +7,55 @@ from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
+from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, SumLoss, currency, from_json, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.sensitivity import Norms, bounded_sum
+from discreet.synth._discovery import discovery_loss
 from discreet.synth._noise import additive_from_json, choice_from_json
 
 __all__ = ["recompute_table_loss", "verify_table_loss"]
 
 _MOST_ROWS = 1_000_000
+_MALFORMED = "the certificate of this synthetic table cannot be followed: it is malformed"
 
 
 def recompute_table_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the steps lose, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
     try:
-        return _lost(certificate)
+        keys, lost = _discovered(certificate), _lost(certificate)
+        if not keys:
+            return lost
+        fit = from_json(certificate["fit_loss"])
+        check_within("all steps together", lost, fit)
+        return in_currency(SumLoss((PureLoss(Fraction(0)), *keys, fit)), currency(stated_in(certificate)))
     except (ParameterError, KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
-        raise LedgerError("the certificate of this synthetic table cannot be followed: it is malformed") from None
+        raise LedgerError(_MALFORMED) from None
 
 
 def verify_table_loss(certificate: Mapping[str, Any]) -> None:
-    """Raise `LedgerError` where the steps lose more than is stated."""
-    check_within("all steps together", recompute_table_loss(certificate), stated_in(certificate))
+    """Raise `LedgerError`, which names the part, where it loses more than is stated."""
+    try:
+        keys, fit = _discovered(certificate), from_json(certificate["fit_loss"])
+        check_within("all steps together", _lost(certificate), fit)
+        check_within("keys and steps together", SumLoss((PureLoss(Fraction(0)), *keys, fit)), stated_in(certificate))
+    except (ParameterError, KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
+        raise LedgerError(_MALFORMED) from None
+
+
+def _discovered(certificate: Mapping[str, Any]) -> list[Loss]:
+    relation, keys = certificate["relation"], certificate["keys"]
+    if relation not in ("add_remove", "substitute") or not isinstance(keys, list):
+        raise LedgerError(_MALFORMED)
+    return [discovery_loss(each, relation) for each in cast("list[object]", keys)]
 
 
 def _lost(certificate: Mapping[str, Any]) -> Loss:
-    currency, steps = certificate["currency"], certificate["steps"]
-    if currency not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
+    kind, steps = certificate["currency"], certificate["steps"]
+    if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
         raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
     norms = _norms(certificate)
-    total = sum((parts(in_currency(_step(each, norms), currency))[0] for each in cast("list[Any]", steps)), Fraction(0))
-    match currency:
+    total = sum((parts(in_currency(_step(each, norms), kind))[0] for each in cast("list[Any]", steps)), Fraction(0))
+    match kind:
         case "pure":
             return PureLoss(total)
         case "rho":

@@ -61,7 +61,7 @@ class SynthesizeTables:
             prices = replace(prices, total=prices.total * share)
             each = PreparedTable(
                 table=part.table, tier=self.tier, columns=part.columns, bounded=bounded, prices=prices,
-                wanted=Wanted(None, part.pairs), loss=self.spend, policy=policy,
+                wanted=Wanted(None, part.pairs), loss=self.spend, fit_loss=self.spend, planned=(), policy=policy,
                 unit=policy.unit(part.table).name or "rows", relation=policy.relation, rows_per_unit=part.most,
             )  # fmt: skip
             _check_noise(each, part)
@@ -137,7 +137,7 @@ class PreparedTables:
         keys = {link: self._read_keys(context, bounded) for link, bounded in self.public.items()}
         by_table = {shape.table: shape for shape in self.shapes}
         for part, prepared in zip(self.parts, self.prepared, strict=True):
-            fit = prepared.answer(replace(context, certify=dict))
+            fit = prepared.estimated(replace(context, certify=dict), self.hash)
             statements.append({"part": part.name, "rows_per_unit": part.most, "steps": fit.certificate["steps"]})
             fits.append(resolved(replace(fit, certificate={}), part, by_table, keys))
         bare = SyntheticTables(self.shapes, self.parts, tuple(fits), self.loss, {})

@@ -249,6 +249,11 @@ def _shape(  # noqa: PLR0913, PLR0917
         usual = _with_column(usual, name, order, _order_column(name, order, declared.columns[order]))
         others |= order_choice
     fitted = fitted_columns(usual, name, wanted, others)
+    unlisted = next((each.name for each in fitted if each.keys == ()), None)
+    if unlisted is not None:
+        raise QueryError(
+            f"{name}.{unlisted} is text without public keys: list its keys in the policy, or leave it out of columns"
+        )
     listed = [*surrogates, *(each.name for each in fitted)]
     places = {each: i for i, each in enumerate([*declared.hidden, *declared.columns])}
     path = declared.path
