@@ -23,7 +23,7 @@ from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
 from discreet.synth._question import PreparedTable, Synthesize
 from discreet.synth._table import Measured, SyntheticTable
-from discreet.synth.related import History, PreparedTables, SyntheticTables, SynthesizeTables, fit_tables
+from discreet.synth.related import History, PreparedTables, SynthesizeTables, SyntheticTables, fit_tables
 
 __all__ = [
     "KIND",

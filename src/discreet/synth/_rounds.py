@@ -57,11 +57,13 @@ def one_way_share(tier: str) -> Fraction:
     return Fraction(1, 5) if tier == "instant" else Shares().one_way
 
 
-def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction) -> None:
+def instant(
+    fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction, first: Sequence[Clique] = ()
+) -> None:
     """Measure a network: each column with the target, if there is one, and a spanning tree of the others.
 
-    The tree's edges are chosen one by one, by how far their counts are from independent ones. All is spent up to
-    `until`, a part of the total.
+    The tree's edges are chosen one by one, by how far their counts are from independent ones, but for the pairs `first`,
+    which need no choice and count twice in the share of what is left. All is spent up to `until`, a part of the total.
     """
     columns = len(fit.sizes)
     others = [column for column in range(columns) if column != target]
@@ -72,23 +74,35 @@ def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until
         share = (total - fit.purse.spent) * (Fraction(1, 3) if len(others) > 1 else 1)
         for pair in pairs:
             fit.measure(pair, counts[pair], fit.prices.measurement(share / len(pairs)))
+    first = [pair for pair in first if pair in counts and target not in pair]
+    share = (total - fit.purse.spent) / (len(others) - 1 + len(first)) if first else Fraction(0)
+    for pair in first:
+        fit.measure(pair, counts[pair], fit.prices.measurement(2 * share))
     edges = [pair for pair in itertools.combinations(others, 2) if pair in counts]
-    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12)
+    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12, first)
     for i, pair in enumerate(tree):
         fit.measure(pair, counts[pair], fit.prices.measurement((total - fit.purse.spent) / (len(tree) - i)))
 
 
-def _spanning_tree(
-    fit: Fit, counts: Mapping[Clique, Counts], edges: Sequence[Clique], columns: Sequence[int], spend: Fraction
+def _spanning_tree(  # noqa: PLR0913, PLR0917
+    fit: Fit,
+    counts: Mapping[Clique, Counts],
+    edges: Sequence[Clique],
+    columns: Sequence[int],
+    spend: Fraction,
+    joined: Sequence[Clique],
 ) -> list[Clique]:
+    """The edges that complete a forest of pairs that are `joined` already."""
     shares = {column: _nonnegative(fit.measurements[column,].counts) for column in columns}
     scores = {
         pair: _distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
         for pair in edges
     }
     root = {column: column for column in columns}
+    for one, other in joined:
+        root = {column: root[one] if its == root[other] else its for column, its in root.items()}
     chosen: list[Clique] = []
-    picks = len(columns) - 1
+    picks = len(set(root.values())) - 1
     while True:
         free = [pair for pair in edges if root[pair[0]] != root[pair[1]]]
         if not free:
@@ -97,8 +111,7 @@ def _spanning_tree(
         if len(free) > 1:
             pair = fit.choose(free, [scores[each] for each in free], fit.prices.choice(spend / picks, 1))
         chosen.append(pair)
-        joined, into = root[pair[0]], root[pair[1]]
-        root = {column: into if its == joined else its for column, its in root.items()}
+        root = {column: root[pair[1]] if its == root[pair[0]] else its for column, its in root.items()}
 
 
 def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: Callable[[Fraction], None]) -> None:

@@ -110,7 +110,7 @@ def _parts(policy: Policy, shape: Shape, shapes: Sequence[Shape]) -> list[Part]:
         ]
         constant = [own[name] for name in shape.constant]
         drawn = [_step(shape), *(own[name] for name in shape.changing), *children]
-        return [first, part.of("next", [*parent, *constant, *before], drawn, most - 1)]
+        return [first, part.of("next", [*parent, *constant, *before], drawn, max(most // 2, 1))]
     parts: list[Part] = []
     constant = [own[name] for name in shape.constant]
     if constant or (above is None and number):
