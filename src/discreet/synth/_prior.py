@@ -1,4 +1,4 @@
-"""What is known of a column before it is measured, from something public: how its cells are merged, and shares of rows."""
+"""What is known of a column before it is measured, from something public: how its cells are merged, their shares."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ def instant(
 ) -> None:
     """Measure a network: each column with the target, if there is one, and a spanning tree of the others.
 
-    The tree's edges are chosen one by one, by how far their counts are from independent ones, but for the pairs `first`,
-    which need no choice and count twice in the share of what is left. All is spent up to `until`, a part of the total.
+    The pairs `first` are edges of it, each with twice the share of another. The others are chosen one by one, by how
+    far their counts are from independent ones. All is spent up to `until`, a part of the total.
     """
     columns = len(fit.sizes)
     others = [column for column in range(columns) if column != target]

@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.synth._prior import Prior
 from discreet.synth._table import SyntheticTable
-from discreet.synth.related._parts import Kind, Part
+from discreet.synth.related._parts import Kind, Part, Role
 
 __all__ = ["known_of"]
 
@@ -24,8 +24,8 @@ def known_of(part: Part, earlier: Earlier, parent: str | None) -> dict[int, Prio
     at = {role: i for i, role in enumerate(part.roles)}
     known: dict[int, Prior | int] = {}
     for i, (kind, name) in enumerate(part.roles[: part.given]):
-        if kind == "previous" and ("own", name) in at:
-            known[i] = at["own", name]
+        if kind == "previous" and Role("own", name) in at:
+            known[i] = at[Role("own", name)]
             continue
         prior = _prior(kind, name, part, earlier, parent)
         if prior is not None:
@@ -49,8 +49,8 @@ def _prior(kind: Kind, name: str, part: Part, earlier: Earlier, parent: str | No
 def _drawn(kind: Kind, name: str, table: str, earlier: Earlier) -> Prior | None:
     """The column where it was drawn last: of a history, of the rows that follow another."""
     for part, fit in reversed(earlier):
-        if part.table == table and (kind, name) in part.roles[part.given :]:
-            i = part.roles.index((kind, name))
+        if part.table == table and Role(kind, name) in part.roles[part.given :]:
+            i = part.roles.index(Role(kind, name))
             return Prior(fit.merges[i], fit.model.marginal((i,)))
     return None
 
