@@ -1,4 +1,4 @@
-"""Rows of histories and linked tables: what engines count is what one counts by hand, and people move it by the caps."""
+"""Rows of histories and linked tables: engines count what one counts by hand, and people move it by the caps."""
 
 from __future__ import annotations
 
