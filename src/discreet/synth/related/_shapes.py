@@ -369,14 +369,14 @@ def _public_links(
             if key is not None and column and column not in chosen[table]:
                 chosen[table][column] = PublicLink(column, other, key)
     for other in public:
-        if not any(each.table == other for links_of in chosen.values() for each in links_of.values()):
+        if not any(each.table == other for listed in chosen.values() for each in listed.values()):
             raise QueryError(
                 f'nothing says which rows belong to {other}; say so, as in links={{"visits.plan": "{other}.id"}}'
             )
-    for table, links_of in chosen.items():
-        for each in links_of.values():
+    for table, listed in chosen.items():
+        for each in listed.values():
             _check_link(policy, table, each)
-    return {table: tuple(links_of.values()) for table, links_of in chosen.items()}
+    return {table: tuple(listed.values()) for table, listed in chosen.items()}
 
 
 def _check_link(policy: Policy, table: str, link: PublicLink) -> None:
