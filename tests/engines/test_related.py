@@ -70,7 +70,7 @@ def counted_as_by_hand(open_at: Open, seed: int, histories: Mapping[str, Any], c
 
 @pytest.mark.parametrize("histories", HISTORIES, ids=["by number", "by date"])
 def test_rows_are_counted_as_one_would_by_hand(histories: Mapping[str, Any]) -> None:
-    assert sum(counted_as_by_hand(opened, seed, histories) for seed in range(2)) > 200
+    assert sum(counted_as_by_hand(opened, seed, histories) for seed in range(1)) > 100
 
 
 def moved(open_at: Open, seed: int, relation: Relation, fault: Fault, worlds: int = WORLDS) -> list[str]:
@@ -123,7 +123,7 @@ def one_row_more(bounded: BoundedAggregate) -> BoundedAggregate:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_a_person_moves_no_part_further_than_planned(relation: Relation) -> None:
-    assert [seed for seed in range(2) if moved(opened, seed, relation, none)] == []
+    assert [seed for seed in range(1) if moved(opened, seed, relation, none)] == []
 
 
 @pytest.mark.soak
@@ -156,7 +156,7 @@ def test_postgres_counts_the_same(load_postgres: Any, postgres: str) -> None:
 
     assert counted_as_by_hand(open_at, 1, HISTORIES[0]) > 10
     assert counted_as_by_hand(open_at, 2, HISTORIES[1]) > 10
-    assert [seed for seed in range(2) if moved(open_at, seed, "substitute", none, 5)] == []
+    assert [seed for seed in range(1) if moved(open_at, seed, "substitute", none, 5)] == []
 
 
 CHOSEN = ["persons: every row, items: next rows", pytest.param("", marks=pytest.mark.soak)]
