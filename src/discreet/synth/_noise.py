@@ -11,6 +11,7 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, 
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, budget_of, in_currency, parts
 from discreet.rational import from_exact_text
 from discreet.sensitivity import Norms
+from discreet.synth._scores import score_sensitivity
 
 __all__ = [
     "Additive",
@@ -77,7 +78,7 @@ class Prices:
     def choice(self, price: Fraction, weight: int) -> Choice:
         """The choice of one candidate for a price, by scores that one person moves by `weight` times the L1 norm."""
         kind = PermuteAndFlip if self.currency == "pure" else Exponential
-        return kind.calibrate(self.budget(price), weight * self.norms.l1)
+        return kind.calibrate(self.budget(price), score_sensitivity(weight, self.norms))
 
 
 @dataclass(slots=True)
