@@ -71,9 +71,13 @@ class Fit:
         return self.model
 
 
-def step_to_json(step: Step, names: Sequence[str]) -> dict[str, Any]:
-    """A step in a certificate: columns by their names, numbers from which its loss follows."""
+def step_to_json(step: Step, names: Sequence[str], prices: Prices) -> dict[str, Any]:
+    """A step in a certificate: columns by their names, numbers from which its loss follows.
+
+    The weight of a choice is that of its heaviest score: its sensitivity is that many times what moves a marginal.
+    """
     columns = [names[column] for column in step.clique]
     if isinstance(step.mechanism, Choice):
-        return {"chosen": columns, "candidates": step.candidates, **choice_to_json(step.mechanism)}
+        weight = int(step.mechanism.sensitivity) // prices.norms.l1
+        return {"chosen": columns, "candidates": step.candidates, "weight": weight, **choice_to_json(step.mechanism)}
     return {"measured": columns, **additive_to_json(step.mechanism)}
