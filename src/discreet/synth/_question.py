@@ -21,7 +21,7 @@ from discreet.release import Certify, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
 from discreet.synth._discovery import Discovery, discoveries, with_keys
-from discreet.synth._noise import Choice, Prices, Purse
+from discreet.synth._noise import Choice, Prices, Purse, measured_digest
 from discreet.synth._rounds import Shares, best, instant, one_way_share
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
@@ -223,6 +223,9 @@ def _release(  # noqa: PLR0913, PLR0917
         loss=prepared.loss,
         certificate={},
     )
+    names = [column.name for column in prepared.columns]
+    steps = [step_to_json(step, names, prepared.prices) for step in fit.steps]
+    noisy = [each for each in steps if "measured" in each]
     statement = {
         "kind": "synthetic_table",
         "plan": plan,
@@ -237,7 +240,8 @@ def _release(  # noqa: PLR0913, PLR0917
         "keys": [each.to_json() for each in prepared.planned],
         "fit_loss": to_json(prepared.fit_loss),
         "currency": prepared.prices.currency,
-        "steps": [step_to_json(step, [column.name for column in prepared.columns]) for step in fit.steps],
+        "steps": steps,
+        "measured": measured_digest([each["measured"] for each in noisy], noisy),
         "answer": bare.digest(),
     }
     return replace(bare, certificate=certify(statement))

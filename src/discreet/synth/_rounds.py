@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.marginals import Clique, Model, PublicStream, cells, neighbours_of, sample_cells, triangulated
 from discreet.synth._candidates import Candidates
+from discreet.synth._scores import distance, score
 from discreet.synth._state import Counts, Fit
 
 __all__ = ["Shares", "best", "instant", "one_way_share", "sampled_counts"]
@@ -83,7 +84,7 @@ def _spanning_tree(
 ) -> list[Clique]:
     shares = {column: _nonnegative(fit.measurements[column,].counts) for column in columns}
     scores = {
-        pair: _distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
+        pair: distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
         for pair in edges
     }
     root = {column: column for column in columns}
@@ -123,7 +124,7 @@ def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: 
             return
         penalty = _ABSOLUTE * noise.std
         scores = [
-            listed.weights[each] * (_distance(counts[each], before(each)) - round(penalty * counts[each].size))
+            score(counts[each], before(each), listed.weights[each], round(penalty * counts[each].size))
             for each in allowed
         ]
         chosen = fit.choose(allowed, scores, choice)
@@ -171,11 +172,6 @@ def sampled_counts(model: Model, turn: int, rows: int = _SCORED_ROWS) -> Callabl
         return np.bincount(place, minlength=cells(sizes, clique)) * (model.total / rows)
 
     return counted
-
-
-def _distance(counts: Counts, expected: np.ndarray) -> int:
-    """The L1 distance of counts from expected counts, rounded to whole numbers before anything private is added."""
-    return int(np.abs(counts.ravel() - np.rint(expected).astype(np.int64)).sum())
 
 
 def _nonnegative(counts: np.ndarray) -> np.ndarray:

@@ -29,15 +29,19 @@ from discreet.marginals import (
 )
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content
+from discreet.synth._checked import check_counts, check_table, clique_from_json, integers_from_json
 from discreet.synth._columns import column_named
-from discreet.synth._noise import Additive, additive_from_json, additive_to_json
+from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
 
 _FORMAT = 1
 _FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
 _MOST_ROWS = 1_000_000_000
-_MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError)
+_MALFORMED = (
+    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
+    *(RecursionError, MemoryError, LedgerError),
+)
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,7 @@ class SyntheticTable(BaseRelease):
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
         try:
             content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT:
+            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
                 raise ValueError
             columns = tuple(ColumnCells.from_json(each) for each in content["columns"])
             merges = tuple(_merge_from_json(each) for each in content["merges"])
@@ -229,13 +233,14 @@ class SyntheticTable(BaseRelease):
                 columns=columns,
                 merges=merges,
                 total=float(content["total"]),
-                potentials=dict(_potential_from_json(each, sizes) for each in content["potentials"]),
-                measured=tuple(_measured_from_json(each) for each in content["measured"]),
+                potentials=dict(_potential_from_json(each, len(sizes)) for each in content["potentials"]),
+                measured=tuple(_measured_from_json(each, len(sizes)) for each in content["measured"]),
                 loss=from_json(content["loss"]),
                 certificate=content["certificate"],
             )
-            if [len(each.into) for each in merges] != [column.size for column in columns]:
-                raise ValueError
+            check_table(columns, merges, table.total, table.potentials)
+            for each in table.measured:
+                check_counts(columns, merges, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
             raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
         return table
@@ -272,32 +277,30 @@ def _value_of(given: Mapping[str, object], name: str) -> object:
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:
-    into, shares = tuple(map(int, data["into"])), tuple(map(float, data["shares"]))
-    if len(into) != len(shares) or min(into) < 0 or set(into) != set(range(max(into) + 1)):
+    into, shares = integers_from_json(data["into"]), tuple(map(float, data["shares"]))
+    if len(into) != len(shares) or not 0 <= max(into) < len(into) or set(into) != set(range(max(into) + 1)):
         raise ValueError
     return Merge(into, shares)
 
 
-def _potential_from_json(data: Mapping[str, Any], sizes: Sequence[int]) -> tuple[Clique, Numbers]:
-    clique = tuple(map(int, data["columns"]))
+def _potential_from_json(data: Mapping[str, Any], columns: int) -> tuple[Clique, Numbers]:
     values = np.frombuffer(base64.b64decode(data["values"]), "<f8").astype(np.float64)
-    shape = [sizes[column] for column in clique]
-    if values.size != np.prod(shape) or not np.isfinite(values).all() or min(clique) < 0:
-        raise ValueError
-    return clique, values
+    return clique_from_json(data["columns"], columns), values
 
 
-def _measured_from_json(data: Mapping[str, Any]) -> Measured:
+def _measured_from_json(data: Mapping[str, Any], columns: int) -> Measured:
     mechanism = {name: value for name, value in data.items() if name in ("mechanism", "scale", "sigma")}
-    counts = tuple(map(int, data["counts"]))
-    return Measured(tuple(map(int, data["columns"])), counts, additive_from_json(mechanism))
+    clique, counts = clique_from_json(data["columns"], columns), integers_from_json(data["counts"])
+    return Measured(clique, counts, additive_from_json(mechanism))
 
 
 def table_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digest of what a file holds, under its name in the certificate."""
+    """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
     if content.columns is not None or frozenset(content.fields) != _FIELDS:
         raise KeyError("a file of a synthetic table has other fields")
-    return {"answer": _digest(content.fields)}, None
+    names, measured = [column["name"] for column in content.fields["columns"]], content.fields["measured"]
+    columns = [[names[column] for column in each["columns"]] for each in measured]
+    return {"answer": _digest(content.fields), "measured": measured_digest(columns, measured)}, None
 
 
 def _digest(content: Mapping[str, Any]) -> str:
