@@ -31,6 +31,7 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.measures._related import RelatedKey, related_rows
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
@@ -44,6 +45,7 @@ from discreet.query.relations._nodes import (
     Joined,
     Limited,
     Own,
+    Ranked,
     Relation,
     Scan,
     Stacked,
@@ -97,6 +99,8 @@ __all__ = [
     "PreparedSQL",
     "Product",
     "Query",
+    "Ranked",
+    "RelatedKey",
     "Relation",
     "Release",
     "Row",
@@ -135,6 +139,7 @@ __all__ = [
     "plan_with_bias",
     "public_groups",
     "recompute_level_loss",
+    "related_rows",
     "scans",
     "section",
     "text_of",

@@ -23,5 +23,19 @@ from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
 from discreet.synth._question import PreparedTable, Synthesize
 from discreet.synth._table import Measured, SyntheticTable
+from discreet.synth.related import History, PreparedTables, SyntheticTables, SynthesizeTables, fit_tables
 
-__all__ = ["KIND", "Measured", "PreparedTable", "Synthesize", "SyntheticTable", "fit", "load"]
+__all__ = [
+    "KIND",
+    "History",
+    "Measured",
+    "PreparedTable",
+    "PreparedTables",
+    "Synthesize",
+    "SynthesizeTables",
+    "SyntheticTable",
+    "SyntheticTables",
+    "fit",
+    "fit_tables",
+    "load",
+]

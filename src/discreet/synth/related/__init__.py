@@ -1,0 +1,8 @@
+"""Histories and several tables: each part a synthetic table of its own, drawn one on the condition of another."""
+
+from discreet.synth.related._fit import fit_tables
+from discreet.synth.related._question import PreparedTables, SynthesizeTables
+from discreet.synth.related._release import SyntheticTables
+from discreet.synth.related._shapes import History
+
+__all__ = ["History", "PreparedTables", "SyntheticTables", "SynthesizeTables", "fit_tables"]
