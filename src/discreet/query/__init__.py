@@ -6,6 +6,7 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 from discreet.query._bias import plan_with_bias
 from discreet.query._checked_query import Bias, assume_rows
 from discreet.query._plan import Plan, assuming
+from discreet.query._plan_table import PlanTable
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
 from discreet.query._sql import SQL, PreparedSQL
@@ -92,6 +93,7 @@ __all__ = [
     "Own",
     "People",
     "Plan",
+    "PlanTable",
     "PreparedSQL",
     "Product",
     "Query",

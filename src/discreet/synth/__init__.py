@@ -19,9 +19,31 @@ rho(0.5)
 (['age', 'member'], 1000)
 """
 
+from discreet.synth._files import check_rows_file, rows_to_pandas, rows_to_polars, write_rows
 from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
+from discreet.synth._plan import Stage, SynthesisPlan, plan, plan_question
 from discreet.synth._question import PreparedTable, Synthesize
+from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
 
-__all__ = ["KIND", "Measured", "PreparedTable", "Synthesize", "SyntheticTable", "fit", "load"]
+__all__ = [
+    "KIND",
+    "BudgetStep",
+    "MarginalFit",
+    "Measured",
+    "PreparedTable",
+    "Stage",
+    "SynthesisPlan",
+    "SynthesisReport",
+    "Synthesize",
+    "SyntheticTable",
+    "check_rows_file",
+    "fit",
+    "load",
+    "plan",
+    "plan_question",
+    "rows_to_pandas",
+    "rows_to_polars",
+    "write_rows",
+]

@@ -12,7 +12,7 @@ from discreet.release import check_within, stated_in
 from discreet.sensitivity import Norms, bounded_sum
 from discreet.synth._noise import additive_from_json, choice_from_json
 
-__all__ = ["recompute_table_loss", "verify_table_loss"]
+__all__ = ["certified_norms", "recompute_table_loss", "step_costs", "verify_table_loss"]
 
 _MOST_ROWS = 1_000_000
 
@@ -30,13 +30,18 @@ def verify_table_loss(certificate: Mapping[str, Any]) -> None:
     check_within("all steps together", recompute_table_loss(certificate), stated_in(certificate))
 
 
-def _lost(certificate: Mapping[str, Any]) -> Loss:
+def step_costs(certificate: Mapping[str, Any]) -> list[Fraction]:
+    """What each step costs, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
     currency, steps = certificate["currency"], certificate["steps"]
     if currency not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
         raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
-    norms = _norms(certificate)
-    total = sum((parts(in_currency(_step(each, norms), currency))[0] for each in cast("list[Any]", steps)), Fraction(0))
-    match currency:
+    norms = certified_norms(certificate)
+    return [parts(in_currency(_step(each, norms), currency))[0] for each in cast("list[Any]", steps)]
+
+
+def _lost(certificate: Mapping[str, Any]) -> Loss:
+    total = sum(step_costs(certificate), Fraction(0))
+    match certificate["currency"]:
         case "pure":
             return PureLoss(total)
         case "rho":
@@ -45,7 +50,7 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
             return MuLoss(total, Fraction(0))
 
 
-def _norms(certificate: Mapping[str, Any]) -> Norms:
+def certified_norms(certificate: Mapping[str, Any]) -> Norms:
     """How far one person moves a marginal: `rows_per_unit` rows, each in one cell of it."""
     rows, relation = certificate["rows_per_unit"], certificate["relation"]
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
