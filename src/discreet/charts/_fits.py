@@ -1,4 +1,4 @@
-"""A model against what was measured of it: histograms with intervals, distances beside their noise, shares of a budget."""
+"""A model against what was measured of it: histograms with intervals, distances beside noise, shares of a budget."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ __all__ = ["Distance", "Histogram", "Share", "distance_chart", "histogram_chart"
 
 _BLUE, _PALE, _ORANGE, _DARK, _GREY = "#4c78a8", "#9ecae9", "#f58518", "#222222", "#666666"
 _MOST_CELLS, _MOST_PANELS, _MOST_DISTANCES, _MOST_SHARES = 60, 12, 40, 60
+_FEW_SHARES = 12
 _PANEL_WIDTH, _PANEL_HEIGHT, _LEAST_STEP = 300, 130, 8
 _LONGEST_NAME = 46
 
@@ -82,16 +83,20 @@ def _histogram(each: Histogram) -> dict[str, Any]:
         }
         for i in shown
     ]
-    x = {"field": "cell", "type": "ordinal", "sort": None, "title": None}
+    x: dict[str, Any] = {"field": "cell", "type": "ordinal", "sort": None, "title": None}
     x["axis"] = {"labelAngle": -45, "labelOverlap": True, "labelLimit": 110, "ticks": False}
-    y = {"type": "quantitative", "title": None, "axis": {"tickCount": 4, "labelOverlap": True, "format": ",~r"}}
+    y: dict[str, Any] = {
+        "type": "quantitative",
+        "title": None,
+        "axis": {"tickCount": 4, "labelOverlap": True, "format": ",~r"},
+    }
     tooltip = [
         {"field": "cell", "title": name},
         {"field": "shown", "title": "measured"},
         {"field": "modelled", "title": "model"},
     ]
     ends = {"y": y | {"field": "low"}, "y2": {"field": "high"}}
-    wide = _PANEL_WIDTH >= _LEAST_STEP * len(shown)
+    wide = _LEAST_STEP * len(shown) <= _PANEL_WIDTH
     point = {"type": "point", "filled": True, "shape": "diamond", "size": 34, "opacity": 1, "color": _ORANGE}
     return {
         "title": {"text": name, "fontSize": 12, "offset": 6},
@@ -130,7 +135,10 @@ def distance_chart(distances: Sequence[Distance], title: str, notes: Sequence[st
         {"field": "distance", "format": ".4f"},
         {"field": "noise", "format": ".4f", "title": "noise alone"},
     ]
-    bar = {"mark": {"type": "bar", "height": {"band": 0.7}}, "encoding": {"y": y, "x": x | {"field": "distance"}}}
+    bar: dict[str, Any] = {
+        "mark": {"type": "bar", "height": {"band": 0.7}},
+        "encoding": {"y": y, "x": x | {"field": "distance"}},
+    }
     bar["encoding"] |= {"color": color, "tooltip": tooltip}
     tick = {"mark": {"type": "tick", "color": _DARK, "thickness": 2}, "encoding": {"y": y, "x": x | {"field": "noise"}}}
     lines = ["ticks: what noise alone gives · orange: farther than noise explains", left_out, *_notes(notes)]
@@ -154,15 +162,15 @@ def share_chart(shares: Sequence[Share], title: str, notes: Sequence[str] = ()) 
         for each in drawn
         for what, share in (("measuring", each.measured), ("choosing", each.chosen))
     ]
-    x = {"field": "stage", "type": "ordinal", "sort": None, "title": None, "axis": {"labelAngle": -45}}
-    x["axis"] |= {"labelOverlap": True, "labelLimit": 120}
+    x: dict[str, Any] = {"field": "stage", "type": "ordinal", "sort": None, "title": None}
+    x["axis"] = {"labelAngle": -45, "labelOverlap": len(drawn) > _FEW_SHARES, "labelLimit": 120}
     y = {"field": "share", "type": "quantitative", "title": "share of the spend", "axis": {"format": "%"}}
     color: dict[str, Any] = {"field": "on", "type": "nominal", "title": None, "legend": {"orient": "top"}}
     color["scale"] = {"domain": ["measuring", "choosing"], "range": [_BLUE, _ORANGE]}
     tooltip = [{"field": "stage"}, {"field": "on", "title": "on"}, {"field": "shown", "title": "share"}]
     view: Mapping[str, Any] = {
         "data": {"values": values},
-        "width": {"step": 22},
+        "width": {"step": 48 if len(drawn) <= _FEW_SHARES else 20},
         "height": 220,
         "mark": {"type": "bar"},
         "encoding": {"x": x, "y": y, "color": color, "tooltip": tooltip},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -20,14 +20,14 @@ __all__ = ["check_rows_file", "rows_to_pandas", "rows_to_polars", "write_rows"]
 
 
 def check_rows_file(path: str | os.PathLike[str]) -> None:
-    """Raise `ParameterError` for a file that `write_rows` would refuse: another suffix, or one that is there already."""
+    """Raise `ParameterError` for a file that `write_rows` refuses: another suffix, or one that is there already."""
     if Path(path).suffix.lower() not in _WRITERS:
         raise ParameterError(f"rows go into a file that ends in {', '.join(_WRITERS)}, got {Path(path).name}")
     check_new_file(path)
 
 
 def write_rows(rows: pa.Table, path: str | os.PathLike[str], name: str = "rows") -> None:
-    """Write rows to a new file: .parquet, .csv or .duckdb, in which the table has this `name`.
+    r"""Write rows to a new file: .parquet, .csv or .duckdb, in which the table has this `name`.
 
     Types stay as they are, but in CSV, which has none: there NULL is an empty field and texts stand in quotes. Costs
     nothing. Raises `ParameterError` for another suffix or a file that is there already, `DataError` if it cannot be
@@ -37,7 +37,7 @@ def write_rows(rows: pa.Table, path: str | os.PathLike[str], name: str = "rows")
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_rows(pa.table({"n": [1, None]}), f"{folder}/rows.csv")
     ...     Path(folder, "rows.csv").read_text()
-    '"n"\\n1\\n\\n'
+    '"n"\n1\n\n'
     """
     check_rows_file(path)
     place = Path(path)
@@ -92,11 +92,14 @@ def rows_to_pandas(rows: pa.Table) -> pd.DataFrame:
         import pandas as pd
     except ImportError:
         raise MissingExtra("rows_to_pandas() needs pandas: pip install pandas") from None
-    with_nulls = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
-    columns: dict[str, pd.Series] = {}
+
+    def with_nulls(kind: pa.DataType) -> Any:
+        return {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get(kind)  # pyright: ignore[reportArgumentType]
+
+    columns: dict[str, Any] = {}
     for name in rows.column_names:
         column = rows.column(name)
-        columns[name] = column.to_pandas(types_mapper=with_nulls.get if column.null_count else None)
+        columns[name] = column.to_pandas(types_mapper=with_nulls if column.null_count else None)
     return pd.DataFrame(columns)
 
 

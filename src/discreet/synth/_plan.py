@@ -99,8 +99,10 @@ class SynthesisPlan:
         if self.unit != "rows":
             lines.append(f"Caps: at most {_count(self.rows_per_unit, 'row')} of one person count.")
         lines += ["", "Columns, in public cells:", *_aligned([(each.name, _cells(each)) for each in self.columns])]
+        if self.target is not None or self.workload:
+            lines.append("")
         if self.target is not None:
-            lines += ["", f"Target: what {self.target} has to do with each other column is measured first."]
+            lines.append(f"Target: what {self.target} has to do with each other column is measured first.")
         lines += [f"Workload: {', '.join(each)}." for each in self.workload]
         lines += ["", "Measured with noise, one after the other:"]
         lines += _aligned([(each.name, _most(each), f"{_percent(each.share)} of the spend") for each in self.stages])
@@ -109,9 +111,8 @@ class SynthesisPlan:
             lines.append(f"  Beside single columns there is a choice of {each}, over public cells.")
         lines += [
             "",
-            f"First measurements: {_noise(self.noise)} on each count, which is within ± {half:,} rows "
-            f"at {100 * level:.10g} %.",
-            "Cells of few rows are merged by these noisy counts. How near the table comes to all else depends on the rows.",
+            f"First measurements: {_noise(self.noise)} on each count: ± {half:,} rows at {100 * level:.10g} %.",
+            "Cells of few rows are merged by these noisy counts. All other errors depend on the rows.",
             "",
             f"Cost: {in_words(self.loss)}, once; rows are free.",
         ]
@@ -142,10 +143,10 @@ class SynthesisPlan:
     def shown(self, level: float = 0.95) -> PlanTable:
         """A row for each column, as `print` and notebooks show them; the half-width is at `level`."""
         rows = [(each.name, each.type, f"{each.size:,}", _span(each)) for each in self.columns]
+        first = f"a count of one cell is measured within ± {self.half_width(level):,} at {100 * level:.10g} %"
         notes = [
             *(f"{each.name}: {_most(each)}, {_percent(each.share)} of the spend" for each in self.stages),
-            f"a count of one cell is measured within ± {self.half_width(level):,} at {100 * level:.10g} %; "
-            f"cost {in_words(self.loss)}",
+            f"{first}; cost {in_words(self.loss)}",
         ]
         return PlanTable(("column", "type", "cells", "values"), rows, notes, _NUMBERS)
 
@@ -188,13 +189,15 @@ def plan(  # noqa: PLR0913
     (150, [('each column alone', 2), ('a network of pairs', 1)])
     """
     question = Synthesize(table, spend, tier, columns, dict(cells or {}), target, workload)
-    return _of_prepared(session.prepare(question))
+    prepared = session.prepare(question)
+    assert isinstance(prepared, PreparedTable)
+    return _of_prepared(prepared)
 
 
 def plan_question(question: Synthesize, policy: Policy) -> SynthesisPlan:
     """The plan of a question under a policy alone, before there is a source or a ledger. Raises as `plan` does."""
     counts_in = "pure" if policy.budget is None else currency(policy.budget.loss())
-    return _of_prepared(question.prepare(Terms(policy, counts_in, lambda bounded: None)))
+    return _of_prepared(question.prepare(Terms(policy, counts_in, lambda _: None)))
 
 
 def _of_prepared(prepared: PreparedTable) -> SynthesisPlan:

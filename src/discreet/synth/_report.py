@@ -56,8 +56,6 @@ class _Fitted(Protocol):
     @property
     def measured(self) -> Sequence[_MeasuredMarginal]: ...
     @property
-    def model(self) -> Model: ...
-    @property
     def loss(self) -> Loss: ...
     @property
     def certificate(self) -> Mapping[str, Any]: ...
@@ -232,6 +230,16 @@ class SynthesisReport:
         header = ("marginal", "cells", "distance", "noise alone", "", "largest difference")
         return PlanTable(header, rows, self._notes(len(ordered)), _NUMBERS)
 
+    def steps_table(self) -> PlanTable:
+        """A row for each step: its stage, what it did, its share of the spend, and the share spent so far."""
+        rows: list[tuple[str, ...]] = []
+        spent = 0.0
+        for each in self.steps:
+            spent += each.share
+            does = "measured" if each.candidates is None else f"chosen out of {each.candidates:,}"
+            rows.append((each.stage, does, " × ".join(each.columns), f"{each.share:.2%}", f"{spent:.2%}"))
+        return PlanTable(("stage", "step", "marginal", "share", "so far"), rows, (), ("share", "so far"))
+
     def _notes(self, marginals: int) -> list[str]:
         out, left = len(self.standing_out), self.pairs - self.pairs_measured
         stages = self.stages()
@@ -239,9 +247,9 @@ class SynthesisReport:
         parts = [f"{name} {share:.1%}" for name, share in stages.items() if not name.startswith("round")]
         if rounds:
             parts.append(f"{len(rounds):,} round{'' if len(rounds) == 1 else 's'} {sum(rounds):.1%}")
+        standing = f"{out:,} of which {'stand' if out > 1 else 'stands'} out" if out else "none stands out"
         notes = [
-            f"{marginals:,} marginals, {f'{out:,} of which' if out else 'none of which'} "
-            f"{'stand' if out > 1 else 'stands'} out; distance is total variation between model and noisy measurement",
+            f"{marginals:,} marginals, {standing}; distance is total variation, model and noisy measurement",
             f"budget: {', '.join(parts)}; cost {in_words(self.loss)}",
         ]
         if marginals > _FIRST:
@@ -267,7 +275,7 @@ class SynthesisReport:
         return self.shown().to_html()
 
 
-def make_report(fitted: _Fitted) -> SynthesisReport:
+def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
     """The report of a synthetic table. Raises `LedgerError` where its certificate cannot be followed."""
     marginals: dict[tuple[Clique, int], list[_MeasuredMarginal]] = {}
     for each in fitted.measured:
@@ -277,7 +285,7 @@ def make_report(fitted: _Fitted) -> SynthesisReport:
     return SynthesisReport(
         table=fitted.table,
         total=fitted.total,
-        marginals=tuple(_marginal(fitted, clique, size, times) for (clique, size), times in marginals.items()),
+        marginals=tuple(_marginal(fitted, model, clique, size, times) for (clique, size), times in marginals.items()),
         steps=tuple(_steps(fitted.certificate, fitted.loss)),
         pairs=columns * (columns - 1) // 2,
         pairs_measured=len(held),
@@ -289,12 +297,14 @@ def _pairs(clique: Clique) -> Iterable[tuple[int, int]]:
     return ((a, b) for i, a in enumerate(clique) for b in clique[i + 1 :])
 
 
-def _marginal(fitted: _Fitted, clique: Clique, size: int, times: Sequence[_MeasuredMarginal]) -> MarginalFit:
+def _marginal(
+    fitted: _Fitted, model: Model, clique: Clique, size: int, times: Sequence[_MeasuredMarginal]
+) -> MarginalFit:
     merges = [fitted.merges[column] for column in clique]
     is_public = len(clique) == 1 and size == len(merges[0].into)
-    model = fitted.total * fitted.model.marginal(clique)
+    expected = fitted.total * model.marginal(clique)
     if is_public:
-        model = model[merges[0].places] * np.array(merges[0].shares)
+        expected = expected[merges[0].places] * np.array(merges[0].shares)
     mechanisms = tuple(each.mechanism for each in times)
     mean: Measurement | None = None
     for each in times:
@@ -306,7 +316,7 @@ def _marginal(fitted: _Fitted, clique: Clique, size: int, times: Sequence[_Measu
         for column, merge in zip((fitted.columns[column] for column in clique), merges, strict=True)
     )
     names = tuple(fitted.columns[column].name for column in clique)
-    return MarginalFit(names, texts, mean.counts, model, mechanisms, max(fitted.total, 1.0))
+    return MarginalFit(names, texts, mean.counts, expected, mechanisms, max(fitted.total, 1.0))
 
 
 def merged_texts(column: ColumnCells, merge: Merge) -> tuple[str, ...]:

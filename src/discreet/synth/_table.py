@@ -188,7 +188,7 @@ class SyntheticTable(BaseRelease):
         It says how well the model has what was measured, not how near it is to the real rows. Raises `LedgerError`
         where the certificate cannot be followed.
         """
-        return make_report(self)
+        return make_report(self, self.model)
 
     def plot(self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95) -> Any:
         """The fit as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
