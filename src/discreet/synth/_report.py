@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from discreet.errors import printable
+from discreet.errors import LedgerError, ParameterError, printable
 from discreet.marginals import Clique, ColumnCells, Measurement, Merge, Model, Numbers
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import Loss, in_words, to_json
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["BudgetStep", "MarginalFit", "SynthesisReport", "make_report", "merged_texts"]
 
 _STANDS_OUT = 3.0
+_NEVER = 1e-9
+"""A standard deviation that no draw is seen of."""
 _FIRST = 50
 _POINTS = 200
 _NUMBERS = ("cells", "distance", "noise alone")
@@ -95,9 +97,8 @@ class MarginalFit:
     @property
     def std(self) -> float:
         """The standard deviation of the noise in each cell."""
-        if any(each.std == 0 for each in self.mechanisms):
-            return 0.0
-        return sum(each.std**-2 for each in self.mechanisms) ** -0.5
+        precision = _precision(self.mechanisms)
+        return 0.0 if math.isinf(precision) else precision**-0.5
 
     @property
     def distance(self) -> float:
@@ -277,6 +278,10 @@ class SynthesisReport:
 
 def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
     """The report of a synthetic table. Raises `LedgerError` where its certificate cannot be followed."""
+    try:
+        steps = tuple(_steps(fitted.certificate, fitted.loss))
+    except (ParameterError, KeyError, ValueError, TypeError, ArithmeticError):
+        raise LedgerError("the certificate of this synthetic table cannot be followed: it is malformed") from None
     marginals: dict[tuple[Clique, int], list[_MeasuredMarginal]] = {}
     for each in fitted.measured:
         marginals.setdefault((each.clique, len(each.counts)), []).append(each)
@@ -286,7 +291,7 @@ def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
         table=fitted.table,
         total=fitted.total,
         marginals=tuple(_marginal(fitted, model, clique, size, times) for (clique, size), times in marginals.items()),
-        steps=tuple(_steps(fitted.certificate, fitted.loss)),
+        steps=steps,
         pairs=columns * (columns - 1) // 2,
         pairs_measured=len(held),
         loss=fitted.loss,
@@ -308,7 +313,7 @@ def _marginal(
     mechanisms = tuple(each.mechanism for each in times)
     mean: Measurement | None = None
     for each in times:
-        counts, variances = np.array(each.counts, np.float64), np.full(size, max(each.mechanism.std, 1e-9) ** 2)
+        counts, variances = np.array(each.counts, np.float64), np.full(size, max(each.mechanism.std, _NEVER) ** 2)
         mean = Measurement(clique, counts, variances) if mean is None else mean.with_counts(counts, variances)
     assert mean is not None
     texts = tuple(
@@ -353,19 +358,24 @@ def _steps(certificate: Mapping[str, Any], loss: Loss) -> list[BudgetStep]:
     return steps
 
 
+def _precision(mechanisms: Sequence[Additive]) -> float:
+    """The precision of a mean by precision; infinite where noise is as good as never there."""
+    return sum((each.std**-2 if each.std > _NEVER else math.inf for each in mechanisms), 0.0)
+
+
 def _mean_absolute(mechanisms: Sequence[Additive]) -> float:
     """The mean absolute value of a mean by precision of independent noises.
 
     E|Z| = (2/π) ∫ (1 − φ(t)) / t² dt over t > 0 for the characteristic function φ, with t = tan(u) / σ.
     """
-    if any(each.std == 0 for each in mechanisms):
+    precision = _precision(mechanisms)
+    if math.isinf(precision):
         return 0.0
     if len(mechanisms) == 1:
         (only,) = mechanisms
         if isinstance(only, DiscreteLaplace):
             return 1 / math.sinh(1 / float(only.scale))
         return math.sqrt(2 / math.pi) * only.std
-    precision = sum(each.std**-2 for each in mechanisms)
     spread = precision**-0.5
     nodes, weights = leggauss(_POINTS)
     angles = (nodes + 1) * math.pi / 4
