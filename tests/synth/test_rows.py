@@ -161,7 +161,8 @@ def test_rows_are_joined_as_a_public_table(table: synth.SyntheticTable, tmp_path
     people = pa.table({"person": list(range(1, 13)), "month": list(range(1, 13))})
     sql = (
         "SELECT COUNT(*) AS n, COUNT(*) FILTER (WHERE member) AS members, COUNT(age) AS ages,"
-        """ COUNT(*) FILTER (WHERE "site name" = 'b "x", y') AS quoted, COUNT(*) FILTER (WHERE "day" < '2024-07-01') AS days"""
+        """ COUNT(*) FILTER (WHERE "site name" = 'b "x", y') AS quoted,"""
+        """ COUNT(*) FILTER (WHERE "day" < '2024-07-01') AS days"""
         " FROM people JOIN extra ON people.month = extra.month"
     )
     with dp.connect({"people": people, "extra": str(path)}, policy) as session:
