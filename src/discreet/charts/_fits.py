@@ -13,7 +13,7 @@ __all__ = ["Distance", "Histogram", "Share", "distance_chart", "histogram_chart"
 
 _BLUE, _PALE, _ORANGE, _DARK, _GREY = "#4c78a8", "#9ecae9", "#f58518", "#222222", "#666666"
 _MOST_CELLS, _MOST_PANELS, _MOST_DISTANCES, _MOST_SHARES = 60, 12, 40, 60
-_FEW_SHARES = 12
+_FEW_CELLS, _FEW_SHARES = 15, 12
 _PANEL_WIDTH, _PANEL_HEIGHT, _LEAST_STEP = 300, 130, 8
 _LONGEST_NAME = 46
 
@@ -84,7 +84,7 @@ def _histogram(each: Histogram) -> dict[str, Any]:
         for i in shown
     ]
     x: dict[str, Any] = {"field": "cell", "type": "ordinal", "sort": None, "title": None}
-    x["axis"] = {"labelAngle": -45, "labelOverlap": True, "labelLimit": 110, "ticks": False}
+    x["axis"] = {"labelAngle": -45, "labelOverlap": len(shown) > _FEW_CELLS, "labelLimit": 110, "ticks": False}
     y: dict[str, Any] = {
         "type": "quantitative",
         "title": None,
