@@ -19,23 +19,37 @@ rho(0.5)
 (['age', 'member'], 1000)
 """
 
+from discreet.synth._files import check_rows_file, rows_to_pandas, rows_to_polars, write_rows
 from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
+from discreet.synth._plan import Stage, SynthesisPlan, plan, plan_question
 from discreet.synth._question import PreparedTable, Synthesize
+from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
-from discreet.synth.related import History, PreparedTables, SyntheticTables, SynthesizeTables, fit_tables
+from discreet.synth.related import History, PreparedTables, SynthesizeTables, SyntheticTables, fit_tables
 
 __all__ = [
     "KIND",
+    "BudgetStep",
     "History",
+    "MarginalFit",
     "Measured",
     "PreparedTable",
     "PreparedTables",
+    "Stage",
+    "SynthesisPlan",
+    "SynthesisReport",
     "Synthesize",
     "SynthesizeTables",
     "SyntheticTable",
     "SyntheticTables",
+    "check_rows_file",
     "fit",
     "fit_tables",
     "load",
+    "plan",
+    "plan_question",
+    "rows_to_pandas",
+    "rows_to_polars",
+    "write_rows",
 ]

@@ -26,10 +26,11 @@ from discreet.synth._rounds import Shares, best, instant, one_way_share
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
 
-__all__ = ["PreparedTable", "Synthesize", "Tier"]
+__all__ = ["DEGREE", "PreparedTable", "Synthesize", "Tier"]
 
 _FORMAT = 1
-_DEGREE = {"instant": 2, "best": 4}
+DEGREE = {"instant": 2, "best": 4}
+"""How many columns a marginal has at most, by tier."""
 _FINAL_STEPS = 200
 _TICKS = 100
 _NO_KEYS = ("",)
@@ -53,7 +54,7 @@ class Synthesize:
         """Check it under public terms. Raises `QueryError` for what cannot be fitted, `ParameterError` for the rest."""
         policy = terms.policy
         name, declared = private_table(policy, self.table)
-        if self.tier not in _DEGREE:
+        if self.tier not in DEGREE:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
         if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
@@ -155,7 +156,7 @@ class PreparedTable:
         """The table, once all columns have cells; its certificate names the `plan` that was charged."""
         salt = noise.secret(16)
         fit, merges = self._one_way_fit(context, salt)
-        listed = candidates(fit.sizes, self.wanted, _DEGREE[self.tier])
+        listed = candidates(fit.sizes, self.wanted, DEGREE[self.tier])
         counts = self._counted(context, salt, list(listed.weights), merges)
         if counts:
             self._two_way_fit(fit, counts, listed, context)

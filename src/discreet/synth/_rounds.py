@@ -20,7 +20,7 @@ from discreet.synth._candidates import Candidates
 from discreet.synth._scores import distance, score
 from discreet.synth._state import Counts, Fit
 
-__all__ = ["Shares", "best", "instant", "one_way_share", "sampled_counts"]
+__all__ = ["Shares", "best", "instant", "most_rounds", "one_way_share", "sampled_counts"]
 
 _ABSOLUTE = 0.8
 """The mean absolute value of noise by its standard deviation: √(2/π) for Gaussian noise, √½ for Laplace noise."""
@@ -42,6 +42,10 @@ class Shares:
     least_network: Fraction = Fraction(1, 5)
     most_network: Fraction = Fraction(1, 2)
 
+    def least_until_network(self, *, has_target: bool) -> Fraction:
+        """The least share that is spent when the network is measured."""
+        return self.one_way + self.least_network + (self.target if has_target else 0)
+
     def until_network(self, fit: Fit, *, has_target: bool) -> Fraction:
         """The share that is spent when the network is measured: the less the spend buys, the more of it.
 
@@ -56,6 +60,11 @@ class Shares:
 def one_way_share(tier: str) -> Fraction:
     """The share of the spend for the marginals of single columns."""
     return Fraction(1, 5) if tier == "instant" else Shares().one_way
+
+
+def most_rounds(columns: int, share: Fraction) -> int:
+    """How many rounds there are at most, for this share of the spend: where the table is large or the spend is."""
+    return max(int(_ROUNDS * columns * share), 1)
 
 
 def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction) -> None:

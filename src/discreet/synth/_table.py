@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from discreet.charts import load_altair
 from discreet.errors import LedgerError, ParameterError, printable
 from discreet.marginals import (
     Clique,
@@ -32,6 +35,9 @@ from discreet.release import BaseRelease, Content
 from discreet.synth._checked import check_counts, check_table, clique_from_json, integers_from_json
 from discreet.synth._columns import column_named
 from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
+from discreet.synth._pictures import Picture, picture
+from discreet.synth._public_policy import public_policy
+from discreet.synth._report import SynthesisReport, make_report, merged_texts
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
 
@@ -189,6 +195,51 @@ class SyntheticTable(BaseRelease):
             names = ", ".join(f"{self.columns[i].name} = {self.columns[i].text(cell)}" for i, cell in fixed.items())
             raise ParameterError(f"the synthetic table has no rows with {names}; give fewer or other values") from None
 
+    def report(self) -> SynthesisReport:
+        """Each measured marginal in the model against its measurement, and the budget step by step. Costs nothing.
+
+        It says how well the model has what was measured, not how near it is to the real rows. Raises `LedgerError`
+        where the certificate cannot be followed.
+        """
+        return make_report(self, self.model)
+
+    def plot(self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95) -> Any:
+        """The fit as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
+
+        Parameters
+        ----------
+        what
+            ``"marginals"``: each column as it was measured, with intervals at `level`, and in the model. ``"errors"``:
+            how far each measured marginal of the model is from its measurement, beside what noise alone gives.
+            ``"budget"``: what each stage and round spent.
+        columns
+            Of ``"marginals"`` which to draw; all, if None is said, of which 12 are drawn.
+        level
+            The confidence of the intervals.
+
+        Raises `MissingExtra` without altair, `ParameterError` for another picture or level, `QueryError` for a column
+        that is not there.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what, columns, level))
+
+    def to_vega_lite(
+        self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95
+    ) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        chosen = None if columns is None else [column_named(self.columns, name, "the fit") for name in columns]
+        return picture(self.report(), what, chosen, level)
+
+    def policy(self, name: str | None = None) -> dict[str, Any]:
+        """The policy of a public table for synthetic rows, called `name` or as the private one, as `connect` takes it.
+
+        Copy its table into a policy of private tables to join them with the rows. Costs nothing.
+        """
+        return tomllib.loads(self.policy_toml(name), parse_float=Decimal)
+
+    def policy_toml(self, name: str | None = None) -> str:
+        """The same policy as the text of a TOML file."""
+        return public_policy(self.table, name or self.table, self.columns, f"synthetic-{self.digest()[:16]}")
+
     def to_bytes(self) -> bytes:
         """The table as JSON; `from_bytes` restores it."""
         return json.dumps(self.to_dict()).encode()
@@ -255,8 +306,7 @@ class SyntheticTable(BaseRelease):
         for i, column in enumerate(self.columns[:first]):
             shares = self.model.marginal((i,))
             top = int(np.argmax(shares))
-            inside = [cell for cell, into in enumerate(self.merges[i].into) if into == top]
-            words = column.text(inside[0]) if len(inside) == 1 else _span(column, inside)
+            words = merged_texts(column, self.merges[i])[top]
             rows.append([column.name, column.type, str(column.size), printable(words), f"{shares[top]:.1%}"])
         return rows
 
@@ -264,12 +314,6 @@ class SyntheticTable(BaseRelease):
         """How many rows it stands for."""
         several = sum(len(each.clique) > 1 for each in self.measured)
         return f"synthetic {self.table} of about {max(round(self.total), 0):,} rows, by {several} joint marginals"
-
-
-def _span(column: ColumnCells, cells: Sequence[int]) -> str:
-    if not column.is_ordered:
-        return f"one of {len(cells)} rare values"
-    return f"{column.text(cells[0]).split(' to ')[0]} to {column.text(cells[-1]).split(' to ')[-1]}"
 
 
 def _value_of(given: Mapping[str, object], name: str) -> object:

@@ -15,7 +15,7 @@ from discreet.synth._discovery import discovery_loss
 from discreet.synth._noise import additive_from_json, choice_from_json, measured_digest
 from discreet.synth._scores import score_sensitivity
 
-__all__ = ["recompute_table_loss", "verify_table_loss"]
+__all__ = ["certified_norms", "recompute_table_loss", "step_costs", "verify_table_loss"]
 
 _MOST_ROWS = 1_000_000
 _MALFORMED = "the certificate of this synthetic table cannot be followed: it is malformed"
@@ -52,11 +52,20 @@ def _discovered(certificate: Mapping[str, Any]) -> list[Loss]:
     return [discovery_loss(each, relation) for each in cast("list[object]", keys)]
 
 
+def step_costs(certificate: Mapping[str, Any]) -> list[Fraction]:
+    """What each step costs, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
+    kind, steps = certificate["currency"], certificate["steps"]
+    if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
+        raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
+    norms = certified_norms(certificate)
+    return [parts(in_currency(_step(each, norms), kind))[0] for each in cast("list[Any]", steps)]
+
+
 def _lost(certificate: Mapping[str, Any]) -> Loss:
     kind, steps = certificate["currency"], certificate["steps"]
     if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
         raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
-    norms = _norms(certificate)
+    norms = certified_norms(certificate)
     losses = Counter(_step(each, norms) for each in cast("list[Any]", steps))
     if len(losses) > _MOST_LOSSES:
         raise LedgerError("the certificate of this synthetic table states more steps than a fit makes")
@@ -80,7 +89,7 @@ def _sum(costs: Sequence[Fraction]) -> Fraction:
     return costs[0]
 
 
-def _norms(certificate: Mapping[str, Any]) -> Norms:
+def certified_norms(certificate: Mapping[str, Any]) -> Norms:
     """How far one person moves a marginal: `rows_per_unit` rows, each in one cell of it."""
     rows, relation = certificate["rows_per_unit"], certificate["relation"]
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:

@@ -5,4 +5,4 @@ from discreet.synth.related._question import PreparedTables, SynthesizeTables
 from discreet.synth.related._release import SyntheticTables
 from discreet.synth.related._shapes import History
 
-__all__ = ["History", "PreparedTables", "SyntheticTables", "SynthesizeTables", "fit_tables"]
+__all__ = ["History", "PreparedTables", "SynthesizeTables", "SyntheticTables", "fit_tables"]
