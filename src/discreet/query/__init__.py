@@ -33,8 +33,9 @@ from discreet.query.measures._measures import Count, Distinct, Measure, People, 
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
+from discreet.query.parse._parse import parse
 from discreet.query.parse._refusals import REFUSED
-from discreet.query.passes._names import match_name
+from discreet.query.passes._names import expand_references, match_name
 from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.relations._nodes import (
     Computed,
@@ -50,6 +51,9 @@ from discreet.query.relations._nodes import (
     scans,
     walked,
 )
+from discreet.query.results._dual import Dual
+from discreet.query.results._evaluate import evaluate, rounding
+from discreet.query.results._intervals import check_level
 from discreet.query.results._serialize import plain_value
 from discreet.query.suggest._plan import Suggest, SuggestionPlan, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
@@ -74,6 +78,7 @@ __all__ = [
     "Count",
     "Cut",
     "Distinct",
+    "Dual",
     "Expression",
     "Field",
     "Filtered",
@@ -108,6 +113,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "check_level",
     "coded_rows",
     "complete",
     "constant",
@@ -115,6 +121,8 @@ __all__ = [
     "divides_safely",
     "domain",
     "draw",
+    "evaluate",
+    "expand_references",
     "format_parts",
     "ibis_table",
     "integer_literal",
@@ -125,10 +133,12 @@ __all__ = [
     "match_name",
     "measure_norms",
     "nullable",
+    "parse",
     "plain_value",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
+    "rounding",
     "scans",
     "text_of",
     "type_in_policy",

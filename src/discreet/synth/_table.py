@@ -28,9 +28,13 @@ from discreet.marginals import (
     sample_cells,
 )
 from discreet.privacy import Loss, from_json, to_json
+from discreet.query import Query
 from discreet.release import BaseRelease, Content
 from discreet.synth._columns import column_named
 from discreet.synth._noise import Additive, additive_from_json, additive_to_json
+from discreet.synth.answers._answer import SyntheticAnswer
+from discreet.synth.answers._estimates import MeasuredMarginal
+from discreet.synth.answers._sql import SQL_ROWS, Source, answer_sql
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
 
@@ -133,6 +137,24 @@ class SyntheticTable(BaseRelease):
                 values = pa.array([_value_of(given, column.name)] * count, values.type)
             arrays.append(values.take(pa.array(shuffled, pa.int64())))
         return pa.Table.from_arrays(arrays, names=[column.name for column in self.columns])
+
+    def sql(self, query: Query) -> SyntheticAnswer:
+        """The answer to a SELECT over the table, under its own name or as `table`. Costs nothing, as often as you like.
+
+        A column of the answer is *measured* where it is a count or sum that measured marginals determine, whose unbiased
+        estimate is shown with an interval; *derived* where it is computed from such, as shares and averages are; and
+        *model* where only synthetic rows answer it, without an interval: up to 200,000 of them, counts and sums scaled.
+        Raises `QueryError` for what is no SELECT, or is over other tables.
+        """
+        measured = [MeasuredMarginal(e.clique, np.array(e.counts, np.float64), e.mechanism) for e in self.measured]
+        rows = self._sql_rows
+        about_one = abs(self.total - rows.num_rows) <= 1
+        scale = 1.0 if about_one else self.total / rows.num_rows
+        return answer_sql(query, Source(self.table, self.columns, self.merges, measured, rows, scale))
+
+    @cached_property
+    def _sql_rows(self) -> pa.Table:
+        return self.sample(min(max(round(self.total), 1), SQL_ROWS), label="sql")
 
     def _cells(
         self, i: int, merged: NDArray[np.int64], order: NDArray[np.int64], stream: PublicStream
