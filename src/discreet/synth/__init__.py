@@ -23,5 +23,18 @@ from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
 from discreet.synth._question import PreparedTable, Synthesize
 from discreet.synth._table import Measured, SyntheticTable
+from discreet.synth.answers._answer import SyntheticAnswer
+from discreet.synth.answers._refits import CombinedEstimate, combine
 
-__all__ = ["KIND", "Measured", "PreparedTable", "Synthesize", "SyntheticTable", "fit", "load"]
+__all__ = [
+    "KIND",
+    "CombinedEstimate",
+    "Measured",
+    "PreparedTable",
+    "SyntheticAnswer",
+    "Synthesize",
+    "SyntheticTable",
+    "combine",
+    "fit",
+    "load",
+]

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +34,7 @@ from discreet.synth._columns import column_named
 from discreet.synth._noise import Additive, additive_from_json, additive_to_json
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._estimates import MeasuredMarginal
+from discreet.synth.answers._refits import refit
 from discreet.synth.answers._sql import SQL_ROWS, Source, answer_sql
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
@@ -41,6 +42,7 @@ __all__ = ["Measured", "SyntheticTable", "table_digests"]
 _FORMAT = 1
 _FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
 _MOST_ROWS = 1_000_000_000
+_MOST_TABLES = 1_000
 _MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError)
 
 
@@ -146,11 +148,32 @@ class SyntheticTable(BaseRelease):
         *model* where only synthetic rows answer it, without an interval: up to 200,000 of them, counts and sums scaled.
         Raises `QueryError` for what is no SELECT, or is over other tables.
         """
-        measured = [MeasuredMarginal(e.clique, np.array(e.counts, np.float64), e.mechanism) for e in self.measured]
         rows = self._sql_rows
         about_one = abs(self.total - rows.num_rows) <= 1
         scale = 1.0 if about_one else self.total / rows.num_rows
-        return answer_sql(query, Source(self.table, self.columns, self.merges, measured, rows, scale))
+        return answer_sql(query, Source(self.table, self.columns, self.merges, self._marginals, rows, scale))
+
+    def tables(self, m: int = 20, rows: int | None = None) -> list[pa.Table]:
+        """Rows of m refits of the table under redrawn noise, so that any statistic gets the error of the noise.
+
+        Compute the statistic on each, and give the m estimates to `discreet.synth.combine`. Each refit is estimated from
+        what the table itself expects of the measured marginals, with noise of the same distribution drawn again; it has
+        `rows` rows, or as many as the refit has, about, if None. More rows leave less sampling error, which is in the
+        interval too. Costs nothing; the same numbers give the same tables again. Raises `ParameterError` for an m that
+        is no whole number from 2 to 1,000, and as `sample` does.
+        """
+        if isinstance(m, bool) or not isinstance(m, int) or not 2 <= m <= _MOST_TABLES:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"m is a whole number of tables from 2 to {_MOST_TABLES:,}, not {m!r}")
+        stream, tables = PublicStream(json.dumps([self.digest(), "tables"]).encode()), list[pa.Table]()
+        for i in range(m):
+            again = refit(self.model, self.merges, self._marginals, stream)
+            table = replace(self, total=again.total, merges=again.merges, potentials=again.potentials)
+            tables.append(table.sample(rows, label=f"table {i}"))
+        return tables
+
+    @cached_property
+    def _marginals(self) -> list[MeasuredMarginal]:
+        return [MeasuredMarginal(e.clique, np.array(e.counts, np.float64), e.mechanism) for e in self.measured]
 
     @cached_property
     def _sql_rows(self) -> pa.Table:
