@@ -45,9 +45,9 @@ QUERIES = [
     "SELECT flag, site, COUNT(*) AS n FROM t GROUP BY ALL",
     "SELECT visits, COUNT(*) AS n FROM t GROUP BY visits",
     "SELECT y, visits, COUNT(*) AS n FROM t GROUP BY ALL",
-    "SELECT site, AVG(CASE WHEN y THEN 1 ELSE 0 END) AS rate, COUNT_IF(y) - COUNT_IF(NOT y) AS gap FROM t GROUP BY site",
+    "SELECT site, AVG(CASE WHEN y THEN 1 ELSE 0 END) AS rate, COUNT_IF(y) - COUNT_IF(NOT y) AS d FROM t GROUP BY site",
     "SELECT AVG(visits) AS mean, SUM(visits) AS total FROM t",
-    "SELECT CASE WHEN flag THEN 'yes' ELSE 'no' END AS g, COUNT(*) AS n, COUNT_IF(y) / COUNT(*) AS rate FROM t GROUP BY g",
+    "SELECT CASE WHEN flag THEN 1 ELSE 0 END AS g, COUNT(*) AS n, COUNT_IF(y) / COUNT(*) AS rate FROM t GROUP BY g",
     "SELECT COUNT(*) AS n, COUNT_IF(age = 40) AS one FROM t WHERE age >= 36",
     "SELECT y, COUNT(*) AS n, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM t WHERE flag GROUP BY y",
 ]
@@ -69,12 +69,20 @@ def private_rows(rng: np.random.Generator) -> pa.Table:
 def logistic(rows: pa.Table) -> np.ndarray:
     """Coefficients of the label by flag, site and visits, by Newton's method."""
     site = np.array(rows["site"].to_pylist())
-    columns = [np.ones(rows.num_rows), np.array(rows["flag"]), site == "south", site == "west", np.array(rows["visits"])]
+    columns = [
+        np.ones(rows.num_rows),
+        np.array(rows["flag"]),
+        site == "south",
+        site == "west",
+        np.array(rows["visits"]),
+    ]
     x, y = np.column_stack(columns).astype(float), np.array(rows["y"]).astype(float)
     coefficients = np.zeros(x.shape[1])
     for _ in range(30):
         p = 1 / (1 + np.exp(-np.clip(x @ coefficients, -30, 30)))
-        step = np.linalg.solve((x.T * (p * (1 - p))) @ x + 1e-6 * np.eye(x.shape[1]), x.T @ (y - p) - 1e-6 * coefficients)
+        step = np.linalg.solve(
+            (x.T * (p * (1 - p))) @ x + 1e-6 * np.eye(x.shape[1]), x.T @ (y - p) - 1e-6 * coefficients
+        )
         coefficients += step
         if np.abs(step).max() < 1e-9:
             break
@@ -148,7 +156,8 @@ def main(fits: int, tables: int, tier: str, spend: str, seed: int) -> bool:
     print(f"{fits} fits, {tier}, {spend}, {tables} tables, {(time.process_time() - began) / fits:.2f} CPU s a fit")
     for title in sorted(lines):
         line(f"  {title}", lines[title], None)
-    return all([line(title, kinds[title], PROMISES[title]) for title in PROMISES if title in kinds])
+    verdicts = [line(title, kinds[title], PROMISES[title]) for title in PROMISES if title in kinds]
+    return all(verdicts)
 
 
 if __name__ == "__main__":

@@ -143,9 +143,10 @@ class SyntheticTable(BaseRelease):
     def sql(self, query: Query) -> SyntheticAnswer:
         """The answer to a SELECT over the table, under its own name or as `table`. Costs nothing, as often as you like.
 
-        A column of the answer is *measured* where it is a count or sum that measured marginals determine, whose unbiased
-        estimate is shown with an interval; *derived* where it is computed from such, as shares and averages are; and
-        *model* where only synthetic rows answer it, without an interval: up to 200,000 of them, counts and sums scaled.
+        A column of the answer is *measured* where it is a count or sum that measured marginals determine: its unbiased
+        estimate is shown with an interval. It is *derived* where it is computed from such, as shares and averages are,
+        and *model* where only synthetic rows answer it, without an interval. These are 200,000 at most; counts and sums
+        of a larger table are scaled.
         Raises `QueryError` for what is no SELECT, or is over other tables.
         """
         rows = self._sql_rows
@@ -156,11 +157,11 @@ class SyntheticTable(BaseRelease):
     def tables(self, m: int = 20, rows: int | None = None) -> list[pa.Table]:
         """Rows of m refits of the table under redrawn noise, so that any statistic gets the error of the noise.
 
-        Compute the statistic on each, and give the m estimates to `discreet.synth.combine`. Each refit is estimated from
-        what the table itself expects of the measured marginals, with noise of the same distribution drawn again; it has
-        `rows` rows, or as many as the refit has, about, if None. More rows leave less sampling error, which is in the
-        interval too. Costs nothing; the same numbers give the same tables again. Raises `ParameterError` for an m that
-        is no whole number from 2 to 1,000, and as `sample` does.
+        Compute the statistic on each, and give the m estimates to `discreet.synth.combine`. Each refit is estimated
+        from what the table itself expects of the measured marginals, with noise of the same distribution drawn again.
+        It has `rows` rows, or as many as the refit has, about, if None. More rows leave less sampling error, which is
+        in the interval too. Costs nothing; the same numbers give the same tables again. Raises `ParameterError` for an
+        m that is no whole number from 2 to 1,000, and as `sample` does.
         """
         if isinstance(m, bool) or not isinstance(m, int) or not 2 <= m <= _MOST_TABLES:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"m is a whole number of tables from 2 to {_MOST_TABLES:,}, not {m!r}")

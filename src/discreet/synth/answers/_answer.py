@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ _SHORT = {"measured": "", "derived": "~", "model": ""}
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The noise in each row of a column.
+    """The noise in each row of a column; of whole numbers a half-width is one, by the correction for continuity.
 
     Attributes
     ----------
@@ -52,25 +52,25 @@ class Spread:
     slack: float = 0.0
 
     def half_widths(self, level: float) -> Numbers:
-        """Half-widths at a level. Of a ratio the first order is widened as Fieller's interval is, up to ∞.
+        """Half-widths at a level. Of a ratio the first order is widened to hold Fieller's interval, up to ∞.
 
-        Source: Cornish and Fisher 1938 for the quantile by kurtosis; Fieller 1954.
+        Source: Cornish and Fisher 1938 for the quantile by kurtosis; Fieller 1954; ``proofs/synth_intervals.md``.
         """
         from scipy.special import ndtri
 
         z = float(ndtri((1 + level) / 2))
         half = self.moments.std * (z + (z**3 - 3 * z) * self.moments.kurtosis / 24)
+        half = np.where(self.moments.on_integers, np.ceil(half - 0.5), half)
         for i in {int(i) for i in self.moments.single if i >= 0}:
             half[self.moments.single == i] = self.mechanisms[i].mechanism.error(level)
-        far = (z * self.divisors) ** 2
+        far = z * self.divisors
         with np.errstate(divide="ignore", invalid="ignore"):
             wide = np.where(far > 0, half / np.maximum(1 - far, 0), half)
         return wide + self.slack
 
     def taken(self, rows: NDArray[np.int64]) -> Spread:
         """The same of some rows."""
-        moments = Moments(self.moments.std[rows], self.moments.kurtosis[rows], self.moments.single[rows])
-        return Spread(moments, self.mechanisms, self.divisors[rows], self.slack)
+        return Spread(self.moments.taken(rows), self.mechanisms, self.divisors[rows], self.slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class SyntheticAnswer:
     picked: float | None = None
 
     def kind(self, column: str) -> AnswerKind:
-        """What determines a column: ``"measured"``, ``"derived"`` or ``"model"``; ``"key"`` for what rows are grouped by.
+        """What determines a column: ``"measured"``, ``"derived"`` or ``"model"``; ``"key"`` if rows are grouped by it.
 
         *Measured* are counts and sums that are linear functions of measured marginals, *derived* are other functions of
         such, *model* is what nothing measured determines. A row can be *model* in any column: see `kinds`. Raises
@@ -124,7 +124,7 @@ class SyntheticAnswer:
         return [each.kind if known else "model" for known in each.determined.tolist()]
 
     def error(self, column: str, level: float = 0.95) -> Numbers:
-        """Half-widths aligned with the rows: value ± half-width covers with probability `level`; NaN where it is *model*.
+        """Half-widths aligned with the rows: value ± half-width covers with probability `level`; NaN where *model*.
 
         What is derived has them to first order, infinite where a divisor may be zero. Where HAVING or LIMIT picked rows
         by noisy values they are wider, so that of those shown few enough are wrong (Benjamini and Yekutieli 2005).
@@ -148,23 +148,32 @@ class SyntheticAnswer:
     def to_arrow(self, *, errors: bool = False, level: float = 0.95) -> pa.Table:
         """The values as an Arrow table.
 
-        With `errors` each measured or derived column NAME is followed by ``NAME_low`` and ``NAME_high``, its interval at
-        `level`, null where it has none, and by ``NAME_model``, what the synthetic rows have there. Raises
-        `ParameterError` for a level outside (0, 1).
+        With `errors` each measured or derived column NAME is followed by ``NAME_low`` and ``NAME_high``, its interval
+        at `level`, null where it has none, and by ``NAME_model``, what the synthetic rows have there. Where one of
+        these names is taken, it ends in ``_2``. Raises `ParameterError` for a level outside (0, 1).
         """
         if not errors:
             return self.table
-        names, arrays = list[str](), list[pa.ChunkedArray]()
-        for name in self.table.column_names:
-            names, arrays = [*names, name], [*arrays, self.table.column(name)]
+        columns: dict[str, Any] = {name: self.table.column(name) for name in self.table.column_names}
+        taken = {name.casefold() for name in columns}
+        shown: dict[str, Any] = {}
+        for name, column in columns.items():
+            shown[name] = column
             if self.columns[name].spread is None:
                 continue
             half = self.error(name, level)
-            values = np.array(self.table.column(name).to_numpy(), np.float64)
-            for end, limit in (("low", values - half), ("high", values + half)):
-                names, arrays = [*names, f"{name}_{end}"], [*arrays, pa.chunked_array([pa.array(limit, from_pandas=True)])]
-            names, arrays = [*names, f"{name}_model"], [*arrays, self.model.column(name)]
-        return pa.Table.from_arrays(arrays, names=names)
+            values = np.array(column.to_numpy(), np.float64)
+            for end, beside in (
+                ("low", pa.array(values - half, from_pandas=True)),
+                ("high", pa.array(values + half, from_pandas=True)),
+                ("model", self.model.column(name)),
+            ):
+                free = f"{name}_{end}"
+                while free.casefold() in taken:
+                    free += "_2"
+                taken.add(free.casefold())
+                shown[free] = beside
+        return pa.table(shown)
 
     def to_pandas(self, *, errors: bool = False, level: float = 0.95) -> pd.DataFrame:
         """The same as a pandas frame. Raises `MissingExtra` without pandas."""

@@ -1,7 +1,7 @@
 """What an expression of a row is in each public cell, where the cell determines it.
 
-A private value in a cell of one point is that point. In a cell of several, an expression is determined if it is the same
-at all of them: at every whole number, day or key, which are tried one by one; and for numbers and moments that lie
+A private value in a cell of one point is that point. In a cell of several, an expression is determined if it is the
+same at all of them: at every whole number, day or key, which are tried one by one; and for numbers and moments that lie
 between the points of a grid, if it is made of comparisons with constants, none of which cuts the cell.
 """
 
@@ -31,12 +31,12 @@ _LONGEST = 40
 _GRIDS = ("int", "date", "bool")
 """Types of which every value is a point of the grid; and so is every key."""
 _SAME = (
-    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.Is, exp.In,
-    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.Like, exp.ILike,
-    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Abs, exp.Floor, exp.Ceil, exp.Round, exp.Sqrt,
-    exp.Ln, exp.Greatest, exp.Least, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Cast, exp.TryCast, exp.DataType,
-    exp.Lower, exp.Upper, exp.Length, exp.Substring, exp.Trim, exp.Concat, exp.DPipe, exp.StartsWith, exp.Year, exp.Month,
-    exp.Day, exp.Quarter, exp.Extract, exp.Var, exp.Date, exp.Tuple,
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.Is,
+    exp.In, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between,
+    exp.Like, exp.ILike, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Abs, exp.Floor,
+    exp.Ceil, exp.Round, exp.Sqrt, exp.Ln, exp.Greatest, exp.Least, exp.Case, exp.If, exp.Coalesce, exp.Nullif,
+    exp.Cast, exp.TryCast, exp.DataType, exp.Lower, exp.Upper, exp.Length, exp.Substring, exp.Trim, exp.Concat,
+    exp.DPipe, exp.StartsWith, exp.Year, exp.Month, exp.Day, exp.Quarter, exp.Extract, exp.Var, exp.Date, exp.Tuple,
 )  # fmt: skip
 """What gives the same value for the same row each time."""
 _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
@@ -44,7 +44,7 @@ _FLIPPED: Mapping[type[exp.Expr], type[exp.Expr]] = {
 }  # fmt: skip
 
 
-class Undetermined(Exception):  # noqa: N818 - no error: the rows of the synthetic table answer instead
+class Undetermined(Exception):
     """An expression that cells do not determine, or not by what is known here."""
 
 
@@ -89,7 +89,7 @@ class CellTable:
         table: dict[str, Any] = {"cell": np.arange(count)}
         for i, lookup in enumerate(lookups):
             place = self._axis(lookup.columns[0], columns, shape)
-            table[f"v{i}"] = lookup.values.take(pa.array(place))
+            table[f"v{i}"] = lookup.values.take(pa.array(place, pa.int64()))
             known &= lookup.known[place]
         return Valued(columns, self._run(pa.table(table), tree), known)
 
@@ -102,8 +102,7 @@ class CellTable:
     def _run(self, table: pa.Table, node: exp.Expr) -> pa.Array[Any]:
         self._sandbox.add("cells of columns", table)
         query = f'SELECT ({node.sql("duckdb")}) AS v FROM "cells of columns" ORDER BY cell'  # noqa: S608
-        column = self._sandbox.run(query).column("v").combine_chunks()
-        return column
+        return self._sandbox.run(query).column("v").combine_chunks()
 
     def _looked_up(self, node: exp.Expr, lookups: list[Valued]) -> exp.Expr:
         """The expression over ``v0``, ``v1``, …, which hold its parts of one column."""
@@ -152,13 +151,13 @@ class CellTable:
         tree = node.copy() if not isinstance(node, exp.Column) else exp.column("v")
         for each in [] if isinstance(node, exp.Column) else list(tree.find_all(exp.Column)):
             each.replace(exp.column("v"))
-        values = self._run(pa.table({"cell": np.arange(len(points)), "v": points}), tree)
+        values = self._run(pa.table({"cell": pa.array(np.arange(len(points))), "v": points}), tree)
         same = _same_as_before(values)
         changes = np.concatenate([[0], np.cumsum(~same)])
         known = changes[starts[1:] - 1] == changes[starts[:-1]]
         if cell.keys is None and cell.type not in _GRIDS:  # between the points of the grid are others
             known &= np.array([_is_point(cell, i) for i in range(cell.size)])
-        return Valued((column,), values.take(pa.array(starts[:-1])), known)
+        return Valued((column,), values.take(pa.array(starts[:-1], pa.int64())), known)
 
 
 def _points(cell: ColumnCells) -> tuple[NDArray[np.int64], pa.Array[Any]]:
@@ -178,9 +177,13 @@ def _points(cell: ColumnCells) -> tuple[NDArray[np.int64], pa.Array[Any]]:
 def _same_as_before(values: pa.Array[Any]) -> NDArray[np.bool_]:
     """Whether each value but the first is the one before it; null is null."""
     before, after = values.slice(0, len(values) - 1), values.slice(1)
-    equal = pc.fill_null(pc.equal(before, after), fill_value=False)
-    both = pc.and_(pc.is_null(before), pc.is_null(after))
-    return np.asarray(pc.or_(equal, both))
+    equal = _holds(pc.equal(before, after))
+    return equal | np.asarray(pc.and_(pc.is_null(before), pc.is_null(after)))
+
+
+def _holds(truth: Any, *, null: bool = False) -> NDArray[np.bool_]:
+    """Where a truth value holds, with `null` for what is null."""
+    return np.asarray(pc.if_else(pc.is_null(truth), pa.scalar(null), truth))
 
 
 def _ends(cell: ColumnCells, i: int) -> tuple[Fraction, bool, Fraction, bool]:
@@ -188,7 +191,7 @@ def _ends(cell: ColumnCells, i: int) -> tuple[Fraction, bool, Fraction, bool]:
     first, last = i == 0, i == len(cell.cuts)
     low = (cell.lower, True) if first else (cell.cuts[i - 1].end, not cell.cuts[i - 1].closed)
     high = (cell.upper, True) if last else (cell.cuts[i].end, cell.cuts[i].closed)
-    return *low, *high
+    return low[0], low[1], high[0], high[1]
 
 
 def _is_point(cell: ColumnCells, i: int) -> bool:
@@ -227,7 +230,7 @@ def _compared(node: exp.Expr, column: int, cell: ColumnCells) -> Valued:
 
 def _both(first: Valued, second: Valued) -> Valued:
     """Both of two comparisons; known too where one is known not to hold."""
-    no = [each.known & ~np.asarray(pc.fill_null(each.values, fill_value=True)) for each in (first, second)]
+    no = [each.known & ~_holds(each.values, null=True) for each in (first, second)]
     values = pc.and_kleene(first.values, second.values)
     return Valued(first.columns, values, (first.known & second.known) | no[0] | no[1])
 

@@ -99,7 +99,9 @@ def combine_marginals(
     total = sum(precision.values(), np.zeros(count))
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = {i: np.where(total > 0, each / total, 0.0) for i, each in precision.items()}
-    values = sum((shares[i] * np.where(shares[i] > 0, part.estimates, 0.0) for i, part in parts.items()), np.zeros(count))
+    values = sum(
+        (shares[i] * np.where(shares[i] > 0, part.estimates, 0.0) for i, part in parts.items()), np.zeros(count)
+    )
     return Combined(np.where(total > 0, values, np.nan), shares, parts, function.is_total)
 
 
@@ -123,8 +125,8 @@ def _on_marginal(
         on_cells,
         of_cells,
         ~undetermined,
-        np.bincount(of_cells, on_cells * marginal.counts, count),
-        np.bincount(of_cells, on_cells**2, count),
+        np.bincount(of_cells, on_cells * marginal.counts, count).astype(np.float64),
+        np.bincount(of_cells, on_cells**2, count).astype(np.float64),
     )
 
 
@@ -165,12 +167,18 @@ def places_in(columns: Clique, clique: Clique, sizes: Sequence[int]) -> NDArray[
 class Moments:
     """Of the noise in each row of a column: its standard deviation and excess kurtosis, exactly.
 
-    `single` is the position of the marginal of one cell of which the noise is all there is, with coefficient 1; else −1.
+    `single` is the position of the marginal of which one cell's noise is all there is, with coefficient 1; else −1.
+    `on_integers` is where the noise is a whole number.
     """
 
     std: Numbers
     kurtosis: Numbers
     single: NDArray[np.int64]
+    on_integers: NDArray[np.bool_]
+
+    def taken(self, rows: NDArray[np.int64]) -> Moments:
+        """The same of some rows."""
+        return Moments(self.std[rows], self.kurtosis[rows], self.single[rows], self.on_integers[rows])
 
 
 def moments(
@@ -182,7 +190,7 @@ def moments(
     marginal, and weight of the cell.
     """
     variance, fourth, ones = np.zeros(count), np.zeros(count), np.zeros(count)
-    only, several = np.full(count, -1), np.zeros(count, bool)
+    only, several, integers = np.full(count, -1), np.zeros(count, bool), np.ones(count, bool)
     for i, marginal in enumerate(measured):
         used = [(slopes[j] * functions[j].shares[i], functions[j]) for j in slopes if i in functions[j].shares]
         if not used:
@@ -195,14 +203,26 @@ def moments(
         touched = second > 0
         several |= touched & (only >= 0)
         only = np.where(touched, i, only)
+        integers &= ~touched | _are_integers(i, used)
         ones = np.where(touched, (np.abs(second - 1) < _ALMOST) & (np.abs(power - 1) < _ALMOST), ones)
     with np.errstate(invalid="ignore", divide="ignore"):
         kurtosis = np.where(variance > 0, _KURTOSIS * fourth / variance**2, 0.0)
     single = np.where((ones > 0) & ~several, only, -1)
-    return Moments(np.sqrt(variance), kurtosis, single)
+    return Moments(np.sqrt(variance), kurtosis, single, integers & (only >= 0) & ~several)
 
 
 _ALMOST = 1e-9
+
+
+def _are_integers(i: int, used: Sequence[tuple[Numbers, Combined]]) -> NDArray[np.bool_]:
+    """In which groups all coefficients of a marginal's cells are whole numbers."""
+    return np.all(
+        [
+            (np.rint(scale) == scale) & bool((np.rint(function.parts[i].weights) == function.parts[i].weights).all())
+            for scale, function in used
+        ],
+        axis=0,
+    )
 
 
 def _sums(i: int, used: Sequence[tuple[Numbers, Combined]], count: int) -> tuple[Numbers, Numbers]:

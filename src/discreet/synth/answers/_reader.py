@@ -78,7 +78,9 @@ def bind(select: exp.Select, table: str) -> exp.Select:
     named = {cte.alias.casefold() for cte in select.find_all(exp.CTE)}
     for node in list(select.find_all(exp.Table)):
         if not isinstance(node.this, exp.Identifier):
-            raise QueryError(f"FROM {node.sql('duckdb')} is not supported: the synthetic table has rows of {table} alone")
+            raise QueryError(
+                f"FROM {node.sql('duckdb')} is not supported: the synthetic table has rows of {table} alone"
+            )
         name = node.name.casefold()
         if name in named and not node.db:
             continue
@@ -118,7 +120,9 @@ def read(select: exp.Select) -> Plain | None:
     if group is not None and any(value for name, value in group.args.items() if name != "expressions"):
         return None
     keys: list[exp.Expr] = [] if group is None else list(group.expressions)
-    if any(isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets) or key.find(exp.AggFunc, exp.Query) for key in keys):
+    if any(
+        isinstance(key, exp.Rollup | exp.Cube | exp.GroupingSets) or key.find(exp.AggFunc, exp.Query) for key in keys
+    ):
         return None
     where = select.args.get("where")
     plain = Plain(keys, where=None if where is None else where.this)
@@ -242,7 +246,9 @@ def _weight(node: exp.Expr, where: exp.Expr | None) -> exp.Expr | None:
         case exp.Count(this=inner):
             weight = _present(inner)
         case exp.CountIf(this=inner):
-            weight = exp.Case(ifs=[exp.If(this=inner.copy(), true=exp.Literal.number(1))], default=exp.Literal.number(0))
+            weight = exp.Case(
+                ifs=[exp.If(this=inner.copy(), true=exp.Literal.number(1))], default=exp.Literal.number(0)
+            )
         case exp.Sum(this=inner):
             weight = _number(inner)
         case _:
@@ -267,5 +273,3 @@ def _filtered(weight: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
     if condition is None:
         return weight
     return exp.Case(ifs=[exp.If(this=condition.copy(), true=weight)], default=exp.Literal.number(0))
-
-

@@ -112,8 +112,8 @@ def combine(estimates: Sequence[float], variances: Sequence[float] | None = None
     Of m tables with mean q̄ and variance B between them, the variance is (1 + 1/m)·B, with m − 1 degrees of freedom. The
     interval is for the same statistic of the *private table*, as far as the table's marginals determine it: what they
     leave out is no noise, and in no interval. With `variances`, what each table itself gives as the sampling variance
-    of its estimate, their mean Ū is added and the interval is for the population of which the private table is a sample:
-    (1 + 1/m)·B + Ū, with Rubin's degrees of freedom. Proof and limits: ``proofs/synth_intervals.md``.
+    of its estimate, their mean Ū is added: (1 + 1/m)·B + Ū, with Rubin's degrees of freedom, and the interval is for
+    the population that the private table samples. Proof and limits: ``proofs/synth_intervals.md``.
 
     Costs nothing. Raises `ParameterError` for fewer than two estimates, or for what are no finite numbers.
 

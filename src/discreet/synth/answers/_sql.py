@@ -91,15 +91,19 @@ def _scaled(select: exp.Select, scale: float) -> exp.Select:
     if scale == 1:
         return select
     counted = list(select.find_all(exp.Count, exp.CountIf, exp.Sum))
-    nested = [each for each in select.find_all(exp.Select) if each is not select]
-    joins = sum(1 for _ in select.find_all(exp.Table))
-    if (nested or joins > 1 or not is_plain(select)) and (counted or joins > 1):
+    tables = sum(1 for _ in select.find_all(exp.Table))
+    selects = list(select.find_all(exp.Select))
+    windows = [each for each in select.find_all(exp.Window) if not _sums_counts(each)]
+    if (tables > len(selects)) or (counted and (windows or not all(map(is_plain, selects)))):
         raise QueryError(
-            f"the synthetic table has more than {SQL_ROWS:,} rows, so that SQL is answered from a sample of them, which "
-            "cannot be joined or counted in sub-queries; take as many rows as you want with sample(), and query those"
+            f"the synthetic table has more than {SQL_ROWS:,} rows, so that SQL is answered from a sample, which "
+            "cannot be joined, or counted in windows or sub-queries of FROM; take as many rows as you want with "
+            "sample(), and query those"
         )
     if any(isinstance(each.this, exp.Distinct) for each in counted):
-        raise QueryError("COUNT(DISTINCT x) cannot be scaled from a sample; take all rows with sample(), and query those")
+        raise QueryError(
+            "COUNT(DISTINCT x) cannot be scaled from a sample; take all rows with sample(), and query those"
+        )
     select = select.copy()
     for node in list(select.find_all(exp.Count, exp.CountIf, exp.Sum)):
         outer = node.parent if isinstance(node.parent, exp.Filter) else node
@@ -111,6 +115,11 @@ def _scaled(select: exp.Select, scale: float) -> exp.Select:
         product: exp.Expr = exp.Paren(this=exp.Mul(this=exp.Literal.number(repr(scale)), expression=outer.copy()))
         outer.replace(product if name is None else exp.alias_(product, name, quoted=True))
     return select
+
+
+def _sums_counts(window: exp.Window) -> bool:
+    """Whether a window is SUM(COUNT(…)) OVER (…), the sum over groups of what is scaled."""
+    return isinstance(window.this, exp.Sum) and isinstance(window.this.this, exp.AggFunc)
 
 
 class _Estimate:
@@ -133,17 +142,19 @@ class _Estimate:
         for i, item in enumerate(items):
             column, values = self._column(item, listed)
             if values is None:
-                values = modelled.column(i) if item.key is None else self._keys[item.key].take(pa.array(listed))
+                values = (
+                    modelled.column(i) if item.key is None else self._keys[item.key].take(pa.array(listed, pa.int64()))
+                )
             elif not column.determined.all():
                 other = modelled.column(i).cast(pa.float64())
-                values = pc.if_else(pa.array(column.determined), values, other)
+                values = pc.if_else(pa.array(column.determined, pa.bool_()), values, other)
             columns, arrays = [*columns, column], [*arrays, values]
         shown = range(self._plain.shown)
         if not any(columns[i].spread is not None for i in shown):
             raise Undetermined
         order, picked = self._last(pa.Table.from_arrays(arrays, names=[f"c{i}" for i in range(len(items))]), columns)
         names = [items[i].name for i in shown]
-        rows = pa.array(order)
+        rows = pa.array(order, pa.int64())
         taken = {
             items[i].name: AnswerColumn(
                 each.kind, each.determined[order], None if each.spread is None else each.spread.taken(order)
@@ -173,14 +184,14 @@ class _Estimate:
         rank = np.argsort(np.argsort(first, kind="stable"), kind="stable")
         if len(first) > _MOST_GROUPS:
             raise Undetermined
-        order = pa.array(np.sort(first))
+        order = pa.array(np.sort(first), pa.int64())
         return [key.values.take(order) for key in keys], rank[groups].astype(np.int64), len(first)
 
     def _weights(self, functional: Functional) -> GroupedWeights:
         own = self._cells.columns_in([functional.weight])
         columns = own if functional.is_total else tuple(sorted({*own, *self._group_columns}))
         valued: Valued = self._cells.value(functional.weight, columns)
-        weights = np.asarray(pc.fill_null(valued.values.cast(pa.float64()), 0.0))
+        weights = np.nan_to_num(np.asarray(valued.values.cast(pa.float64()).to_numpy(zero_copy_only=False)))
         if not np.isfinite(weights).all():
             raise Undetermined
         groups = np.zeros(len(weights), np.int64)
@@ -222,7 +233,7 @@ class _Estimate:
         places = {tuple(row): i for i, row in enumerate(zip(*(rows.column(k).to_pylist() for k in wide), strict=True))}
         if not keys:
             places = {(): 0}
-        groups = zip(*(key.take(pa.array(listed)).to_pylist() for key in self._keys), strict=True)
+        groups = zip(*(key.take(pa.array(listed, pa.int64())).to_pylist() for key in self._keys), strict=True)
         positions = [places.get(tuple(group)) for group in groups] if keys else [0]
         at = pa.array(positions, pa.int64())
         columns = [rows.column(len(keys) + i).combine_chunks().take(at) for i in range(len(items))]
