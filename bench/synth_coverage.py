@@ -153,6 +153,10 @@ def main(fits: int, tables: int, tier: str, spend: str, seed: int) -> bool:
             kinds[title].append(each)
         for title, each in by_line.items():
             lines[title].append(each)
+        if (i + 1) % 100 == 0:
+            print(f"after {i + 1} fits:")
+            for title, each in kinds.items():
+                line(title, each, None)
     print(f"{fits} fits, {tier}, {spend}, {tables} tables, {(time.process_time() - began) / fits:.2f} CPU s a fit")
     for title in sorted(lines):
         line(f"  {title}", lines[title], None)

@@ -17,6 +17,9 @@ rho(0.5)
 >>> rows = table.sample(1000)
 >>> rows.column_names, rows.num_rows
 (['age', 'member'], 1000)
+>>> answer = table.sql("SELECT member, COUNT(*) AS n, MEDIAN(age) AS middle FROM t GROUP BY member")
+>>> answer.kind("n"), answer.kind("middle"), len(answer.error("n"))
+('measured', 'model', 2)
 """
 
 from discreet.synth._fit import fit, load

@@ -8,6 +8,7 @@ between the points of a grid, if it is made of comparisons with constants, none 
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -58,10 +59,10 @@ class Valued:
 
 
 class CellTable:
-    """The public cells of a table, under the names that a query has for it."""
+    """The public cells of a table, under the names that a query has for it, the last of which is its own."""
 
     def __init__(self, columns: Sequence[ColumnCells], names: Sequence[str], sandbox: Sandbox) -> None:
-        self._columns, self._sandbox = columns, sandbox
+        self._columns, self._sandbox, self._own = columns, sandbox, f"cells of {names[-1]}"
         self._names = {name.casefold() for name in names}
         self._places = {column.name.casefold(): i for i, column in enumerate(columns)}
         self.sizes = tuple(column.size for column in columns)
@@ -100,9 +101,9 @@ class CellTable:
         return np.broadcast_to(np.arange(shape[axis]).reshape(spread), shape).ravel()
 
     def _run(self, table: pa.Table, node: exp.Expr) -> pa.Array[Any]:
-        self._sandbox.add("cells of columns", table)
-        query = f'SELECT ({node.sql("duckdb")}) AS v FROM "cells of columns" ORDER BY cell'  # noqa: S608
-        return self._sandbox.run(query).column("v").combine_chunks()
+        self._sandbox.add(self._own, table)
+        query = exp.select(exp.alias_(exp.Paren(this=node), "v")).from_(exp.to_identifier(self._own, quoted=True))
+        return self._sandbox.run(query.order_by("cell").sql("duckdb")).column("v").combine_chunks()
 
     def _looked_up(self, node: exp.Expr, lookups: list[Valued]) -> exp.Expr:
         """The expression over ``v0``, ``v1``, …, which hold its parts of one column."""
@@ -187,10 +188,13 @@ def _holds(truth: Any, *, null: bool = False) -> NDArray[np.bool_]:
 
 
 def _ends(cell: ColumnCells, i: int) -> tuple[Fraction, bool, Fraction, bool]:
-    """Where a cell of numbers begins and ends, and whether it holds these ends."""
+    """Where a cell of numbers begins and ends, and whether it holds these ends; moments are whole microseconds."""
     first, last = i == 0, i == len(cell.cuts)
     low = (cell.lower, True) if first else (cell.cuts[i - 1].end, not cell.cuts[i - 1].closed)
     high = (cell.upper, True) if last else (cell.cuts[i].end, cell.cuts[i].closed)
+    if cell.type == "timestamp":
+        low = (Fraction(math.ceil(low[0]) if low[1] else math.floor(low[0]) + 1), True)
+        high = (Fraction(math.floor(high[0]) if high[1] else math.ceil(high[0]) - 1), True)
     return low[0], low[1], high[0], high[1]
 
 
@@ -240,7 +244,7 @@ def _constant(node: exp.Expr, kind: str) -> Fraction:
     negative = isinstance(node, exp.Neg)
     inner = node.this.unnest() if negative else node
     if kind == "timestamp" and isinstance(inner, exp.Cast):
-        inner = inner.this if inner.to.is_type("timestamp") else exp.Null()
+        inner = inner.this if inner.to.is_type("timestamp", "timestampntz") else exp.Null()
     if not isinstance(inner, exp.Literal) or inner.is_string != (kind == "timestamp") or len(inner.name) > _LONGEST:
         raise Undetermined
     try:

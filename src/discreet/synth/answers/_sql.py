@@ -128,7 +128,7 @@ class _Estimate:
     def __init__(self, plain: Plain, select: exp.Select, source: Source, sandbox: Sandbox) -> None:
         self._plain, self._select, self._source, self._sandbox = plain, select, source, sandbox
         table = select.args["from_"].this
-        self._cells = CellTable(source.columns, [table.alias or source.table], sandbox)
+        self._cells = CellTable(source.columns, [*([table.alias] if table.alias else []), source.table], sandbox)
         self._group_columns = self._cells.columns_in(plain.keys)
         self._keys, self._groups, self._count = self._grouped()
         self._functions = [self._combined(each) for each in plain.functionals]
@@ -291,15 +291,16 @@ class _Estimate:
         last, count = self._plain.last, items.num_rows
         if not last:
             return np.arange(count), None
-        self._sandbox.add("items", items.append_column("row number", pa.array(np.arange(count))))
-        select = exp.select(exp.column("row number", quoted=True)).from_(exp.to_identifier("items"))
+        name = f"items of {self._source.table}"
+        self._sandbox.add(name, items.append_column("row number", pa.array(np.arange(count))))
+        select = exp.select(exp.column("row number", quoted=True)).from_(exp.to_identifier(name, quoted=True))
         if "having" in last:
             select.set("where", exp.Where(this=last["having"].this))
         order = list(last["order"].expressions) if "order" in last else []
         position = exp.Ordered(this=exp.column("row number", quoted=True))
         select.set("order", exp.Order(expressions=[*order, position]))
-        for name in ("limit", "offset"):
-            select.set(name, last.get(name))
+        for clause in ("limit", "offset"):
+            select.set(clause, last.get(clause))
         rows = np.asarray(self._sandbox.run(select.sql("duckdb")).column(0), dtype=np.int64)
         noisy = {f"c{i}" for i, column in enumerate(columns) if column.kind != "key"}
         asked = [node for name, node in last.items() if name == "having" or (name == "order" and "limit" in last)]
