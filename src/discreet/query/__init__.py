@@ -36,8 +36,9 @@ from discreet.query.measures._related import RelatedKey, related_rows
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
+from discreet.query.parse._parse import parse
 from discreet.query.parse._refusals import REFUSED
-from discreet.query.passes._names import match_name
+from discreet.query.passes._names import expand_references, match_name
 from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.relations._nodes import (
     Computed,
@@ -54,6 +55,9 @@ from discreet.query.relations._nodes import (
     scans,
     walked,
 )
+from discreet.query.results._dual import Dual
+from discreet.query.results._evaluate import evaluate, rounding
+from discreet.query.results._intervals import check_level
 from discreet.query.results._serialize import plain_value
 from discreet.query.suggest._plan import Suggest, SuggestionPlan, key_level, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
@@ -79,6 +83,7 @@ __all__ = [
     "Count",
     "Cut",
     "Distinct",
+    "Dual",
     "Expression",
     "Field",
     "Filtered",
@@ -116,6 +121,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "check_level",
     "coded_rows",
     "complete",
     "constant",
@@ -123,6 +129,8 @@ __all__ = [
     "divides_safely",
     "domain",
     "draw",
+    "evaluate",
+    "expand_references",
     "format_parts",
     "ibis_table",
     "integer_literal",
@@ -136,12 +144,14 @@ __all__ = [
     "measure_norms",
     "noisy_groups",
     "nullable",
+    "parse",
     "plain_value",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
     "recompute_level_loss",
     "related_rows",
+    "rounding",
     "scans",
     "section",
     "text_of",

@@ -7,7 +7,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,7 @@ from discreet.marginals import (
     sample_cells,
 )
 from discreet.privacy import Loss, from_json, to_json
+from discreet.query import Query
 from discreet.release import BaseRelease, Content
 from discreet.synth._checked import check_counts, check_table, clique_from_json, integers_from_json
 from discreet.synth._columns import column_named
@@ -38,12 +39,17 @@ from discreet.synth._noise import Additive, additive_from_json, additive_to_json
 from discreet.synth._pictures import Picture, picture
 from discreet.synth._public_policy import public_policy
 from discreet.synth._report import SynthesisReport, make_report, merged_texts
+from discreet.synth.answers._answer import SyntheticAnswer
+from discreet.synth.answers._estimates import MeasuredMarginal
+from discreet.synth.answers._refits import refit
+from discreet.synth.answers._sql import SQL_ROWS, Source, answer_sql
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
 
 _FORMAT = 1
 _FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
 _MOST_ROWS = 1_000_000_000
+_MOST_TABLES = 1_000
 _MALFORMED = (
     *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
     *(RecursionError, MemoryError, LedgerError),
@@ -143,6 +149,46 @@ class SyntheticTable(BaseRelease):
                 values = pa.array([_value_of(given, column.name)] * count, values.type)
             arrays.append(values)
         return pa.Table.from_arrays(arrays, names=[column.name for column in self.columns])
+
+    def sql(self, query: Query) -> SyntheticAnswer:
+        """The answer to a SELECT over the table, under its own name or as `table`. Costs nothing, as often as you like.
+
+        A column of the answer is *measured* where it is a count or sum that measured marginals determine: its unbiased
+        estimate is shown with an interval. It is *derived* where it is computed from such, as shares and averages are,
+        and *model* where only synthetic rows answer it, without an interval. These are 200,000 at most; counts and sums
+        of a larger table are scaled.
+        Raises `QueryError` for what is no SELECT, or is over other tables.
+        """
+        rows = self._sql_rows
+        about_one = abs(self.total - rows.num_rows) <= 1
+        scale = 1.0 if about_one else self.total / rows.num_rows
+        return answer_sql(query, Source(self.table, self.columns, self.merges, self._marginals, rows, scale))
+
+    def tables(self, m: int = 20, rows: int | None = None) -> list[pa.Table]:
+        """Rows of m refits of the table under redrawn noise, so that any statistic gets the error of the noise.
+
+        Compute the statistic on each, and give the m estimates to `discreet.synth.combine`. Each refit is estimated
+        from what the table itself expects of the measured marginals, with noise of the same distribution drawn again.
+        It has `rows` rows, or as many as the refit has, about, if None. More rows leave less sampling error, which is
+        in the interval too. Costs nothing; the same numbers give the same tables again. Raises `ParameterError` for an
+        m that is no whole number from 2 to 1,000, and as `sample` does.
+        """
+        if isinstance(m, bool) or not isinstance(m, int) or not 2 <= m <= _MOST_TABLES:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"m is a whole number of tables from 2 to {_MOST_TABLES:,}, not {m!r}")
+        stream, tables = PublicStream(json.dumps([self.digest(), "tables"]).encode()), list[pa.Table]()
+        for i in range(m):
+            again = refit(self.model, self.merges, self._marginals, stream)
+            table = replace(self, total=again.total, merges=again.merges, potentials=again.potentials)
+            tables.append(table.sample(rows, label=f"table {i}"))
+        return tables
+
+    @cached_property
+    def _marginals(self) -> list[MeasuredMarginal]:
+        return [MeasuredMarginal(e.clique, np.array(e.counts, np.float64), e.mechanism) for e in self.measured]
+
+    @cached_property
+    def _sql_rows(self) -> pa.Table:
+        return self.sample(min(max(round(self.total), 1), SQL_ROWS), label="sql")
 
     def _cells(
         self,
