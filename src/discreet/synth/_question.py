@@ -22,6 +22,7 @@ from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
 from discreet.synth._discovery import Discovery, discoveries, with_keys
 from discreet.synth._noise import Choice, Prices, Purse, measured_digest
+from discreet.synth._prior import Prior
 from discreet.synth._rounds import Shares, best, instant, one_way_share
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
@@ -103,6 +104,7 @@ class PreparedTable:
     rows_per_unit: int
     fresh: bool = False
     counts: Literal["people"] = "people"
+    known: Mapping[int, Prior | int] = field(default_factory=dict[int, "Prior | int"])
 
     @property
     def public(self) -> dict[str, Any]:
@@ -128,13 +130,18 @@ class PreparedTable:
 
     def first_noise(self) -> Any:
         """The noise of the marginal of each column. Raises `ParameterError` where the spend is too small for any."""
-        share = self.prices.total * self._one_way / len(self.columns)
+        share = self.prices.total * self._one_way / len(self._measured)
         try:
             return self.prices.measurement(share)
         except ParameterError as error:
             raise ParameterError(
                 f"the spend is too small to measure one marginal of each of {len(self.columns)} columns: {error}"
             ) from None
+
+    @property
+    def _measured(self) -> list[int]:
+        """The columns whose marginals are measured."""
+        return [i for i in range(len(self.columns)) if i not in self.known]
 
     @property
     def _one_way(self) -> Fraction:
@@ -179,20 +186,26 @@ class PreparedTable:
     def _one_way_fit(self, context: ReleaseContext, salt: bytes) -> tuple[Fit, list[Merge]]:
         """The marginal of each column with noise, and the cells that are merged by it."""
         columns, purse = self.columns, Purse(self.prices)
-        sets: list[Clique] = [(i,) for i in range(len(columns))]
+        sets: list[Clique] = [(i,) for i in self._measured]
         counts = self._counted(context, salt, sets, [None] * len(columns))
         raw = Fit(tuple(column.size for column in columns), 0.0, purse, {})
         mechanism = self.first_noise()
         for each in sets:
             raw.measure(each, counts[each], mechanism)
         sums = np.array([raw.measurements[each].counts.sum() for each in sets])
-        weights = np.array([1 / size for size in raw.sizes])
+        weights = np.array([1 / raw.sizes[i] for (i,) in sets])
         total = max(float(sums @ weights / weights.sum()), 1.0)
-        merges = [merge(column, raw.measurements[i,].counts, mechanism.std, total) for i, column in enumerate(columns)]
+        priors: dict[int, Prior] = {}
         measured: dict[Clique, Measurement] = {}
-        for i, each in enumerate(merges):
+        for (i,) in sets:
             one = raw.measurements[i,]
+            each = merge(columns[i], one.counts, mechanism.std, total)
             measured[i,] = Measurement((i,), each.summed(one.counts), each.summed(one.variances))
+            priors[i] = Prior(each, measured[i,].counts)
+        for i, known in self.known.items():
+            priors[i] = known if isinstance(known, Prior) else priors[known]
+            measured[i,] = priors[i].measurement(i, total)
+        merges = [priors[i].merge for i in range(len(columns))]
         return Fit(tuple(each.size for each in merges), total, purse, measured, raw.steps), merges
 
     def _two_way_fit(
@@ -200,7 +213,7 @@ class PreparedTable:
     ) -> None:
         spends_all = self.tier == "instant"
         until = Fraction(1) if spends_all else Shares().until_network(fit, has_target=self.wanted.target is not None)
-        instant(fit, counts, self.wanted.target, until)
+        instant(fit, counts, self.wanted.target, until, self.wanted.first)
         if not spends_all:
             best(fit, counts, listed, lambda share: context.step(int(share * _TICKS), _TICKS))
 

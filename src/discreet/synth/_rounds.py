@@ -67,11 +67,13 @@ def most_rounds(columns: int, share: Fraction) -> int:
     return max(int(_ROUNDS * columns * share), 1)
 
 
-def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction) -> None:
+def instant(
+    fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction, first: Sequence[Clique] = ()
+) -> None:
     """Measure a network: each column with the target, if there is one, and a spanning tree of the others.
 
-    The tree's edges are chosen one by one, by how far their counts are from independent ones. All is spent up to
-    `until`, a part of the total.
+    The pairs `first` are edges of it, each with twice the share of another. The others are chosen one by one, by how
+    far their counts are from independent ones. All is spent up to `until`, a part of the total.
     """
     columns = len(fit.sizes)
     others = [column for column in range(columns) if column != target]
@@ -82,23 +84,35 @@ def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until
         share = (total - fit.purse.spent) * (Fraction(1, 3) if len(others) > 1 else 1)
         for pair in pairs:
             fit.measure(pair, counts[pair], fit.prices.measurement(share / len(pairs)))
+    first = [pair for pair in first if pair in counts and target not in pair]
+    share = (total - fit.purse.spent) / (len(others) - 1 + len(first)) if first else Fraction(0)
+    for pair in first:
+        fit.measure(pair, counts[pair], fit.prices.measurement(2 * share))
     edges = [pair for pair in itertools.combinations(others, 2) if pair in counts]
-    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12)
+    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12, first)
     for i, pair in enumerate(tree):
         fit.measure(pair, counts[pair], fit.prices.measurement((total - fit.purse.spent) / (len(tree) - i)))
 
 
-def _spanning_tree(
-    fit: Fit, counts: Mapping[Clique, Counts], edges: Sequence[Clique], columns: Sequence[int], spend: Fraction
+def _spanning_tree(  # noqa: PLR0913, PLR0917
+    fit: Fit,
+    counts: Mapping[Clique, Counts],
+    edges: Sequence[Clique],
+    columns: Sequence[int],
+    spend: Fraction,
+    joined: Sequence[Clique],
 ) -> list[Clique]:
+    """The edges that complete a forest of pairs that are `joined` already."""
     shares = {column: _nonnegative(fit.measurements[column,].counts) for column in columns}
     scores = {
         pair: distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
         for pair in edges
     }
     root = {column: column for column in columns}
+    for one, other in joined:
+        root = {column: root[one] if its == root[other] else its for column, its in root.items()}
     chosen: list[Clique] = []
-    picks = len(columns) - 1
+    picks = len(set(root.values())) - 1
     while True:
         free = [pair for pair in edges if root[pair[0]] != root[pair[1]]]
         if not free:
@@ -107,8 +121,7 @@ def _spanning_tree(
         if len(free) > 1:
             pair = fit.choose(free, [scores[each] for each in free], fit.prices.choice(spend / picks, 1))
         chosen.append(pair)
-        joined, into = root[pair[0]], root[pair[1]]
-        root = {column: into if its == joined else its for column, its in root.items()}
+        root = {column: root[pair[1]] if its == root[pair[0]] else its for column, its in root.items()}
 
 
 def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: Callable[[Fraction], None]) -> None:

@@ -288,7 +288,7 @@ class _Rendering:
         rows = self._computed_once(ranked.input)
         assert rows.owner is not None
         by = ", ".join([rows.owner, *map(self._wire, ranked.within)])
-        order = ", ".join(f"{self._column(name)} NULLS FIRST" for name in ranked.order)
+        order = ", ".join(f"{self._column(name)} NULLS FIRST" for name in ranked.order) or by
         window = f"(PARTITION BY {by} ORDER BY {order})"
         items = [f"row_number() OVER {window} AS {self._column(ranked.place)}"]
         items.append(f"count(*) OVER (PARTITION BY {by}) AS {self._column(ranked.number)}")

@@ -125,7 +125,7 @@ class _Building:
 
     def rank(self, order: str | None, which: Which) -> None:
         """The rows that come first, or those that follow, with what the row before has and how far it is."""
-        first = () if order is None else (self.nodes[order].name,)
+        first: tuple[str, ...] = () if order is None else (self.nodes[order].name,)
         if order is not None and self.policy.tables[self.table].columns[order].nullable:
             missing = exp.Is(this=self.nodes[order].copy(), expression=exp.Null())
             self.owned = replace(self.owned, relation=Filtered(self.owned.relation, exp.Not(this=missing)))
@@ -147,7 +147,7 @@ class _Building:
         for i, key in self._keys("number"):
             self.at[i] = self._counted(key, _column(number), cells)
         for i, key in self._keys("step"):
-            self.at[i] = self._counted(key, self._step(order or "", before[first[0]]), cells)
+            self.at[i] = self._counted(key, self._step(key.column, before[self.nodes[key.column].name]), cells)
         self._compute(cells)
 
     def join_parent(self, parent: str) -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from discreet.marginals import ColumnCells, column_cells
 from discreet.policy import Column, Policy
 from discreet.query import BoundedAggregate, RelatedKey, related_rows
 from discreet.synth.related._shapes import Shape
 
-__all__ = ["KINDS", "Kind", "Part", "Which", "bounded_of", "parts_of", "shares_of"]
+__all__ = ["KINDS", "Kind", "Part", "Role", "Which", "bounded_of", "parts_of", "shares_of"]
 
 Which = Literal["every", "first", "next"]
 Kind = Literal["own", "previous", "parent", "step", "number", "children"]
@@ -26,16 +26,23 @@ _EACH = 32
 _GROWTH = 1.15
 
 
+class Role(NamedTuple):
+    """What a column of a part is, as `discreet.query.RelatedKey` has it."""
+
+    kind: Kind
+    column: str
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One distribution: of which rows, and over which columns, the first `given` of which are given when rows are drawn.
+    """One distribution: of which rows, and over which columns, the first `given` of which are given.
 
     Attributes
     ----------
     table, which
         Which rows.
     roles
-        What each column is, as `discreet.query.RelatedKey` has it.
+        What each column is.
     columns
         Their cells.
     given
@@ -46,7 +53,7 @@ class Part:
 
     table: str
     which: Which
-    roles: tuple[tuple[Kind, str], ...]
+    roles: tuple[Role, ...]
     columns: tuple[ColumnCells, ...]
     given: int
     most: int
@@ -61,12 +68,14 @@ class Part:
         """Pairs of columns that matter most: each with what it was before, the order with the number of rows."""
         at = {role: i for i, role in enumerate(self.roles)}
         pairs = [
-            (at["previous", name], i) for (kind, name), i in at.items() if kind == "own" and ("previous", name) in at
+            (at[Role("previous", name)], i)
+            for (kind, name), i in at.items()
+            if kind == "own" and Role("previous", name) in at
         ]
-        number = at.get(("number", ""))
+        number = at.get(Role("number", ""))
         for (kind, name), i in at.items():
             if kind == "step":
-                pairs.append((at["previous", name], i))
+                pairs.append((at[Role("previous", name)], i))
             if kind == "own" and number is not None and i >= self.given:
                 pairs.append((number, i))
         return tuple((min(each), max(each)) for each in pairs)
@@ -93,11 +102,11 @@ def _parts(policy: Policy, shape: Shape, shapes: Sequence[Shape]) -> list[Part]:
     parent = (
         []
         if above is None
-        else [_named(("parent", each.name), each, f"{above.table}.{each.name}") for each in above.columns]
+        else [_named(Role("parent", each.name), each, f"{above.table}.{each.name}") for each in above.columns]
     )
-    children = [_number(("children", each.table), policy, each) for each in shapes if each.parent == shape.table]
-    own = {each.name: (("own", each.name), each) for each in shape.columns}
-    number = [] if most == 1 and above is None else [_number(("number", ""), policy, shape)]
+    children = [_number(Role("children", each.table), policy, each) for each in shapes if each.parent == shape.table]
+    own = {each.name: (Role("own", each.name), each) for each in shape.columns}
+    number = [] if most == 1 and above is None else [_number(Role("number", ""), policy, shape)]
     part = _Maker(shape.table)
     if shape.order is not None:
         per_person = 1 if shape.link is None else min(most, policy.tables[shape.parent or ""].rows_per_unit)
@@ -105,12 +114,12 @@ def _parts(policy: Policy, shape: Shape, shapes: Sequence[Shape]) -> list[Part]:
         drawn = [*(number if above is None else []), *own.values(), *children]
         first = part.of("first", given, drawn, per_person)
         before = [
-            _named(("previous", name), own[name][1], f"previous {name}")
+            _named(Role("previous", name), own[name][1], f"previous {name}")
             for name in (shape.order, *shape.along, *shape.changing)
         ]
         constant = [own[name] for name in shape.constant]
         drawn = [_step(shape), *(own[name] for name in shape.changing), *children]
-        return [first, part.of("next", [*parent, *constant, *before], drawn, most - 1)]
+        return [first, part.of("next", [*parent, *constant, *before], drawn, max(most // 2, 1))]
     parts: list[Part] = []
     constant = [own[name] for name in shape.constant]
     if constant or (above is None and number):
@@ -123,7 +132,7 @@ def _parts(policy: Policy, shape: Shape, shapes: Sequence[Shape]) -> list[Part]:
     return parts
 
 
-_Column = tuple[tuple[Kind, str], ColumnCells]
+_Column = tuple[Role, ColumnCells]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +146,19 @@ class _Maker:
         )
 
 
-def _named(role: tuple[Kind, str], cells: ColumnCells, label: str) -> _Column:
+def _named(role: Role, cells: ColumnCells, label: str) -> _Column:
     return role, replace(cells, name=label)
 
 
-def _number(role: tuple[Kind, str], policy: Policy, shape: Shape) -> _Column:
-    """How many rows of a table belong to one row, or to one person, who has one at least if no other table has people."""
+def _number(role: Role, policy: Policy, shape: Shape) -> _Column:
+    """How many rows of a table belong to one row; or to one person, who has one at least."""
     return role, _whole(f"rows of {shape.table}", int(shape.parent is None), policy.tables[shape.table].rows_per_unit)
 
 
 def _step(shape: Shape) -> _Column:
     assert shape.order is not None
     cells = shape.column(shape.order)
-    return ("step", shape.order), _whole(f"step of {shape.order}", 0, int(cells.upper - cells.lower))
+    return Role("step", shape.order), _whole(f"step of {shape.order}", 0, int(cells.upper - cells.lower))
 
 
 def _whole(label: str, lower: int, upper: int) -> ColumnCells:

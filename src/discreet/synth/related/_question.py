@@ -20,6 +20,7 @@ from discreet.synth._candidates import Wanted
 from discreet.synth._noise import Prices
 from discreet.synth._question import PreparedTable, Tier
 from discreet.synth._table import SyntheticTable
+from discreet.synth.related._known import known_of
 from discreet.synth.related._parts import Part, bounded_of, parts_of, shares_of
 from discreet.synth.related._release import SyntheticTables
 from discreet.synth.related._resolve import resolved
@@ -61,7 +62,7 @@ class SynthesizeTables:
             prices = replace(prices, total=prices.total * share)
             each = PreparedTable(
                 table=part.table, tier=self.tier, columns=part.columns, bounded=bounded, prices=prices,
-                wanted=Wanted(None, part.pairs), loss=self.spend, fit_loss=self.spend, planned=(), policy=policy,
+                wanted=Wanted(first=part.pairs), loss=self.spend, fit_loss=self.spend, planned=(), policy=policy,
                 unit=policy.unit(part.table).name or "rows", relation=policy.relation, rows_per_unit=part.most,
             )  # fmt: skip
             _check_noise(each, part)
@@ -137,7 +138,8 @@ class PreparedTables:
         keys = {link: self._read_keys(context, bounded) for link, bounded in self.public.items()}
         by_table = {shape.table: shape for shape in self.shapes}
         for part, prepared in zip(self.parts, self.prepared, strict=True):
-            fit = prepared.estimated(replace(context, certify=dict), self.hash)
+            known = known_of(part, list(zip(self.parts, fits, strict=False)), by_table[part.table].parent)
+            fit = replace(prepared, known=known).estimated(replace(context, certify=dict), self.hash)
             statements.append({"part": part.name, "rows_per_unit": part.most, "steps": fit.certificate["steps"]})
             fits.append(resolved(replace(fit, certificate={}), part, by_table, keys))
         bare = SyntheticTables(self.shapes, self.parts, tuple(fits), self.loss, {})

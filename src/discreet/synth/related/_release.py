@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 from pydantic import ValidationError
@@ -15,7 +15,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content
 from discreet.synth._table import SyntheticTable
-from discreet.synth.related._parts import KINDS, Kind, Part, Which
+from discreet.synth.related._parts import KINDS, Part, Role
 from discreet.synth.related._sample import sample_tables
 from discreet.synth.related._shapes import Shape
 
@@ -29,7 +29,7 @@ _MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, Arith
 
 @dataclass(frozen=True, repr=False)
 class SyntheticTables(BaseRelease):
-    """Synthetic stand-ins for tables that belong together. They may be handed to anyone: what is done with them is free.
+    """Synthetic stand-ins for tables that belong together. Anyone may have them: what is done with them is free.
 
     They protect what their `loss` says, no more: a synthetic row may equal a real one by chance.
 
@@ -147,20 +147,13 @@ def _fit_of(content: Mapping[str, Any], loss: object) -> SyntheticTable:
 
 
 def _part_of(content: Mapping[str, Any], fit: SyntheticTable) -> Part:
-    roles = tuple((str(kind), str(column)) for kind, column in content["roles"])
+    roles = tuple(Role(kind, str(column)) for kind, column in content["roles"])
     which, given, most = content["which"], int(content["given"]), int(content["most"])
     if len(roles) != len(fit.columns) or not 0 <= given <= len(roles) or which not in ("every", "first", "next"):
         raise ValueError
     if any(kind not in KINDS for kind, _ in roles):
         raise ValueError
-    return Part(
-        str(content["table"]),
-        cast("Which", which),
-        cast("tuple[tuple[Kind, str], ...]", roles),
-        fit.columns,
-        given,
-        most,
-    )
+    return Part(str(content["table"]), which, roles, fit.columns, given, most)
 
 
 def tables_digests(content: Content) -> tuple[dict[str, str], None]:

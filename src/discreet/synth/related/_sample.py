@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from discreet.marginals import ColumnCells, Numbers, PublicStream, places_of, sample_given
 from discreet.synth._table import SyntheticTable
-from discreet.synth.related._parts import Kind, Part
+from discreet.synth.related._parts import Part, Role
 from discreet.synth.related._shapes import Shape
 
 __all__ = ["sample_tables"]
 
 Cells = NDArray[np.int64]
-Role = tuple[Kind, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def sample_tables(
         drawing = _Drawing(
             shape,
             {which: _Drawn(part, fit, stream) for which, (part, fit) in own.items()},
-            numbers.get(("children", shape.table)),
+            numbers.get(Role("children", shape.table)),
         )
         rows = drawing.rows(None if shape.parent is None else sampled[shape.parent], people)
         sampled[shape.table] = rows
@@ -109,8 +108,8 @@ class _Drawing:
         if parent is None:
             above, known, number = np.arange(people), dict[Role, Cells](), None
         else:
-            known = {("parent", name): each.cells for (kind, name), each in parent.drawn.items() if kind == "own"}
-            number = parent.drawn["children", self.shape.table]
+            known = {Role("parent", name): each.cells for (kind, name), each in parent.drawn.items() if kind == "own"}
+            number = parent.drawn[Role("children", self.shape.table)]
             above = np.arange(number.cells.size)
         firsts: dict[Role, Values] = {}
         counts = np.ones(above.size, np.int64)
@@ -122,14 +121,14 @@ class _Drawing:
             above, counts = above[inside], counts[inside]
             known = {role: cells[inside] for role, cells in known.items()}
             if number is not None:
-                known["number", ""] = number.cells[inside]
+                known[Role("number", "")] = number.cells[inside]
             firsts = self.parts["first"].draw(_wanted(self.parts["first"], known), above.size)
             if number is None:
-                counts = steps_of(self.parts["first"].column(("number", "")), firsts["number", ""])
+                counts = steps_of(self.parts["first"].column(Role("number", "")), firsts[Role("number", "")])
         if self.shape.order is not None:
             return _History(self.shape, self.parts["next"], known, above).rows(firsts, counts)
         repeated = np.repeat(np.arange(above.size), counts)
-        drawn = {role: each.at(repeated) for role, each in firsts.items() if role[0] != "number"}
+        drawn = {role: each.at(repeated) for role, each in firsts.items() if role.kind != "number"}
         if "every" in self.parts:
             known = {role: cells[repeated] for role, cells in known.items()}
             known |= {role: each.cells for role, each in drawn.items()}
@@ -157,12 +156,12 @@ class _History:
         lower, upper = _ends(order)
         if not shape.repeats:
             counts = np.minimum(counts, upper - lower + 1)
-        place = np.minimum(steps_of(order, first["own", order.name]), upper - (counts - 1) * least)
+        place = np.minimum(steps_of(order, first[Role("own", order.name)]), upper - (counts - 1) * least)
         start = place
         owners = np.arange(self.above.size)
-        latest = {role: each for role, each in first.items() if role[0] != "number"}
-        latest["own", order.name] = at_steps(order, place)
-        begun = {name: latest["own", name] for name in shape.along}
+        latest = {role: each for role, each in first.items() if role.kind != "number"}
+        latest[Role("own", order.name)] = at_steps(order, place)
+        begun = {name: latest[Role("own", name)] for name in shape.along}
         collected = [(owners, latest)]
         for turn in range(2, int(counts.max(initial=1)) + 1):
             inside = np.flatnonzero(counts[owners] >= turn)
@@ -171,12 +170,12 @@ class _History:
             owners, place = owners[inside], place[inside]
             latest = {role: each.at(inside) for role, each in latest.items()}
             drawn = self.following.draw(self._given(latest, owners), owners.size)
-            step = steps_of(self.following.column(("step", order.name)), drawn.pop(("step", order.name)))
+            step = steps_of(self.following.column(Role("step", order.name)), drawn.pop(Role("step", order.name)))
             room = upper - place - (counts[owners] - turn) * least
             place = place + np.clip(step, least, np.maximum(room, least))
-            latest = {**latest, **drawn, ("own", order.name): at_steps(order, place)}
+            latest = {**latest, **drawn, Role("own", order.name): at_steps(order, place)}
             for name in shape.along:
-                latest["own", name] = moved(shape.column(name), begun[name].at(owners), place - start[owners])
+                latest[Role("own", name)] = moved(shape.column(name), begun[name].at(owners), place - start[owners])
             collected.append((owners, latest))
         owner = np.concatenate([each for each, _ in collected])
         sort = np.argsort(owner, kind="stable")
@@ -192,8 +191,9 @@ class _History:
     def _given(self, latest: Mapping[Role, Values], owners: Cells) -> dict[Role, Cells]:
         part = self.following.part
         given: dict[Role, Cells] = {}
-        for kind, name in part.roles[: part.given]:
-            given[kind, name] = self.known[kind, name][owners] if kind == "parent" else latest["own", name].cells
+        for role in part.roles[: part.given]:
+            own = Role("own", role.column)
+            given[role] = self.known[role][owners] if role.kind == "parent" else latest[own].cells
         return given
 
 
@@ -232,6 +232,6 @@ def _table(shape: Shape, rows: _Rows, persons: Cells) -> pa.Table:
         values = pa.array(numbers + 1, pa.int64())
         arrays[name] = values.cast(pa.string()) if kind == "string" else values
     for column in shape.columns:
-        each = rows.drawn["own", column.name]
+        each = rows.drawn[Role("own", column.name)]
         arrays[column.name] = column.values(each.cells, each.places)
     return pa.Table.from_arrays([arrays[name] for name in shape.names], names=list(shape.names))

@@ -15,7 +15,6 @@ from discreet.synth._columns import fitted_columns, private_table
 __all__ = ["History", "PublicLink", "Shape", "public_tables", "shapes_of"]
 
 _SURROGATES = ("int", "string")
-_UNBOUNDED = Column(type="int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +210,8 @@ def _root(policy: Policy, private: Sequence[str]) -> str:
     single = [name for name in people if policy.tables[name].rows_per_unit == 1]
     if len(people) > 1 and not single:
         raise QueryError(
-            f"{', '.join(people)} have several rows of a person each, and nothing says how they belong together; name a "
-            "table with max_rows = 1, which has a row for each person, or fit them one by one"
+            f"{', '.join(people)} have several rows of a person each, and nothing says how they belong together; name "
+            "a table with max_rows = 1, which has a row for each person, too, or fit them one by one"
         )
     return (single or people)[0]
 
@@ -237,7 +236,9 @@ def _shape(  # noqa: PLR0913, PLR0917
 ) -> Shape:
     declared = policy.tables[name]
     order, constant, along = _history(name, declared.columns, history, declared.rows_per_unit)
-    surrogates = {each: _surrogate(policy, name, each) for each in (*declared.hidden, *policy.linked_by(name))}
+    surrogates: dict[str, ColumnType] = {
+        each: _surrogate(policy, name, each) for each in (*declared.hidden, *policy.linked_by(name))
+    }
     if wanted is not None:
         wanted = list(dict.fromkeys([*(str(each) for each in wanted), *([order] if order else []), *constant, *along]))
     usual = policy if not public else _with_keys(policy, name, public)
@@ -316,7 +317,16 @@ def _order_column(table: str, order: str, declared: Column) -> Column:
 
 
 def _surrogate(policy: Policy, table: str, column: str) -> ColumnType:
-    kind = policy.tables[table].columns.get(column, _UNBOUNDED).type
+    """The type of new numbers: as the policy says, in any of the tables that hold the same ones."""
+    if column == policy.tables[table].person:
+        places = [(name, each.person) for name, each in policy.tables.items() if each.person is not None]
+    else:
+        path = policy.tables[table].path
+        home = (path.table, path.key) if path is not None and path.column == column else (table, column)
+        paths = [(name, each.path) for name, each in policy.tables.items() if each.path is not None]
+        places = [home, *((name, each.column) for name, each in paths if (each.table, each.key) == home)]
+    declared = [policy.tables[name].columns[each].type for name, each in places if each in policy.tables[name].columns]
+    kind = next(iter(declared), "int")
     if kind not in _SURROGATES:
         raise QueryError(f"{table}.{column} is a {kind}; new numbers are whole numbers or texts")
     return kind

@@ -23,7 +23,12 @@ def recompute_tables_loss(certificate: Mapping[str, Any]) -> Loss:
     for part in cast("list[object]", listed):
         if not isinstance(part, dict):
             raise LedgerError("the certificate of these synthetic tables cannot be followed: it is malformed")
-        stated = {**cast("dict[str, Any]", part), "currency": currency, "relation": certificate.get("relation")}
+        stated = {
+            **cast("dict[str, Any]", part),
+            "currency": currency,
+            "keys": [],
+            "relation": certificate.get("relation"),
+        }
         total += parts(in_currency(recompute_table_loss(stated), currency))[0]
     match currency:
         case "pure":
