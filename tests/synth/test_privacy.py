@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from synth_neighbours import COLUMNS, WORLDS, policy_of, some_pair, some_rows, table_of
 from replay import check_given, check_moves, check_same, lost, run
+from synth_neighbours import COLUMNS, WORLDS, policy_of, some_pair, some_rows, table_of
 
 import discreet as dp
 from discreet import synth
