@@ -30,6 +30,7 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.measures._scored import scored_rows
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
@@ -130,6 +131,7 @@ __all__ = [
     "plan_with_bias",
     "public_groups",
     "scans",
+    "scored_rows",
     "text_of",
     "type_in_policy",
     "walked",
