@@ -23,5 +23,19 @@ from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
 from discreet.synth._question import PreparedTable, Synthesize
 from discreet.synth._table import Measured, SyntheticTable
+from discreet.synth.checks import CHECK_KIND, CheckTable, PreparedCheck, SyntheticCheck, check
 
-__all__ = ["KIND", "Measured", "PreparedTable", "Synthesize", "SyntheticTable", "fit", "load"]
+__all__ = [
+    "CHECK_KIND",
+    "KIND",
+    "CheckTable",
+    "Measured",
+    "PreparedCheck",
+    "PreparedTable",
+    "Synthesize",
+    "SyntheticCheck",
+    "SyntheticTable",
+    "check",
+    "fit",
+    "load",
+]
