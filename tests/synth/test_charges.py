@@ -183,6 +183,7 @@ def test_a_repeat_is_free_and_what_differs_is_charged(tmp_path: Path) -> None:
         assert session.spent == dp.rho("0.1")
 
 
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("points", [4, pytest.param(200, marks=pytest.mark.soak)])
 def test_killed_at_any_point_the_charge_stays_and_nothing_is_drawn_again(tmp_path: Path, points: int) -> None:
     """From the last thing before the charge to the last thing behind it; each is asked for again, twice."""

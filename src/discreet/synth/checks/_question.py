@@ -69,8 +69,8 @@ class CheckTable:
         rows, relation = declared.rows_per_unit, policy.relation
         prices = Prices.of_spend(self.spend, score_norms(rows, relation))
         prepared = PreparedCheck(
-            table=self.table, sample=sample, name=name, bounded=bounded, prices=prices, classifier=classifier, limits=limits,
-            loss=self.spend, policy=policy, rows_per_unit=rows,
+            table=self.table, sample=sample, name=name, bounded=bounded, prices=prices, classifier=classifier,
+            limits=limits, loss=self.spend, policy=policy, rows_per_unit=rows,
         )  # fmt: skip
         prepared.check_noise()
         return prepared

@@ -21,7 +21,7 @@ CHECKED_ROWS = 2**17
 WIDTHS = (1, 2, 3)
 _MOST_SETS = 400
 _MOST_CELLS = {1: 2**22, 2: 2**22, 3: 2**24}
-Codes = list[NDArray[np.int64]]
+Codes = Sequence[NDArray[np.int64]]
 
 
 def checked_rows(table: SyntheticTable) -> Codes:
