@@ -122,6 +122,7 @@ class ColumnCells:
         elif (
             self.type in ("string", "bool")
             or self.step <= 0
+            or not _is_grid(self.type, self.step)
             or not all(a.end <= b.end for a, b in pairwise((Cut(self.lower), *self.cuts, Cut(self.upper))))
             or max(abs(self.lower), abs(self.upper)) / self.step >= _MOST_STEPS
             or self.points[:, 1].min() < 1
@@ -268,6 +269,12 @@ def _step(kind: ColumnType, lower: Fraction, upper: Fraction) -> Fraction:
             fine = math.floor(_log10((upper - lower) / (_CELLS * _FLOAT_STEPS)))
             coarse = math.ceil(_log10(max(abs(lower), abs(upper)) / _MOST_STEPS * 2))
             return Fraction(10) ** max(fine, coarse, -_MOST_DIGITS if kind == "decimal" else fine)
+
+
+def _is_grid(kind: ColumnType, step: Fraction) -> bool:
+    """Whether a column of this type has whole numbers of steps as values."""
+    digits = len(str(step.denominator)) - 1
+    return step.denominator == (10**digits if kind in ("float", "decimal") else 1)
 
 
 def _log10(number: Fraction) -> float:

@@ -33,6 +33,7 @@ from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.measures._related import RelatedKey, related_rows
+from discreet.query.measures._scored import scored_rows
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
@@ -153,6 +154,7 @@ __all__ = [
     "related_rows",
     "rounding",
     "scans",
+    "scored_rows",
     "section",
     "text_of",
     "type_in_policy",

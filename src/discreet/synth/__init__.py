@@ -31,15 +31,19 @@ from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._refits import CombinedEstimate, combine
+from discreet.synth.checks import CHECK_KIND, CheckTable, PreparedCheck, SyntheticCheck, check
 from discreet.synth.related import History, PreparedTables, SynthesizeTables, SyntheticTables, fit_tables
 
 __all__ = [
+    "CHECK_KIND",
     "KIND",
     "BudgetStep",
+    "CheckTable",
     "CombinedEstimate",
     "History",
     "MarginalFit",
     "Measured",
+    "PreparedCheck",
     "PreparedTable",
     "PreparedTables",
     "Stage",
@@ -48,8 +52,10 @@ __all__ = [
     "Synthesize",
     "SynthesizeTables",
     "SyntheticAnswer",
+    "SyntheticCheck",
     "SyntheticTable",
     "SyntheticTables",
+    "check",
     "check_rows_file",
     "combine",
     "fit",
