@@ -305,7 +305,7 @@ def test_a_changed_certificate_of_a_check_is_refused(fitted) -> None:
         lambda c: c.update(currency="euro"),
         lambda c: c.update(loss={"kind": "rho", "rho": "1/2", "delta": "0"}),
     ]
-    for place, change in enumerate(changes):
+    for change in changes:
         changed = copy.deepcopy(certificate)
         change(changed)
         with pytest.raises(LedgerError):
