@@ -25,10 +25,10 @@ COLUMNS = {
 }
 
 
-def people(rows: int = 4000) -> pa.Table:
+def people(rows: int = 20_000) -> pa.Table:
     rng = np.random.default_rng(2)
     towns = rng.choice(["Graz", "Linz", "Wien", "Ulm"], rows, p=[0.4, 0.3, 0.2, 0.1])
-    jobs = np.where(rng.random(rows) < 0.0005, "astronaut", np.where(towns == "Graz", "smith", "cook"))
+    jobs = np.where(np.arange(rows) == 7, "astronaut", np.where(towns == "Graz", "smith", "cook"))
     sex = np.where(rng.random(rows) < 0.5, "f", "m")
     return pa.table({
         "person": rng.integers(0, rows // 2, rows),
@@ -45,9 +45,9 @@ def policy(unit: str = "rows", relation: str = "add_remove", **budget: Any) -> d
 
 
 CASES = [
-    (dp.approx(4, "1e-6"), {"epsilon": 5, "delta": "1e-5"}),
-    (dp.rho("0.5", "1e-6"), {"rho": 1, "delta": "1e-5"}),
-    (dp.mu(2, "1e-6"), {"mu": 3, "delta": "1e-5"}),
+    (dp.approx(4, "1e-9"), {"epsilon": 5, "delta": "1e-5"}),
+    (dp.rho("0.5", "1e-9"), {"rho": 1, "delta": "1e-5"}),
+    (dp.mu(2, "1e-9"), {"mu": 3, "delta": "1e-5"}),
 ]
 
 
@@ -56,6 +56,7 @@ CASES = [
 def test_keys_are_discovered_and_rare_ones_are_not(
     spend: Loss, budget: dict[str, Any], unit: str, relation: str
 ) -> None:
+    """The key of one person is shown with a probability of 1e-9, those of 2,000 are missed with far less."""
     with dp.connect({"t": people()}, policy(unit, relation, **budget)) as session:
         table = synth.fit(session, "t", spend)
         assert session.spent == spend

@@ -7,6 +7,7 @@ from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
 from discreet.query._checked_query import Bias, assume_rows
 from discreet.query._plan import Plan, assuming
+from discreet.query._plan_table import PlanTable
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
 from discreet.query._sql import SQL, PreparedSQL, noisy_groups
@@ -32,11 +33,13 @@ from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
 from discreet.query.measures._related import RelatedKey, related_rows
+from discreet.query.measures._scored import scored_rows
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
+from discreet.query.parse._parse import parse
 from discreet.query.parse._refusals import REFUSED
-from discreet.query.passes._names import match_name
+from discreet.query.passes._names import expand_references, match_name
 from discreet.query.passes._quantiles import QUANTILE_NAMES
 from discreet.query.relations._nodes import (
     Computed,
@@ -53,6 +56,9 @@ from discreet.query.relations._nodes import (
     scans,
     walked,
 )
+from discreet.query.results._dual import Dual
+from discreet.query.results._evaluate import evaluate, rounding
+from discreet.query.results._intervals import check_level
 from discreet.query.results._serialize import plain_value
 from discreet.query.suggest._plan import Suggest, SuggestionPlan, key_level, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
@@ -78,6 +84,7 @@ __all__ = [
     "Count",
     "Cut",
     "Distinct",
+    "Dual",
     "Expression",
     "Field",
     "Filtered",
@@ -96,6 +103,7 @@ __all__ = [
     "Own",
     "People",
     "Plan",
+    "PlanTable",
     "PreparedSQL",
     "Product",
     "Query",
@@ -114,6 +122,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "check_level",
     "coded_rows",
     "complete",
     "constant",
@@ -121,6 +130,8 @@ __all__ = [
     "divides_safely",
     "domain",
     "draw",
+    "evaluate",
+    "expand_references",
     "format_parts",
     "ibis_table",
     "integer_literal",
@@ -134,13 +145,16 @@ __all__ = [
     "measure_norms",
     "noisy_groups",
     "nullable",
+    "parse",
     "plain_value",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
     "recompute_level_loss",
     "related_rows",
+    "rounding",
     "scans",
+    "scored_rows",
     "section",
     "text_of",
     "type_in_policy",

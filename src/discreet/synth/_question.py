@@ -21,16 +21,17 @@ from discreet.release import Certify, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
 from discreet.synth._discovery import Discovery, discoveries, with_keys
-from discreet.synth._noise import Choice, Prices, Purse
+from discreet.synth._noise import Choice, Prices, Purse, measured_digest
 from discreet.synth._prior import Prior
 from discreet.synth._rounds import Shares, best, instant, one_way_share
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
 
-__all__ = ["PreparedTable", "Synthesize", "Tier"]
+__all__ = ["DEGREE", "PreparedTable", "Synthesize", "Tier"]
 
 _FORMAT = 1
-_DEGREE = {"instant": 2, "best": 4}
+DEGREE = {"instant": 2, "best": 4}
+"""How many columns a marginal has at most, by tier."""
 _FINAL_STEPS = 200
 _TICKS = 100
 _NO_KEYS = ("",)
@@ -54,7 +55,7 @@ class Synthesize:
         """Check it under public terms. Raises `QueryError` for what cannot be fitted, `ParameterError` for the rest."""
         policy = terms.policy
         name, declared = private_table(policy, self.table)
-        if self.tier not in _DEGREE:
+        if self.tier not in DEGREE:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
         if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
@@ -162,7 +163,7 @@ class PreparedTable:
         """The table, once all columns have cells; its certificate names the `plan` that was charged."""
         salt = noise.secret(16)
         fit, merges = self._one_way_fit(context, salt)
-        listed = candidates(fit.sizes, self.wanted, _DEGREE[self.tier])
+        listed = candidates(fit.sizes, self.wanted, DEGREE[self.tier])
         counts = self._counted(context, salt, list(listed.weights), merges)
         if counts:
             self._two_way_fit(fit, counts, listed, context)
@@ -236,6 +237,9 @@ def _release(  # noqa: PLR0913, PLR0917
         loss=prepared.loss,
         certificate={},
     )
+    names = [column.name for column in prepared.columns]
+    steps = [step_to_json(step, names, prepared.prices) for step in fit.steps]
+    noisy = [each for each in steps if "measured" in each]
     statement = {
         "kind": "synthetic_table",
         "plan": plan,
@@ -250,7 +254,8 @@ def _release(  # noqa: PLR0913, PLR0917
         "keys": [each.to_json() for each in prepared.planned],
         "fit_loss": to_json(prepared.fit_loss),
         "currency": prepared.prices.currency,
-        "steps": [step_to_json(step, [column.name for column in prepared.columns]) for step in fit.steps],
+        "steps": steps,
+        "measured": measured_digest([each["measured"] for each in noisy], noisy),
         "answer": bare.digest(),
     }
     return replace(bare, certificate=certify(statement))

@@ -17,9 +17,10 @@ import numpy as np
 
 from discreet.marginals import Clique, Model, PublicStream, cells, neighbours_of, sample_cells, triangulated
 from discreet.synth._candidates import Candidates
+from discreet.synth._scores import distance, score
 from discreet.synth._state import Counts, Fit
 
-__all__ = ["Shares", "best", "instant", "one_way_share", "sampled_counts"]
+__all__ = ["Shares", "best", "instant", "most_rounds", "one_way_share", "sampled_counts"]
 
 _ABSOLUTE = 0.8
 """The mean absolute value of noise by its standard deviation: √(2/π) for Gaussian noise, √½ for Laplace noise."""
@@ -41,6 +42,10 @@ class Shares:
     least_network: Fraction = Fraction(1, 5)
     most_network: Fraction = Fraction(1, 2)
 
+    def least_until_network(self, *, has_target: bool) -> Fraction:
+        """The least share that is spent when the network is measured."""
+        return self.one_way + self.least_network + (self.target if has_target else 0)
+
     def until_network(self, fit: Fit, *, has_target: bool) -> Fraction:
         """The share that is spent when the network is measured: the less the spend buys, the more of it.
 
@@ -55,6 +60,11 @@ class Shares:
 def one_way_share(tier: str) -> Fraction:
     """The share of the spend for the marginals of single columns."""
     return Fraction(1, 5) if tier == "instant" else Shares().one_way
+
+
+def most_rounds(columns: int, share: Fraction) -> int:
+    """How many rounds there are at most, for this share of the spend: where the table is large or the spend is."""
+    return max(int(_ROUNDS * columns * share), 1)
 
 
 def instant(
@@ -95,7 +105,7 @@ def _spanning_tree(  # noqa: PLR0913, PLR0917
     """The edges that complete a forest of pairs that are `joined` already."""
     shares = {column: _nonnegative(fit.measurements[column,].counts) for column in columns}
     scores = {
-        pair: _distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
+        pair: distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
         for pair in edges
     }
     root = {column: column for column in columns}
@@ -136,7 +146,7 @@ def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: 
             return
         penalty = _ABSOLUTE * noise.std
         scores = [
-            listed.weights[each] * (_distance(counts[each], before(each)) - round(penalty * counts[each].size))
+            score(counts[each], before(each), listed.weights[each], round(penalty * counts[each].size))
             for each in allowed
         ]
         chosen = fit.choose(allowed, scores, choice)
@@ -184,11 +194,6 @@ def sampled_counts(model: Model, turn: int, rows: int = _SCORED_ROWS) -> Callabl
         return np.bincount(place, minlength=cells(sizes, clique)) * (model.total / rows)
 
     return counted
-
-
-def _distance(counts: Counts, expected: np.ndarray) -> int:
-    """The L1 distance of counts from expected counts, rounded to whole numbers before anything private is added."""
-    return int(np.abs(counts.ravel() - np.rint(expected).astype(np.int64)).sum())
 
 
 def _nonnegative(counts: np.ndarray) -> np.ndarray:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from discreet.charts import load_altair
 from discreet.errors import LedgerError, ParameterError, printable
 from discreet.marginals import (
     Clique,
@@ -28,16 +31,29 @@ from discreet.marginals import (
     sample_cells,
 )
 from discreet.privacy import Loss, from_json, to_json
+from discreet.query import Query
 from discreet.release import BaseRelease, Content
+from discreet.synth._checked import check_counts, check_table, clique_from_json, integers_from_json
 from discreet.synth._columns import column_named
-from discreet.synth._noise import Additive, additive_from_json, additive_to_json
+from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
+from discreet.synth._pictures import Picture, picture
+from discreet.synth._public_policy import public_policy
+from discreet.synth._report import SynthesisReport, make_report, merged_texts
+from discreet.synth.answers._answer import SyntheticAnswer
+from discreet.synth.answers._estimates import MeasuredMarginal
+from discreet.synth.answers._refits import refit
+from discreet.synth.answers._sql import SQL_ROWS, Source, answer_sql
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
 
 _FORMAT = 1
 _FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
 _MOST_ROWS = 1_000_000_000
-_MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError)
+_MOST_TABLES = 1_000
+_MALFORMED = (
+    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
+    *(RecursionError, MemoryError, LedgerError),
+)
 
 
 @dataclass(frozen=True)
@@ -134,6 +150,46 @@ class SyntheticTable(BaseRelease):
             arrays.append(values)
         return pa.Table.from_arrays(arrays, names=[column.name for column in self.columns])
 
+    def sql(self, query: Query) -> SyntheticAnswer:
+        """The answer to a SELECT over the table, under its own name or as `table`. Costs nothing, as often as you like.
+
+        A column of the answer is *measured* where it is a count or sum that measured marginals determine: its unbiased
+        estimate is shown with an interval. It is *derived* where it is computed from such, as shares and averages are,
+        and *model* where only synthetic rows answer it, without an interval. These are 200,000 at most; counts and sums
+        of a larger table are scaled.
+        Raises `QueryError` for what is no SELECT, or is over other tables.
+        """
+        rows = self._sql_rows
+        about_one = abs(self.total - rows.num_rows) <= 1
+        scale = 1.0 if about_one else self.total / rows.num_rows
+        return answer_sql(query, Source(self.table, self.columns, self.merges, self._marginals, rows, scale))
+
+    def tables(self, m: int = 20, rows: int | None = None) -> list[pa.Table]:
+        """Rows of m refits of the table under redrawn noise, so that any statistic gets the error of the noise.
+
+        Compute the statistic on each, and give the m estimates to `discreet.synth.combine`. Each refit is estimated
+        from what the table itself expects of the measured marginals, with noise of the same distribution drawn again.
+        It has `rows` rows, or as many as the refit has, about, if None. More rows leave less sampling error, which is
+        in the interval too. Costs nothing; the same numbers give the same tables again. Raises `ParameterError` for an
+        m that is no whole number from 2 to 1,000, and as `sample` does.
+        """
+        if isinstance(m, bool) or not isinstance(m, int) or not 2 <= m <= _MOST_TABLES:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"m is a whole number of tables from 2 to {_MOST_TABLES:,}, not {m!r}")
+        stream, tables = PublicStream(json.dumps([self.digest(), "tables"]).encode()), list[pa.Table]()
+        for i in range(m):
+            again = refit(self.model, self.merges, self._marginals, stream)
+            table = replace(self, total=again.total, merges=again.merges, potentials=again.potentials)
+            tables.append(table.sample(rows, label=f"table {i}"))
+        return tables
+
+    @cached_property
+    def _marginals(self) -> list[MeasuredMarginal]:
+        return [MeasuredMarginal(e.clique, np.array(e.counts, np.float64), e.mechanism) for e in self.measured]
+
+    @cached_property
+    def _sql_rows(self) -> pa.Table:
+        return self.sample(min(max(round(self.total), 1), SQL_ROWS), label="sql")
+
     def _cells(
         self,
         i: int,
@@ -185,6 +241,51 @@ class SyntheticTable(BaseRelease):
             names = ", ".join(f"{self.columns[i].name} = {self.columns[i].text(cell)}" for i, cell in fixed.items())
             raise ParameterError(f"the synthetic table has no rows with {names}; give fewer or other values") from None
 
+    def report(self) -> SynthesisReport:
+        """Each measured marginal in the model against its measurement, and the budget step by step. Costs nothing.
+
+        It says how well the model has what was measured, not how near it is to the real rows. Raises `LedgerError`
+        where the certificate cannot be followed.
+        """
+        return make_report(self, self.model)
+
+    def plot(self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95) -> Any:
+        """The fit as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
+
+        Parameters
+        ----------
+        what
+            ``"marginals"``: each column as it was measured, with intervals at `level`, and in the model. ``"errors"``:
+            how far each measured marginal of the model is from its measurement, beside what noise alone gives.
+            ``"budget"``: what each stage and round spent.
+        columns
+            Of ``"marginals"`` which to draw; all, if None is said, of which 12 are drawn.
+        level
+            The confidence of the intervals.
+
+        Raises `MissingExtra` without altair, `ParameterError` for another picture or level, `QueryError` for a column
+        that is not there.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what, columns, level))
+
+    def to_vega_lite(
+        self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95
+    ) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        chosen = None if columns is None else [column_named(self.columns, name, "the fit") for name in columns]
+        return picture(self.report(), what, chosen, level)
+
+    def policy(self, name: str | None = None) -> dict[str, Any]:
+        """The policy of a public table for synthetic rows, called `name` or as the private one, as `connect` takes it.
+
+        Copy its table into a policy of private tables to join them with the rows. Costs nothing.
+        """
+        return tomllib.loads(self.policy_toml(name), parse_float=Decimal)
+
+    def policy_toml(self, name: str | None = None) -> str:
+        """The same policy as the text of a TOML file."""
+        return public_policy(self.table, name or self.table, self.columns, f"synthetic-{self.digest()[:16]}")
+
     def to_bytes(self) -> bytes:
         """The table as JSON; `from_bytes` restores it."""
         return json.dumps(self.to_dict()).encode()
@@ -219,7 +320,7 @@ class SyntheticTable(BaseRelease):
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
         try:
             content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT:
+            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
                 raise ValueError
             columns = tuple(ColumnCells.from_json(each) for each in content["columns"])
             merges = tuple(_merge_from_json(each) for each in content["merges"])
@@ -229,13 +330,14 @@ class SyntheticTable(BaseRelease):
                 columns=columns,
                 merges=merges,
                 total=float(content["total"]),
-                potentials=dict(_potential_from_json(each, sizes) for each in content["potentials"]),
-                measured=tuple(_measured_from_json(each) for each in content["measured"]),
+                potentials=dict(_potential_from_json(each, len(sizes)) for each in content["potentials"]),
+                measured=tuple(_measured_from_json(each, len(sizes)) for each in content["measured"]),
                 loss=from_json(content["loss"]),
                 certificate=content["certificate"],
             )
-            if [len(each.into) for each in merges] != [column.size for column in columns]:
-                raise ValueError
+            check_table(columns, merges, table.total, table.potentials)
+            for each in table.measured:
+                check_counts(columns, merges, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
             raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
         return table
@@ -250,8 +352,7 @@ class SyntheticTable(BaseRelease):
         for i, column in enumerate(self.columns[:first]):
             shares = self.model.marginal((i,))
             top = int(np.argmax(shares))
-            inside = [cell for cell, into in enumerate(self.merges[i].into) if into == top]
-            words = column.text(inside[0]) if len(inside) == 1 else _span(column, inside)
+            words = merged_texts(column, self.merges[i])[top]
             rows.append([column.name, column.type, str(column.size), printable(words), f"{shares[top]:.1%}"])
         return rows
 
@@ -261,43 +362,35 @@ class SyntheticTable(BaseRelease):
         return f"synthetic {self.table} of about {max(round(self.total), 0):,} rows, by {several} joint marginals"
 
 
-def _span(column: ColumnCells, cells: Sequence[int]) -> str:
-    if not column.is_ordered:
-        return f"one of {len(cells)} rare values"
-    return f"{column.text(cells[0]).split(' to ')[0]} to {column.text(cells[-1]).split(' to ')[-1]}"
-
-
 def _value_of(given: Mapping[str, object], name: str) -> object:
     return next(value for key, value in given.items() if str(key).casefold() == name.casefold())
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:
-    into, shares = tuple(map(int, data["into"])), tuple(map(float, data["shares"]))
-    if len(into) != len(shares) or min(into) < 0 or set(into) != set(range(max(into) + 1)):
+    into, shares = integers_from_json(data["into"]), tuple(map(float, data["shares"]))
+    if len(into) != len(shares) or not 0 <= max(into) < len(into) or set(into) != set(range(max(into) + 1)):
         raise ValueError
     return Merge(into, shares)
 
 
-def _potential_from_json(data: Mapping[str, Any], sizes: Sequence[int]) -> tuple[Clique, Numbers]:
-    clique = tuple(map(int, data["columns"]))
+def _potential_from_json(data: Mapping[str, Any], columns: int) -> tuple[Clique, Numbers]:
     values = np.frombuffer(base64.b64decode(data["values"]), "<f8").astype(np.float64)
-    shape = [sizes[column] for column in clique]
-    if values.size != np.prod(shape) or not np.isfinite(values).all() or min(clique) < 0:
-        raise ValueError
-    return clique, values
+    return clique_from_json(data["columns"], columns), values
 
 
-def _measured_from_json(data: Mapping[str, Any]) -> Measured:
+def _measured_from_json(data: Mapping[str, Any], columns: int) -> Measured:
     mechanism = {name: value for name, value in data.items() if name in ("mechanism", "scale", "sigma")}
-    counts = tuple(map(int, data["counts"]))
-    return Measured(tuple(map(int, data["columns"])), counts, additive_from_json(mechanism))
+    clique, counts = clique_from_json(data["columns"], columns), integers_from_json(data["counts"])
+    return Measured(clique, counts, additive_from_json(mechanism))
 
 
 def table_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digest of what a file holds, under its name in the certificate."""
+    """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
     if content.columns is not None or frozenset(content.fields) != _FIELDS:
         raise KeyError("a file of a synthetic table has other fields")
-    return {"answer": _digest(content.fields)}, None
+    names, measured = [column["name"] for column in content.fields["columns"]], content.fields["measured"]
+    columns = [[names[column] for column in each["columns"]] for each in measured]
+    return {"answer": _digest(content.fields), "measured": measured_digest(columns, measured)}, None
 
 
 def _digest(content: Mapping[str, Any]) -> str:

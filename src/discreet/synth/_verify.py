@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, cast
@@ -11,12 +12,14 @@ from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, SumLoss, currency,
 from discreet.release import check_within, stated_in
 from discreet.sensitivity import Norms, bounded_sum
 from discreet.synth._discovery import discovery_loss
-from discreet.synth._noise import additive_from_json, choice_from_json
+from discreet.synth._noise import additive_from_json, choice_from_json, measured_digest
+from discreet.synth._scores import score_sensitivity
 
-__all__ = ["recompute_table_loss", "verify_table_loss"]
+__all__ = ["certified_norms", "recompute_table_loss", "step_costs", "verify_table_loss"]
 
 _MOST_ROWS = 1_000_000
 _MALFORMED = "the certificate of this synthetic table cannot be followed: it is malformed"
+_MOST_LOSSES = 1_000
 
 
 def recompute_table_loss(certificate: Mapping[str, Any]) -> Loss:
@@ -49,12 +52,27 @@ def _discovered(certificate: Mapping[str, Any]) -> list[Loss]:
     return [discovery_loss(each, relation) for each in cast("list[object]", keys)]
 
 
+def step_costs(certificate: Mapping[str, Any]) -> list[Fraction]:
+    """What each step costs, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
+    kind, steps = certificate["currency"], certificate["steps"]
+    if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
+        raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
+    norms = certified_norms(certificate)
+    return [parts(in_currency(_step(each, norms), kind))[0] for each in cast("list[Any]", steps)]
+
+
 def _lost(certificate: Mapping[str, Any]) -> Loss:
     kind, steps = certificate["currency"], certificate["steps"]
     if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
         raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
-    norms = _norms(certificate)
-    total = sum((parts(in_currency(_step(each, norms), kind))[0] for each in cast("list[Any]", steps)), Fraction(0))
+    norms = certified_norms(certificate)
+    losses = Counter(_step(each, norms) for each in cast("list[Any]", steps))
+    if len(losses) > _MOST_LOSSES:
+        raise LedgerError("the certificate of this synthetic table states more steps than a fit makes")
+    total = _sum([count * parts(in_currency(loss, kind))[0] for loss, count in losses.items()])
+    measured = [each for each in cast("list[Any]", steps) if "measured" in each]
+    if certificate["measured"] != measured_digest([each["measured"] for each in measured], measured):
+        raise LedgerError("the steps of the certificate are not those that were certified: they were changed")
     match kind:
         case "pure":
             return PureLoss(total)
@@ -64,7 +82,14 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
             return MuLoss(total, Fraction(0))
 
 
-def _norms(certificate: Mapping[str, Any]) -> Norms:
+def _sum(costs: Sequence[Fraction]) -> Fraction:
+    """The exact sum, in a tree: a stranger's fractions share no denominators, and those of the parts stay short."""
+    while len(costs) > 1:
+        costs = [sum(costs[i : i + 2], Fraction(0)) for i in range(0, len(costs), 2)]
+    return costs[0]
+
+
+def certified_norms(certificate: Mapping[str, Any]) -> Norms:
     """How far one person moves a marginal: `rows_per_unit` rows, each in one cell of it."""
     rows, relation = certificate["rows_per_unit"], certificate["relation"]
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
@@ -78,10 +103,10 @@ def _step(data: object, norms: Norms) -> Loss:
     match data:
         case {"measured": columns, **mechanism} if _are_names(columns):
             return additive_from_json(cast("dict[str, Any]", mechanism)).loss(norms)
-        case {"chosen": columns, "candidates": int(), **mechanism} if _are_names(columns):
+        case {"chosen": columns, "candidates": int(), "weight": int(weight), **mechanism} if _are_names(columns):
             choice = choice_from_json(cast("dict[str, Any]", mechanism))
-            if choice.sensitivity < norms.l1 or choice.sensitivity % norms.l1:
-                raise LedgerError("a choice states a sensitivity below what one person moves a score by")
+            if weight < 1 or choice.sensitivity != score_sensitivity(weight, norms):
+                raise LedgerError("a choice states a sensitivity that is not what one person moves its scores by")
             return choice.loss()
         case _:
             raise LedgerError("a step of this synthetic table is not in the format of this version of discreet")
@@ -90,4 +115,5 @@ def _step(data: object, norms: Norms) -> Loss:
 def _are_names(columns: object) -> bool:
     if not isinstance(columns, list) or not columns:
         return False
-    return all(isinstance(name, str) for name in cast("Sequence[object]", columns))
+    names = cast("Sequence[object]", columns)
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
