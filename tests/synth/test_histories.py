@@ -159,6 +159,8 @@ def test_a_certificate_that_states_too_little_is_refused() -> None:
     for change in (
         {"parts": [{**parts[0], "rows_per_unit": 4}, *parts[1:]]},
         {"parts": [*parts, parts[0]]},
+        {"parts": parts[:1]},
+        {"parts": [{**parts[0], "steps": parts[0]["steps"][1:]}, *parts[1:]]},
         {"relation": "substitute"},
         {"currency": "pure"},
         {"parts": []},

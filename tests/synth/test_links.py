@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 import discreet as dp
 from discreet import synth
+from discreet.errors import LedgerError
 from discreet.ledger import verify_release
 from discreet.release import parse_release_file
 
@@ -146,3 +148,33 @@ def test_a_link_by_another_name() -> None:
         links = {"orders.kind": "towns.id"}
         model = synth.fit_tables(session, ["orders", "towns"], dp.approx(9, "1e-6"), links=links)
     assert set(model.sample(people=400)["orders"]["kind"].to_pylist()) == {"big"}
+
+
+def test_files_that_were_changed_are_no_tables() -> None:
+    """Changes of one value each: the file is refused, or rows can be drawn from it."""
+    content = fitted(HISTORIES).to_dict()
+    dice, refused = np.random.default_rng(3), 0
+    places = [["shapes", *place] for place in _places(content["shapes"], []) if place]
+    places += [["parts", i, name] for i, part in enumerate(content["parts"]) for name in part if name != "fit"]
+    for _ in range(60):
+        changed = json.loads(json.dumps(content))
+        place = places[int(dice.integers(len(places)))]
+        at: Any = changed
+        for step in place[:-1]:
+            at = at[step]
+        at[place[-1]] = [None, 3, "kind", [], {}, True, ["own", "x"], -1][int(dice.integers(8))]
+        try:
+            loaded = synth.SyntheticTables.from_bytes(json.dumps(changed).encode())
+        except LedgerError:
+            refused += 1
+        else:
+            loaded.sample(people=20)
+    assert 15 < refused < 60
+
+
+def _places(value: Any, above: list[Any]) -> list[list[Any]]:
+    if isinstance(value, dict):
+        return [above, *(place for name, each in value.items() for place in _places(each, [*above, name]))]
+    if isinstance(value, list):
+        return [above, *(place for i, each in enumerate(value) for place in _places(each, [*above, i]))]
+    return [above]

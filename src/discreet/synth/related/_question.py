@@ -22,7 +22,7 @@ from discreet.synth._question import PreparedTable, Tier
 from discreet.synth._table import SyntheticTable
 from discreet.synth.related._known import known_of
 from discreet.synth.related._parts import Part, bounded_of, parts_of, shares_of
-from discreet.synth.related._release import SyntheticTables
+from discreet.synth.related._release import SyntheticTables, digest_of_parts
 from discreet.synth.related._resolve import resolved
 from discreet.synth.related._shapes import History, PublicLink, Shape, shapes_of
 
@@ -140,7 +140,14 @@ class PreparedTables:
         for part, prepared in zip(self.parts, self.prepared, strict=True):
             known = known_of(part, list(zip(self.parts, fits, strict=False)), by_table[part.table].parent)
             fit = replace(prepared, known=known).estimated(replace(context, certify=dict), self.hash)
-            statements.append({"part": part.name, "rows_per_unit": part.most, "steps": fit.certificate["steps"]})
+            statements.append(
+                {
+                    "part": part.name,
+                    "rows_per_unit": part.most,
+                    "steps": fit.certificate["steps"],
+                    "measured": fit.certificate["measured"],
+                }
+            )
             fits.append(resolved(replace(fit, certificate={}), part, by_table, keys))
         bare = SyntheticTables(self.shapes, self.parts, tuple(fits), self.loss, {})
         statement = {
@@ -155,6 +162,7 @@ class PreparedTables:
             "loss": to_json(self.loss),
             "currency": self.prepared[0].prices.currency,
             "parts": statements,
+            "measured": digest_of_parts([each["measured"] for each in statements]),
             "answer": bare.digest(),
         }
         return replace(bare, certificate=context.certify(statement))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,17 +14,27 @@ from pydantic import ValidationError
 from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content
-from discreet.synth._table import SyntheticTable
+from discreet.synth._table import SyntheticTable, table_digests
+from discreet.synth.related._check import check_parts
 from discreet.synth.related._parts import KINDS, Part, Role
 from discreet.synth.related._sample import sample_tables
 from discreet.synth.related._shapes import Shape
 
-__all__ = ["SyntheticTables", "tables_digests"]
+__all__ = ["SyntheticTables", "digest_of_parts", "tables_digests"]
 
 _FORMAT = 1
 _FIELDS = frozenset({"format", "shapes", "parts"})
 _MOST_PEOPLE = 100_000_000
-_MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError)
+_MALFORMED = (
+    KeyError,
+    IndexError,
+    StopIteration,
+    ValueError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    ParameterError,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,8 +120,7 @@ class SyntheticTables(BaseRelease):
             shapes = tuple(Shape.from_json(each) for each in content["shapes"])
             fits = tuple(_fit_of(each["fit"], loss) for each in content["parts"])
             parts = tuple(_part_of(each, fit) for each, fit in zip(content["parts"], fits, strict=True))
-            if not parts or {part.table for part in parts} != {shape.table for shape in shapes}:
-                raise ValueError
+            check_parts(shapes, parts, fits)
             return cls(shapes, parts, fits, from_json(loss), content["certificate"])
         except (*_MALFORMED, ValidationError):
             raise LedgerError("stored synthetic tables in the ledger cannot be read; they are damaged") from None
@@ -157,10 +166,16 @@ def _part_of(content: Mapping[str, Any], fit: SyntheticTable) -> Part:
 
 
 def tables_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digest of what a file holds, under its name in the certificate."""
+    """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
     if content.columns is not None or frozenset(content.fields) != _FIELDS:
         raise KeyError("a file of synthetic tables has other fields")
-    return {"answer": _digest(content.fields)}, None
+    measured = [table_digests(Content(part["fit"]))[0]["measured"] for part in content.fields["parts"]]
+    return {"answer": _digest(content.fields), "measured": digest_of_parts(measured)}, None
+
+
+def digest_of_parts(digests: Sequence[str]) -> str:
+    """SHA-256 of the digests of what was measured in each part."""
+    return hashlib.sha256(json.dumps(list(digests)).encode()).hexdigest()
 
 
 def _digest(content: Mapping[str, Any]) -> str:

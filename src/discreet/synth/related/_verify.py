@@ -10,16 +10,20 @@ from discreet.errors import LedgerError
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.synth._verify import recompute_table_loss
+from discreet.synth.related._release import digest_of_parts
 
 __all__ = ["recompute_tables_loss", "verify_tables_loss"]
+
+_MOST_PARTS = 100
 
 
 def recompute_tables_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what all parts lose, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
     listed, currency = certificate.get("parts"), certificate.get("currency")
-    if not isinstance(listed, list) or not listed or currency not in ("pure", "rho", "mu"):
+    if not isinstance(listed, list) or not 0 < len(listed) <= _MOST_PARTS or currency not in ("pure", "rho", "mu"):
         raise LedgerError("the certificate of these synthetic tables states no parts in a currency that is known")
     total = Fraction(0)
+    digests: list[str] = []
     for part in cast("list[object]", listed):
         if not isinstance(part, dict):
             raise LedgerError("the certificate of these synthetic tables cannot be followed: it is malformed")
@@ -29,7 +33,10 @@ def recompute_tables_loss(certificate: Mapping[str, Any]) -> Loss:
             "keys": [],
             "relation": certificate.get("relation"),
         }
+        digests.append(str(stated.get("measured")))
         total += parts(in_currency(recompute_table_loss(stated), currency))[0]
+    if certificate.get("measured") != digest_of_parts(digests):
+        raise LedgerError("the parts of the certificate are not those that were certified: they were changed")
     match currency:
         case "pure":
             return PureLoss(total)
