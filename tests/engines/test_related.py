@@ -70,7 +70,7 @@ def counted_as_by_hand(open_at: Open, seed: int, histories: Mapping[str, Any], c
 
 @pytest.mark.parametrize("histories", HISTORIES, ids=["by number", "by date"])
 def test_rows_are_counted_as_one_would_by_hand(histories: Mapping[str, Any]) -> None:
-    assert sum(counted_as_by_hand(opened, seed, histories) for seed in range(1)) > 100
+    assert counted_as_by_hand(opened, 1, histories) > 100
 
 
 def moved(open_at: Open, seed: int, relation: Relation, fault: Fault, worlds: int = WORLDS) -> list[str]:
