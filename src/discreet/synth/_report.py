@@ -279,9 +279,12 @@ class SynthesisReport:
 def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
     """The report of a synthetic table. Raises `LedgerError` where its certificate cannot be followed."""
     try:
-        steps = tuple(_steps(fitted.certificate, fitted.loss))
+        return _report(fitted, model)
     except (ParameterError, KeyError, ValueError, TypeError, ArithmeticError):
         raise LedgerError("the certificate of this synthetic table cannot be followed: it is malformed") from None
+
+
+def _report(fitted: _Fitted, model: Model) -> SynthesisReport:
     marginals: dict[tuple[Clique, int], list[_MeasuredMarginal]] = {}
     for each in fitted.measured:
         marginals.setdefault((each.clique, len(each.counts)), []).append(each)
@@ -291,7 +294,7 @@ def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
         table=fitted.table,
         total=fitted.total,
         marginals=tuple(_marginal(fitted, model, clique, size, times) for (clique, size), times in marginals.items()),
-        steps=steps,
+        steps=tuple(_steps(fitted.certificate, fitted.loss)),
         pairs=columns * (columns - 1) // 2,
         pairs_measured=len(held),
         loss=fitted.loss,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from discreet.marginals import (
     Model,
     Numbers,
     PublicStream,
+    cells,
     model_of,
     places_of,
     sample_cells,
@@ -278,6 +280,8 @@ class SyntheticTable(BaseRelease):
             )
             if [len(each.into) for each in merges] != [column.size for column in columns]:
                 raise ValueError
+            if not (math.isfinite(table.total) and all(_is_of(each, columns, sizes) for each in table.measured)):
+                raise ValueError
         except (*_MALFORMED, ValidationError):
             raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
         return table
@@ -308,7 +312,7 @@ def _value_of(given: Mapping[str, object], name: str) -> object:
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:
     into, shares = tuple(map(int, data["into"])), tuple(map(float, data["shares"]))
-    if len(into) != len(shares) or min(into) < 0 or set(into) != set(range(max(into) + 1)):
+    if len(into) != len(shares) or not 0 <= min(into) <= max(into) < len(into) or len(set(into)) <= max(into):
         raise ValueError
     return Merge(into, shares)
 
@@ -326,6 +330,15 @@ def _measured_from_json(data: Mapping[str, Any]) -> Measured:
     mechanism = {name: value for name, value in data.items() if name in ("mechanism", "scale", "sigma")}
     counts = tuple(map(int, data["counts"]))
     return Measured(tuple(map(int, data["columns"])), counts, additive_from_json(mechanism))
+
+
+def _is_of(measured: Measured, columns: Sequence[ColumnCells], sizes: Sequence[int]) -> bool:
+    """Whether a marginal has as many counts as its columns have cells: merged ones, or of one column public ones."""
+    clique = measured.clique
+    if not clique or len(set(clique)) < len(clique) or not 0 <= min(clique) <= max(clique) < len(columns):
+        return False
+    lengths = {cells(sizes, clique)} | ({columns[clique[0]].size} if len(clique) == 1 else set[int]())
+    return len(measured.counts) in lengths
 
 
 def table_digests(content: Content) -> tuple[dict[str, str], None]:
