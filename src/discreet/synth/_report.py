@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetStep", "MarginalFit", "SynthesisReport", "make_report", "merged_texts"]
 
-_STANDS_OUT = 3.0
+_STANDS_OUT = 4.0
 _NEVER = 1e-9
 """A standard deviation that no draw is seen of."""
 _FIRST = 50
@@ -124,7 +124,7 @@ class MarginalFit:
 
     @property
     def stands_out(self) -> bool:
-        """Whether the model is farther from the measurement than noise explains: by over three standard deviations."""
+        """Whether the model is farther from the measurement than noise explains: by over four standard deviations."""
         return self.excess > _STANDS_OUT
 
     @property
