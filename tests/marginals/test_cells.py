@@ -78,7 +78,6 @@ def test_places_in_a_merged_cell_reach_its_cells_by_their_shares() -> None:
     ("column", "choice", "words"),
     [
         (Column(type="int"), None, "t.x has no bounds: write its bounds or its keys into the policy"),
-        (Column(type="string"), None, "t.x is text without public keys: list its keys"),
         (Column(type="date"), None, "t.x has no bounds"),
         (Column(type="bool"), 4, "t.x has public keys, each a cell of its own"),
         (Column(type="int", bounds=(0, 9)), 0, "a number of cells is from 1 to 10,000, not 0"),
@@ -98,6 +97,7 @@ def test_zero_is_a_cell_of_its_own_and_cells_have_words() -> None:
     cells = column_cells("t", "x", Column(type="int", bounds=(-5, 100), nullable=True), 8)
     assert [cells.text(i) for i in (0, 1, 2, cells.size - 1)] == ["-5 to -1", "0", "1 to 8", "null"]
     assert cells.spikes == (1,)
+    assert column_cells("t", "x", Column(type="string")).keys == ()
     narrow = column_cells("t", "x", Column(type="int", bounds=(-1, 49)))
     assert narrow.points[:, 1].min() == 1
     assert narrow.spikes == (1,)

@@ -17,6 +17,9 @@ rho(0.5)
 >>> rows = table.sample(1000)
 >>> rows.column_names, rows.num_rows
 (['age', 'member'], 1000)
+>>> answer = table.sql("SELECT member, COUNT(*) AS n, MEDIAN(age) AS middle FROM t GROUP BY member")
+>>> answer.kind("n"), answer.kind("middle"), len(answer.error("n"))
+('measured', 'model', 2)
 """
 
 from discreet.synth._files import check_rows_file, rows_to_pandas, rows_to_polars, write_rows
@@ -26,20 +29,37 @@ from discreet.synth._plan import Stage, SynthesisPlan, plan, plan_question
 from discreet.synth._question import PreparedTable, Synthesize
 from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
+from discreet.synth.answers._answer import SyntheticAnswer
+from discreet.synth.answers._refits import CombinedEstimate, combine
+from discreet.synth.checks import CHECK_KIND, CheckTable, PreparedCheck, SyntheticCheck, check
+from discreet.synth.related import History, PreparedTables, SynthesizeTables, SyntheticTables, fit_tables
 
 __all__ = [
+    "CHECK_KIND",
     "KIND",
     "BudgetStep",
+    "CheckTable",
+    "CombinedEstimate",
+    "History",
     "MarginalFit",
     "Measured",
+    "PreparedCheck",
     "PreparedTable",
+    "PreparedTables",
     "Stage",
     "SynthesisPlan",
     "SynthesisReport",
     "Synthesize",
+    "SynthesizeTables",
+    "SyntheticAnswer",
+    "SyntheticCheck",
     "SyntheticTable",
+    "SyntheticTables",
+    "check",
     "check_rows_file",
+    "combine",
     "fit",
+    "fit_tables",
     "load",
     "plan",
     "plan_question",

@@ -225,12 +225,12 @@ def _stages(columns: int, tier: Tier, *, has_target: bool) -> list[Stage]:
     if columns == 1:
         return [Stage("each column alone", 1, Fraction(1))]
     alone = one_way_share(tier)
-    until = Fraction(1) if tier == "instant" else Shares().until_network(has_target=has_target)
+    until = Fraction(1) if tier == "instant" else Shares().least_until_network(has_target=has_target)
     pairs = 2 * columns - 3 if has_target else columns - 1
     name = "pairs with the target, and a network" if has_target else "a network of pairs"
     stages = [Stage("each column alone", columns, alone), Stage(name, pairs, until - alone)]
-    if tier == "best":
-        stages.append(Stage("rounds that choose", most_rounds(columns, 1 - until), 1 - until))
+    if tier == "best":  # the network has more, and rounds less, where the spend buys little
+        stages.append(Stage("rounds that choose, at most", most_rounds(columns, 1 - until), 1 - until))
     return stages
 
 

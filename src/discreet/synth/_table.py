@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -27,25 +26,34 @@ from discreet.marginals import (
     Model,
     Numbers,
     PublicStream,
-    cells,
     model_of,
     places_of,
     sample_cells,
 )
 from discreet.privacy import Loss, from_json, to_json
+from discreet.query import Query
 from discreet.release import BaseRelease, Content
+from discreet.synth._checked import check_counts, check_table, clique_from_json, integers_from_json
 from discreet.synth._columns import column_named
-from discreet.synth._noise import Additive, additive_from_json, additive_to_json
+from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
 from discreet.synth._pictures import Picture, picture
 from discreet.synth._public_policy import public_policy
 from discreet.synth._report import SynthesisReport, make_report, merged_texts
+from discreet.synth.answers._answer import SyntheticAnswer
+from discreet.synth.answers._estimates import MeasuredMarginal
+from discreet.synth.answers._refits import refit
+from discreet.synth.answers._sql import SQL_ROWS, Source, answer_sql
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
 
 _FORMAT = 1
 _FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
 _MOST_ROWS = 1_000_000_000
-_MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError)
+_MOST_TABLES = 1_000
+_MALFORMED = (
+    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
+    *(RecursionError, MemoryError, LedgerError),
+)
 
 
 @dataclass(frozen=True)
@@ -132,20 +140,68 @@ class SyntheticTable(BaseRelease):
         shuffled = stream.order(count)
         arrays: list[pa.Array[Any]] = []
         for i, column in enumerate(self.columns):
-            cells, places = self._cells(i, merged[i], order, stream)
+            cells, places = self._cells(i, merged[i], order, shuffled, stream)
             if i in fixed:
                 cells = np.full(count, fixed[i])
             values = column.values(cells, places)
             if i in fixed and column.keys is None and fixed[i] != column.valued:
                 assert given is not None
                 values = pa.array([_value_of(given, column.name)] * count, values.type)
-            arrays.append(values.take(pa.array(shuffled, pa.int64())))
+            arrays.append(values)
         return pa.Table.from_arrays(arrays, names=[column.name for column in self.columns])
 
+    def sql(self, query: Query) -> SyntheticAnswer:
+        """The answer to a SELECT over the table, under its own name or as `table`. Costs nothing, as often as you like.
+
+        A column of the answer is *measured* where it is a count or sum that measured marginals determine: its unbiased
+        estimate is shown with an interval. It is *derived* where it is computed from such, as shares and averages are,
+        and *model* where only synthetic rows answer it, without an interval. These are 200,000 at most; counts and sums
+        of a larger table are scaled.
+        Raises `QueryError` for what is no SELECT, or is over other tables.
+        """
+        rows = self._sql_rows
+        about_one = abs(self.total - rows.num_rows) <= 1
+        scale = 1.0 if about_one else self.total / rows.num_rows
+        return answer_sql(query, Source(self.table, self.columns, self.merges, self._marginals, rows, scale))
+
+    def tables(self, m: int = 20, rows: int | None = None) -> list[pa.Table]:
+        """Rows of m refits of the table under redrawn noise, so that any statistic gets the error of the noise.
+
+        Compute the statistic on each, and give the m estimates to `discreet.synth.combine`. Each refit is estimated
+        from what the table itself expects of the measured marginals, with noise of the same distribution drawn again.
+        It has `rows` rows, or as many as the refit has, about, if None. More rows leave less sampling error, which is
+        in the interval too. Costs nothing; the same numbers give the same tables again. Raises `ParameterError` for an
+        m that is no whole number from 2 to 1,000, and as `sample` does.
+        """
+        if isinstance(m, bool) or not isinstance(m, int) or not 2 <= m <= _MOST_TABLES:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"m is a whole number of tables from 2 to {_MOST_TABLES:,}, not {m!r}")
+        stream, tables = PublicStream(json.dumps([self.digest(), "tables"]).encode()), list[pa.Table]()
+        for i in range(m):
+            again = refit(self.model, self.merges, self._marginals, stream)
+            table = replace(self, total=again.total, merges=again.merges, potentials=again.potentials)
+            tables.append(table.sample(rows, label=f"table {i}"))
+        return tables
+
+    @cached_property
+    def _marginals(self) -> list[MeasuredMarginal]:
+        return [MeasuredMarginal(e.clique, np.array(e.counts, np.float64), e.mechanism) for e in self.measured]
+
+    @cached_property
+    def _sql_rows(self) -> pa.Table:
+        return self.sample(min(max(round(self.total), 1), SQL_ROWS), label="sql")
+
     def _cells(
-        self, i: int, merged: NDArray[np.int64], order: NDArray[np.int64], stream: PublicStream
+        self,
+        i: int,
+        merged: NDArray[np.int64],
+        order: NDArray[np.int64],
+        shuffled: NDArray[np.int64],
+        stream: PublicStream,
     ) -> tuple[NDArray[np.int64], Numbers]:
-        """Of each row the public cell of a column, and a place in it, balanced along an order of the rows."""
+        """Of each row the public cell of a column, and a place in it, balanced along an order of the rows.
+
+        `shuffled` says for each row where it goes.
+        """
         merge = self.merges[i]
         along = order[np.argsort(merged[order], kind="stable")]
         held = merged[along]
@@ -154,7 +210,8 @@ class SyntheticTable(BaseRelease):
         places = places_of(ranks, i, stream.uniform(merge.size)[held])
         cells, within = merge.spread(held, places)
         public, within_cell = np.empty(held.size, np.int64), np.empty(held.size)
-        public[along], within_cell[along] = cells, within
+        goes = shuffled[along]
+        public[goes], within_cell[goes] = cells, within
         return public, within_cell
 
     def _fixed(self, given: Mapping[str, object]) -> dict[int, int]:
@@ -263,7 +320,7 @@ class SyntheticTable(BaseRelease):
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
         try:
             content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT:
+            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
                 raise ValueError
             columns = tuple(ColumnCells.from_json(each) for each in content["columns"])
             merges = tuple(_merge_from_json(each) for each in content["merges"])
@@ -273,15 +330,14 @@ class SyntheticTable(BaseRelease):
                 columns=columns,
                 merges=merges,
                 total=float(content["total"]),
-                potentials=dict(_potential_from_json(each, sizes) for each in content["potentials"]),
-                measured=tuple(_measured_from_json(each) for each in content["measured"]),
+                potentials=dict(_potential_from_json(each, len(sizes)) for each in content["potentials"]),
+                measured=tuple(_measured_from_json(each, len(sizes)) for each in content["measured"]),
                 loss=from_json(content["loss"]),
                 certificate=content["certificate"],
             )
-            if [len(each.into) for each in merges] != [column.size for column in columns]:
-                raise ValueError
-            if not (math.isfinite(table.total) and all(_is_of(each, columns, sizes) for each in table.measured)):
-                raise ValueError
+            check_table(columns, merges, table.total, table.potentials)
+            for each in table.measured:
+                check_counts(columns, merges, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
             raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
         return table
@@ -311,41 +367,30 @@ def _value_of(given: Mapping[str, object], name: str) -> object:
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:
-    into, shares = tuple(map(int, data["into"])), tuple(map(float, data["shares"]))
-    if len(into) != len(shares) or not 0 <= min(into) <= max(into) < len(into) or len(set(into)) <= max(into):
+    into, shares = integers_from_json(data["into"]), tuple(map(float, data["shares"]))
+    if len(into) != len(shares) or not 0 <= max(into) < len(into) or set(into) != set(range(max(into) + 1)):
         raise ValueError
     return Merge(into, shares)
 
 
-def _potential_from_json(data: Mapping[str, Any], sizes: Sequence[int]) -> tuple[Clique, Numbers]:
-    clique = tuple(map(int, data["columns"]))
+def _potential_from_json(data: Mapping[str, Any], columns: int) -> tuple[Clique, Numbers]:
     values = np.frombuffer(base64.b64decode(data["values"]), "<f8").astype(np.float64)
-    shape = [sizes[column] for column in clique]
-    if values.size != np.prod(shape) or not np.isfinite(values).all() or min(clique) < 0:
-        raise ValueError
-    return clique, values
+    return clique_from_json(data["columns"], columns), values
 
 
-def _measured_from_json(data: Mapping[str, Any]) -> Measured:
+def _measured_from_json(data: Mapping[str, Any], columns: int) -> Measured:
     mechanism = {name: value for name, value in data.items() if name in ("mechanism", "scale", "sigma")}
-    counts = tuple(map(int, data["counts"]))
-    return Measured(tuple(map(int, data["columns"])), counts, additive_from_json(mechanism))
-
-
-def _is_of(measured: Measured, columns: Sequence[ColumnCells], sizes: Sequence[int]) -> bool:
-    """Whether a marginal has as many counts as its columns have cells: merged ones, or of one column public ones."""
-    clique = measured.clique
-    if not clique or len(set(clique)) < len(clique) or not 0 <= min(clique) <= max(clique) < len(columns):
-        return False
-    lengths = {cells(sizes, clique)} | ({columns[clique[0]].size} if len(clique) == 1 else set[int]())
-    return len(measured.counts) in lengths
+    clique, counts = clique_from_json(data["columns"], columns), integers_from_json(data["counts"])
+    return Measured(clique, counts, additive_from_json(mechanism))
 
 
 def table_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digest of what a file holds, under its name in the certificate."""
+    """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
     if content.columns is not None or frozenset(content.fields) != _FIELDS:
         raise KeyError("a file of a synthetic table has other fields")
-    return {"answer": _digest(content.fields)}, None
+    names, measured = [column["name"] for column in content.fields["columns"]], content.fields["measured"]
+    columns = [[names[column] for column in each["columns"]] for each in measured]
+    return {"answer": _digest(content.fields), "measured": measured_digest(columns, measured)}, None
 
 
 def _digest(content: Mapping[str, Any]) -> str:
