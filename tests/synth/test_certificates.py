@@ -343,7 +343,8 @@ def test_a_certificate_of_many_steps_is_added_up_in_bounded_time() -> None:
         ]
         certificate = {
             "steps": steps, "currency": "rho", "rows_per_unit": 1, "relation": "add_remove", "measured": "",
-            "loss": {"kind": "rho", "rho": "1", "delta": "0"},
+            "loss": {"kind": "rho", "rho": "1", "delta": "0"}, "keys": [],
+            "fit_loss": {"kind": "rho", "rho": "1", "delta": "0"},
         }  # fmt: skip
         start = time.process_time()
         with pytest.raises(LedgerError, match="certified" if count < 1_000 else "more steps"):

@@ -55,10 +55,10 @@ def _cover(sets: Sequence[tuple[int, ...]], sizes: Sequence[int], limit: int) ->
     left = width > 0
     order = np.argsort(-width, kind="stable")
     blocks: list[tuple[int, ...]] = []
-    for seed in order.tolist():
-        if not left[seed]:
+    for start in order.tolist():
+        if not left[start]:
             continue
-        inside = member[seed].copy()
+        inside = member[start].copy()
         missing = width - member[:, inside].sum(axis=1)
         cells = math.prod(sizes[i] for i in np.flatnonzero(inside).tolist())
         while True:

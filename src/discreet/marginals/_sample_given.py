@@ -82,12 +82,12 @@ def _upward(node: _Node, messages: Sequence[_Message], given: Mapping[int, Cells
         return None
     groups, first = _grouped([*(given[column] for column in fixed), *(each.groups for each in messages)], rows)
     values = np.empty((first.size, *node.belief.shape[: len(node.shared)]))
-    kept = tuple(range(1, 1 + len(node.shared)))
+    shared = tuple(range(1, 1 + len(node.shared)))
     for some in _chunks(first.size, node.belief.size):
         weights = _weighted(node, messages, first[some])
         at = {column: given[column][first[some]] for column in fixed}
         chosen = _at(weights, node.columns, at)
-        values[some] = chosen.sum(axis=tuple(i for i in range(1, chosen.ndim) if i not in kept))
+        values[some] = chosen.sum(axis=tuple(i for i in range(1, chosen.ndim) if i not in shared))
     return _Message(node.shared, groups, values)
 
 

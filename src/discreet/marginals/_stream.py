@@ -1,6 +1,6 @@
-"""Numbers that anyone can compute again: a public function of a seed, for rows that are drawn from a public model.
+"""Numbers that anyone can compute again: a public function of a name, for rows that are drawn from a public model.
 
-They are no noise and protect nobody. Source: AES in counter mode, keyed by the SHA-256 of the seed.
+They are no noise and protect nobody. Source: AES in counter mode, keyed by the SHA-256 of the name.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ __all__ = ["PublicStream"]
 
 
 class PublicStream:
-    """Uniform numbers from a public seed; the same seed gives the same ones.
+    """Uniform numbers from a public name; the same name gives the same ones.
 
     >>> PublicStream(b"a").uniform(2).tolist() == PublicStream(b"a").uniform(2).tolist()
     True
     """
 
-    def __init__(self, seed: bytes) -> None:
-        key = hashlib.sha256(seed).digest()
+    def __init__(self, name: bytes) -> None:
+        key = hashlib.sha256(name).digest()
         self._keystream = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
 
     def uniform(self, count: int) -> NDArray[np.float64]:

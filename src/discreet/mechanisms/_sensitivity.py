@@ -73,9 +73,6 @@ def range_within(spend: Loss, picks: int = 1) -> Fraction:
 
     Precise as `epsilon_within` is. Source: ``proofs/exponential.md``.
     """
-    kind, (allowed, *_) = budget_of(spend)
-    if kind == "mu" and allowed > 0:
-        return 2 * epsilon_of_mu(allowed / picks)
     return epsilon_within(spend, per_rho=8 * picks) / picks
 
 

@@ -292,7 +292,9 @@ class _Rendering:
         window = f"(PARTITION BY {by} ORDER BY {order})"
         items = [f"row_number() OVER {window} AS {self._column(ranked.place)}"]
         items.append(f"count(*) OVER (PARTITION BY {by}) AS {self._column(ranked.number)}")
-        items += [f"lag({self._column(of)}) OVER {window} AS {self._column(n)}" for n, of in ranked.previous.items()]
+        items += [
+            f"lag({self._column(column)}) OVER {window} AS {self._column(n)}" for n, column in ranked.previous.items()
+        ]
         return Rows(f"SELECT *, {', '.join(items)} FROM ({rows.sql})", rows.owner)
 
     def _value(self, total: Total | Own) -> str | None:

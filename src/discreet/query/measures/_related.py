@@ -132,7 +132,7 @@ class _Building:
         content = tuple(dict.fromkeys([*first, *self.at.values()]))
         lagged = [self.at[i] for i, _ in self._keys("previous")] + ([*first] if self._keys("step") else [])
         before = {name: self._before(name) for name in dict.fromkeys(lagged)}
-        place, number = self._whole("place"), self._whole("number")
+        place, number = self._integer("place"), self._integer("number")
         previous = {new: name for name, new in before.items()}
         ranked = Ranked(self.owned.relation, self._within(self.table, self.nodes), content, place, number, previous)
         one = exp.Literal.number(1)
@@ -178,7 +178,7 @@ class _Building:
     def _number_of(self, child: str) -> exp.Expr:
         """How many rows of a table belong to each row: null where there are none."""
         rows, nodes = self._scan(child)
-        place, number = self._whole("place"), self._whole("number")
+        place, number = self._integer("place"), self._integer("number")
         ranked = Ranked(rows.relation, self._within(child, nodes), (), place, number, {})
         first = Filtered(ranked, exp.EQ(this=_column(place), expression=exp.Literal.number(1)))
         counted = _over(rows, first, [place, number])
@@ -199,7 +199,7 @@ class _Building:
         assert there.person is not None
         return exp.EQ(this=nodes[here.person].copy(), expression=above[there.person].copy())
 
-    def _whole(self, wanted: str) -> str:
+    def _integer(self, wanted: str) -> str:
         return self.scope.add(wanted, Field("int", (Fraction(0), _MOST), None, nullable=False))
 
     def _before(self, name: str) -> str:
@@ -209,7 +209,7 @@ class _Building:
     def _step(self, order: str, before: str) -> exp.Expr:
         """How far a row is from the one before."""
         declared, here = self.policy.tables[self.table].columns[order], self.nodes[order].copy()
-        name = self._whole("step")
+        name = self._integer("step")
         far: exp.Expr = exp.Sub(this=here, expression=_column(before))
         if declared.type == "date":
             far = exp.DateDiff(this=here, expression=_column(before), unit=exp.var("DAY"), date_part_boundary=True)

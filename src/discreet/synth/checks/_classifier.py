@@ -22,7 +22,7 @@ _POINTS = 100
 _RANGES = 32
 _PENALTY = 1.0
 _STEPS = 100
-_MOST_LOG_ODDS = 30.0
+_MOST_LOGIT = 30.0
 
 Target = str | Mapping[str, object]
 """A column of two values, or a column and the value that is to be recognised."""
@@ -81,14 +81,14 @@ def train(columns: Sequence[ColumnCells], rows: Sequence[NDArray[np.int64]], tar
 
     def loss(weights: Numbers) -> tuple[float, Numbers]:
         margins = weights[places].sum(axis=0) + weights[-1]
-        share = 1 / (1 + np.exp(-np.clip(margins, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)))
+        share = 1 / (1 + np.exp(-np.clip(margins, -_MOST_LOGIT, _MOST_LOGIT)))
         value = np.logaddexp(0, margins).sum() - labels @ margins + _PENALTY / 2 * weights[:-1] @ weights[:-1]
         error = share - labels
         pulls = [np.bincount(each, weights=error, minlength=starts[-1]) for each in places]
         return float(value), np.append(sum(pulls) + _PENALTY * weights[:-1], error.sum())
 
-    found = minimize(loss, np.zeros(starts[-1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-    weights = np.rint(_POINTS * np.clip(found.x, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)).astype(int)
+    fitted = minimize(loss, np.zeros(starts[-1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    weights = np.rint(_POINTS * np.clip(fitted.x, -_MOST_LOGIT, _MOST_LOGIT)).astype(int)
     points: list[tuple[int, ...] | None] = [None] * len(columns)
     for i, start in zip(others, starts.tolist(), strict=False):
         points[i] = tuple(weights[start : start + columns[i].size].tolist())

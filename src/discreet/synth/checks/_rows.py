@@ -35,7 +35,8 @@ def cells_of(column: ColumnCells, values: pa.Array[Any] | pa.ChunkedArray[Any]) 
     missing = cast("NDArray[np.bool_]", values.is_null().to_numpy(zero_copy_only=False))
     if column.keys is not None:
         places = {value: place for place, value in enumerate(pa.array(column.keys, values.type).to_pylist())}
-        encoded = cast("Any", values.dictionary_encode())
+        joined = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        encoded = cast("Any", joined.dictionary_encode())
         of_value = np.array([places[value] for value in encoded.dictionary.to_pylist()] or [0], np.int64)
         inside = of_value[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)]
     else:
@@ -53,8 +54,8 @@ def _steps(column: ColumnCells, values: Any) -> NDArray[np.int64]:
         case "date":
             return values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         case _:
-            whole = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-            return whole // int(column.step)
+            numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+            return numbers // int(column.step)
 
 
 def chosen_sets(sizes: Sequence[int], digest: str) -> Mapping[int, tuple[tuple[Clique, ...], int]]:

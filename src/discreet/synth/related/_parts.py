@@ -112,23 +112,23 @@ def _parts(policy: Policy, shape: Shape, shapes: Sequence[Shape]) -> list[Part]:
         per_person = 1 if shape.link is None else min(most, policy.tables[shape.parent or ""].rows_per_unit)
         given = [*parent, *number] if above is not None else []
         drawn = [*(number if above is None else []), *own.values(), *children]
-        first = part.of("first", given, drawn, per_person)
+        first = part.planned("first", given, drawn, per_person)
         before = [
             _named(Role("previous", name), own[name][1], f"previous {name}")
             for name in (shape.order, *shape.along, *shape.changing)
         ]
         constant = [own[name] for name in shape.constant]
         drawn = [_step(shape), *(own[name] for name in shape.changing), *children]
-        return [first, part.of("next", [*parent, *constant, *before], drawn, max(most // 2, 1))]
+        return [first, part.planned("next", [*parent, *constant, *before], drawn, max(most // 2, 1))]
     parts: list[Part] = []
     constant = [own[name] for name in shape.constant]
     if constant or (above is None and number):
         per_person = 1 if shape.link is None else min(most, policy.tables[shape.parent or ""].rows_per_unit)
         given = [*parent, *number] if above is not None else []
-        parts.append(part.of("first", given, [*(number if above is None else []), *constant], per_person))
+        parts.append(part.planned("first", given, [*(number if above is None else []), *constant], per_person))
     drawn = [*(own[name] for name in shape.changing), *children]
     if drawn:
-        parts.append(part.of("every", [*parent, *constant], drawn, most))
+        parts.append(part.planned("every", [*parent, *constant], drawn, most))
     return parts
 
 
@@ -139,7 +139,7 @@ _Column = tuple[Role, ColumnCells]
 class _Maker:
     table: str
 
-    def of(self, which: Which, given: Sequence[_Column], drawn: Sequence[_Column], most: int) -> Part:
+    def planned(self, which: Which, given: Sequence[_Column], drawn: Sequence[_Column], most: int) -> Part:
         every = [*given, *drawn]
         return Part(
             self.table, which, tuple(role for role, _ in every), tuple(cells for _, cells in every), len(given), most
@@ -152,16 +152,16 @@ def _named(role: Role, cells: ColumnCells, label: str) -> _Column:
 
 def _number(role: Role, policy: Policy, shape: Shape) -> _Column:
     """How many rows of a table belong to one row; or to one person, who has one at least."""
-    return role, _whole(f"rows of {shape.table}", int(shape.parent is None), policy.tables[shape.table].rows_per_unit)
+    return role, _integer(f"rows of {shape.table}", int(shape.parent is None), policy.tables[shape.table].rows_per_unit)
 
 
 def _step(shape: Shape) -> _Column:
     assert shape.order is not None
     cells = shape.column(shape.order)
-    return Role("step", shape.order), _whole(f"step of {shape.order}", 0, int(cells.upper - cells.lower))
+    return Role("step", shape.order), _integer(f"step of {shape.order}", 0, int(cells.upper - cells.lower))
 
 
-def _whole(label: str, lower: int, upper: int) -> ColumnCells:
+def _integer(label: str, lower: int, upper: int) -> ColumnCells:
     """Cells of whole numbers: one for each of a few, else wider and wider ones."""
     column = Column(type="int", bounds=(lower, upper), nullable=False)
     if upper - lower < _EACH:

@@ -77,8 +77,8 @@ class SyntheticTables(BaseRelease):
             raise ParameterError(f"people is a whole number from 0 to {_MOST_PEOPLE:,}, not {people!r}")
         if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"label is a text, not {label!r}")
-        seed = json.dumps([self.digest(), label]).encode()
-        return sample_tables(self.shapes, self.parts, self.fits, count, seed)
+        name = json.dumps([self.digest(), label]).encode()
+        return sample_tables(self.shapes, self.parts, self.fits, count, name)
 
     def to_bytes(self) -> bytes:
         """The tables as JSON; `from_bytes` restores them."""

@@ -41,10 +41,10 @@ class _Rows:
 
 
 def sample_tables(
-    shapes: Sequence[Shape], parts: Sequence[Part], fits: Sequence[SyntheticTable], people: int, seed: bytes
+    shapes: Sequence[Shape], parts: Sequence[Part], fits: Sequence[SyntheticTable], people: int, name: bytes
 ) -> dict[str, pa.Table]:
     """The rows of each table, for so many people; a public function of all that is given."""
-    stream = PublicStream(seed)
+    stream = PublicStream(name)
     numbers = {role: cells for part in parts for role, cells in zip(part.roles, part.columns, strict=True)}
     sampled: dict[str, _Rows] = {}
     persons: dict[str, Cells] = {}
