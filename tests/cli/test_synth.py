@@ -29,7 +29,7 @@ def left(cli: Any) -> str:
 
 
 def test_help_teaches(cli: Any) -> None:
-    for verb in ("plan", "fit", "sample", "show"):
+    for verb in ("plan", "fit", "sample", "check", "show"):
         done = cli("synth", verb, "--help")
         assert done.code == 0 and "discreet synth" in done.out
     assert "what holds is the loss" in " ".join(cli("synth", "--help").out.split())
@@ -147,7 +147,7 @@ def test_show_has_columns_report_steps_and_pictures(cli: Any) -> None:
     fitted(cli)
     done = cli("synth", "show", "visits.synth", "--steps", "--plot", "errors.svg", "--draw", "errors")
     assert done.code == 0
-    assert all(word in done.out for word in ("noise alone", "budget: columns 16.0%", "measured", "100.00%"))
+    assert all(word in done.out for word in ("noise alone", "budget: columns 20.0%", "measured", "100.00%"))
     assert Path("errors.svg").read_text().startswith("<svg")
     assert cli("synth", "show", "visits.synth", "--plot", "ages.json", "--columns", "age").code == 0
     shown = cli("synth", "show", "visits.synth", "--format", "json").json
@@ -167,3 +167,41 @@ def test_other_files_are_no_synthetic_tables(cli: Any) -> None:
         for name in ("other.synth", "visits.parquet", "nowhere.synth"):
             done = cli("synth", verb, name)
             assert (done.code, done.out) == (4, "") and len(done.err.splitlines()) == 1
+
+
+def test_a_check_is_bought_and_says_yes_or_no(cli: Any) -> None:
+    fitted(cli, "--tier", "instant", "--columns", "region,age,day")
+    ask = ("synth", "check", "visits.synth", *SOURCES, "--epsilon", "1")
+    limits = ("--accept", "tv1=1", "--accept", "auc=0")
+    done = cli(*ask, "--target", "region=south", *limits, "--save", "check.release")
+    assert done.code == 0 and "all limits are met" in done.out.splitlines()
+    assert "cost epsilon 1; left epsilon 1" in done.out and "AUC on private rows" in done.out
+    strict = cli(*ask, "--target", "region", *limits[:2], "--accept", "auc=1", "--format", "json")
+    assert strict.code == 1 and strict.json["accepted"] is False
+    assert set(strict.json["answers"]) == {"tv1", "tv2", "tv3", "accuracy", "auc"}
+    checked = cli("verify", "check.release", "--ledger", "visits.ledger", "--format", "json")
+    assert checked.code == 0 and checked.json["good"]
+
+
+def test_a_check_that_cannot_be_is_refused_before_a_ledger_is_made(cli: Any) -> None:
+    fitted(cli, "--tier", "instant")
+    sources = ("--data", "visits.parquet", "--policy", "visits.toml", "--ledger", "other.ledger")
+    ask = ("synth", "check", "visits.synth", *sources)
+    refused: list[tuple[list[str], str]] = [
+        ([], "say what the check may cost"),
+        (["--epsilon", "1", "--accept", "tv2"], "--accept takes"),
+        (["--epsilon", "1", "--accept", "tv9=0.1"], "not estimated"),
+        (["--epsilon", "1", "--accept", "auc=0.8"], "need a target"),
+        (["--epsilon", "1", "--accept", "tv1=2"], "from 0 to 1"),
+        (["--epsilon", "1", "--accept", "tv1=nan"], "from 0 to 1"),
+        (["--epsilon", "1", "--accept", "tv1=1", "--accept", "tv1=1"], "twice"),
+        (["--epsilon", "1", "--target", "city"], "city"),
+        (["--epsilon", "1", "--target", "age"], "which of them is to be recognised"),
+        (["--epsilon", "1", "--target", "region=west"], "west"),
+        (["--epsilon", "1", "--save", "visits.parquet"], "there already"),
+    ]
+    for options, words in refused:
+        done = cli(*ask, *options)
+        assert (done.code, done.out) == (2, ""), options
+        assert words in done.err and len(done.err.splitlines()) == 1, done.err
+    assert not Path("other.ledger").exists()

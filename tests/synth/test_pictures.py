@@ -34,7 +34,7 @@ def test_marginals_are_drawn_with_their_intervals(table: synth.SyntheticTable) -
         assert sum(row["model"] for row in rows) == pytest.approx(table.total)
     assert "90 % intervals, cost epsilon 1" in " ".join(spec["title"]["subtitle"])
     only = table.to_vega_lite(columns=["DOLLARS", "age"])
-    assert [panel["title"]["text"] for panel in only["concat"]] == ["dollars", "age"]
+    assert [panel["title"]["text"] for panel in only["concat"]] == ["age", "dollars"]
 
 
 def test_errors_are_drawn_the_largest_first(table: synth.SyntheticTable) -> None:

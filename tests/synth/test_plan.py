@@ -66,10 +66,13 @@ def test_the_fit_does_what_the_plan_says(kind: str, tier: Any) -> None:
     assert [each.mechanism for each in table.measured[:4]] == [plan.noise] * 4
     assert plan.columns == table.columns
     shares = table.report().stages()
-    assert shares["columns"] == pytest.approx(float(plan.stages[0].share), rel=1e-6)
-    network = float(plan.stages[1].share)
-    assert network * (1 - 1e-6) <= shares["network"] <= (network + 0.3 * (tier == "best")) * (1 + 1e-6)
-    assert sum(each.share for each in plan.stages) == 1
+    for name, stage in {"columns": plan.stages[0], "network": plan.stages[1]}.items():
+        least, most = float(stage.least_share), float(stage.most_share)
+        assert least * (1 - 1e-6) <= shares[name] <= most * (1 + 1e-6), name
+    assert plan.stages[0].least_share == plan.stages[0].most_share
+    alone, network, *rounds_too = plan.stages
+    assert alone.least_share + network.least_share + sum(each.most_share for each in rounds_too) == 1
+    assert alone.least_share + network.most_share + sum(each.least_share for each in rounds_too) == 1
     pairs = {each.clique for each in table.measured if len(each.clique) == 2}
     rounds = [name for name in shares if name.startswith("round")]
     assert len(pairs) <= plan.stages[1].most + len(rounds)
@@ -147,7 +150,8 @@ def test_it_explains_itself() -> None:
     assert plan.half_width(0.9) < plan.half_width(0.99)
     content = json.loads(json.dumps(plan.to_dict(0.9)))
     assert content["half_width"] == plan.half_width(0.9)
-    assert sum(Fraction(each["share"]) for each in content["stages"]) == 1
+    columns_alone, network, rounds = (list(map(Fraction, each["shares"])) for each in content["stages"])
+    assert columns_alone[0] + network[0] + rounds[1] == columns_alone[1] + network[1] + rounds[0] == 1
     assert [each["cells"] for each in content["columns"]] == [3, 34, 9, 2]
     assert "± " in str(plan) and "<table>" in plan._repr_html_()
     for level in (0, 1, "x", None):
@@ -162,4 +166,21 @@ def test_a_plan_counts_the_choices_over_public_cells() -> None:
     one = synth.plan_question(synth.Synthesize("t", dp.pure(1), "best", ["site"]), terms)
     assert plain.candidates == {2: 6}
     assert targeted.candidates == {2: 6, 3: 3, 4: 1}
-    assert one.candidates == {} and [(each.most, each.share) for each in one.stages] == [(1, 1)]
+    assert one.candidates == {} and [(each.most, each.least_share) for each in one.stages] == [(1, 1)]
+
+
+def test_keys_that_nobody_listed_come_first() -> None:
+    spend = dp.approx(2, "1e-5")
+    rows = people().set_column(5, "note", pa.array([["yes", "no"][i // 2 % 2] for i in range(3_000)]))
+    with dp.connect({"t": rows}, policy(BUDGETS["approx"])) as session:
+        plan = synth.plan(session, "t", spend)
+        table = synth.fit(session, "t", spend)
+    assert plan.discovered == ("note",) and plan.candidates == {2: 6}
+    assert (plan.stages[0].name, plan.stages[0].most) == ("keys that nobody listed", 1)
+    report = table.report()
+    assert report.stages()["keys"] == pytest.approx(float(plan.stages[0].most_share))
+    assert report.stages()["columns"] == pytest.approx(float(plan.stages[1].most_share))
+    assert sum(each.share for each in report.steps) == pytest.approx(1, abs=1e-5)
+    assert (report.steps[0].columns, report.steps[0].verb) == (("note",), "discovered")
+    assert "note    string: values that enough people have, to be discovered" in plan.explain()
+    assert table.policy()["tables"]["t"]["columns"]["note"]["keys"] == ["no", "yes"]

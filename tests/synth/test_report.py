@@ -165,3 +165,29 @@ def test_a_certificate_that_cannot_be_followed_is_refused(table: synth.Synthetic
             forged.report()
     with pytest.raises(LedgerError):
         replace(table, certificate={}).report()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("total",), float("nan")),
+        (("total",), 1e999),
+        (("measured", 0, "counts"), []),
+        (("measured", 0, "counts"), [1, 2]),
+        (("measured", 0, "columns"), [9]),
+        (("measured", 0, "columns"), [-1]),
+        (("measured", 0, "columns"), [0, 0]),
+        (("merges", 0, "into"), [2**70, 0, 1]),
+        (("merges", 0, "into"), [0, 2, 2]),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(
+    table: synth.SyntheticTable, path: tuple[str | int, ...], value: Any
+) -> None:
+    content = json.loads(table.to_bytes())
+    inner = content
+    for part in path[:-1]:
+        inner = inner[part]
+    inner[path[-1]] = value
+    with pytest.raises(LedgerError, match="damaged"):
+        synth.SyntheticTable.from_bytes(json.dumps(content).encode())

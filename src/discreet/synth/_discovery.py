@@ -18,7 +18,7 @@ from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, Relation, RhoLo
 from discreet.query import LEVEL, Level, key_level, level_to_json, noisy_groups, recompute_level_loss, section
 from discreet.release import ReleaseContext, check_within
 
-__all__ = ["Discovery", "discoveries", "discovery_loss", "with_keys"]
+__all__ = ["Discovery", "discoveries", "discovery_loss", "main_share", "with_keys"]
 
 _SHARE = Fraction(1, 20)
 _MOST = 10
@@ -70,6 +70,11 @@ def discoveries(
     each = _budget(kind, main * _SHARE, for_keys / len(names))
     planned = tuple(Discovery(name, key_level(policy, table, name, each)) for name in names)
     return planned, _budget(kind, main * (1 - _SHARE * len(names)), delta - for_keys)
+
+
+def main_share(part: Loss, spend: Loss) -> Fraction:
+    """What share of a spend in the same currency a part of it is, its δ left aside."""
+    return budget_of(part)[1][0] / budget_of(spend)[1][0]
 
 
 def _budget(kind: str, main: Fraction, delta: Fraction) -> Loss:

@@ -17,8 +17,8 @@ __all__ = ["Picture", "picture"]
 Picture = Literal["marginals", "errors", "budget"]
 
 
-def picture(report: SynthesisReport, what: Picture, columns: Sequence[int] | None, level: float) -> dict[str, Any]:
-    """A picture of a report as a Vega-Lite specification; `columns` are positions. See `SyntheticTable.plot`."""
+def picture(report: SynthesisReport, what: Picture, columns: Sequence[str] | None, level: float) -> dict[str, Any]:
+    """A picture of a report as a Vega-Lite specification. See `SyntheticTable.plot`."""
     if not isinstance(level, int | float) or not 0 < level < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ParameterError(f"level must lie strictly between 0 and 1, for example 0.95; got {level!r}")
     cost = in_words(report.loss)
@@ -39,14 +39,13 @@ def picture(report: SynthesisReport, what: Picture, columns: Sequence[int] | Non
             raise ParameterError(f"a picture is of 'marginals', 'errors' or the 'budget', not {what!r}")
 
 
-def _single(report: SynthesisReport, columns: Sequence[int] | None) -> list[MarginalFit]:
+def _single(report: SynthesisReport, columns: Sequence[str] | None) -> list[MarginalFit]:
     """The first measurement of each single column, over public cells."""
     singles: dict[str, MarginalFit] = {}
     for each in report.marginals:
         if len(each.columns) == 1:
             singles.setdefault(each.columns[0], each)
-    listed = list(singles.values())
-    return listed if columns is None else [listed[column] for column in columns]
+    return [each for name, each in singles.items() if columns is None or name in columns]
 
 
 def _histogram(each: MarginalFit, level: float) -> Histogram:

@@ -18,6 +18,7 @@ from discreet.rational import decimal_text
 from discreet.release import Terms
 from discreet.session import Session
 from discreet.synth._candidates import candidates
+from discreet.synth._discovery import main_share
 from discreet.synth._noise import Additive, additive_to_json
 from discreet.synth._question import DEGREE, PreparedTable, Synthesize, Tier
 from discreet.synth._rounds import Shares, most_rounds, one_way_share
@@ -29,15 +30,20 @@ __all__ = ["Stage", "SynthesisPlan", "plan", "plan_question"]
 
 _RELATIONS: Mapping[Relation, str] = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
 _NUMBERS = ("cells",)
+_KEYS, _ALONE = "keys that nobody listed", "each column alone"
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage of a fit: how many marginals it measures at most, and the share of the spend that is set aside."""
+    """One stage of a fit: how many marginals it measures at most, and between which shares of the spend it takes.
+
+    The less a spend buys, by a noisy number of rows, the more the network has of it, and the less the rounds.
+    """
 
     name: str
     most: int
-    share: Fraction
+    least_share: Fraction
+    most_share: Fraction
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,6 +56,8 @@ class SynthesisPlan:
         As they were asked for.
     columns
         The columns that would be fitted, with their public cells.
+    discovered
+        Those of text whose keys the policy does not list: they have no cells yet, and no part in `candidates`.
     target, workload
         What matters more than the rest.
     stages
@@ -67,6 +75,7 @@ class SynthesisPlan:
     table: str
     tier: Tier
     columns: tuple[ColumnCells, ...]
+    discovered: tuple[str, ...]
     target: str | None
     workload: tuple[tuple[str, ...], ...]
     stages: tuple[Stage, ...]
@@ -105,10 +114,11 @@ class SynthesisPlan:
             lines.append(f"Target: what {self.target} has to do with each other column is measured first.")
         lines += [f"Workload: {', '.join(each)}." for each in self.workload]
         lines += ["", "Measured with noise, one after the other:"]
-        lines += _aligned([(each.name, _most(each), f"{_percent(each.share)} of the spend") for each in self.stages])
+        lines += _aligned([(each.name, _most(each), f"{_shares(each)} of the spend") for each in self.stages])
         if self.candidates:
             each = "; ".join(f"{many:,} of {degree} columns" for degree, many in self.candidates.items())
-            lines.append(f"  Beside single columns there is a choice of {each}, over public cells.")
+            beside = ", and what discovered keys add" if self.discovered else ""
+            lines.append(f"  Beside single columns there is a choice of {each}, over public cells{beside}.")
         lines += [
             "",
             f"First measurements: {_noise(self.noise)} on each count: ± {half:,} rows at {100 * level:.10g} %.",
@@ -127,9 +137,12 @@ class SynthesisPlan:
                 {"name": each.name, "type": each.type, "nullable": each.nullable, "cells": each.size}
                 for each in self.columns
             ],
+            "discovered": list(self.discovered),
             "target": self.target,
             "workload": [list(each) for each in self.workload],
-            "stages": [{"name": each.name, "most": each.most, "share": str(each.share)} for each in self.stages],
+            "stages": [
+                {"name": e.name, "most": e.most, "shares": [str(e.least_share), str(e.most_share)]} for e in self.stages
+            ],
             "candidates": {str(degree): many for degree, many in self.candidates.items()},
             "noise": additive_to_json(self.noise),
             "half_width": self.half_width(level),
@@ -142,10 +155,12 @@ class SynthesisPlan:
 
     def shown(self, level: float = 0.95) -> PlanTable:
         """A row for each column, as `print` and notebooks show them; the half-width is at `level`."""
-        rows = [(each.name, each.type, f"{each.size:,}", _span(each)) for each in self.columns]
+        rows = [
+            (each.name, each.type, "" if each.keys == () else f"{each.size:,}", _span(each)) for each in self.columns
+        ]
         first = f"a count of one cell is measured within ± {self.half_width(level):,} at {100 * level:.10g} %"
         notes = [
-            *(f"{each.name}: {_most(each)}, {_percent(each.share)} of the spend" for each in self.stages),
+            *(f"{each.name}: {_most(each)}, {_shares(each)} of the spend" for each in self.stages),
             f"{first}; cost {in_words(self.loss)}",
         ]
         return PlanTable(("column", "type", "cells", "values"), rows, notes, _NUMBERS)
@@ -203,15 +218,17 @@ def plan_question(question: Synthesize, policy: Policy) -> SynthesisPlan:
 def _of_prepared(prepared: PreparedTable) -> SynthesisPlan:
     names = [column.name for column in prepared.columns]
     listed = candidates([column.size for column in prepared.columns], prepared.wanted, DEGREE[prepared.tier])
-    degrees = Counter(len(each) for each in listed.weights)
+    known = {i for i, column in enumerate(prepared.columns) if column.keys != ()}
+    degrees = Counter(len(each) for each in listed.weights if known.issuperset(each))
     target = prepared.wanted.target
     return SynthesisPlan(
         table=prepared.table,
         tier=prepared.tier,
         columns=prepared.columns,
+        discovered=tuple(each.column for each in prepared.planned),
         target=None if target is None else names[target],
         workload=tuple(tuple(names[column] for column in each) for each in prepared.wanted.workload),
-        stages=tuple(_stages(len(names), prepared.tier, has_target=target is not None)),
+        stages=tuple(_all_stages(prepared)),
         candidates={degree: degrees[degree] for degree in sorted(degrees)},
         noise=prepared.first_noise(),
         loss=prepared.loss,
@@ -221,31 +238,53 @@ def _of_prepared(prepared: PreparedTable) -> SynthesisPlan:
     )
 
 
+def _all_stages(prepared: PreparedTable) -> list[Stage]:
+    """The discovery of keys, if any is needed, and then the stages of the fit, which share the rest."""
+    stages = _stages(len(prepared.columns), prepared.tier, has_target=prepared.wanted.target is not None)
+    if not prepared.planned:
+        return stages
+    rest = main_share(prepared.fit_loss, prepared.loss)
+    keys = Stage(_KEYS, len(prepared.planned), 1 - rest, 1 - rest)
+    return [keys, *(Stage(each.name, each.most, each.least_share * rest, each.most_share * rest) for each in stages)]
+
+
 def _stages(columns: int, tier: Tier, *, has_target: bool) -> list[Stage]:
     if columns == 1:
-        return [Stage("each column alone", 1, Fraction(1))]
-    alone = one_way_share(tier)
-    until = Fraction(1) if tier == "instant" else Shares().least_until_network(has_target=has_target)
+        return [Stage(_ALONE, 1, Fraction(1), Fraction(1))]
+    alone, shares = one_way_share(tier), Shares()
     pairs = 2 * columns - 3 if has_target else columns - 1
     name = "pairs with the target, and a network" if has_target else "a network of pairs"
-    stages = [Stage("each column alone", columns, alone), Stage(name, pairs, until - alone)]
-    if tier == "best":  # the network has more, and rounds less, where the spend buys little
-        stages.append(Stage("rounds that choose, at most", most_rounds(columns, 1 - until), 1 - until))
-    return stages
+    first = Stage(_ALONE, columns, alone, alone)
+    if tier == "instant":
+        return [first, Stage(name, pairs, 1 - alone, 1 - alone)]
+    least = shares.least_until_network(has_target=has_target)
+    most = least + shares.most_network - shares.least_network
+    rounds = most_rounds(columns, 1 - least)
+    return [
+        first,
+        Stage(name, pairs, least - alone, most - alone),
+        Stage("rounds that choose", rounds, 1 - most, 1 - least),
+    ]
 
 
 def _most(stage: Stage) -> str:
-    upper = "" if stage.name == "each column alone" else "at most "
+    if stage.name == _KEYS:
+        return f"of {_count(stage.most, 'column')}"
+    upper = "" if stage.name == _ALONE else "at most "
     return f"{upper}{_count(stage.most, 'marginal')}"
 
 
 def _cells(column: ColumnCells) -> str:
+    if column.keys == ():
+        return f"{column.type}: {_span(column)}"
     noun = "cell" if column.is_ordered else "value"
     return f"{column.type}, {_count(column.valued, noun)}{', and null' if column.nullable else ''}: {_span(column)}"
 
 
 def _span(column: ColumnCells) -> str:
     """The first and the last value of a column, or its few values."""
+    if column.keys == ():
+        return "values that enough people have, to be discovered"
     if column.is_ordered:
         return f"{column.text(0).split(' to ')[0]} to {column.text(column.valued - 1).split(' to ')[-1]}"
     few = [column.text(cell) for cell in range(min(column.valued, _FEW))]
@@ -266,8 +305,9 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.3g} %"
+def _shares(stage: Stage) -> str:
+    least, most = (f"{float(100 * share):.3g} %" for share in (stage.least_share, stage.most_share))
+    return least if least == most else f"{least} to {most}"
 
 
 def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:

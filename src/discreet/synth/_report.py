@@ -17,8 +17,9 @@ from numpy.polynomial.legendre import leggauss
 from discreet.errors import LedgerError, ParameterError, printable
 from discreet.marginals import Clique, ColumnCells, Measurement, Merge, Model, Numbers
 from discreet.mechanisms import DiscreteLaplace
-from discreet.privacy import Loss, in_words, to_json
+from discreet.privacy import Loss, from_json, in_words, to_json
 from discreet.query import PlanTable
+from discreet.synth._discovery import main_share
 from discreet.synth._noise import Additive, Prices
 from discreet.synth._verify import certified_norms, step_costs
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetStep", "MarginalFit", "SynthesisReport", "make_report", "merged_texts"]
 
-_STANDS_OUT = 3.0
+_STANDS_OUT = 4.0
 _NEVER = 1e-9
 """A standard deviation that no draw is seen of."""
 _FIRST = 50
@@ -124,7 +125,7 @@ class MarginalFit:
 
     @property
     def stands_out(self) -> bool:
-        """Whether the model is farther from the measurement than noise explains: by over three standard deviations."""
+        """Whether the model is farther from the measurement than noise explains: by over four standard deviations."""
         return self.excess > _STANDS_OUT
 
     @property
@@ -148,13 +149,21 @@ class MarginalFit:
 class BudgetStep:
     """One step of a fit: `columns` were measured, or chosen among so many `candidates`, for a `share` of the spend.
 
-    `stage` is ``"columns"`` for single ones, ``"network"``, or ``"round 1"`` and so on.
+    `stage` is ``"keys"`` for keys that were discovered first, ``"columns"`` for single columns, ``"network"``, or
+    ``"round 1"`` and so on.
     """
 
     stage: str
     columns: tuple[str, ...]
     candidates: int | None
     share: float
+
+    @property
+    def verb(self) -> str:
+        """What it did: ``"measured"``, ``"chosen"`` or ``"discovered"``."""
+        if self.stage == "keys":
+            return "discovered"
+        return "measured" if self.candidates is None else "chosen"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -202,7 +211,7 @@ class SynthesisReport:
             "steps": [
                 {
                     "stage": each.stage,
-                    "does": "measured" if each.candidates is None else "chosen",
+                    "does": each.verb,
                     "columns": list(each.columns),
                     "candidates": each.candidates,
                     "share": each.share,
@@ -237,8 +246,10 @@ class SynthesisReport:
         spent = 0.0
         for each in self.steps:
             spent += each.share
-            does = "measured" if each.candidates is None else f"chosen out of {each.candidates:,}"
-            rows.append((each.stage, does, " × ".join(each.columns), f"{each.share:.2%}", f"{spent:.2%}"))
+            out = "" if each.candidates is None else f" out of {each.candidates:,}"
+            rows.append(
+                (each.stage, f"{each.verb}{out}", " × ".join(each.columns), f"{each.share:.2%}", f"{spent:.2%}")
+            )
         return PlanTable(("stage", "step", "marginal", "share", "so far"), rows, (), ("share", "so far"))
 
     def _notes(self, marginals: int) -> list[str]:
@@ -279,9 +290,12 @@ class SynthesisReport:
 def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
     """The report of a synthetic table. Raises `LedgerError` where its certificate cannot be followed."""
     try:
-        steps = tuple(_steps(fitted.certificate, fitted.loss))
+        return _report(fitted, model)
     except (ParameterError, KeyError, ValueError, TypeError, ArithmeticError):
         raise LedgerError("the certificate of this synthetic table cannot be followed: it is malformed") from None
+
+
+def _report(fitted: _Fitted, model: Model) -> SynthesisReport:
     marginals: dict[tuple[Clique, int], list[_MeasuredMarginal]] = {}
     for each in fitted.measured:
         marginals.setdefault((each.clique, len(each.counts)), []).append(each)
@@ -291,7 +305,7 @@ def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
         table=fitted.table,
         total=fitted.total,
         marginals=tuple(_marginal(fitted, model, clique, size, times) for (clique, size), times in marginals.items()),
-        steps=steps,
+        steps=tuple(_steps(fitted.certificate, fitted.loss)),
         pairs=columns * (columns - 1) // 2,
         pairs_measured=len(held),
         loss=fitted.loss,
@@ -341,15 +355,19 @@ def _merged(column: ColumnCells, cells: Sequence[int]) -> str:
 
 
 def _steps(certificate: Mapping[str, Any], loss: Loss) -> list[BudgetStep]:
-    total = Prices.of_spend(loss, certified_norms(certificate)).total
+    fit = from_json(certificate["fit_loss"])
+    total = Prices.of_spend(fit, certified_norms(certificate)).total / main_share(fit, loss)
     shares = [float(cost / total) for cost in step_costs(certificate)]
     listed = certificate["steps"]
-    steps: list[BudgetStep] = []
+    steps = [
+        BudgetStep("keys", (str(each["column"]),), None, float(main_share(from_json(each["loss"]), loss)))
+        for each in certificate["keys"]
+    ]
     rounds, in_round = 0, False
     for i, (data, share) in enumerate(zip(listed, shares, strict=True)):
         columns = tuple(map(str, data.get("chosen", data.get("measured"))))
         after = listed[i + 1].get("measured") if i + 1 < len(listed) else None
-        if "chosen" in data and after == data["chosen"] and steps and steps[-1].candidates is None:
+        if "chosen" in data and after == data["chosen"] and steps[-1].candidates is None:
             rounds, in_round = rounds + 1, True
         elif "chosen" in data:
             in_round = False

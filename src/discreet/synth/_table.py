@@ -272,7 +272,8 @@ class SyntheticTable(BaseRelease):
         self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95
     ) -> dict[str, Any]:
         """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
-        chosen = None if columns is None else [column_named(self.columns, name, "the fit") for name in columns]
+        names = [column.name for column in self.columns]
+        chosen = None if columns is None else [names[column_named(self.columns, each, "the fit")] for each in columns]
         return picture(self.report(), what, chosen, level)
 
     def policy(self, name: str | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from discreet.cli._errors import careful
-from discreet.cli.synth import _fit, _plan, _sample, _show
+from discreet.cli.synth import _check, _fit, _plan, _sample, _show
 
 __all__ = ["synthesizing"]
 
@@ -22,4 +22,5 @@ synthesizing.callback()(_root)
 synthesizing.command(epilog=_plan.EXAMPLES)(careful(_plan.plan))
 synthesizing.command(epilog=_fit.EXAMPLES)(careful(_fit.fit))
 synthesizing.command(epilog=_sample.EXAMPLES)(careful(_sample.sample))
+synthesizing.command(epilog=_check.EXAMPLES)(careful(_check.check))
 synthesizing.command(epilog=_show.EXAMPLES)(careful(_show.show))

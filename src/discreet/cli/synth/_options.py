@@ -144,26 +144,26 @@ def _cell_choices(options: Sequence[str]) -> dict[str, CellChoice]:
     return choices
 
 
-def given_values(options: Sequence[str], columns: Sequence[ColumnCells]) -> dict[str, Any]:
-    """The values of `--given`, each as its column has it. Raises `ParameterError` for what is none."""
+def given_values(options: Sequence[str], columns: Sequence[ColumnCells], name: str = "--given") -> dict[str, Any]:
+    """The values of `--given` and the like, each as its column has it. Raises `ParameterError` for what is none."""
     given: dict[str, Any] = {}
     by_name = {column.name.casefold(): column for column in columns}
     for option in options:
-        name, sign, text = option.partition("=")
-        column = by_name.get(name.strip().casefold())
+        stated, sign, text = option.partition("=")
+        column = by_name.get(stated.strip().casefold())
         if not sign or column is None:
             listed = ", ".join(each.name for each in columns)
-            raise ParameterError(f"--given takes a column and its value, as in NAME=VALUE; columns are {listed}")
+            raise ParameterError(f"{name} takes a column and its value, as in NAME=VALUE; columns are {listed}")
         if column.name in given:
-            raise ParameterError(f"--given names the column {column.name} twice")
-        given[column.name] = _value(column, text)
+            raise ParameterError(f"{name} names the column {column.name} twice")
+        given[column.name] = _value(column, text, name)
     return given
 
 
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def _value(column: ColumnCells, text: str) -> object:
+def _value(column: ColumnCells, text: str, option: str) -> object:
     """A value of a column, from its text; `null` is none, unless the column has such a text."""
     if text.casefold() == "null" and not (column.keys is not None and text in column.keys):
         return None
@@ -184,4 +184,4 @@ def _value(column: ColumnCells, text: str) -> object:
             case "string":
                 return text
     except (KeyError, ValueError, ArithmeticError):
-        raise ParameterError(f"--given: {column.name} is of type {column.type}, and cannot be {text!r}") from None
+        raise ParameterError(f"{option}: {column.name} is of type {column.type}, and cannot be {text!r}") from None
