@@ -31,7 +31,7 @@ NEEDED_BY = {
     "spark": r"pyspark",
 }
 """What a block has in it if it needs the extra."""
-NOBODYS = r"import polars"
+NOBODYS = r"import polars|rows_to_p"
 """What needs a package that is no extra's."""
 ALSO = {
     "postgres": """

@@ -5,5 +5,6 @@ It knows no SQL and no data beside the released table. Costs nothing: a chart is
 
 from discreet.charts._altair import load_altair
 from discreet.charts._chart import chart
+from discreet.charts._fits import Distance, Histogram, Share, distance_chart, histogram_chart, share_chart
 
-__all__ = ["chart", "load_altair"]
+__all__ = ["Distance", "Histogram", "Share", "chart", "distance_chart", "histogram_chart", "load_altair", "share_chart"]

@@ -8,21 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.charts._columns import Key, Measure, cut, key_of, read_measure, shown_text
+from discreet.charts._frame import LONGEST_LINE, framed
 from discreet.charts._kinds import Body, body
 from discreet.errors import ParameterError
 
 __all__ = ["chart"]
 
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _MOST_MEASURES = 6
 _LONGEST_TITLE = 72
-_LONGEST_LINE = 84
-_CONFIG: dict[str, Any] = {
-    "view": {"stroke": None},
-    "axis": {"gridColor": "#eeeeee", "titleFontWeight": "normal", "titleColor": "#444444"},
-    "legend": {"titleFontWeight": "normal"},
-    "title": {"anchor": "start", "fontSize": 14, "subtitleFontSize": 11, "subtitleColor": "#555555", "offset": 16},
-}
 
 
 def chart(  # noqa: PLR0913 — all but the table and its errors by keyword
@@ -81,10 +74,9 @@ def chart(  # noqa: PLR0913 — all but the table and its errors by keyword
         *panels.notes,
         left_out,
         *map(_unbounded, drawn),
-        *(cut(shown_text(note), _LONGEST_LINE) for note in notes),
+        *(cut(shown_text(note), LONGEST_LINE) for note in notes),
     ]
-    title = {"text": _title(measures, varied), "subtitle": _wrapped([line for line in lines if line])}
-    return {"$schema": _SCHEMA, "title": title, **_together(panels), "config": _CONFIG}
+    return framed(_title(measures, varied), lines, _together(panels))
 
 
 def _together(panels: Body) -> dict[str, Any]:
@@ -117,17 +109,6 @@ def _unbounded(measure: Measure) -> str:
     if not rows:
         return ""
     return f"± ∞: noise leaves nothing known of {rows:,} of {len(measure.halves):,} values of {_short(measure.name)}"
-
-
-def _wrapped(notes: Sequence[str]) -> list[str]:
-    """Notes in as few lines as they fit in, one after the other."""
-    lines: list[str] = []
-    for note in notes:
-        if lines and len(lines[-1]) + len(note) + 3 <= _LONGEST_LINE:
-            lines[-1] += f" · {note}"
-        else:
-            lines.append(note)
-    return lines
 
 
 def _short(name: str) -> str:

@@ -152,19 +152,19 @@ def key_of(table: pa.Table, name: str) -> Key:
     return Key(shown_text(name), kind, values, short_texts(values))
 
 
-def short_texts(values: Sequence[Any]) -> list[str]:
+def short_texts(values: Sequence[Any], longest: int = _LONGEST_LABEL) -> list[str]:
     """A short text for each value, the same for equal values and different for others."""
     short: dict[Any, str] = {}
     used = set[str]()
     for value in dict.fromkeys(values):
-        text = _text(value)
+        text = _text(value, longest)
         numbered = itertools.chain([text], (f"{text} #{i}" for i in itertools.count(2)))
         short[value] = next(each for each in numbered if each not in used)
         used.add(short[value])
     return [short[value] for value in values]
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, longest: int) -> str:
     match value:
         case None:
             return NULL
@@ -174,7 +174,7 @@ def _text(value: Any) -> str:
             midnight = value.time() == dt.time()
             return value.date().isoformat() if midnight else value.isoformat(sep=" ", timespec="auto")
         case str():
-            text = cut(shown_text(value), _LONGEST_LABEL)
+            text = cut(shown_text(value), longest)
             return text if text.strip() and text != NULL else f"'{text}'"
         case float():
             return f"{value:.10g}"

@@ -14,6 +14,7 @@ from discreet.cli.demo import _demo
 from discreet.cli.ledger import _app as _ledger
 from discreet.cli.policy import _app as _policy
 from discreet.cli.shell import _shell
+from discreet.cli.synth import _app as _synth
 
 __all__ = ["app"]
 
@@ -74,5 +75,6 @@ app.command(epilog=_audit.EXAMPLES)(careful(_audit.audit))
 app.add_typer(_policy.policies, name="policy")
 app.add_typer(_ledger.ledgers, name="ledger")
 app.add_typer(_collect.collecting, name="collect")
+app.add_typer(_synth.synthesizing, name="synth")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

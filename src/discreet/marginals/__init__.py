@@ -13,6 +13,7 @@ from discreet.marginals._junction_tree import (
 )
 from discreet.marginals._merge import Merge, merge, on_simplex
 from discreet.marginals._sample import places_of, sample_cells
+from discreet.marginals._sample_given import sample_given
 from discreet.marginals._stream import PublicStream
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "on_simplex",
     "places_of",
     "sample_cells",
+    "sample_given",
     "triangulated",
 ]

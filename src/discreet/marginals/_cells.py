@@ -33,6 +33,9 @@ _CELLS = 32
 _MOST_CELLS = 10_000
 _FLOAT_STEPS = 1_000
 _SECOND = 1_000_000
+_MOST_STEPS = 2**63
+_MOST_DIGITS = 37
+_LONGEST = 800
 _NUMBERS = ("int", "float", "decimal")
 _DAY = dt.date(1970, 1, 1)
 _MOMENT = dt.datetime(1970, 1, 1)  # noqa: DTZ001
@@ -101,29 +104,54 @@ class ColumnCells:
     def from_json(cls, data: Mapping[str, Any]) -> ColumnCells:
         """Restore cells. Raises `ValueError`, `KeyError` or `TypeError` for what are none."""
         declared = Column(type=data["type"], keys=data["keys"], nullable=data["nullable"])
-        cuts = tuple(Cut(from_exact_text(end), bool(closed)) for end, closed in data["cuts"])
-        lower, upper = (from_exact_text(end) for end in data["bounds"])
-        step = from_exact_text(data["step"])
-        if step <= 0 or len(cuts) >= _MOST_CELLS or not all(a.end <= b.end for a, b in pairwise(cuts)):
+        if len(data["cuts"]) > _MOST_CELLS or not isinstance(data["name"], str):
             raise ValueError
-        return cls(str(data["name"]), declared.type, declared.nullable, declared.keys, cuts, lower, upper, step)
+        cuts = tuple(Cut(_exact(end), bool(closed)) for end, closed in data["cuts"])
+        lower, upper = map(_exact, data["bounds"])
+        cells = cls(
+            data["name"], declared.type, declared.nullable, declared.keys, cuts, lower, upper, _exact(data["step"])
+        )
+        cells.check()
+        return cells
+
+    def check(self) -> None:
+        """Raise `ValueError` for cells that hold nothing, or values that the column's type has not."""
+        if self.keys is not None:
+            if self.cuts or not self.keys:
+                raise ValueError
+        elif (
+            self.type in ("string", "bool")
+            or self.step <= 0
+            or not _is_grid(self.type, self.step)
+            or not all(a.end <= b.end for a, b in pairwise((Cut(self.lower), *self.cuts, Cut(self.upper))))
+            or max(abs(self.lower), abs(self.upper)) / self.step >= _MOST_STEPS
+            or self.points[:, 1].min() < 1
+        ):
+            raise ValueError
+        try:
+            for place in (0.0, 1 - 2**-53):
+                self.values(np.arange(self.size), np.full(self.size, place))
+            for cell in range(self.size):
+                self.text(cell)
+        except (pa.ArrowException, ArithmeticError):
+            raise ValueError from None
 
     @cached_property
     def points(self) -> NDArray[np.int64]:
         """Of each cell of numbers the first point of the grid that it holds, and how many it holds."""
         firsts, lasts = [math.ceil(self.lower / self.step)], list[int]()
         for cut in self.cuts:
-            place = cut.end / self.step
-            lasts.append(math.floor(place) if cut.closed else math.ceil(place) - 1)
+            lasts.append(_reached(cut, self.step))
             firsts.append(lasts[-1] + 1)
         lasts.append(math.floor(self.upper / self.step))
         return np.array([[first, last - first + 1] for first, last in zip(firsts, lasts, strict=True)])
 
     @property
     def spikes(self) -> tuple[int, ...]:
-        """The cells of numbers that hold one point of a grid on which others hold several."""
-        sizes = self.points[:, 1]
-        return tuple(np.flatnonzero(sizes == 1).tolist()) if sizes.max() > 1 else ()
+        """The cell of zero alone, where others hold several points of the grid."""
+        firsts, sizes = self.points.T
+        alone = (firsts == 0) & (sizes == 1)
+        return tuple(np.flatnonzero(alone).tolist()) if sizes.max() > 1 else ()
 
     def text(self, cell: int) -> str:
         """What a cell holds, in words."""
@@ -165,7 +193,8 @@ class ColumnCells:
         kind = _arrow_type(self.type, self.step)
         match self.type:
             case "float":
-                return pa.array(steps * self.step.numerator / self.step.denominator, kind, mask=missing)
+                scaled = steps.astype(np.float64) * float(self.step) if self.step > 1 else steps / self.step.denominator
+                return pa.array(scaled, kind, mask=missing)
             case "decimal":
                 exact = [Decimal(each * self.step.numerator) / self.step.denominator for each in steps.tolist()]
                 return pa.array(exact, kind, mask=missing)
@@ -188,8 +217,9 @@ class ColumnCells:
 def column_cells(table: str, name: str, column: Column, choice: CellChoice | None = None) -> ColumnCells:
     """The cells of a column: a cell for each public value, or equal cells between bounds, or those that were chosen.
 
-    Whole numbers and dates with no more values than cells have a cell for each. Zero is a cell of its own between
-    other numbers. Raises `QueryError` for a column without keys or bounds, `ParameterError` for a wrong choice.
+    Text without public keys has none yet: they are discovered. Whole numbers and dates with no more values than cells
+    have a cell for each. Zero is a cell of its own between other numbers. Raises `QueryError` for a column without
+    keys or bounds, `ParameterError` for a wrong choice.
 
     >>> age = Column(type="int", bounds=(16, 96), nullable=False)
     >>> cells = column_cells("people", "age", age, 4)
@@ -201,24 +231,27 @@ def column_cells(table: str, name: str, column: Column, choice: CellChoice | Non
         if choice is not None:
             raise ParameterError(f"{where} has public keys, each a cell of its own; leave it out of cells")
         return ColumnCells(name, column.type, column.nullable, column.keys or (False, True))
+    if column.type == "string":
+        return ColumnCells(name, column.type, column.nullable, ())
     field = Field.from_column(column)
     if field.bounds is None:
-        raise QueryError(_needed(where, name, column.type))
+        raise QueryError(_needed(where, name))
     lower, upper = field.bounds
     step = _step(column.type, lower, upper)
     cuts = _cuts(where, column.type, lower, upper, step, choice)
     cells = ColumnCells(name, column.type, column.nullable, None, cuts, lower, upper, step)
+    if max(abs(lower), abs(upper)) / step >= _MOST_STEPS:
+        raise QueryError(f"{where}: its bounds are wider than the whole numbers of 63 bits; narrow them in the policy")
     if cells.points[:, 1].min() < 1:
         raise ParameterError(f"{where}: a cell between these ends would hold no value; choose fewer or wider cells")
+    try:
+        cells.check()
+    except ValueError:
+        raise QueryError(f"{where}: rows cannot be made of numbers between these bounds; narrow them") from None
     return cells
 
 
-def _needed(where: str, name: str, kind: ColumnType) -> str:
-    if kind == "string":
-        return (
-            f"{where} is text without public keys: list its keys in the policy, or leave it out of columns; "
-            f"`discreet suggest` finds keys under a budget with a delta"
-        )
+def _needed(where: str, name: str) -> str:
     return (
         f"{where} has no bounds: write its bounds or its keys into the policy, or leave it out of columns; "
         f"`discreet suggest` finds them for {name}"
@@ -233,8 +266,19 @@ def _step(kind: ColumnType, lower: Fraction, upper: Fraction) -> Fraction:
         case "timestamp":
             return Fraction(_SECOND)
         case _:
-            power = math.floor(math.log10(float((upper - lower) / (_CELLS * _FLOAT_STEPS))))
-            return Fraction(10) ** power
+            fine = math.floor(_log10((upper - lower) / (_CELLS * _FLOAT_STEPS)))
+            coarse = math.ceil(_log10(max(abs(lower), abs(upper)) / _MOST_STEPS * 2))
+            return Fraction(10) ** max(fine, coarse, -_MOST_DIGITS if kind == "decimal" else fine)
+
+
+def _is_grid(kind: ColumnType, step: Fraction) -> bool:
+    """Whether a column of this type has whole numbers of steps as values."""
+    digits = len(str(step.denominator)) - 1
+    return step.denominator == (10**digits if kind in ("float", "decimal") else 1)
+
+
+def _log10(number: Fraction) -> float:
+    return math.log10(number.numerator) - math.log10(number.denominator)
 
 
 def _cuts(  # noqa: PLR0913, PLR0917
@@ -251,7 +295,25 @@ def _cuts(  # noqa: PLR0913, PLR0917
         return tuple(Cut((first + i) * step, closed=True) for i in range(points - 1))
     width = (upper - lower) / count
     ends = [Cut(lower + i * width) for i in range(1, count)]
-    return tuple(_with_zero(ends, lower, upper) if kind in _NUMBERS else ends)
+    ends = _with_zero(ends, lower, upper) if kind in _NUMBERS else ends
+    return _without_empty(ends, lower, upper, step)
+
+
+def _without_empty(ends: list[Cut], lower: Fraction, upper: Fraction, step: Fraction) -> tuple[Cut, ...]:
+    """The ends of cells that hold a point of the grid; one that holds none is left to its neighbour."""
+    last, wanted = math.ceil(lower / step) - 1, list[Cut]()
+    for cut in ends:
+        reached = _reached(cut, step)
+        if last < reached < math.floor(upper / step):
+            wanted.append(cut)
+            last = reached
+    return tuple(wanted)
+
+
+def _reached(cut: Cut, step: Fraction) -> int:
+    """The last point of the grid before a cut."""
+    place = cut.end / step
+    return math.floor(place) if cut.closed else math.ceil(place) - 1
 
 
 def _with_zero(ends: list[Cut], lower: Fraction, upper: Fraction) -> list[Cut]:
@@ -274,6 +336,13 @@ def _chosen(
     if not all(a < b for a, b in pairwise([lower, *ends, upper])):
         raise ParameterError(f"{where}: the ends between cells must rise, and lie between the bounds")
     return tuple(map(Cut, ends))
+
+
+def _exact(text: object) -> Fraction:
+    """An exact number that a stranger may have written, short enough for there to be many."""
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise ValueError
+    return from_exact_text(text)
 
 
 def _number(kind: ColumnType, end: object) -> Fraction:

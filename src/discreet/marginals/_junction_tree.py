@@ -21,6 +21,7 @@ __all__ = ["Clique", "JunctionTree", "Numbers", "cells", "junction_tree", "neigh
 
 Clique = tuple[int, ...]
 Numbers = NDArray[np.float64]
+_WIDEST = 60
 Neighbours = tuple[int, ...]
 """For each column those that it is tied to, as a bit mask."""
 
@@ -44,8 +45,10 @@ def neighbours_of(columns: int, cliques: Iterable[Clique], beside: Neighbours = 
     return tuple(masks)
 
 
-def triangulated(sizes: Sequence[int], neighbours: Neighbours) -> list[Clique]:
+def triangulated(sizes: Sequence[int], neighbours: Neighbours, most: int | None = None) -> list[Clique]:
     """The cliques of a chordal graph around a graph: columns go one by one, the one with the fewest cells first.
+
+    Raises `ValueError`, soon, if the cliques have more than `most` cells together, or one more than 60 columns.
 
     >>> triangulated([2, 3, 4], neighbours_of(3, [(0, 1), (1, 2)]))
     [(0, 1), (1, 2)]
@@ -54,10 +57,15 @@ def triangulated(sizes: Sequence[int], neighbours: Neighbours) -> list[Clique]:
     logs = [math.log(size) for size in sizes]
     weight = {column: sum(logs[other] for other in _columns(masks[column])) for column in left}
     cliques: list[int] = []
+    held = 0
     while left:
         column = min(left, key=lambda each: (weight[each] + logs[each], each))
         around = masks[column]
         clique = around | 1 << column
+        if most is not None:
+            held += cells(sizes, _columns(clique)) if clique.bit_count() <= _WIDEST else most + 1
+            if held > most:
+                raise ValueError(f"a junction tree would have more than {most:,} cells")
         if not any(clique & other == clique for other in cliques):
             cliques.append(clique)
         left.discard(column)

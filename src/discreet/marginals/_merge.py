@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,8 +16,9 @@ __all__ = ["Merge", "merge", "on_simplex"]
 
 _SPREADS = 3.0
 """A cell stands alone where its noisy count is this many standard deviations of its noise."""
-_SHARE = 0.03
-"""Neighbouring cells of numbers are merged until they hold this share of the rows, but for those in spikes."""
+_COARSE = 0.75
+"""Neighbouring cells of numbers are merged until they hold this many times the geometric mean of the noise and the
+rows: so a joint marginal of two such columns loses about as much by coarser cells as by its noise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,8 @@ def _rare(counts: Numbers, spread: float) -> list[int]:
 
 def _neighbours(cells: ColumnCells, counts: Numbers, spread: float, total: float) -> list[int]:
     spikes = set(cells.spikes)
-    enough = _SHARE * (total - float(counts[list(spikes)].sum()))
+    outside = max(total - float(counts[list(spikes)].sum()), 0.0)
+    enough = max(_SPREADS * spread, _COARSE * math.sqrt(spread * outside))
     into: list[int] = []
     cell, held, open_cell = 0, 0.0, False
     for i, count in enumerate(counts.tolist()):
@@ -110,7 +113,7 @@ def _neighbours(cells: ColumnCells, counts: Numbers, spread: float, total: float
             continue
         into.append(cell)
         held, open_cell = held + max(count, 0.0), True
-        if held >= max(_SPREADS * spread, enough):
+        if held >= enough:
             cell, held, open_cell = cell + 1, 0.0, False
     if open_cell and held < enough / 2 and cell > 0 and cell - 1 not in {into[i] for i in spikes}:
         into = [min(each, cell - 1) for each in into]

@@ -64,4 +64,7 @@ def _drawn(
 def places_of(ranks: NDArray[np.int64], turn: int, offsets: Places) -> Places:
     """Places in [0, 1) of an additive recurrence that differs from turn to turn, each with an offset."""
     root = _ROOTS[turn % len(_ROOTS)] ** 0.5 * (1 + turn // len(_ROOTS))
-    return np.minimum((ranks * (root % 1) + offsets) % 1, 1 - 2**-53)
+    places = ranks * (root % 1)
+    places += offsets
+    places -= np.floor(places)
+    return np.minimum(places, 1 - 2**-53, out=places)

@@ -4,11 +4,13 @@ Knows no engine: a `BoundedAggregate` says what an engine is to sum, in exact in
 """
 
 from discreet.query._bias import plan_with_bias
+from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
 from discreet.query._checked_query import Bias, assume_rows
 from discreet.query._plan import Plan, assuming
+from discreet.query._plan_table import PlanTable
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
-from discreet.query._sql import SQL, PreparedSQL
+from discreet.query._sql import SQL, PreparedSQL, noisy_groups
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw
 from discreet.query.expressions._domains import domain, key_type
 from discreet.query.expressions._intervals import divides_safely
@@ -30,6 +32,8 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.measures._related import RelatedKey, related_rows
+from discreet.query.measures._scored import scored_rows
 from discreet.query.measures._sensitivity import measure_norms
 from discreet.query.parse._create_table import created_tables, type_in_policy
 from discreet.query.parse._ibis import Expression, Query, ibis_table, text_of
@@ -44,6 +48,7 @@ from discreet.query.relations._nodes import (
     Joined,
     Limited,
     Own,
+    Ranked,
     Relation,
     Scan,
     Stacked,
@@ -55,13 +60,14 @@ from discreet.query.results._dual import Dual
 from discreet.query.results._evaluate import evaluate, rounding
 from discreet.query.results._intervals import check_level
 from discreet.query.results._serialize import plain_value
-from discreet.query.suggest._plan import Suggest, SuggestionPlan, plan_suggestion
+from discreet.query.suggest._plan import Suggest, SuggestionPlan, key_level, plan_suggestion
 from discreet.query.suggest._suggestion import Suggestion
 
 __all__ = [
     "FUNCTIONS",
     "HELD_TEXT",
     "INTEGERS",
+    "LEVEL",
     "LONGEST_STORED_TEXT",
     "LONGEST_TEXT",
     "PAIRS",
@@ -97,9 +103,12 @@ __all__ = [
     "Own",
     "People",
     "Plan",
+    "PlanTable",
     "PreparedSQL",
     "Product",
     "Query",
+    "Ranked",
+    "RelatedKey",
     "Relation",
     "Release",
     "Row",
@@ -128,18 +137,25 @@ __all__ = [
     "integer_literal",
     "interval_length",
     "is_moment",
+    "key_level",
     "key_type",
+    "level_to_json",
     "make_plan",
     "match_name",
     "measure_norms",
+    "noisy_groups",
     "nullable",
     "parse",
     "plain_value",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",
+    "recompute_level_loss",
+    "related_rows",
     "rounding",
     "scans",
+    "scored_rows",
+    "section",
     "text_of",
     "type_in_policy",
     "walked",

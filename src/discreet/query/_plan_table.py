@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,11 +27,12 @@ __all__ = ["PlanTable", "plan_table"]
 
 @dataclass(frozen=True, slots=True)
 class PlanTable:
-    """The cells of the table, its header, and the lines below it."""
+    """The cells of the table, its header, and the lines below it; columns of `numbers` are set to the right."""
 
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     notes: Sequence[str]
+    numbers: Container[str] = ()
 
     def rich_table(self) -> Table:
         """The table for a terminal."""
@@ -41,7 +42,7 @@ class PlanTable:
 
         table = Table(box=box.SIMPLE_HEAD)
         for name in self.header:
-            table.add_column(Text(name))
+            table.add_column(Text(printable(name)), justify="right" if name in self.numbers else "left")
         for row in self.rows:
             table.add_row(*(Text(printable(cell)) for cell in row))
         return table
@@ -63,7 +64,11 @@ class PlanTable:
         """The table and its notes as HTML. What cannot be printed is written as an escape."""
 
         def row(tag: str, cells: Sequence[str]) -> str:
-            parts = (f'<{tag} style="text-align: left">{html.escape(printable(cell))}</{tag}>' for cell in cells)
+            sides = ("right" if name in self.numbers else "left" for name in self.header)
+            parts = (
+                f'<{tag} style="text-align: {side}">{html.escape(printable(cell))}</{tag}>'
+                for side, cell in zip(sides, cells, strict=True)
+            )
             return f"<tr>{''.join(parts)}</tr>"
 
         head, body = row("th", self.header), "".join(row("td", cells) for cells in self.rows)

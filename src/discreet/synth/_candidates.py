@@ -20,10 +20,21 @@ _MOST_LISTED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the caller cares about: the position of a target column, and marginals by the positions of their columns."""
+    """What the caller cares about: the position of a target column, and marginals by the positions of their columns.
+
+    The pairs `first` are measured before anything is chosen.
+    """
 
     target: int | None = None
     workload: tuple[Clique, ...] = ()
+    first: tuple[Clique, ...] = ()
+
+    def moved(self, places: Mapping[int, int]) -> Wanted:
+        """The same for columns at other places; what has no place any more is left out."""
+        sets = tuple(tuple(sorted(places[i] for i in each if i in places)) for each in self.workload)
+        target = None if self.target is None else places.get(self.target)
+        pairs = tuple(tuple(sorted(places[i] for i in each)) for each in self.first if all(i in places for i in each))
+        return Wanted(target, tuple(each for each in sets if each), pairs)
 
 
 @dataclass(frozen=True, slots=True)

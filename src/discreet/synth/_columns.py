@@ -47,7 +47,13 @@ def fitted_columns(
     odd = [name for name in chosen if name not in wanted]
     if odd:
         raise ParameterError(f"cells are chosen for {odd[0]}, which is not among the fitted columns")
-    return tuple(column_cells(table, name, declared[name], chosen.get(name)) for name in wanted)
+    fitted = tuple(column_cells(table, name, declared[name], chosen.get(name)) for name in wanted)
+    if all(column.keys == () for column in fitted):
+        raise QueryError(
+            f"{table}: a fit needs a column with public keys or bounds beside text whose keys are discovered; list the "
+            "keys or bounds of one in the policy"
+        )
+    return fitted
 
 
 def column_named(columns: Sequence[ColumnCells], name: object, what: str) -> int:

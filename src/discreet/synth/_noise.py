@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -11,6 +14,7 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, 
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, budget_of, in_currency, parts
 from discreet.rational import from_exact_text
 from discreet.sensitivity import Norms
+from discreet.synth._scores import score_sensitivity
 
 __all__ = [
     "Additive",
@@ -21,11 +25,14 @@ __all__ = [
     "additive_to_json",
     "choice_from_json",
     "choice_to_json",
+    "measured_digest",
 ]
 
 Additive = DiscreteLaplace | DiscreteGaussian | Gaussian
 Choice = Exponential | PermuteAndFlip
 Currency = Literal["pure", "rho", "mu"]
+_LONGEST = 100
+_PARAMETERS = ("mechanism", "scale", "sigma")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +84,7 @@ class Prices:
     def choice(self, price: Fraction, weight: int) -> Choice:
         """The choice of one candidate for a price, by scores that one person moves by `weight` times the L1 norm."""
         kind = PermuteAndFlip if self.currency == "pure" else Exponential
-        return kind.calibrate(self.budget(price), weight * self.norms.l1)
+        return kind.calibrate(self.budget(price), score_sensitivity(weight, self.norms))
 
 
 @dataclass(slots=True)
@@ -111,11 +118,11 @@ def additive_from_json(data: dict[str, Any]) -> Additive:
     """The inverse of `additive_to_json`. Raises `LedgerError` for anything else."""
     match data:
         case {"mechanism": "DiscreteLaplace", "scale": str(scale)}:
-            return DiscreteLaplace(scale=from_exact_text(scale))
+            return DiscreteLaplace(scale=_parameter(scale))
         case {"mechanism": "DiscreteGaussian", "sigma": str(sigma)}:
-            return DiscreteGaussian(sigma=from_exact_text(sigma))
+            return DiscreteGaussian(sigma=_parameter(sigma))
         case {"mechanism": "Gaussian", "sigma": str(sigma)}:
-            return Gaussian(sigma=from_exact_text(sigma))
+            return Gaussian(sigma=_parameter(sigma))
         case _:
             raise LedgerError("a marginal has noise that this version of discreet does not know")
 
@@ -133,8 +140,23 @@ def choice_from_json(data: dict[str, Any]) -> Choice:
     """A choice from its certificate. Raises `LedgerError` for anything else."""
     match data:
         case {"mechanism": "Exponential", "epsilon": str(epsilon), "sensitivity": int(sensitivity)}:
-            return Exponential(from_exact_text(epsilon), sensitivity)
+            return Exponential(_parameter(epsilon), sensitivity)
         case {"mechanism": "PermuteAndFlip", "epsilon": str(epsilon), "sensitivity": int(sensitivity)}:
-            return PermuteAndFlip(from_exact_text(epsilon), sensitivity)
+            return PermuteAndFlip(_parameter(epsilon), sensitivity)
         case _:
             raise LedgerError("a choice of marginals is not one that this version of discreet makes")
+
+
+def _parameter(text: str) -> Fraction:
+    if len(text) > _LONGEST:
+        raise LedgerError("a mechanism of this synthetic table has a parameter longer than any that it is run with")
+    return from_exact_text(text)
+
+
+def measured_digest(columns: Sequence[Sequence[str]], mechanisms: Sequence[Mapping[str, Any]]) -> str:
+    """SHA-256 of the names of the columns of all measured marginals, in order, with what noise each has."""
+    plain = [
+        [list(names), {name: value for name, value in each.items() if name in _PARAMETERS}]
+        for names, each in zip(columns, mechanisms, strict=True)
+    ]
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

@@ -20,17 +20,22 @@ from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measu
 from discreet.release import Certify, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
-from discreet.synth._noise import Choice, Prices, Purse
+from discreet.synth._discovery import Discovery, discoveries, with_keys
+from discreet.synth._noise import Choice, Prices, Purse, measured_digest
+from discreet.synth._prior import Prior
 from discreet.synth._rounds import Shares, best, instant, one_way_share
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
 
-__all__ = ["PreparedTable", "Synthesize", "Tier"]
+__all__ = ["DEGREE", "PreparedTable", "Synthesize", "Tier"]
 
 _FORMAT = 1
-_DEGREE = {"instant": 2, "best": 4}
-_FINAL_STEPS = 60
+DEGREE = {"instant": 2, "best": 4}
+"""How many columns a marginal has at most, by tier."""
+_FINAL_STEPS = 200
 _TICKS = 100
+_NO_KEYS = ("",)
+"""Stands for keys that are yet to be discovered, where only the rest of a query is checked."""
 Tier = Literal["instant", "best"]
 
 
@@ -50,22 +55,25 @@ class Synthesize:
         """Check it under public terms. Raises `QueryError` for what cannot be fitted, `ParameterError` for the rest."""
         policy = terms.policy
         name, declared = private_table(policy, self.table)
-        if self.tier not in _DEGREE:
+        if self.tier not in DEGREE:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
         if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
         columns = fitted_columns(policy, name, self.columns, dict(self.cells))
-        bounded = coded_rows(policy, name, {each.name: each.coded for each in columns})
+        bounded = coded_rows(policy, name, {each.name: each.coded or _NO_KEYS for each in columns})
         terms.accept(bounded)
-        prices = Prices.of_spend(self.spend, measure_norms(Count(None), bounded, policy.relation))
+        planned, spend = discoveries(policy, name, columns, self.spend)
+        for each in planned:
+            terms.accept(each.level.bounded)
+        prices = Prices.of_spend(spend, measure_norms(Count(None), bounded, policy.relation))
         wanted = Wanted(
             None if self.target is None else column_named(columns, self.target, "the fit"),
             tuple(_named(columns, each) for each in self.workload),
         )
         prepared = PreparedTable(
             table=name, tier=self.tier, columns=columns, bounded=bounded, prices=prices, wanted=wanted,
-            loss=self.spend, policy=policy, unit=policy.unit(name).name or "rows", relation=policy.relation,
-            rows_per_unit=declared.rows_per_unit,
+            loss=self.spend, fit_loss=spend, planned=planned, policy=policy, unit=policy.unit(name).name or "rows",
+            relation=policy.relation, rows_per_unit=declared.rows_per_unit,
         )  # fmt: skip
         prepared.first_noise()
         return prepared
@@ -88,12 +96,15 @@ class PreparedTable:
     prices: Prices
     wanted: Wanted
     loss: Loss
+    fit_loss: Loss
+    planned: tuple[Discovery, ...]
     policy: Policy
     unit: str
     relation: Relation
     rows_per_unit: int
     fresh: bool = False
     counts: Literal["people"] = "people"
+    known: Mapping[int, Prior | int] = field(default_factory=dict[int, "Prior | int"])
 
     @property
     def public(self) -> dict[str, Any]:
@@ -119,7 +130,7 @@ class PreparedTable:
 
     def first_noise(self) -> Any:
         """The noise of the marginal of each column. Raises `ParameterError` where the spend is too small for any."""
-        share = self.prices.total * self._one_way / len(self.columns)
+        share = self.prices.total * self._one_way / len(self._measured)
         try:
             return self.prices.measurement(share)
         except ParameterError as error:
@@ -128,20 +139,36 @@ class PreparedTable:
             ) from None
 
     @property
+    def _measured(self) -> list[int]:
+        """The columns whose marginals are measured."""
+        return [i for i in range(len(self.columns)) if i not in self.known]
+
+    @property
     def _one_way(self) -> Fraction:
         return Fraction(1) if len(self.columns) == 1 else one_way_share(self.tier)
 
     def answer(self, context: ReleaseContext) -> SyntheticTable:
         """Count, measure and estimate. Its loss is charged."""
-        salt = noise.secret(16)
         context.step(0, _TICKS)
+        if not self.planned:
+            return self.estimated(context, self.hash)
+        columns = with_keys(self.planned, self.columns, context)
+        names = [column.name for column in columns]
+        places = {i: names.index(each.name) for i, each in enumerate(self.columns) if each.name in names}
+        bounded = coded_rows(self.policy, self.table, {each.name: each.coded for each in columns})
+        known = replace(self, columns=columns, bounded=bounded, wanted=self.wanted.moved(places))
+        return known.estimated(context, self.hash)
+
+    def estimated(self, context: ReleaseContext, plan: str) -> SyntheticTable:
+        """The table, once all columns have cells; its certificate names the `plan` that was charged."""
+        salt = noise.secret(16)
         fit, merges = self._one_way_fit(context, salt)
-        listed = candidates(fit.sizes, self.wanted, _DEGREE[self.tier])
+        listed = candidates(fit.sizes, self.wanted, DEGREE[self.tier])
         counts = self._counted(context, salt, list(listed.weights), merges)
         if counts:
             self._two_way_fit(fit, counts, listed, context)
         model = fit.estimate(newton=40 if fit.model is None else 10, steps=_FINAL_STEPS)
-        return _release(self, fit, merges, model, context.certify)
+        return _release(self, plan, fit, merges, model, context.certify)
 
     def read(self, payload: bytes) -> SyntheticTable:
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
@@ -159,34 +186,40 @@ class PreparedTable:
     def _one_way_fit(self, context: ReleaseContext, salt: bytes) -> tuple[Fit, list[Merge]]:
         """The marginal of each column with noise, and the cells that are merged by it."""
         columns, purse = self.columns, Purse(self.prices)
-        sets: list[Clique] = [(i,) for i in range(len(columns))]
+        sets: list[Clique] = [(i,) for i in self._measured]
         counts = self._counted(context, salt, sets, [None] * len(columns))
         raw = Fit(tuple(column.size for column in columns), 0.0, purse, {})
         mechanism = self.first_noise()
         for each in sets:
             raw.measure(each, counts[each], mechanism)
         sums = np.array([raw.measurements[each].counts.sum() for each in sets])
-        weights = np.array([1 / size for size in raw.sizes])
+        weights = np.array([1 / raw.sizes[i] for (i,) in sets])
         total = max(float(sums @ weights / weights.sum()), 1.0)
-        merges = [merge(column, raw.measurements[i,].counts, mechanism.std, total) for i, column in enumerate(columns)]
+        priors: dict[int, Prior] = {}
         measured: dict[Clique, Measurement] = {}
-        for i, each in enumerate(merges):
+        for (i,) in sets:
             one = raw.measurements[i,]
+            each = merge(columns[i], one.counts, mechanism.std, total)
             measured[i,] = Measurement((i,), each.summed(one.counts), each.summed(one.variances))
+            priors[i] = Prior(each, measured[i,].counts)
+        for i, known in self.known.items():
+            priors[i] = known if isinstance(known, Prior) else priors[known]
+            measured[i,] = priors[i].measurement(i, total)
+        merges = [priors[i].merge for i in range(len(columns))]
         return Fit(tuple(each.size for each in merges), total, purse, measured, raw.steps), merges
 
     def _two_way_fit(
         self, fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, context: ReleaseContext
     ) -> None:
         spends_all = self.tier == "instant"
-        until = Fraction(1) if spends_all else Shares().until_network(has_target=self.wanted.target is not None)
-        instant(fit, counts, self.wanted.target, until)
+        until = Fraction(1) if spends_all else Shares().until_network(fit, has_target=self.wanted.target is not None)
+        instant(fit, counts, self.wanted.target, until, self.wanted.first)
         if not spends_all:
             best(fit, counts, listed, lambda share: context.step(int(share * _TICKS), _TICKS))
 
 
-def _release(
-    prepared: PreparedTable, fit: Fit, merges: Sequence[Merge], model: Model, certify: Certify
+def _release(  # noqa: PLR0913, PLR0917
+    prepared: PreparedTable, plan: str, fit: Fit, merges: Sequence[Merge], model: Model, certify: Certify
 ) -> SyntheticTable:
     """The release of a fit, with its certificate, which lists every mechanism that ran."""
     measured = tuple(
@@ -204,9 +237,12 @@ def _release(
         loss=prepared.loss,
         certificate={},
     )
+    names = [column.name for column in prepared.columns]
+    steps = [step_to_json(step, names, prepared.prices) for step in fit.steps]
+    noisy = [each for each in steps if "measured" in each]
     statement = {
         "kind": "synthetic_table",
-        "plan": prepared.hash,
+        "plan": plan,
         "table": prepared.table,
         "tier": prepared.tier,
         "policy": prepared.policy.digest(),
@@ -215,8 +251,11 @@ def _release(
         "relation": prepared.relation,
         "rows_per_unit": prepared.rows_per_unit,
         "loss": to_json(prepared.loss),
+        "keys": [each.to_json() for each in prepared.planned],
+        "fit_loss": to_json(prepared.fit_loss),
         "currency": prepared.prices.currency,
-        "steps": [step_to_json(step, [column.name for column in prepared.columns]) for step in fit.steps],
+        "steps": steps,
+        "measured": measured_digest([each["measured"] for each in noisy], noisy),
         "answer": bare.digest(),
     }
     return replace(bare, certificate=certify(statement))

@@ -8,6 +8,7 @@ network is a maximum spanning tree by noisy scores, McKenna, Miklau and Sheldon 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,17 +17,19 @@ import numpy as np
 
 from discreet.marginals import Clique, Model, PublicStream, cells, neighbours_of, sample_cells, triangulated
 from discreet.synth._candidates import Candidates
+from discreet.synth._scores import distance, score
 from discreet.synth._state import Counts, Fit
 
-__all__ = ["Shares", "best", "instant", "one_way_share", "sampled_counts"]
+__all__ = ["Shares", "best", "instant", "most_rounds", "one_way_share", "sampled_counts"]
 
 _ABSOLUTE = 0.8
 """The mean absolute value of noise by its standard deviation: √(2/π) for Gaussian noise, √½ for Laplace noise."""
 _BYTES = 2**21
 _ROUNDS, _FEWEST_ROUNDS = 4, 8
-_FIRST_NOISE = 0.003
+_FIRST_NOISE = 0.006
 """The noise that the first rounds may have, in parts of all rows."""
 _LEAST = Fraction(1, 2**20)
+_ROUND_STEPS = 25
 _SCORED_ROWS = 32_768
 
 
@@ -34,13 +37,24 @@ _SCORED_ROWS = 32_768
 class Shares:
     """How the spend is shared: one-way marginals, pairs with the target, the network; rounds have the rest."""
 
-    one_way: Fraction = Fraction(4, 25)
-    target: Fraction = Fraction(1, 5)
-    network: Fraction = Fraction(3, 10)
+    one_way: Fraction = Fraction(1, 5)
+    target: Fraction = Fraction(1, 4)
+    least_network: Fraction = Fraction(1, 5)
+    most_network: Fraction = Fraction(1, 2)
 
-    def until_network(self, *, has_target: bool) -> Fraction:
-        """The share that is spent when the network is measured."""
-        return self.one_way + self.network + (self.target if has_target else 0)
+    def least_until_network(self, *, has_target: bool) -> Fraction:
+        """The least share that is spent when the network is measured."""
+        return self.one_way + self.least_network + (self.target if has_target else 0)
+
+    def until_network(self, fit: Fit, *, has_target: bool) -> Fraction:
+        """The share that is spent when the network is measured: the less the spend buys, the more of it.
+
+        What it buys is judged by the noise of so many marginals as there are columns, twice over, in parts of all rows.
+        """
+        noise = fit.prices.measurement(fit.prices.total / (2 * len(fit.sizes))).std / fit.total
+        more = Fraction(0.15 * math.log(max(noise, 1e-9) / 0.0003, 3)).limit_denominator(1000)
+        network = min(max(self.least_network + more, self.least_network), self.most_network)
+        return self.one_way + network + (self.target if has_target else 0)
 
 
 def one_way_share(tier: str) -> Fraction:
@@ -48,11 +62,18 @@ def one_way_share(tier: str) -> Fraction:
     return Fraction(1, 5) if tier == "instant" else Shares().one_way
 
 
-def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction) -> None:
+def most_rounds(columns: int, share: Fraction) -> int:
+    """How many rounds there are at most, for this share of the spend: where the table is large or the spend is."""
+    return max(int(_ROUNDS * columns * share), 1)
+
+
+def instant(
+    fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until: Fraction, first: Sequence[Clique] = ()
+) -> None:
     """Measure a network: each column with the target, if there is one, and a spanning tree of the others.
 
-    The tree's edges are chosen one by one, by how far their counts are from independent ones. All is spent up to
-    `until`, a part of the total.
+    The pairs `first` are edges of it, each with twice the share of another. The others are chosen one by one, by how
+    far their counts are from independent ones. All is spent up to `until`, a part of the total.
     """
     columns = len(fit.sizes)
     others = [column for column in range(columns) if column != target]
@@ -63,23 +84,35 @@ def instant(fit: Fit, counts: Mapping[Clique, Counts], target: int | None, until
         share = (total - fit.purse.spent) * (Fraction(1, 3) if len(others) > 1 else 1)
         for pair in pairs:
             fit.measure(pair, counts[pair], fit.prices.measurement(share / len(pairs)))
+    first = [pair for pair in first if pair in counts and target not in pair]
+    share = (total - fit.purse.spent) / (len(others) - 1 + len(first)) if first else Fraction(0)
+    for pair in first:
+        fit.measure(pair, counts[pair], fit.prices.measurement(2 * share))
     edges = [pair for pair in itertools.combinations(others, 2) if pair in counts]
-    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12)
+    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12, first)
     for i, pair in enumerate(tree):
         fit.measure(pair, counts[pair], fit.prices.measurement((total - fit.purse.spent) / (len(tree) - i)))
 
 
-def _spanning_tree(
-    fit: Fit, counts: Mapping[Clique, Counts], edges: Sequence[Clique], columns: Sequence[int], spend: Fraction
+def _spanning_tree(  # noqa: PLR0913, PLR0917
+    fit: Fit,
+    counts: Mapping[Clique, Counts],
+    edges: Sequence[Clique],
+    columns: Sequence[int],
+    spend: Fraction,
+    joined: Sequence[Clique],
 ) -> list[Clique]:
+    """The edges that complete a forest of pairs that are `joined` already."""
     shares = {column: _nonnegative(fit.measurements[column,].counts) for column in columns}
     scores = {
-        pair: _distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
+        pair: distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
         for pair in edges
     }
     root = {column: column for column in columns}
+    for one, other in joined:
+        root = {column: root[one] if its == root[other] else its for column, its in root.items()}
     chosen: list[Clique] = []
-    picks = len(columns) - 1
+    picks = len(set(root.values())) - 1
     while True:
         free = [pair for pair in edges if root[pair[0]] != root[pair[1]]]
         if not free:
@@ -88,8 +121,7 @@ def _spanning_tree(
         if len(free) > 1:
             pair = fit.choose(free, [scores[each] for each in free], fit.prices.choice(spend / picks, 1))
         chosen.append(pair)
-        joined, into = root[pair[0]], root[pair[1]]
-        root = {column: into if its == joined else its for column, its in root.items()}
+        root = {column: root[pair[1]] if its == root[pair[0]] else its for column, its in root.items()}
 
 
 def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: Callable[[Fraction], None]) -> None:
@@ -114,13 +146,13 @@ def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: 
             return
         penalty = _ABSOLUTE * noise.std
         scores = [
-            listed.weights[each] * (_distance(counts[each], before(each)) - round(penalty * counts[each].size))
+            score(counts[each], before(each), listed.weights[each], round(penalty * counts[each].size))
             for each in allowed
         ]
         chosen = fit.choose(allowed, scores, choice)
         expected = before(chosen)
         fit.measure(chosen, counts[chosen], noise)
-        model = fit.estimate(newton=3, steps=12)
+        model = fit.estimate(newton=3, steps=_ROUND_STEPS)
         moved = float(np.abs(fit.total * model.marginal(chosen) - expected).sum())
         if moved <= penalty * counts[chosen].size:
             scale = 4 if prices.is_quadratic else 2
@@ -162,11 +194,6 @@ def sampled_counts(model: Model, turn: int, rows: int = _SCORED_ROWS) -> Callabl
         return np.bincount(place, minlength=cells(sizes, clique)) * (model.total / rows)
 
     return counted
-
-
-def _distance(counts: Counts, expected: np.ndarray) -> int:
-    """The L1 distance of counts from expected counts, rounded to whole numbers before anything private is added."""
-    return int(np.abs(counts.ravel() - np.rint(expected).astype(np.int64)).sum())
 
 
 def _nonnegative(counts: np.ndarray) -> np.ndarray:

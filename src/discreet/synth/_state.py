@@ -15,6 +15,8 @@ from discreet.synth._noise import Additive, Choice, Prices, Purse, additive_to_j
 __all__ = ["Counts", "Fit", "Step", "step_to_json"]
 
 Counts = NDArray[np.int64]
+_LEAST_STD = 1e-3
+"""Noise that hardly ever differs from 0 counts as this much in an estimate, which divides by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class Fit:
         """Pay for one marginal, draw its noise, and keep it."""
         self.purse.pay(mechanism.loss(self.prices.norms))
         drawn = [int(each) for each in mechanism.release(counts.ravel().tolist())]
-        values, variances = np.array(drawn, dtype=np.float64), np.full(len(drawn), mechanism.std**2)
+        values, variances = np.array(drawn, dtype=np.float64), np.full(len(drawn), max(mechanism.std, _LEAST_STD) ** 2)
         earlier = self.measurements.get(clique)
         both = Measurement(clique, values, variances) if earlier is None else earlier.with_counts(values, variances)
         self.measurements[clique] = both
@@ -69,9 +71,13 @@ class Fit:
         return self.model
 
 
-def step_to_json(step: Step, names: Sequence[str]) -> dict[str, Any]:
-    """A step in a certificate: columns by their names, numbers from which its loss follows."""
+def step_to_json(step: Step, names: Sequence[str], prices: Prices) -> dict[str, Any]:
+    """A step in a certificate: columns by their names, numbers from which its loss follows.
+
+    The weight of a choice is that of its heaviest score: its sensitivity is that many times what moves a marginal.
+    """
     columns = [names[column] for column in step.clique]
     if isinstance(step.mechanism, Choice):
-        return {"chosen": columns, "candidates": step.candidates, **choice_to_json(step.mechanism)}
+        weight = int(step.mechanism.sensitivity) // prices.norms.l1
+        return {"chosen": columns, "candidates": step.candidates, "weight": weight, **choice_to_json(step.mechanism)}
     return {"measured": columns, **additive_to_json(step.mechanism)}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from discreet.charts import load_altair
 from discreet.errors import LedgerError, ParameterError, printable
 from discreet.marginals import (
     Clique,
@@ -30,8 +33,12 @@ from discreet.marginals import (
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query import Query
 from discreet.release import BaseRelease, Content
+from discreet.synth._checked import check_counts, check_table, clique_from_json, integers_from_json
 from discreet.synth._columns import column_named
-from discreet.synth._noise import Additive, additive_from_json, additive_to_json
+from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
+from discreet.synth._pictures import Picture, picture
+from discreet.synth._public_policy import public_policy
+from discreet.synth._report import SynthesisReport, make_report, merged_texts
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._estimates import MeasuredMarginal
 from discreet.synth.answers._refits import refit
@@ -43,7 +50,10 @@ _FORMAT = 1
 _FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
 _MOST_ROWS = 1_000_000_000
 _MOST_TABLES = 1_000
-_MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError)
+_MALFORMED = (
+    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
+    *(RecursionError, MemoryError, LedgerError),
+)
 
 
 @dataclass(frozen=True)
@@ -130,14 +140,14 @@ class SyntheticTable(BaseRelease):
         shuffled = stream.order(count)
         arrays: list[pa.Array[Any]] = []
         for i, column in enumerate(self.columns):
-            cells, places = self._cells(i, merged[i], order, stream)
+            cells, places = self._cells(i, merged[i], order, shuffled, stream)
             if i in fixed:
                 cells = np.full(count, fixed[i])
             values = column.values(cells, places)
             if i in fixed and column.keys is None and fixed[i] != column.valued:
                 assert given is not None
                 values = pa.array([_value_of(given, column.name)] * count, values.type)
-            arrays.append(values.take(pa.array(shuffled, pa.int64())))
+            arrays.append(values)
         return pa.Table.from_arrays(arrays, names=[column.name for column in self.columns])
 
     def sql(self, query: Query) -> SyntheticAnswer:
@@ -181,9 +191,17 @@ class SyntheticTable(BaseRelease):
         return self.sample(min(max(round(self.total), 1), SQL_ROWS), label="sql")
 
     def _cells(
-        self, i: int, merged: NDArray[np.int64], order: NDArray[np.int64], stream: PublicStream
+        self,
+        i: int,
+        merged: NDArray[np.int64],
+        order: NDArray[np.int64],
+        shuffled: NDArray[np.int64],
+        stream: PublicStream,
     ) -> tuple[NDArray[np.int64], Numbers]:
-        """Of each row the public cell of a column, and a place in it, balanced along an order of the rows."""
+        """Of each row the public cell of a column, and a place in it, balanced along an order of the rows.
+
+        `shuffled` says for each row where it goes.
+        """
         merge = self.merges[i]
         along = order[np.argsort(merged[order], kind="stable")]
         held = merged[along]
@@ -192,7 +210,8 @@ class SyntheticTable(BaseRelease):
         places = places_of(ranks, i, stream.uniform(merge.size)[held])
         cells, within = merge.spread(held, places)
         public, within_cell = np.empty(held.size, np.int64), np.empty(held.size)
-        public[along], within_cell[along] = cells, within
+        goes = shuffled[along]
+        public[goes], within_cell[goes] = cells, within
         return public, within_cell
 
     def _fixed(self, given: Mapping[str, object]) -> dict[int, int]:
@@ -221,6 +240,51 @@ class SyntheticTable(BaseRelease):
         except ZeroDivisionError:
             names = ", ".join(f"{self.columns[i].name} = {self.columns[i].text(cell)}" for i, cell in fixed.items())
             raise ParameterError(f"the synthetic table has no rows with {names}; give fewer or other values") from None
+
+    def report(self) -> SynthesisReport:
+        """Each measured marginal in the model against its measurement, and the budget step by step. Costs nothing.
+
+        It says how well the model has what was measured, not how near it is to the real rows. Raises `LedgerError`
+        where the certificate cannot be followed.
+        """
+        return make_report(self, self.model)
+
+    def plot(self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95) -> Any:
+        """The fit as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
+
+        Parameters
+        ----------
+        what
+            ``"marginals"``: each column as it was measured, with intervals at `level`, and in the model. ``"errors"``:
+            how far each measured marginal of the model is from its measurement, beside what noise alone gives.
+            ``"budget"``: what each stage and round spent.
+        columns
+            Of ``"marginals"`` which to draw; all, if None is said, of which 12 are drawn.
+        level
+            The confidence of the intervals.
+
+        Raises `MissingExtra` without altair, `ParameterError` for another picture or level, `QueryError` for a column
+        that is not there.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what, columns, level))
+
+    def to_vega_lite(
+        self, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95
+    ) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        chosen = None if columns is None else [column_named(self.columns, name, "the fit") for name in columns]
+        return picture(self.report(), what, chosen, level)
+
+    def policy(self, name: str | None = None) -> dict[str, Any]:
+        """The policy of a public table for synthetic rows, called `name` or as the private one, as `connect` takes it.
+
+        Copy its table into a policy of private tables to join them with the rows. Costs nothing.
+        """
+        return tomllib.loads(self.policy_toml(name), parse_float=Decimal)
+
+    def policy_toml(self, name: str | None = None) -> str:
+        """The same policy as the text of a TOML file."""
+        return public_policy(self.table, name or self.table, self.columns, f"synthetic-{self.digest()[:16]}")
 
     def to_bytes(self) -> bytes:
         """The table as JSON; `from_bytes` restores it."""
@@ -256,7 +320,7 @@ class SyntheticTable(BaseRelease):
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
         try:
             content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT:
+            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
                 raise ValueError
             columns = tuple(ColumnCells.from_json(each) for each in content["columns"])
             merges = tuple(_merge_from_json(each) for each in content["merges"])
@@ -266,13 +330,14 @@ class SyntheticTable(BaseRelease):
                 columns=columns,
                 merges=merges,
                 total=float(content["total"]),
-                potentials=dict(_potential_from_json(each, sizes) for each in content["potentials"]),
-                measured=tuple(_measured_from_json(each) for each in content["measured"]),
+                potentials=dict(_potential_from_json(each, len(sizes)) for each in content["potentials"]),
+                measured=tuple(_measured_from_json(each, len(sizes)) for each in content["measured"]),
                 loss=from_json(content["loss"]),
                 certificate=content["certificate"],
             )
-            if [len(each.into) for each in merges] != [column.size for column in columns]:
-                raise ValueError
+            check_table(columns, merges, table.total, table.potentials)
+            for each in table.measured:
+                check_counts(columns, merges, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
             raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
         return table
@@ -287,8 +352,7 @@ class SyntheticTable(BaseRelease):
         for i, column in enumerate(self.columns[:first]):
             shares = self.model.marginal((i,))
             top = int(np.argmax(shares))
-            inside = [cell for cell, into in enumerate(self.merges[i].into) if into == top]
-            words = column.text(inside[0]) if len(inside) == 1 else _span(column, inside)
+            words = merged_texts(column, self.merges[i])[top]
             rows.append([column.name, column.type, str(column.size), printable(words), f"{shares[top]:.1%}"])
         return rows
 
@@ -298,43 +362,35 @@ class SyntheticTable(BaseRelease):
         return f"synthetic {self.table} of about {max(round(self.total), 0):,} rows, by {several} joint marginals"
 
 
-def _span(column: ColumnCells, cells: Sequence[int]) -> str:
-    if not column.is_ordered:
-        return f"one of {len(cells)} rare values"
-    return f"{column.text(cells[0]).split(' to ')[0]} to {column.text(cells[-1]).split(' to ')[-1]}"
-
-
 def _value_of(given: Mapping[str, object], name: str) -> object:
     return next(value for key, value in given.items() if str(key).casefold() == name.casefold())
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:
-    into, shares = tuple(map(int, data["into"])), tuple(map(float, data["shares"]))
-    if len(into) != len(shares) or min(into) < 0 or set(into) != set(range(max(into) + 1)):
+    into, shares = integers_from_json(data["into"]), tuple(map(float, data["shares"]))
+    if len(into) != len(shares) or not 0 <= max(into) < len(into) or set(into) != set(range(max(into) + 1)):
         raise ValueError
     return Merge(into, shares)
 
 
-def _potential_from_json(data: Mapping[str, Any], sizes: Sequence[int]) -> tuple[Clique, Numbers]:
-    clique = tuple(map(int, data["columns"]))
+def _potential_from_json(data: Mapping[str, Any], columns: int) -> tuple[Clique, Numbers]:
     values = np.frombuffer(base64.b64decode(data["values"]), "<f8").astype(np.float64)
-    shape = [sizes[column] for column in clique]
-    if values.size != np.prod(shape) or not np.isfinite(values).all() or min(clique) < 0:
-        raise ValueError
-    return clique, values
+    return clique_from_json(data["columns"], columns), values
 
 
-def _measured_from_json(data: Mapping[str, Any]) -> Measured:
+def _measured_from_json(data: Mapping[str, Any], columns: int) -> Measured:
     mechanism = {name: value for name, value in data.items() if name in ("mechanism", "scale", "sigma")}
-    counts = tuple(map(int, data["counts"]))
-    return Measured(tuple(map(int, data["columns"])), counts, additive_from_json(mechanism))
+    clique, counts = clique_from_json(data["columns"], columns), integers_from_json(data["counts"])
+    return Measured(clique, counts, additive_from_json(mechanism))
 
 
 def table_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digest of what a file holds, under its name in the certificate."""
+    """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
     if content.columns is not None or frozenset(content.fields) != _FIELDS:
         raise KeyError("a file of a synthetic table has other fields")
-    return {"answer": _digest(content.fields)}, None
+    names, measured = [column["name"] for column in content.fields["columns"]], content.fields["measured"]
+    columns = [[names[column] for column in each["columns"]] for each in measured]
+    return {"answer": _digest(content.fields), "measured": measured_digest(columns, measured)}, None
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -2,41 +2,78 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
+from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, SumLoss, currency, from_json, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.sensitivity import Norms, bounded_sum
-from discreet.synth._noise import additive_from_json, choice_from_json
+from discreet.synth._discovery import discovery_loss
+from discreet.synth._noise import additive_from_json, choice_from_json, measured_digest
+from discreet.synth._scores import score_sensitivity
 
-__all__ = ["recompute_table_loss", "verify_table_loss"]
+__all__ = ["certified_norms", "recompute_table_loss", "step_costs", "verify_table_loss"]
 
 _MOST_ROWS = 1_000_000
+_MALFORMED = "the certificate of this synthetic table cannot be followed: it is malformed"
+_MOST_LOSSES = 1_000
 
 
 def recompute_table_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the steps lose, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
     try:
-        return _lost(certificate)
+        keys, lost = _discovered(certificate), _lost(certificate)
+        if not keys:
+            return lost
+        fit = from_json(certificate["fit_loss"])
+        check_within("all steps together", lost, fit)
+        return in_currency(SumLoss((PureLoss(Fraction(0)), *keys, fit)), currency(stated_in(certificate)))
     except (ParameterError, KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
-        raise LedgerError("the certificate of this synthetic table cannot be followed: it is malformed") from None
+        raise LedgerError(_MALFORMED) from None
 
 
 def verify_table_loss(certificate: Mapping[str, Any]) -> None:
-    """Raise `LedgerError` where the steps lose more than is stated."""
-    check_within("all steps together", recompute_table_loss(certificate), stated_in(certificate))
+    """Raise `LedgerError`, which names the part, where it loses more than is stated."""
+    try:
+        keys, fit = _discovered(certificate), from_json(certificate["fit_loss"])
+        check_within("all steps together", _lost(certificate), fit)
+        check_within("keys and steps together", SumLoss((PureLoss(Fraction(0)), *keys, fit)), stated_in(certificate))
+    except (ParameterError, KeyError, ValueError, TypeError, ArithmeticError, RecursionError):
+        raise LedgerError(_MALFORMED) from None
+
+
+def _discovered(certificate: Mapping[str, Any]) -> list[Loss]:
+    relation, keys = certificate["relation"], certificate["keys"]
+    if relation not in ("add_remove", "substitute") or not isinstance(keys, list):
+        raise LedgerError(_MALFORMED)
+    return [discovery_loss(each, relation) for each in cast("list[object]", keys)]
+
+
+def step_costs(certificate: Mapping[str, Any]) -> list[Fraction]:
+    """What each step costs, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
+    kind, steps = certificate["currency"], certificate["steps"]
+    if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
+        raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
+    norms = certified_norms(certificate)
+    return [parts(in_currency(_step(each, norms), kind))[0] for each in cast("list[Any]", steps)]
 
 
 def _lost(certificate: Mapping[str, Any]) -> Loss:
-    currency, steps = certificate["currency"], certificate["steps"]
-    if currency not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
+    kind, steps = certificate["currency"], certificate["steps"]
+    if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
         raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
-    norms = _norms(certificate)
-    total = sum((parts(in_currency(_step(each, norms), currency))[0] for each in cast("list[Any]", steps)), Fraction(0))
-    match currency:
+    norms = certified_norms(certificate)
+    losses = Counter(_step(each, norms) for each in cast("list[Any]", steps))
+    if len(losses) > _MOST_LOSSES:
+        raise LedgerError("the certificate of this synthetic table states more steps than a fit makes")
+    total = _sum([count * parts(in_currency(loss, kind))[0] for loss, count in losses.items()])
+    measured = [each for each in cast("list[Any]", steps) if "measured" in each]
+    if certificate["measured"] != measured_digest([each["measured"] for each in measured], measured):
+        raise LedgerError("the steps of the certificate are not those that were certified: they were changed")
+    match kind:
         case "pure":
             return PureLoss(total)
         case "rho":
@@ -45,7 +82,14 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
             return MuLoss(total, Fraction(0))
 
 
-def _norms(certificate: Mapping[str, Any]) -> Norms:
+def _sum(costs: Sequence[Fraction]) -> Fraction:
+    """The exact sum, in a tree: a stranger's fractions share no denominators, and those of the parts stay short."""
+    while len(costs) > 1:
+        costs = [sum(costs[i : i + 2], Fraction(0)) for i in range(0, len(costs), 2)]
+    return costs[0]
+
+
+def certified_norms(certificate: Mapping[str, Any]) -> Norms:
     """How far one person moves a marginal: `rows_per_unit` rows, each in one cell of it."""
     rows, relation = certificate["rows_per_unit"], certificate["relation"]
     if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
@@ -59,10 +103,10 @@ def _step(data: object, norms: Norms) -> Loss:
     match data:
         case {"measured": columns, **mechanism} if _are_names(columns):
             return additive_from_json(cast("dict[str, Any]", mechanism)).loss(norms)
-        case {"chosen": columns, "candidates": int(), **mechanism} if _are_names(columns):
+        case {"chosen": columns, "candidates": int(), "weight": int(weight), **mechanism} if _are_names(columns):
             choice = choice_from_json(cast("dict[str, Any]", mechanism))
-            if choice.sensitivity < norms.l1 or choice.sensitivity % norms.l1:
-                raise LedgerError("a choice states a sensitivity below what one person moves a score by")
+            if weight < 1 or choice.sensitivity != score_sensitivity(weight, norms):
+                raise LedgerError("a choice states a sensitivity that is not what one person moves its scores by")
             return choice.loss()
         case _:
             raise LedgerError("a step of this synthetic table is not in the format of this version of discreet")
@@ -71,4 +115,5 @@ def _step(data: object, norms: Norms) -> Loss:
 def _are_names(columns: object) -> bool:
     if not isinstance(columns, list) or not columns:
         return False
-    return all(isinstance(name, str) for name in cast("Sequence[object]", columns))
+    names = cast("Sequence[object]", columns)
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)

@@ -13,7 +13,7 @@ from discreet.engines._marginals import Counts
 from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
 from discreet.engines.postgres._dialect import PostgresDialect, holds
-from discreet.engines.postgres._marginals import marginals_sql, read_marginals
+from discreet.engines.postgres._marginals import HASHED, marginals_sql, read_marginals
 from discreet.engines.postgres._tables import describe, groups_of
 from discreet.engines.postgres._types import link_family
 from discreet.engines.postgres._url import Server, settle
@@ -221,6 +221,7 @@ class PostgreSQL:
         """The marginals, or None if they need more memory or disk than there is."""
 
         def copied(connection: psycopg.Connection[tuple[Any, ...]]) -> Counts:
+            connection.execute(HASHED.encode())
             with connection.cursor() as cursor, cursor.copy(sql.encode()) as pieces:
                 return read_marginals(request, pieces)
 

@@ -1,7 +1,7 @@
 """Marginals as one query: the server counts the cells of the rows that count, and sends the counts alone.
 
 Each row is a small number for each key and, of these, one for each of a few sets of keys: the cell of all cells that
-the row is in. These are counted by one hash table.
+the row is in. These are grouped together, so that the rows are read once.
 """
 
 from __future__ import annotations
@@ -20,10 +20,16 @@ from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.sql import counted_rows_sql
 from discreet.query import BoundedAggregate, GroupKey, Marginals
 
-__all__ = ["marginals_sql", "read_marginals"]
+__all__ = ["HASHED", "marginals_sql", "read_marginals"]
 
+HASHED = "SELECT " + ", ".join(
+    f"pg_catalog.set_config('enable_{way}', 'off', true)" for way in ("nestloop", "mergejoin")
+)
+"""For this transaction: with a condition on each of many keys the planner expects one row, and would join all rows of a
+table to all people above a cap in a loop. What only a loop can join is joined by one nevertheless.
+"""
 _MOST_CELLS = 2**15
-"""Of a set that is counted: more would make its hash table too large to be fast."""
+"""Of a set that is counted: beyond that there would be more counts to group and send than there are rows to save."""
 _NUMBERS = {
     "bool": "CAST({} AS integer)",
     "int": "{}",

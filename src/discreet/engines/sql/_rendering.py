@@ -28,6 +28,7 @@ from discreet.query import (
     Joined,
     Limited,
     Own,
+    Ranked,
     Relation,
     Scan,
     Stacked,
@@ -102,6 +103,8 @@ class _Rendering:
                 return self._stacked(relation)
             case Grouped():
                 return self._grouped(relation)
+            case Ranked():
+                return self._ranked(relation)
 
     def _scan(self, scan: Scan) -> Rows:
         declared, stored = self.policy.tables[scan.table], self.stored(scan.table)
@@ -228,7 +231,7 @@ class _Rendering:
         counted = f"SELECT {owner} AS {who} FROM {side} GROUP BY {owner} HAVING count(*) > {limited.rows}"
         if octets:
             counted += f" OR sum({octets}) > {limited.size}"
-        again = any(isinstance(node, Joined | Limited | Grouped) for node in walked(limited.input))
+        again = any(isinstance(node, Joined | Limited | Grouped | Ranked) for node in walked(limited.input))
         steps = f"{step(side, rows.sql, keep=again)}, {step(many, counted, keep=True)}"
         on = f"{owner} = {who}"
         few = f"SELECT {side}.*, 0 AS {place}, 0 AS {size} FROM {self.dialect.apart(side, many, on)}"
@@ -279,6 +282,20 @@ class _Rendering:
         keys = [owner, *map(self._column, grouped.keys)]
         inner = f"SELECT {', '.join(items)} FROM ({rows.sql})"
         return Rows(f"SELECT {', '.join([*keys, *results])} FROM ({inner}) GROUP BY {', '.join(keys)}", owner)
+
+    def _ranked(self, ranked: Ranked) -> Rows:
+        """Places by windows over the rows of one owner; an order of equal rows shows in no column."""
+        rows = self._computed_once(ranked.input)
+        assert rows.owner is not None
+        by = ", ".join([rows.owner, *map(self._wire, ranked.within)])
+        order = ", ".join(f"{self._column(name)} NULLS FIRST" for name in ranked.order) or by
+        window = f"(PARTITION BY {by} ORDER BY {order})"
+        items = [f"row_number() OVER {window} AS {self._column(ranked.place)}"]
+        items.append(f"count(*) OVER (PARTITION BY {by}) AS {self._column(ranked.number)}")
+        items += [
+            f"lag({self._column(column)}) OVER {window} AS {self._column(n)}" for n, column in ranked.previous.items()
+        ]
+        return Rows(f"SELECT *, {', '.join(items)} FROM ({rows.sql})", rows.owner)
 
     def _value(self, total: Total | Own) -> str | None:
         """What a sub-aggregate takes from one row."""
@@ -341,7 +358,7 @@ def _visible(relation: Relation) -> Iterator[str]:
     match relation:
         case Scan():
             yield from relation.columns
-        case Filtered() | Computed() | Limited():
+        case Filtered() | Computed() | Limited() | Ranked():
             yield from _visible(relation.input)
         case Joined():
             yield from _visible(relation.left)
@@ -354,6 +371,9 @@ def _linked(relation: Relation) -> Iterator[str]:
     match relation:
         case Scan():
             return
+        case Ranked():
+            yield from relation.within
+            yield from _linked(relation.input)
         case Filtered() | Computed() | Limited() | Grouped():
             yield from _linked(relation.input)
         case Joined():

@@ -15,7 +15,7 @@ from discreet.query.measures._bounded import BoundedAggregate, GroupKey
 from discreet.query.relations._columns import Columns
 from discreet.query.relations._nodes import Computed
 
-__all__ = ["Cut", "coded_rows"]
+__all__ = ["Cut", "cell_of", "coded_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def coded_rows(
             continue
         values = tuple(range(len(cuts) + 1 + declared.nullable))
         cell = scope.add(f"cell of {name}", Field("int", None, values, nullable=False))
-        computed[cell] = (_cell(node, cuts, declared.type, nullable=declared.nullable), "int")
+        computed[cell] = (cell_of(node, cuts, declared.type, nullable=declared.nullable), "int")
         keys.append(GroupKey(name, values, exp.column(exp.to_identifier(cell, quoted=True)), "int"))
     return BoundedAggregate(
         relation=Computed(relation, computed) if computed else relation,
@@ -67,7 +67,7 @@ def coded_rows(
     )
 
 
-def _cell(node: exp.Expr, cuts: Sequence[Cut], kind: ColumnType, *, nullable: bool) -> exp.Expr:
+def cell_of(node: exp.Expr, cuts: Sequence[Cut], kind: ColumnType, *, nullable: bool) -> exp.Expr:
     """The cell of a value: a tree of comparisons, so that each row meets few of them."""
 
     def among(first: int, last: int) -> exp.Expr:

@@ -25,6 +25,7 @@ from discreet.query.relations._nodes import (
     Grouped,
     Joined,
     Limited,
+    Ranked,
     Relation,
     Scan,
     Stacked,
@@ -136,6 +137,8 @@ class _Bounding:
                 return self._stacked(relation)
             case Grouped():
                 return self._grouped(relation)
+            case Ranked():
+                return self._ranked(relation)
             case Limited():
                 raise AssertionError("limits are set once")
 
@@ -200,6 +203,13 @@ class _Bounding:
         if not grouped.keys:
             return grouped, replace(own, rows=1, least=1)
         return grouped, replace(own, rows=below.rows, least=below.least, reads=below.reads)
+
+    def _ranked(self, ranked: Ranked) -> tuple[Relation, _Footprint]:
+        """All rows of an owner are held to put them in order, with the columns that they get there."""
+        inner, below = self.bound(ranked.input)
+        added = self._columns([ranked.place, ranked.number, *ranked.previous], None, 0)
+        inner, below = self.fitted(inner, below, below.beside(added).row, below.reads)
+        return replace(ranked, input=inner), below.beside(added)
 
     def _joined(self, join: Joined) -> tuple[Relation, _Footprint]:
         (left, here), (right, there) = self.bound(join.left), self.bound(join.right)

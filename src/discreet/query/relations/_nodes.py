@@ -27,6 +27,7 @@ __all__ = [
     "Limited",
     "Own",
     "Owned",
+    "Ranked",
     "Relation",
     "Scan",
     "Stacked",
@@ -145,7 +146,30 @@ class Grouped:
     totals: Mapping[str, Total | Own]
 
 
-Relation = Scan | Filtered | Computed | Joined | Limited | Stacked | Grouped
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The rows of `input`, each with its place among those of its owner that agree in the link columns `within`.
+
+    They are in the order of the columns `order`, which must be all columns that anything above reads: rows that tie are
+    equal there, so that what follows is a function of the owner's rows as a multiset.
+
+    Attributes
+    ----------
+    place, number
+        New columns for the place of a row, from 1, and for how many rows there are.
+    previous
+        New columns, each for what another of `order` is in the row before; null in the first row.
+    """
+
+    input: Relation
+    within: tuple[str, ...]
+    order: tuple[str, ...]
+    place: str
+    number: str
+    previous: Mapping[str, str]
+
+
+Relation = Scan | Filtered | Computed | Joined | Limited | Stacked | Grouped | Ranked
 
 
 def is_public(relation: Relation) -> bool:
@@ -160,7 +184,7 @@ def unlimited(relation: Relation) -> Relation:
             return relation
         case Limited():
             return unlimited(relation.input)
-        case Filtered() | Computed() | Grouped():
+        case Filtered() | Computed() | Grouped() | Ranked():
             return replace(relation, input=unlimited(relation.input))
         case Joined():
             return replace(relation, left=unlimited(relation.left), right=unlimited(relation.right))
@@ -174,7 +198,7 @@ def walked(relation: Relation) -> Iterator[Relation]:
     match relation:
         case Scan():
             return
-        case Filtered() | Computed() | Limited() | Grouped():
+        case Filtered() | Computed() | Limited() | Grouped() | Ranked():
             yield from walked(relation.input)
         case Joined():
             yield from walked(relation.left)
@@ -228,6 +252,10 @@ def named(relation: Relation) -> Iterator[str]:
             yield from named(relation.left)
             yield from named(relation.right)
         case Limited():
+            yield from named(relation.input)
+        case Ranked():
+            yield from relation.within
+            yield from relation.order
             yield from named(relation.input)
         case Stacked():
             for part, columns in relation.parts:

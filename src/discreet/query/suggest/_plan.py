@@ -37,7 +37,7 @@ from discreet.query.suggest._suggestion import Suggestion, suggestion_digests
 from discreet.release import ReleaseContext, ReleaseKind, Terms, register
 from discreet.reprs import shortened
 
-__all__ = ["PreparedSuggestion", "Suggest", "SuggestionPlan", "plan_suggestion"]
+__all__ = ["PreparedSuggestion", "Suggest", "SuggestionPlan", "key_level", "plan_suggestion"]
 
 _FORMAT = 1
 _NUMBERS = ("int", "float", "decimal")
@@ -192,6 +192,16 @@ def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, key
         noise = calibrate(price, bounded, norms, unit, slopes)
         parts.append(Part(what, Level(bounded, norms, noise), ladder, share))
     return SuggestionPlan(name, declared_name, declared, unit, tuple(parts))
+
+
+def key_level(policy: Policy, table: str, column: str, spend: Loss) -> Level:
+    """What an engine counts to discover the keys of a column, and with which noise, as a query by private keys does.
+
+    Raises `ParameterError` for a spend without a δ, or too small to show any.
+    """
+    declared = policy.tables[table].columns[column]
+    _, bounded, _ = _Counted(policy, table, policy.tables[table], column, _without_keys(declared)).keys()
+    return Level(bounded, (), calibrate(spend, bounded, (), policy.unit(table)))
 
 
 def _without_keys(declared: Column) -> Field:

@@ -1,0 +1,1 @@
+"""`discreet synth`: synthetic tables."""

@@ -1,0 +1,64 @@
+"""Whether what a file holds can be a synthetic table: bounded in size and consistent, before it is computed with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from discreet.marginals import Clique, ColumnCells, Merge, Numbers, neighbours_of, triangulated
+
+__all__ = ["check_counts", "check_table", "clique_from_json", "integers_from_json"]
+
+_MOST_COLUMNS = 2_048
+_MOST_CELLS = 2**26
+"""Of all cliques of the junction tree together: half a GiB, beyond what a fit makes."""
+_MOST_POTENTIAL = 1e100
+_MOST_COUNT = 2**100
+_MOST_TOTAL = 1e30
+_NEAR = 1e-6
+
+
+def check_table(
+    columns: Sequence[ColumnCells], merges: Sequence[Merge], total: float, potentials: Mapping[Clique, Numbers]
+) -> None:
+    """Raise `ValueError` unless these are the parts of one distribution that can be computed with."""
+    names = {column.name.casefold() for column in columns}
+    if not 0 < len(columns) == len(names) == len(merges) <= _MOST_COLUMNS or not 0 <= total <= _MOST_TOTAL:
+        raise ValueError
+    for column, merge in zip(columns, merges, strict=True):
+        shares = np.array(merge.shares)
+        if len(merge.into) != column.size or not (np.isfinite(shares) & (shares >= 0)).all():
+            raise ValueError
+        if not np.allclose(merge.summed(shares), 1, atol=_NEAR):
+            raise ValueError
+    sizes = [merge.size for merge in merges]
+    for clique, values in potentials.items():
+        if values.size != math.prod(sizes[column] for column in clique) or not (np.abs(values) < _MOST_POTENTIAL).all():
+            raise ValueError
+    triangulated(sizes, neighbours_of(len(sizes), potentials), most=_MOST_CELLS)
+
+
+def check_counts(
+    columns: Sequence[ColumnCells], merges: Sequence[Merge], clique: Clique, counts: Sequence[int]
+) -> None:
+    """Raise `ValueError` unless there is a count for each cell of a marginal: a public cell, or a merged one."""
+    sizes = [columns[clique[0]].size] if len(clique) == 1 else [merges[column].size for column in clique]
+    if len(counts) != math.prod(sizes) or any(abs(count) > _MOST_COUNT for count in counts):
+        raise ValueError
+
+
+def clique_from_json(data: object, columns: int) -> Clique:
+    """Positions of columns, each one once, in rising order. Raises `ValueError` for anything else."""
+    clique = integers_from_json(data)
+    if not clique or list(clique) != sorted(set(clique)) or not 0 <= clique[0] <= clique[-1] < columns:
+        raise ValueError
+    return clique
+
+
+def integers_from_json(data: object) -> tuple[int, ...]:
+    """A list of whole numbers. Raises `ValueError` for anything else."""
+    if not isinstance(data, list) or any(type(each) is not int for each in data):  # pyright: ignore[reportUnknownVariableType]
+        raise ValueError
+    return tuple(data)  # pyright: ignore[reportUnknownArgumentType]

@@ -1,0 +1,65 @@
+"""Verify the loss of a check from its certificate alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
+from discreet.release import check_within, stated_in
+from discreet.synth._noise import additive_from_json
+from discreet.synth.checks._norms import count_norms, distance_norms, score_norms
+
+__all__ = ["recompute_check_loss", "verify_check_loss"]
+
+_MOST_ROWS, _MOST_SETS, _MOST_GRID = 1_000_000, 1_000_000, 2**32
+_MOST_STEPS = 5
+
+
+def recompute_check_loss(certificate: Mapping[str, Any]) -> Loss:
+    """The sum of what the steps lose, in the currency of the check. Raises `LedgerError` for what is malformed."""
+    try:
+        return _lost(certificate)
+    except (ParameterError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        raise LedgerError("the certificate of this check cannot be followed: it is malformed") from None
+
+
+def verify_check_loss(certificate: Mapping[str, Any]) -> None:
+    """Raise `LedgerError` where the steps lose more than is stated."""
+    check_within("all steps together", recompute_check_loss(certificate), stated_in(certificate))
+
+
+def _lost(certificate: Mapping[str, Any]) -> Loss:
+    currency, steps = certificate["currency"], certificate["steps"]
+    rows, relation = _integer(certificate["rows_per_unit"], _MOST_ROWS), certificate["relation"]
+    if relation not in ("add_remove", "substitute") or not isinstance(steps, list) or not 0 < len(steps) <= _MOST_STEPS:
+        raise ValueError
+    total = Fraction(0)
+    for step in steps:
+        match step:
+            case {"rows": str(), **noise}:
+                norms = count_norms(rows, relation)
+            case {"distance": 1 | 2 | 3, "sets": sets, "grid": grid, **noise}:
+                norms = distance_norms(rows, relation, _integer(sets, _MOST_SETS), _integer(grid, _MOST_GRID))
+            case {"scores": int(), **noise}:
+                norms = score_norms(rows, relation)
+            case _:
+                raise ValueError
+        total += parts(in_currency(additive_from_json(noise).loss(norms), currency))[0]
+    match currency:
+        case "pure":
+            return PureLoss(total)
+        case "rho":
+            return RhoLoss(total, Fraction(0))
+        case "mu":
+            return MuLoss(total, Fraction(0))
+        case _:
+            raise ValueError
+
+
+def _integer(number: object, most: int) -> int:
+    if type(number) is not int or not 1 <= number <= most:
+        raise ValueError
+    return number

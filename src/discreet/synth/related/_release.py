@@ -1,0 +1,167 @@
+"""Synthetic tables that belong together: a public distribution of people with all their rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pydantic import ValidationError
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.privacy import Loss, from_json, to_json
+from discreet.release import BaseRelease, Content
+from discreet.synth._table import SyntheticTable
+from discreet.synth.related._parts import KINDS, Part, Role
+from discreet.synth.related._sample import sample_tables
+from discreet.synth.related._shapes import Shape
+
+__all__ = ["SyntheticTables", "tables_digests"]
+
+_FORMAT = 1
+_FIELDS = frozenset({"format", "shapes", "parts"})
+_MOST_PEOPLE = 100_000_000
+_MALFORMED = (KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError)
+
+
+@dataclass(frozen=True, repr=False)
+class SyntheticTables(BaseRelease):
+    """Synthetic stand-ins for tables that belong together. Anyone may have them: what is done with them is free.
+
+    They protect what their `loss` says, no more: a synthetic row may equal a real one by chance.
+
+    Attributes
+    ----------
+    shapes
+        How the tables belong together.
+    parts
+        What was measured: of which rows, by which columns.
+    fits
+        The distribution of each part.
+    loss, certificate
+        As of every release. Made by `discreet.synth.fit_tables`.
+    """
+
+    shapes: tuple[Shape, ...]
+    parts: tuple[Part, ...]
+    fits: tuple[SyntheticTable, ...]
+    loss: Loss
+    certificate: Mapping[str, Any]
+
+    @property
+    def people(self) -> int:
+        """About how many people the private tables have: it was measured with noise."""
+        return max(round(self.fits[0].total), 1)
+
+    def sample(self, people: int | None = None, label: str = "") -> dict[str, pa.Table]:
+        """The rows of so many synthetic people in each table, with the types of the policy.
+
+        Costs nothing, as often as you like. People have the numbers from 1, and every row that belongs to another has
+        its number. The same number and label give the same rows again: what is drawn is a public function of the
+        tables.
+
+        Parameters
+        ----------
+        people
+            How many; as many as the private tables have, about, if None is said.
+        label
+            A public name for this sample.
+
+        Raises `ParameterError` for no number, or one beyond 100 million.
+        """
+        count = self.people if people is None else people
+        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_PEOPLE:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"people is a whole number from 0 to {_MOST_PEOPLE:,}, not {people!r}")
+        if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"label is a text, not {label!r}")
+        seed = json.dumps([self.digest(), label]).encode()
+        return sample_tables(self.shapes, self.parts, self.fits, count, seed)
+
+    def to_bytes(self) -> bytes:
+        """The tables as JSON; `from_bytes` restores them."""
+        return json.dumps(self.to_dict()).encode()
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:  # noqa: ARG002 - counts come as they were measured
+        """The tables as plain JSON, with their loss and certificate."""
+        return {**self._content(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
+
+    def digest(self) -> str:
+        """SHA-256 of all distributions, which the certificate states."""
+        return _digest(self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "shapes": [shape.to_json() for shape in self.shapes],
+            "parts": [{**part.to_json(), "fit": _bare(fit)} for part, fit in zip(self.parts, self.fits, strict=True)],
+        }
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> SyntheticTables:
+        """Restore stored tables. Raises `LedgerError` if the bytes are none."""
+        try:
+            content: dict[str, Any] = json.loads(payload)
+            if content["format"] != _FORMAT:
+                raise ValueError
+            loss = content["loss"]
+            shapes = tuple(Shape.from_json(each) for each in content["shapes"])
+            fits = tuple(_fit_of(each["fit"], loss) for each in content["parts"])
+            parts = tuple(_part_of(each, fit) for each, fit in zip(content["parts"], fits, strict=True))
+            if not parts or {part.table for part in parts} != {shape.table for shape in shapes}:
+                raise ValueError
+            return cls(shapes, parts, fits, from_json(loss), content["certificate"])
+        except (*_MALFORMED, ValidationError):
+            raise LedgerError("stored synthetic tables in the ledger cannot be read; they are damaged") from None
+
+    def header(self) -> list[tuple[str, bool]]:
+        """A row for each part: its table, its rows, and how many marginals of several columns it was estimated from."""
+        return [("table", False), ("rows", False), ("columns", True), ("joint marginals", True), ("number", True)]
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:  # noqa: ARG002 - no error bars
+        """The parts, as text."""
+        return [
+            [
+                part.table,
+                part.which,
+                str(len(part.columns)),
+                str(sum(len(each.clique) > 1 for each in fit.measured)),
+                f"{max(round(fit.total), 0):,}",
+            ]
+            for part, fit in list(zip(self.parts, self.fits, strict=True))[:first]
+        ]
+
+    def note(self, level: float = 0.95) -> str:  # noqa: ARG002 - it has no error bars
+        """How many people they stand for."""
+        return f"synthetic {', '.join(shape.table for shape in self.shapes)} of about {self.people:,} people"
+
+
+def _bare(fit: SyntheticTable) -> dict[str, Any]:
+    return {name: value for name, value in fit.to_dict().items() if name not in ("loss", "certificate")}
+
+
+def _fit_of(content: Mapping[str, Any], loss: object) -> SyntheticTable:
+    return SyntheticTable.from_bytes(json.dumps({**content, "loss": loss, "certificate": {}}).encode())
+
+
+def _part_of(content: Mapping[str, Any], fit: SyntheticTable) -> Part:
+    roles = tuple(Role(kind, str(column)) for kind, column in content["roles"])
+    which, given, most = content["which"], int(content["given"]), int(content["most"])
+    if len(roles) != len(fit.columns) or not 0 <= given <= len(roles) or which not in ("every", "first", "next"):
+        raise ValueError
+    if any(kind not in KINDS for kind, _ in roles):
+        raise ValueError
+    return Part(str(content["table"]), which, roles, fit.columns, given, most)
+
+
+def tables_digests(content: Content) -> tuple[dict[str, str], None]:
+    """The digest of what a file holds, under its name in the certificate."""
+    if content.columns is not None or frozenset(content.fields) != _FIELDS:
+        raise KeyError("a file of synthetic tables has other fields")
+    return {"answer": _digest(content.fields)}, None
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
