@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -530,3 +533,15 @@ def test_every_query_has_an_answer_with_noise(noisy: synth.SyntheticTable) -> No
             for name in (each for each in answer.columns if answer.kind(each) in ("measured", "derived")):
                 known = np.array([kind != "model" for kind in answer.kinds(name)])
                 assert not np.isnan(answer.error(name)[known]).any() or answer.table[name].null_count
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(4 * 3600)
+def test_intervals_cover_over_a_thousand_fits() -> None:
+    """Measured 93 to 97 %, derived 93 % or more, logistic coefficients from 20 refits 90 % or more.
+
+    Coverage was 95.4, 95.1 and 93.9 %, its standard errors over 1,000 fits are 0.12, 0.23 and 0.43 %: each limit is
+    eight of them off or more, so that a failure by chance has a probability below 1e-9.
+    """
+    bench = Path(__file__).parents[2] / "bench" / "synth_coverage.py"
+    subprocess.run([sys.executable, bench, "--fits", "1000"], check=True)

@@ -87,7 +87,8 @@ class SyntheticAnswer:
     """What a synthetic table answers. It is no release of its own: it costs nothing, and is computed from one.
 
     An interval is for the same statistic of the private table, of the rows and values that its policy's caps and bounds
-    leave. It is of the noise in what was measured: it knows nothing of the synthetic rows.
+    leave and whose keys are listed or were discovered: other rows do not count in a fit. It is of the noise in what was
+    measured, and knows nothing of the synthetic rows.
 
     Attributes
     ----------
