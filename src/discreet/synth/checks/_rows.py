@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -27,11 +28,12 @@ Codes = Sequence[NDArray[np.int64]]
 def checked_rows(table: SyntheticTable) -> Codes:
     """The public cell of each row of a sample in every column."""
     rows = table.sample(CHECKED_ROWS, label="check")
-    return [cells_of(column, rows[column.name].combine_chunks()) for column in table.columns]
+    return [cells_of(column, rows[column.name]) for column in table.columns]
 
 
 def cells_of(column: ColumnCells, values: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[np.int64]:
     """The cell of each value of a synthetic column; all of them are on its grid."""
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     missing = cast("NDArray[np.bool_]", values.is_null().to_numpy(zero_copy_only=False))
     if column.keys is not None:
         places = {value: place for place, value in enumerate(pa.array(column.keys, values.type).to_pylist())}
@@ -47,7 +49,9 @@ def _steps(column: ColumnCells, values: Any) -> NDArray[np.int64]:
     """Numbers in steps of the column's grid."""
     match column.type:
         case "decimal":
-            return np.array([0 if each is None else int(each / column.step) for each in values.to_pylist()], np.int64)
+            return np.array(
+                [0 if each is None else int(Fraction(each) / column.step) for each in values.to_pylist()], np.int64
+            )
         case "float":
             return np.rint(values.fill_null(0).to_numpy(zero_copy_only=False) / float(column.step)).astype(np.int64)
         case "date":
