@@ -138,8 +138,11 @@ def _noise_reused(self: Any, clique: Any, counts: Any, mechanism: Any) -> None:
     self.purse.pay(mechanism.loss(self.prices.norms))
     if not self.steps:
         drawn = np.array([int(each) for each in mechanism.release(flat.tolist())], dtype=float)
-        self.reused = drawn - flat
-    _keep(self, clique, flat + np.resize(self.reused, flat.size), mechanism)
+        _REUSED[:] = [drawn - flat]
+    _keep(self, clique, flat + np.resize(_REUSED[0], flat.size), mechanism)
+
+
+_REUSED: list[Any] = []
 
 
 def _drawn_again(self: Any, clique: Any, counts: Any, mechanism: Any) -> None:

@@ -49,9 +49,8 @@ def _steps(column: ColumnCells, values: Any) -> NDArray[np.int64]:
     """Numbers in steps of the column's grid."""
     match column.type:
         case "decimal":
-            return np.array(
-                [0 if each is None else int(Fraction(each) / column.step) for each in values.to_pylist()], np.int64
-            )
+            exact = [Fraction(0 if each is None else each) / column.step for each in values.to_pylist()]
+            return np.array([int(each) for each in exact], np.int64)
         case "float":
             return np.rint(values.fill_null(0).to_numpy(zero_copy_only=False) / float(column.step)).astype(np.int64)
         case "date":
