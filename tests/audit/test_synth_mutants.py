@@ -71,10 +71,15 @@ def _first_fault(asks: str, relation: str) -> str | None:
             if asks == "fit":
                 _replayed(_fit(spend), (one, other, strangers), policy, currency, spend)
             else:
-                _checked(one, other, strangers, policy, spend)
+                _checked(one, other, _crowd(dice), policy, spend)
         except (Diverged, AssertionError, LedgerError) as error:
             return str(error) or type(error).__name__
     return None
+
+
+def _crowd(dice: random.Random) -> Any:
+    """So many people that a table fitted to them has both labels."""
+    return [row for person in range(600) for row in some_rows(dice, 0, person)]
 
 
 def _fit(spend: dp.Loss) -> Any:
@@ -102,8 +107,8 @@ def _check_spent(first: Transcript, norms: Norms, currency: str, spend: dp.Loss)
     verify_loss(certificate)
 
 
-def _checked(one: Any, other: Any, strangers: Any, policy: dict[str, Any], spend: dp.Loss) -> None:
-    with dp.connect({"t": table_of(strangers)}, policy) as session:
+def _checked(one: Any, other: Any, crowd: Any, policy: dict[str, Any], spend: dp.Loss) -> None:
+    with dp.connect({"t": table_of(crowd)}, policy) as session:
         table = synth.fit(session, "t", spend, tier="instant")
 
     def ask(session: dp.Session) -> Any:

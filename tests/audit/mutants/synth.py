@@ -42,7 +42,7 @@ class SynthMutant:
 _answer, _release = question.PreparedTable.answer, question._release
 _one_way, _counted = question.PreparedTable._one_way_fit, question.PreparedTable._counted
 _measure, _choose, _pay = state.Fit.measure, state.Fit.choose, prices.Purse.pay
-_merge, _best, _coded, _bounded = question.merge, question.best, question.coded_rows, question.measure_norms
+_merge, _best, _marginals, _bounded = question.merge, question.best, question.Marginals, question.measure_norms
 _distances = checks.distance_norms
 
 
@@ -196,11 +196,8 @@ def _float_score(counts: Any, expected: Any, weight: int, penalty: int) -> float
     return weight * (float(np.abs(counts.ravel() - expected).sum()) - penalty)
 
 
-def _within(limit: int) -> Callable[..., Any]:
-    def coded(policy: Any, table: str, columns: Any) -> Any:
-        return replace(_coded(policy, table, columns), max_rows=limit)
-
-    return coded
+def _uncapped(bounded: Any, *rest: Any) -> Any:
+    return _marginals(replace(bounded, max_rows=10**6), *rest)
 
 
 MUTANTS = (
@@ -264,7 +261,7 @@ MUTANTS = (
     SynthMutant(
         "synth: rows beyond the caps",
         "All rows of a person count, with noise for two of them.",
-        patched((question, "coded_rows", _within(10**6))),
+        patched((question, "Marginals", _uncapped)),
     ),
     SynthMutant(
         "synth: noise for one row",
