@@ -26,7 +26,7 @@ from synth_neighbours import policy_of, some_pair, some_rows, table_of
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
-_PAIRS, _SECONDS = 12, 60
+_PAIRS, _SECONDS = 5, 60
 _ROWS = 2
 _CURRENCIES = {"pure": (dp.pure(4), {"epsilon": 9}), "rho": (dp.rho(1), {"rho": 9})}
 

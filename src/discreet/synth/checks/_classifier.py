@@ -23,7 +23,7 @@ _RANGES = 32
 _PENALTY = 1.0
 _OPTIONS = {"maxiter": 100, "ftol": 1e-7}
 _LEARNT_ROWS = 2**15
-_MOST_LOG_ODDS = 30.0
+_STEEPEST = 30.0
 
 Target = str | Mapping[str, object]
 """A column of two values, or a column and the value that is to be recognised."""
@@ -85,14 +85,14 @@ def train(columns: Sequence[ColumnCells], rows: Sequence[NDArray[np.int64]], tar
 
     def loss(weights: Numbers) -> tuple[float, Numbers]:
         margins = weights[places].sum(axis=0) + weights[-1]
-        share = 1 / (1 + np.exp(-np.clip(margins, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)))
+        share = 1 / (1 + np.exp(-np.clip(margins, -_STEEPEST, _STEEPEST)))
         value = number @ np.logaddexp(0, margins) - right @ margins + _PENALTY / 2 * weights[:-1] @ weights[:-1]
         error = number * share - right
         pulls = [np.bincount(each, weights=error, minlength=starts[-1]) for each in places]
         return float(value), np.append(sum(pulls) + _PENALTY * weights[:-1], error.sum())
 
-    found = minimize(loss, np.zeros(starts[-1] + 1), jac=True, method="L-BFGS-B", options=_OPTIONS)
-    weights = np.rint(_POINTS * np.clip(found.x, -_MOST_LOG_ODDS, _MOST_LOG_ODDS)).astype(int)
+    optimum = minimize(loss, np.zeros(starts[-1] + 1), jac=True, method="L-BFGS-B", options=_OPTIONS)
+    weights = np.rint(_POINTS * np.clip(optimum.x, -_STEEPEST, _STEEPEST)).astype(int)
     points: list[tuple[int, ...] | None] = [None] * len(columns)
     for i, start in zip(others, starts.tolist(), strict=False):
         points[i] = tuple(weights[start : start + columns[i].size].tolist())

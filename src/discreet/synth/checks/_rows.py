@@ -56,8 +56,8 @@ def _steps(column: ColumnCells, values: Any) -> NDArray[np.int64]:
         case "date":
             return values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         case _:
-            whole = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-            return whole // int(column.step)
+            in_units = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+            return in_units // int(column.step)
 
 
 def chosen_sets(sizes: Sequence[int], digest: str) -> Mapping[int, tuple[tuple[Clique, ...], int]]:
