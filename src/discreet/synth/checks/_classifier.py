@@ -21,8 +21,9 @@ __all__ = ["Classifier", "Target", "target_of", "train"]
 _POINTS = 100
 _RANGES = 32
 _PENALTY = 1.0
-_STEPS = 100
-_MOST_LOGIT = 30.0
+_OPTIONS = {"maxiter": 100, "ftol": 1e-7}
+_LEARNT_ROWS = 2**15
+_STEEPEST = 30.0
 
 Target = str | Mapping[str, object]
 """A column of two values, or a column and the value that is to be recognised."""
@@ -69,6 +70,7 @@ def train(columns: Sequence[ColumnCells], rows: Sequence[NDArray[np.int64]], tar
     """The points score of a target, by synthetic rows. Raises `ParameterError` if they all have one label."""
     from scipy.optimize import minimize
 
+    rows = [column[:_LEARNT_ROWS] for column in rows]
     known = rows[target] != columns[target].valued
     labels = (rows[target][known] == positive).astype(np.float64)
     if len(columns) < 2 or not 0 < labels.sum() < len(labels):
@@ -77,22 +79,24 @@ def train(columns: Sequence[ColumnCells], rows: Sequence[NDArray[np.int64]], tar
         )
     others = [i for i in range(len(columns)) if i != target]
     starts = np.cumsum([0, *(columns[i].size for i in others)])
-    places = np.stack([rows[i][known] + start for i, start in zip(others, starts, strict=False)])
+    every = np.stack([rows[i][known] + start for i, start in zip(others, starts, strict=False)])
+    places, inverse = np.unique(every, axis=1, return_inverse=True)
+    number, right = np.bincount(inverse.ravel()), np.bincount(inverse.ravel(), weights=labels)
 
     def loss(weights: Numbers) -> tuple[float, Numbers]:
         margins = weights[places].sum(axis=0) + weights[-1]
-        share = 1 / (1 + np.exp(-np.clip(margins, -_MOST_LOGIT, _MOST_LOGIT)))
-        value = np.logaddexp(0, margins).sum() - labels @ margins + _PENALTY / 2 * weights[:-1] @ weights[:-1]
-        error = share - labels
+        share = 1 / (1 + np.exp(-np.clip(margins, -_STEEPEST, _STEEPEST)))
+        value = number @ np.logaddexp(0, margins) - right @ margins + _PENALTY / 2 * weights[:-1] @ weights[:-1]
+        error = number * share - right
         pulls = [np.bincount(each, weights=error, minlength=starts[-1]) for each in places]
         return float(value), np.append(sum(pulls) + _PENALTY * weights[:-1], error.sum())
 
-    fitted = minimize(loss, np.zeros(starts[-1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-    weights = np.rint(_POINTS * np.clip(fitted.x, -_MOST_LOGIT, _MOST_LOGIT)).astype(int)
+    optimum = minimize(loss, np.zeros(starts[-1] + 1), jac=True, method="L-BFGS-B", options=_OPTIONS)
+    weights = np.rint(_POINTS * np.clip(optimum.x, -_STEEPEST, _STEEPEST)).astype(int)
     points: list[tuple[int, ...] | None] = [None] * len(columns)
     for i, start in zip(others, starts.tolist(), strict=False):
         points[i] = tuple(weights[start : start + columns[i].size].tolist())
-    scores = weights[places].sum(axis=0)
+    scores = weights[every].sum(axis=0)
     cut = int(-weights[-1])
     quantiles = np.quantile(scores, np.arange(1, _RANGES) / _RANGES, method="nearest").astype(int)
     ends = tuple(sorted({cut, *quantiles.tolist()}))

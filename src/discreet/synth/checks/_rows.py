@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -27,16 +28,16 @@ Codes = Sequence[NDArray[np.int64]]
 def checked_rows(table: SyntheticTable) -> Codes:
     """The public cell of each row of a sample in every column."""
     rows = table.sample(CHECKED_ROWS, label="check")
-    return [cells_of(column, rows[column.name].combine_chunks()) for column in table.columns]
+    return [cells_of(column, rows[column.name]) for column in table.columns]
 
 
 def cells_of(column: ColumnCells, values: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[np.int64]:
     """The cell of each value of a synthetic column; all of them are on its grid."""
+    values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     missing = cast("NDArray[np.bool_]", values.is_null().to_numpy(zero_copy_only=False))
     if column.keys is not None:
         places = {value: place for place, value in enumerate(pa.array(column.keys, values.type).to_pylist())}
-        joined = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        encoded = cast("Any", joined.dictionary_encode())
+        encoded = cast("Any", values.dictionary_encode())
         of_value = np.array([places[value] for value in encoded.dictionary.to_pylist()] or [0], np.int64)
         inside = of_value[encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)]
     else:
@@ -48,14 +49,15 @@ def _steps(column: ColumnCells, values: Any) -> NDArray[np.int64]:
     """Numbers in steps of the column's grid."""
     match column.type:
         case "decimal":
-            return np.array([0 if each is None else int(each / column.step) for each in values.to_pylist()], np.int64)
+            exact = [Fraction(0 if each is None else each) / column.step for each in values.to_pylist()]
+            return np.array([int(each) for each in exact], np.int64)
         case "float":
             return np.rint(values.fill_null(0).to_numpy(zero_copy_only=False) / float(column.step)).astype(np.int64)
         case "date":
             return values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         case _:
-            numbers = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-            return numbers // int(column.step)
+            in_units = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+            return in_units // int(column.step)
 
 
 def chosen_sets(sizes: Sequence[int], digest: str) -> Mapping[int, tuple[tuple[Clique, ...], int]]:
