@@ -71,7 +71,7 @@ BAD: list[tuple[dict[str, Any], type[DiscreetError], str]] = [
     ({"columns": [*FITTED, "person"]}, QueryError, "person.*leave it out"),
     ({"columns": None}, QueryError, "t.cost has no bounds: write its bounds .*leave it out"),
     ({"columns": ["cost"]}, QueryError, "t.cost has no bounds: write its bounds .*leave it out"),
-    ({"columns": ["note"]}, QueryError, "t.note is text without public keys: list its keys .*leave it out"),
+    ({"columns": ["note"]}, QueryError, "t: a fit needs a column with public keys or bounds"),
     ({"target": "cost"}, QueryError, "cost"),
     ({"target": "agee"}, QueryError, "agee"),
     ({"workload": ["age"]}, ParameterError, "a list of marginals, each a list of columns"),

@@ -196,7 +196,7 @@ def test_an_answer_is_yes_or_no_and_how_sure(fitted) -> None:
     truth = _truth(fitted)
     with dp.connect({"t": PEOPLE}, POLICY) as session:
         spend = dp.rho(50)
-        far, near = truth["tv2"] + 0.1, truth["tv2"] - 0.1
+        far, near = truth["tv2"] + 0.1, truth["tv2"] / 2
         yes = synth.check(session, fitted, spend, accept={"tv2": far})
         spent = session.spent
         no = synth.check(session, fitted, spend, accept={"tv2": near, "tv1": 1})
