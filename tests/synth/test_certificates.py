@@ -267,17 +267,39 @@ HOSTILE: dict[str, Callable[[], dict[str, Any]]] = {
     "a certificate that is none": lambda: {**_bits(1), "certificate": 1},
     "another format": lambda: {**_bits(1), "format": 99},
     "a loss that is none": lambda: {**_bits(1), "loss": {"kind": "pure"}},
+    "rules that are none": lambda: {**_bits(1), "rules": []},
+    "a rule on a column that is not there": lambda: {**_bits(1), "rules": {**NO_RULES, "hard": ["zz > 1"]}},
+    "a rule that reads a file": lambda: {**_bits(1), "rules": {**NO_RULES, "hard": ["c0 IN (FROM 'x.csv')"]}},
+    "a rule with a sub-query": lambda: {
+        **_bits(1), "rules": {**NO_RULES, "hard": ["c0 = (SELECT COUNT(*) FROM range(1000000000))"]}
+    },
+    "a rule that is never the same": lambda: {**_bits(1), "rules": {**NO_RULES, "hard": ["c0 AND random() > 0.5"]}},
+    "a column that follows from none": lambda: _follows(given=["zz"]),
+    "a column that follows under a name that is there": lambda: _follows(name="c0"),
+    "a column that follows with too few values": lambda: _follows(values=[1]),
+    "a column that follows with values of another type": lambda: _follows(values=["a", "b"]),
+    "a column that follows as null where it is never": lambda: _follows(values=[None, 1]),
+    "a total below nothing": lambda: {**_bits(1), "rules": {**NO_RULES, "totals": [[-1, None]]}},
+    "a soft rule of no weight": lambda: {**_bits(1), "rules": {**NO_RULES, "soft": [["c0", "many"]]}},
 }  # fmt: skip
+
+NO_RULES: dict[str, Any] = {"hard": [], "soft": [], "follows": [], "totals": []}
+
+
+def _follows(**changes: Any) -> dict[str, Any]:
+    right = {"name": "f", "type": "int", "nullable": False, "place": 1, "given": ["c0"], "values": [3, 4]}
+    return {**_bits(1), "rules": {**NO_RULES, "follows": [{**right, **changes}]}}
 
 
 def _file(fields: dict[str, Any]) -> bytes:
     bare = {"format": 1, "table": "t", "total": 5.0, "loss": {"kind": "pure", "epsilon": "1"}, "certificate": {}}
-    return json.dumps({**bare, **fields}).encode()
+    return json.dumps({**bare, "rules": NO_RULES, **fields}).encode()
 
 
 def test_what_the_hostile_files_are_made_from_is_a_table() -> None:
     table = synth.SyntheticTable.from_bytes(_file(_bits(3)))
     assert table.sample(5).num_rows == 5
+    assert synth.SyntheticTable.from_bytes(_file(_follows())).sample(5).column_names == ["c0", "f"]
     assert synth.SyntheticTable.from_bytes(_file(_pairs(4))).sample(5).num_columns == 4
     assert synth.SyntheticTable.from_bytes(_file(_numbers("int", ("0", "9"), "1", [["3", False]]))).sample(2).num_rows
 

@@ -142,7 +142,7 @@ def test_it_explains_itself() -> None:
         "site    string, 3 values: a, b, c",
         "and null: 0 to 99",
         "Target: what member has to do with each other column is measured first.",
-        "Workload: site, age.",
+        "Workload: site, age, counted 4 times.",
         f"± {plan.half_width(0.9):,} rows at 90 %",
         "Cost: epsilon 1, once; rows are free.",
     ):

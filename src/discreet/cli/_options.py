@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -33,6 +34,7 @@ __all__ = [
     "SaveOption",
     "SqlArgument",
     "check_level",
+    "listed_names",
     "source_of",
     "spend_of",
     "sql_of",
@@ -201,6 +203,20 @@ def check_level(level: float) -> float:
 
 
 _NAMED = re.compile(r"([^=/\\.]+)=(.+)", re.DOTALL)
+
+
+def listed_names(text: str | None, option: str) -> list[str] | None:
+    """The names in a list with commas between them; a name with a comma stands in double quotes.
+
+    >>> listed_names('age, "city, state"', "--columns")
+    ['age', 'city, state']
+    """
+    if text is None:
+        return None
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or "" in names:
+        raise ParameterError(f"{option} takes names with commas between them, as in a,b,c")
+    return names
 
 
 def source_of(data: Sequence[str]) -> str | dict[str, str]:

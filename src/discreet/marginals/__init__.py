@@ -1,7 +1,7 @@
 """Cells, marginals and the joint distributions estimated from them: what synthetic and statistical tables share."""
 
 from discreet.marginals._cells import CellChoice, ColumnCells, column_cells
-from discreet.marginals._estimate import Measurement, Model, estimate, model_of
+from discreet.marginals._estimate import FORBIDDEN, Measurement, Model, estimate, model_of
 from discreet.marginals._junction_tree import (
     Clique,
     JunctionTree,
@@ -12,15 +12,18 @@ from discreet.marginals._junction_tree import (
     triangulated,
 )
 from discreet.marginals._merge import Merge, merge, on_simplex
+from discreet.marginals._rake import KnownShare, rake, summed_potentials
 from discreet.marginals._sample import places_of, sample_cells
 from discreet.marginals._sample_given import sample_given
 from discreet.marginals._stream import PublicStream
 
 __all__ = [
+    "FORBIDDEN",
     "CellChoice",
     "Clique",
     "ColumnCells",
     "JunctionTree",
+    "KnownShare",
     "Measurement",
     "Merge",
     "Model",
@@ -35,7 +38,9 @@ __all__ = [
     "neighbours_of",
     "on_simplex",
     "places_of",
+    "rake",
     "sample_cells",
     "sample_given",
+    "summed_potentials",
     "triangulated",
 ]

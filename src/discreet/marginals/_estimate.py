@@ -8,15 +8,19 @@ covariances under the tree. Source: McKenna, Sheldon and Miklau 2019 (the proble
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.marginals._junction_tree import Clique, JunctionTree, Numbers, junction_tree
 
-__all__ = ["Measurement", "Model", "estimate", "model_of"]
+__all__ = ["FORBIDDEN", "Measurement", "Model", "estimate", "model_of"]
+
+FORBIDDEN = -1e6
+"""A potential that leaves a cell no rows: its exponential is 0 in double precision beside any that data lead to."""
 
 _MOST_STEP = 4.0
 """The most that a potential moves in one step."""
@@ -74,19 +78,24 @@ def model_of(
     """
     cliques = list(potentials)
     tree = junction_tree(sizes, cliques)
-    arrays = [np.zeros(shape) for shape in tree.shapes]
     weights = {(column,): np.log(np.maximum(weight, _LEAST_WEIGHT)) for column, weight in (allowed or {}).items()}
-    for clique, values in [*potentials.items(), *weights.items()]:
-        home = tree.home(clique)
-        columns = [column for column in tree.cliques[home] if column in clique]
-        turned = values.reshape([sizes[c] for c in clique]).transpose([clique.index(c) for c in columns])
-        arrays[home] += turned.reshape([sizes[c] if c in clique else 1 for c in tree.cliques[home]])
-    beliefs = tree.beliefs(arrays)
+    beliefs = tree.beliefs(arrays_of(tree, potentials, weights))
     model = Model(tree, tuple(beliefs), total, potentials)
     for column, weight in (allowed or {}).items():
         if not (weight > 0).any() or model.marginal((column,))[weight <= 0].sum() > _NOTHING_LEFT:
             raise ZeroDivisionError
     return model
+
+
+def arrays_of(tree: JunctionTree, *potentials: Mapping[Clique, Numbers]) -> list[Numbers]:
+    """An array for each clique of a tree: the sum of all potentials that it is the home of."""
+    arrays, sizes = [np.zeros(shape) for shape in tree.shapes], tree.sizes
+    for clique, values in (item for each in potentials for item in each.items()):
+        home = tree.home(clique)
+        columns = [column for column in tree.cliques[home] if column in clique]
+        turned = values.reshape([sizes[c] for c in clique]).transpose([clique.index(c) for c in columns])
+        arrays[home] += turned.reshape([sizes[c] if c in clique else 1 for c in tree.cliques[home]])
+    return arrays
 
 
 _LEAST_WEIGHT = 1e-200
@@ -108,17 +117,22 @@ def estimate(  # noqa: PLR0913
     newton: int = 25,
     steps: int = 50,
     start: dict[Clique, Numbers] | None = None,
+    fixed: dict[Clique, Numbers] | None = None,
 ) -> Model:
     """The distribution of `total` rows nearest to the measurements.
 
-    `start` has potentials of an earlier estimate. At most so many `newton` and L-BFGS `steps` are taken.
+    `start` has potentials of an earlier estimate, `fixed` potentials that stay as they are beside those estimated, as
+    `FORBIDDEN` where there are no rows; the potentials of the model are without them. At most so many `newton` and
+    L-BFGS `steps` are taken.
 
     >>> counts = np.array([30.0, 10.0, 0.0, 60.0])
     >>> model = estimate([2, 2], [Measurement((0, 1), counts, np.ones(4))], 100)
     >>> (100 * model.marginal((0, 1))).round().tolist()
     [30.0, 10.0, 0.0, 60.0]
     """
-    problem = _Problem(junction_tree(sizes, [each.clique for each in measurements]), tuple(measurements), total)
+    fixed = fixed or {}
+    tree = junction_tree(sizes, [*(each.clique for each in measurements), *fixed])
+    problem = _Problem(tree, tuple(measurements), total, arrays_of(tree, fixed))
     potentials = problem.potentials(start or {})
     potentials = problem.newton(potentials, newton)
     potentials = problem.lbfgs(potentials, steps)
@@ -141,6 +155,15 @@ class _Problem:
     tree: JunctionTree
     measurements: tuple[Measurement, ...]
     total: float
+    fixed: Sequence[Numbers]
+
+    @cached_property
+    def open(self) -> NDArray[np.bool_] | bool:
+        """The measured cells that may hold rows."""
+        if not any(each.any() for each in self.fixed):
+            return True
+        expected, _, _ = self.evaluate(np.zeros_like(self.counts))
+        return expected > 0
 
     @cached_property
     def places(self) -> tuple[_Place, ...]:
@@ -195,7 +218,9 @@ class _Problem:
 
     def _spread(self, vector: Numbers) -> list[Numbers]:
         """What the measured marginals add to each clique of the tree."""
-        arrays = [np.zeros(shape) for shape in self.tree.shapes]
+        return self._added(vector, [np.zeros(shape) for shape in self.tree.shapes])
+
+    def _added(self, vector: Numbers, arrays: list[Numbers]) -> list[Numbers]:
         for place, part in zip(self.places, self._slices, strict=True):
             arrays[place.home] += vector[part].reshape(place.shape)
         return arrays
@@ -205,7 +230,7 @@ class _Problem:
 
     def evaluate(self, potentials: Numbers) -> tuple[Numbers, float, list[Numbers]]:
         """The expected counts of all measured cells, the sum of squares, and the beliefs."""
-        beliefs = self.tree.beliefs(self._spread(potentials))
+        beliefs = self.tree.beliefs(self._added(potentials, [each.copy() for each in self.fixed]))
         expected = self.total * self._gathered(beliefs)
         error = expected - self.counts
         return expected, float(self.weights @ (error * error)) / 2, beliefs
@@ -226,6 +251,7 @@ class _Problem:
             ahead = potentials + momentum / (momentum + 3) * (potentials - before)
             expected, here, _ = self.evaluate(ahead)
             direction = np.clip((self.counts - expected) / (np.maximum(expected, 0) + damping), -_MOST_STEP, None)
+            direction *= self.open
             for _ in range(_MOST_HALVINGS):
                 moved = ahead + step * direction
                 _, reached, _ = self.evaluate(moved)

@@ -71,23 +71,27 @@ def on_simplex(counts: Numbers, total: float) -> Numbers:
     return np.maximum(counts - excess[last], 0)
 
 
-def merge(cells: ColumnCells, counts: Numbers, spread: float, total: float) -> Merge:
+def merge(
+    cells: ColumnCells, counts: Numbers, spread: float, total: float, apart: NDArray[np.int64] | None = None
+) -> Merge:
     """How the cells of a column are merged, by their noisy counts, whose noise has the standard deviation `spread`.
 
     Null stays alone, and so does a spike of numbers. Numbers are merged with their neighbours, other values that are
-    rare with one another.
+    rare with one another; but none with a cell that has another number in `apart`.
     """
     valued = counts[: cells.valued]
     into = _neighbours(cells, valued, spread, total) if cells.is_ordered else _rare(valued, spread)
     if cells.nullable:
         into = [*into, max(into) + 1]
     places = np.array(into)
+    if apart is not None:
+        places = np.unique(np.stack([places, apart]), axis=1, return_inverse=True)[1].astype(np.int64).ravel()
     shares = np.zeros(len(into))
-    for cell in range(max(into) + 1):
+    for cell in range(int(places.max()) + 1):
         inside = np.flatnonzero(places == cell)
         held = float(counts[inside].sum())
         shares[inside] = on_simplex(counts[inside], held) / held if held > 0 else 1 / len(inside)
-    return Merge(tuple(into), tuple(shares.tolist()))
+    return Merge(tuple(places.tolist()), tuple(shares.tolist()))
 
 
 def _rare(counts: Numbers, spread: float) -> list[int]:

@@ -27,12 +27,14 @@ from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
 from discreet.synth._plan import Stage, SynthesisPlan, plan, plan_question
 from discreet.synth._question import PreparedTable, Synthesize
+from discreet.synth._repeats import RepeatedRows, min_repeats
 from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._refits import CombinedEstimate, combine
 from discreet.synth.checks import CHECK_KIND, CheckTable, PreparedCheck, SyntheticCheck, check
 from discreet.synth.related import History, PreparedTables, SynthesizeTables, SyntheticTables, fit_tables
+from discreet.synth.rules import Follows, Soft, Total
 
 __all__ = [
     "CHECK_KIND",
@@ -40,12 +42,15 @@ __all__ = [
     "BudgetStep",
     "CheckTable",
     "CombinedEstimate",
+    "Follows",
     "History",
     "MarginalFit",
     "Measured",
     "PreparedCheck",
     "PreparedTable",
     "PreparedTables",
+    "RepeatedRows",
+    "Soft",
     "Stage",
     "SynthesisPlan",
     "SynthesisReport",
@@ -55,12 +60,14 @@ __all__ = [
     "SyntheticCheck",
     "SyntheticTable",
     "SyntheticTables",
+    "Total",
     "check",
     "check_rows_file",
     "combine",
     "fit",
     "fit_tables",
     "load",
+    "min_repeats",
     "plan",
     "plan_question",
     "rows_to_pandas",

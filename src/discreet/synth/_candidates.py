@@ -12,7 +12,7 @@ __all__ = ["WEIGHT", "Candidates", "Wanted", "candidates"]
 
 WEIGHT = 16
 """The weight of a pair; weights are whole numbers, so that scores are."""
-_TRIPLE, _OF_TARGET, _NAMED = 8, 1, 4
+_TRIPLE, _OF_TARGET = 8, 1
 _MOST_CELLS = 20_000
 _MOST_ALL = 2**24
 _MOST_LISTED = 20_000
@@ -22,19 +22,20 @@ _MOST_LISTED = 20_000
 class Wanted:
     """What the caller cares about: the position of a target column, and marginals by the positions of their columns.
 
-    The pairs `first` are measured before anything is chosen.
+    A marginal of the workload counts so many times as much as others. The pairs `first` are measured before anything is
+    chosen.
     """
 
     target: int | None = None
-    workload: tuple[Clique, ...] = ()
+    workload: tuple[tuple[Clique, int], ...] = ()
     first: tuple[Clique, ...] = ()
 
     def moved(self, places: Mapping[int, int]) -> Wanted:
         """The same for columns at other places; what has no place any more is left out."""
-        sets = tuple(tuple(sorted(places[i] for i in each if i in places)) for each in self.workload)
+        sets = tuple((tuple(sorted(places[i] for i in each if i in places)), w) for each, w in self.workload)
         target = None if self.target is None else places.get(self.target)
         pairs = tuple(tuple(sorted(places[i] for i in each)) for each in self.first if all(i in places for i in each))
-        return Wanted(target, tuple(each for each in sets if each), pairs)
+        return Wanted(target, tuple((each, weight) for each, weight in sets if each), pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,14 @@ def candidates(sizes: Sequence[int], wanted: Wanted, most: int) -> Candidates:
     >>> sorted(candidates([2, 2, 2, 2], Wanted(target=3), most=3).weights)
     [(0, 1), (0, 1, 3), (0, 2), (0, 2, 3), (0, 3), (1, 2), (1, 2, 3), (1, 3), (2, 3)]
     """
-    named = {tuple(sorted(set(each))) for each in wanted.workload}
+    named = dict(wanted.workload)
     for degree in range(most, 0, -1):
         listed = dict(_listed(sizes, wanted.target, degree))
-        for each in named:
-            listed[each] = max(listed.get(each, 0), WEIGHT) * _NAMED
+        for each, weight in named.items():
+            if len(each) > 1:
+                listed[each] = max(listed.get(each, 0), WEIGHT * weight)
             for pair in itertools.combinations(each, 2):
-                listed[pair] = max(listed.get(pair, 0), WEIGHT * 2)
+                listed[pair] = max(listed.get(pair, 0), WEIGHT * max(weight // 2, 1))
         listed = {clique: weight for clique, weight in listed.items() if cells(sizes, clique) <= _MOST_CELLS}
         if len(listed) <= _MOST_LISTED and sum(cells(sizes, clique) for clique in listed) <= _MOST_ALL:
             return Candidates(listed)

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from discreet.marginals import Clique, ColumnCells, Merge, Numbers, neighbours_of, triangulated
+from discreet.query import match_name
+from discreet.synth.rules import Rules, column_names, condition
 
-__all__ = ["check_counts", "check_table", "clique_from_json", "integers_from_json"]
+__all__ = ["check_counts", "check_rules", "check_table", "clique_from_json", "integers_from_json"]
 
 _MOST_COLUMNS = 2_048
 _MOST_CELLS = 2**26
@@ -38,6 +40,19 @@ def check_table(
         if values.size != math.prod(sizes[column] for column in clique) or not (np.abs(values) < _MOST_POTENTIAL).all():
             raise ValueError
     triangulated(sizes, neighbours_of(len(sizes), potentials), most=_MOST_CELLS)
+
+
+def check_rules(rules: Rules, columns: Sequence[ColumnCells]) -> None:
+    """Raise `ValueError` or `QueryError` unless rules are on the columns, and what follows has a value in each cell."""
+    names = [column.name for column in columns]
+    every = [*names, *(each.name for each in rules.followers)]
+    if len({name.casefold() for name in every}) < len(every):
+        raise ValueError
+    for follower in rules.followers:
+        follower.check(columns)
+    for each in rules.conditions:
+        for name in column_names(condition(each)):
+            match_name(name, every, "the fit", "column")
 
 
 def check_counts(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import CellChoice, ColumnCells, column_cells
@@ -25,9 +25,15 @@ def private_table(policy: Policy, table: object) -> tuple[str, Table]:
 
 
 def fitted_columns(
-    policy: Policy, table: str, columns: Sequence[str] | None, cells: Mapping[str, CellChoice]
+    policy: Policy,
+    table: str,
+    columns: Sequence[str] | None,
+    cells: Mapping[str, CellChoice],
+    following: Collection[str] = (),
 ) -> tuple[ColumnCells, ...]:
     """The cells of the columns that are fitted: those that are named, or all but the ones that say whose a row is.
+
+    Columns that are `following` from others are not.
 
     Raises `QueryError` for a column that is not there, or has neither keys nor bounds, and `ParameterError` for cells
     of a column that is not fitted.
@@ -38,6 +44,7 @@ def fitted_columns(
         wanted = [name for name in declared if name not in surrogates]
     else:
         wanted = list(dict.fromkeys(match_name(str(name), declared, table, "column") for name in columns))
+    wanted = [name for name in wanted if name not in following]
     refused = [name for name in wanted if name in surrogates]
     if refused:
         raise QueryError(f"{refused[0]} says whose a row is: it gets new numbers, and cannot be fitted; leave it out")
@@ -46,7 +53,8 @@ def fitted_columns(
     chosen = {match_name(str(name), declared, table, "column"): choice for name, choice in cells.items()}
     odd = [name for name in chosen if name not in wanted]
     if odd:
-        raise ParameterError(f"cells are chosen for {odd[0]}, which is not among the fitted columns")
+        follows = ": it follows from others" if odd[0] in following else ""
+        raise ParameterError(f"cells are chosen for {odd[0]}, which is not among the fitted columns{follows}")
     fitted = tuple(column_cells(table, name, declared[name], chosen.get(name)) for name in wanted)
     if all(column.keys == () for column in fitted):
         raise QueryError(

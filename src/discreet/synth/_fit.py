@@ -10,6 +10,8 @@ from discreet.privacy import Loss
 from discreet.session import Session
 from discreet.synth._question import Synthesize, Tier
 from discreet.synth._table import SyntheticTable
+from discreet.synth._workload import Workload
+from discreet.synth.rules import Rule
 
 __all__ = ["fit", "load"]
 
@@ -23,7 +25,8 @@ def fit(  # noqa: PLR0913
     columns: Sequence[str] | None = None,
     cells: Mapping[str, CellChoice] | None = None,
     target: str | None = None,
-    workload: Sequence[Sequence[str]] = (),
+    workload: Workload = (),
+    rules: Sequence[Rule] = (),
     idempotency_key: str | None = None,
 ) -> SyntheticTable:
     """A synthetic stand-in for a private table, charged once.
@@ -49,7 +52,12 @@ def fit(  # noqa: PLR0913
     target
         A column that models will predict: what it has to do with the others is measured first.
     workload
-        Marginals that matter more than others, each a list of columns.
+        Marginals that matter more than others, each a list of columns or a query in SQL; or a mapping of these to
+        weights, how many times as much as others each counts.
+    rules
+        What every row keeps, whatever the private rows do: conditions in SQL, as ``"cost = 0 OR visits > 0"``, broken
+        where they are false and not where they are unknown; and `discreet.synth.Soft`, `Follows` and `Total`. Rules are
+        public: never read them off the rows.
     idempotency_key
         As in `Session.answer`.
 
@@ -58,11 +66,12 @@ def fit(  # noqa: PLR0913
     QueryError
         For a table or column that is not there, or has neither keys nor bounds; nothing is spent.
     ParameterError
-        For a wrong choice, or a spend that is too small to measure one marginal; nothing is spent.
+        For a wrong choice, rules that nothing satisfies, or a spend that is too small to measure one marginal; nothing
+        is spent.
     BudgetExceeded, DataError, LedgerError, Cancelled
         As `Session.answer` does.
     """
-    question = Synthesize(table, spend, tier, columns, dict(cells or {}), target, workload)
+    question = Synthesize(table, spend, tier, columns, dict(cells or {}), target, workload, rules)
     return session.answer(question, idempotency_key=idempotency_key)
 
 

@@ -22,6 +22,8 @@ from discreet.synth._discovery import main_share
 from discreet.synth._noise import Additive, additive_to_json
 from discreet.synth._question import DEGREE, PreparedTable, Synthesize, Tier
 from discreet.synth._rounds import Shares, most_rounds, one_way_share
+from discreet.synth._workload import Workload
+from discreet.synth.rules import Rule, Rules
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -59,7 +61,9 @@ class SynthesisPlan:
     discovered
         Those of text whose keys the policy does not list: they have no cells yet, and no part in `candidates`.
     target, workload
-        What matters more than the rest.
+        What matters more than the rest; of the workload the columns of each marginal, and its weight.
+    rules
+        What rows keep.
     stages
         What is measured, in order.
     candidates
@@ -77,7 +81,8 @@ class SynthesisPlan:
     columns: tuple[ColumnCells, ...]
     discovered: tuple[str, ...]
     target: str | None
-    workload: tuple[tuple[str, ...], ...]
+    workload: tuple[tuple[tuple[str, ...], int], ...]
+    rules: Rules
     stages: tuple[Stage, ...]
     candidates: Mapping[int, int]
     noise: Additive
@@ -112,7 +117,9 @@ class SynthesisPlan:
             lines.append("")
         if self.target is not None:
             lines.append(f"Target: what {self.target} has to do with each other column is measured first.")
-        lines += [f"Workload: {', '.join(each)}." for each in self.workload]
+        lines += [f"Workload: {', '.join(each)}, counted {weight} times." for each, weight in self.workload]
+        rules = list(self.rules.words())
+        lines += ["", "Rules that rows keep:", *(f"  {each}" for each in rules)] if rules else []
         lines += ["", "Measured with noise, one after the other:"]
         lines += _aligned([(each.name, _most(each), f"{_shares(each)} of the spend") for each in self.stages])
         if self.candidates:
@@ -139,7 +146,8 @@ class SynthesisPlan:
             ],
             "discovered": list(self.discovered),
             "target": self.target,
-            "workload": [list(each) for each in self.workload],
+            "workload": [{"columns": list(each), "weight": weight} for each, weight in self.workload],
+            "rules": self.rules.to_json(),
             "stages": [
                 {"name": e.name, "most": e.most, "shares": [str(e.least_share), str(e.most_share)]} for e in self.stages
             ],
@@ -189,7 +197,8 @@ def plan(  # noqa: PLR0913
     columns: Sequence[str] | None = None,
     cells: Mapping[str, CellChoice] | None = None,
     target: str | None = None,
-    workload: Sequence[Sequence[str]] = (),
+    workload: Workload = (),
+    rules: Sequence[Rule] = (),
 ) -> SynthesisPlan:
     """What `fit` would measure with the same arguments, and with how much noise. Costs nothing and touches no data.
 
@@ -203,7 +212,7 @@ def plan(  # noqa: PLR0913
     >>> plan.half_width(), [(stage.name, stage.most) for stage in plan.stages]
     (150, [('each column alone', 2), ('a network of pairs', 1)])
     """
-    question = Synthesize(table, spend, tier, columns, dict(cells or {}), target, workload)
+    question = Synthesize(table, spend, tier, columns, dict(cells or {}), target, workload, rules)
     prepared = session.prepare(question)
     assert isinstance(prepared, PreparedTable)
     return _of_prepared(prepared)
@@ -227,7 +236,8 @@ def _of_prepared(prepared: PreparedTable) -> SynthesisPlan:
         columns=prepared.columns,
         discovered=tuple(each.column for each in prepared.planned),
         target=None if target is None else names[target],
-        workload=tuple(tuple(names[column] for column in each) for each in prepared.wanted.workload),
+        workload=tuple((tuple(names[column] for column in each), weight) for each, weight in prepared.wanted.workload),
+        rules=prepared.rules,
         stages=tuple(_all_stages(prepared)),
         candidates={degree: degrees[degree] for degree in sorted(degrees)},
         noise=prepared.first_noise(),

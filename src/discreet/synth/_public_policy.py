@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from discreet.marginals import ColumnCells
 from discreet.policy import Bound, Column, ColumnType, column_to_toml, toml_key, toml_value
+from discreet.synth.rules import Follower
 
 __all__ = ["public_policy"]
 
@@ -23,10 +24,15 @@ public = true
 """
 
 
-def public_policy(table: str, name: str, columns: Sequence[ColumnCells], version: str) -> str:
+def public_policy(
+    table: str, name: str, columns: Sequence[ColumnCells], version: str, followers: Sequence[Follower] = ()
+) -> str:
     """The policy of a public table in TOML."""
     head = _HEAD.format(table=_comment(table), version=toml_value(version), name=toml_key(name))
-    return head + "".join(f"{column_to_toml(each.name, _column(each))}\n" for each in columns)
+    declared = [(each.name, _column(each)) for each in columns]
+    for each in sorted(followers, key=lambda follower: follower.place):
+        declared.insert(each.place, (each.name, each.declared))
+    return head + "".join(f"{column_to_toml(each, column)}\n" for each, column in declared)
 
 
 def _comment(text: str) -> str:

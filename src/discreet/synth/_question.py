@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet import noise
 from discreet.errors import ParameterError
-from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Model, merge
+from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Numbers, merge
 from discreet.policy import Policy
 from discreet.privacy import Loss, Relation, to_json
 from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
@@ -24,8 +24,11 @@ from discreet.synth._discovery import Discovery, discoveries, with_keys
 from discreet.synth._noise import Choice, Prices, Purse, measured_digest
 from discreet.synth._prior import Prior
 from discreet.synth._rounds import Shares, best, instant, one_way_share
+from discreet.synth._rows import public_rows
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
+from discreet.synth._workload import Workload, weighted_sets
+from discreet.synth.rules import BoundRules, Rule, Rules, followers, following_names, sorted_rules
 
 __all__ = ["DEGREE", "PreparedTable", "Synthesize", "Tier"]
 
@@ -49,7 +52,8 @@ class Synthesize:
     columns: Sequence[str] | None = None
     cells: Mapping[str, CellChoice] = field(default_factory=dict[str, CellChoice])
     target: str | None = None
-    workload: Sequence[Sequence[str]] = ()
+    workload: Workload = ()
+    rules: Sequence[Rule] = ()
 
     def prepare(self, terms: Terms) -> PreparedTable:
         """Check it under public terms. Raises `QueryError` for what cannot be fitted, `ParameterError` for the rest."""
@@ -59,30 +63,35 @@ class Synthesize:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
         if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
-        columns = fitted_columns(policy, name, self.columns, dict(self.cells))
+        rules, follows = sorted_rules(self.rules)
+        following = following_names(policy, name, follows)
+        columns = fitted_columns(policy, name, self.columns, dict(self.cells), following)
+        rules = replace(rules, followers=followers(policy, name, follows, columns, self.columns))
+        bound = BoundRules(rules, tuple(column for column in columns if column.keys != ()))
+        bound.check()
+        if rules.hard:
+            public_rows(bound)
         bounded = coded_rows(policy, name, {each.name: each.coded or _NO_KEYS for each in columns})
         terms.accept(bounded)
         planned, spend = discoveries(policy, name, columns, self.spend)
         for each in planned:
             terms.accept(each.level.bounded)
         prices = Prices.of_spend(spend, measure_norms(Count(None), bounded, policy.relation))
-        wanted = Wanted(
-            None if self.target is None else column_named(columns, self.target, "the fit"),
-            tuple(_named(columns, each) for each in self.workload),
-        )
+        wanted = Wanted(self._target(columns, rules), weighted_sets(self.workload, name, columns, rules.followers))
         prepared = PreparedTable(
             table=name, tier=self.tier, columns=columns, bounded=bounded, prices=prices, wanted=wanted,
             loss=self.spend, fit_loss=spend, planned=planned, policy=policy, unit=policy.unit(name).name or "rows",
-            relation=policy.relation, rows_per_unit=declared.rows_per_unit,
+            relation=policy.relation, rows_per_unit=declared.rows_per_unit, rules=rules,
         )  # fmt: skip
         prepared.first_noise()
         return prepared
 
-
-def _named(columns: Sequence[ColumnCells], names: object) -> Clique:
-    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-        raise ParameterError('a workload is a list of marginals, each a list of columns, as in [("site", "cost")]')
-    return tuple(sorted({column_named(columns, name, "the fit") for name in names}))  # pyright: ignore[reportUnknownVariableType]
+    def _target(self, columns: Sequence[ColumnCells], rules: Rules) -> int | None:
+        if self.target is None:
+            return None
+        if str(self.target).casefold() in {each.name.casefold() for each in rules.followers}:
+            raise ParameterError(f"{self.target} follows from other columns: choose one of those as the target")
+        return column_named(columns, self.target, "the fit")
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,7 @@ class PreparedTable:
     fresh: bool = False
     counts: Literal["people"] = "people"
     known: Mapping[int, Prior | int] = field(default_factory=dict[int, "Prior | int"])
+    rules: Rules = field(default_factory=Rules)
 
     @property
     def public(self) -> dict[str, Any]:
@@ -117,7 +127,8 @@ class PreparedTable:
             "tier": self.tier,
             "cells": [column.to_json() for column in self.columns],
             "target": None if self.wanted.target is None else names[self.wanted.target],
-            "workload": sorted([names[column] for column in each] for each in self.wanted.workload),
+            "workload": sorted([[names[column] for column in each], weight] for each, weight in self.wanted.workload),
+            "rules": self.rules.to_json(),
             "policy": self.policy.digest(),
             "version": self.policy.version,
             "loss": to_json(self.loss),
@@ -168,7 +179,8 @@ class PreparedTable:
         if counts:
             self._two_way_fit(fit, counts, listed, context)
         model = fit.estimate(newton=40 if fit.model is None else 10, steps=_FINAL_STEPS)
-        return _release(self, plan, fit, merges, model, context.certify)
+        potentials = BoundRules(self.rules, self.columns).finished(model.potentials, merges)
+        return _release(self, plan, fit, merges, potentials, context.certify)
 
     def read(self, payload: bytes) -> SyntheticTable:
         """Restore a stored table. Raises `LedgerError` if the bytes are none."""
@@ -194,19 +206,21 @@ class PreparedTable:
             raw.measure(each, counts[each], mechanism)
         sums = np.array([raw.measurements[each].counts.sum() for each in sets])
         weights = np.array([1 / raw.sizes[i] for (i,) in sets])
-        total = max(float(sums @ weights / weights.sum()), 1.0)
+        total = float(self.rules.rows or max(float(sums @ weights / weights.sum()), 1.0))
+        rules = BoundRules(self.rules, columns)
         priors: dict[int, Prior] = {}
         measured: dict[Clique, Measurement] = {}
         for (i,) in sets:
             one = raw.measurements[i,]
-            each = merge(columns[i], one.counts, mechanism.std, total)
+            each = merge(columns[i], one.counts, mechanism.std, total, rules.apart(i))
             measured[i,] = Measurement((i,), each.summed(one.counts), each.summed(one.variances))
             priors[i] = Prior(each, measured[i,].counts)
         for i, known in self.known.items():
             priors[i] = known if isinstance(known, Prior) else priors[known]
             measured[i,] = priors[i].measurement(i, total)
         merges = [priors[i].merge for i in range(len(columns))]
-        return Fit(tuple(each.size for each in merges), total, purse, measured, raw.steps), merges
+        sizes = tuple(each.size for each in merges)
+        return Fit(sizes, total, purse, measured, raw.steps, fixed=rules.fixed(merges)), merges
 
     def _two_way_fit(
         self, fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, context: ReleaseContext
@@ -219,7 +233,12 @@ class PreparedTable:
 
 
 def _release(  # noqa: PLR0913, PLR0917
-    prepared: PreparedTable, plan: str, fit: Fit, merges: Sequence[Merge], model: Model, certify: Certify
+    prepared: PreparedTable,
+    plan: str,
+    fit: Fit,
+    merges: Sequence[Merge],
+    potentials: dict[Clique, Numbers],
+    certify: Certify,
 ) -> SyntheticTable:
     """The release of a fit, with its certificate, which lists every mechanism that ran."""
     measured = tuple(
@@ -232,10 +251,11 @@ def _release(  # noqa: PLR0913, PLR0917
         columns=prepared.columns,
         merges=tuple(merges),
         total=fit.total,
-        potentials=model.potentials,
+        potentials=potentials,
         measured=measured,
         loss=prepared.loss,
         certificate={},
+        rules=prepared.rules,
     )
     names = [column.name for column in prepared.columns]
     steps = [step_to_json(step, names, prepared.prices) for step in fit.steps]

@@ -173,7 +173,7 @@ def _rounds(fit: Fit) -> int:
 def _fitting(fit: Fit, listed: Candidates, spent: float) -> list[Clique]:
     """The candidates with which the tree stays small: of few cells at first, and more as more is spent."""
     sizes, most = fit.sizes, _BYTES / 8 * spent
-    graph = neighbours_of(len(sizes), list(fit.measurements))
+    graph = neighbours_of(len(sizes), [*fit.measurements, *fit.fixed])
     allowed: list[Clique] = []
     for each in listed.weights:
         wider = neighbours_of(len(sizes), [each], graph)

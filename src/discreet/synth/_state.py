@@ -39,6 +39,8 @@ class Fit:
     measurements: dict[Clique, Measurement]
     steps: list[Step] = field(default_factory=list[Step])
     model: Model | None = None
+    fixed: dict[Clique, Numbers] = field(default_factory=dict[Clique, Numbers])
+    """Potentials of cells that have no rows, by rules."""
 
     @property
     def prices(self) -> Prices:
@@ -66,8 +68,9 @@ class Fit:
         """The distribution nearest to all that was measured, from where the last estimate stood."""
         start: Mapping[Clique, Numbers] = {} if self.model is None else self.model.potentials
         self.model = estimate(
-            self.sizes, list(self.measurements.values()), self.total, newton=newton, steps=steps, start=dict(start)
-        )
+            self.sizes, list(self.measurements.values()), self.total, newton=newton, steps=steps, start=dict(start),
+            fixed=self.fixed,
+        )  # fmt: skip
         return self.model
 
 

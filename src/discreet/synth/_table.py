@@ -7,18 +7,17 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from discreet.charts import load_altair
-from discreet.errors import LedgerError, ParameterError, printable
+from discreet.errors import LedgerError, ParameterError, QueryError, printable
 from discreet.marginals import (
     Clique,
     ColumnCells,
@@ -27,32 +26,33 @@ from discreet.marginals import (
     Numbers,
     PublicStream,
     model_of,
-    places_of,
-    sample_cells,
 )
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query import Query
 from discreet.release import BaseRelease, Content
-from discreet.synth._checked import check_counts, check_table, clique_from_json, integers_from_json
+from discreet.synth._checked import check_counts, check_rules, check_table, clique_from_json, integers_from_json
 from discreet.synth._columns import column_named
 from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
 from discreet.synth._pictures import Picture, picture
 from discreet.synth._public_policy import public_policy
+from discreet.synth._repeats import min_repeats as repeated_rows
 from discreet.synth._report import SynthesisReport, make_report, merged_texts
+from discreet.synth._rows import Given, RowSource
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._estimates import MeasuredMarginal
 from discreet.synth.answers._refits import refit
 from discreet.synth.answers._sql import SQL_ROWS, Source, answer_sql
+from discreet.synth.rules import BoundRules, Rules
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]
 
 _FORMAT = 1
-_FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured"})
+_FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured", "rules"})
 _MOST_ROWS = 1_000_000_000
 _MOST_TABLES = 1_000
 _MALFORMED = (
     *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RecursionError, MemoryError, LedgerError),
+    *(RecursionError, MemoryError, LedgerError, QueryError),
 )
 
 
@@ -90,6 +90,8 @@ class SyntheticTable(BaseRelease):
         All marginals as they were measured, in order.
     loss, certificate
         As of every release. Made by `discreet.synth.fit`.
+    rules
+        What rows keep; in `potentials` already, as far as cells determine it.
     """
 
     table: str
@@ -100,17 +102,29 @@ class SyntheticTable(BaseRelease):
     measured: tuple[Measured, ...]
     loss: Loss
     certificate: Mapping[str, Any]
+    rules: Rules = field(default_factory=Rules)
 
     @cached_property
     def model(self) -> Model:
         """The joint distribution over merged cells."""
         return model_of(self._sizes, self.potentials, self.total)
 
+    @cached_property
+    def _rules(self) -> BoundRules:
+        return BoundRules(self.rules, self.columns)
+
     @property
     def _sizes(self) -> tuple[int, ...]:
         return tuple(merge.size for merge in self.merges)
 
-    def sample(self, rows: int | None = None, given: Mapping[str, object] | None = None, label: str = "") -> pa.Table:
+    def sample(
+        self,
+        rows: int | None = None,
+        given: Mapping[str, object] | None = None,
+        label: str = "",
+        *,
+        min_repeats: int | None = None,
+    ) -> pa.Table:
         """So many synthetic rows, with the types of the policy; as many as the table has, about, if None is said.
 
         Costs nothing, as often as you like. The same numbers and label give the same rows again: what is drawn is a
@@ -125,8 +139,12 @@ class SyntheticTable(BaseRelease):
             Values that some columns have in every row; None is null. The others have their distribution given these.
         label
             A public name for this sample.
+        min_repeats
+            Rows that occur fewer times are dropped; the metadata of the schema say how many, and what that bends (see
+            `discreet.synth.min_repeats`).
 
-        Raises `QueryError` for a column that is not there, `ParameterError` for a value that it cannot have.
+        Every row keeps the hard rules of the table. Raises `QueryError` for a column that is not there,
+        `ParameterError` for a value that it cannot have.
         """
         count = max(round(self.total), 1) if rows is None else rows
         if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= _MOST_ROWS:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -134,21 +152,10 @@ class SyntheticTable(BaseRelease):
         if not isinstance(label, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"label is a text, not {label!r}")
         fixed = self._fixed(given or {})
-        model = self._given(fixed)
-        stream = PublicStream(json.dumps([self.digest(), label, sorted(fixed.items())]).encode())
-        merged, order = sample_cells(model, count, stream)
-        shuffled = stream.order(count)
-        arrays: list[pa.Array[Any]] = []
-        for i, column in enumerate(self.columns):
-            cells, places = self._cells(i, merged[i], order, shuffled, stream)
-            if i in fixed:
-                cells = np.full(count, fixed[i])
-            values = column.values(cells, places)
-            if i in fixed and column.keys is None and fixed[i] != column.valued:
-                assert given is not None
-                values = pa.array([_value_of(given, column.name)] * count, values.type)
-            arrays.append(values)
-        return pa.Table.from_arrays(arrays, names=[column.name for column in self.columns])
+        cells = sorted((i, each.cell) for i, each in fixed.items())
+        stream = PublicStream(json.dumps([self.digest(), label, cells]).encode())
+        sampled = RowSource(self.columns, self.merges, self._given(fixed), self._rules, fixed).rows(count, stream)
+        return sampled if min_repeats is None else repeated_rows(sampled, min_repeats).rows
 
     def sql(self, query: Query) -> SyntheticAnswer:
         """The answer to a SELECT over the table, under its own name or as `table`. Costs nothing, as often as you like.
@@ -162,7 +169,8 @@ class SyntheticTable(BaseRelease):
         rows = self._sql_rows
         about_one = abs(self.total - rows.num_rows) <= 1
         scale = 1.0 if about_one else self.total / rows.num_rows
-        return answer_sql(query, Source(self.table, self.columns, self.merges, self._marginals, rows, scale))
+        source = Source(self.table, self.columns, self.merges, self._marginals, rows, scale, self.rules.followers)
+        return answer_sql(query, source)
 
     def tables(self, m: int = 20, rows: int | None = None) -> list[pa.Table]:
         """Rows of m refits of the table under redrawn noise, so that any statistic gets the error of the noise.
@@ -177,7 +185,7 @@ class SyntheticTable(BaseRelease):
             raise ParameterError(f"m is a whole number of tables from 2 to {_MOST_TABLES:,}, not {m!r}")
         stream, tables = PublicStream(json.dumps([self.digest(), "tables"]).encode()), list[pa.Table]()
         for i in range(m):
-            again = refit(self.model, self.merges, self._marginals, stream)
+            again = refit(self.model, self.merges, self._marginals, self._rules, stream)
             table = replace(self, total=again.total, merges=again.merges, potentials=again.potentials)
             tables.append(table.sample(rows, label=f"table {i}"))
         return tables
@@ -190,34 +198,13 @@ class SyntheticTable(BaseRelease):
     def _sql_rows(self) -> pa.Table:
         return self.sample(min(max(round(self.total), 1), SQL_ROWS), label="sql")
 
-    def _cells(
-        self,
-        i: int,
-        merged: NDArray[np.int64],
-        order: NDArray[np.int64],
-        shuffled: NDArray[np.int64],
-        stream: PublicStream,
-    ) -> tuple[NDArray[np.int64], Numbers]:
-        """Of each row the public cell of a column, and a place in it, balanced along an order of the rows.
-
-        `shuffled` says for each row where it goes.
-        """
-        merge = self.merges[i]
-        along = order[np.argsort(merged[order], kind="stable")]
-        held = merged[along]
-        numbers = np.bincount(held, minlength=merge.size)
-        ranks = np.arange(held.size) - (np.cumsum(numbers) - numbers)[held]
-        places = places_of(ranks, i, stream.uniform(merge.size)[held])
-        cells, within = merge.spread(held, places)
-        public, within_cell = np.empty(held.size, np.int64), np.empty(held.size)
-        goes = shuffled[along]
-        public[goes], within_cell[goes] = cells, within
-        return public, within_cell
-
-    def _fixed(self, given: Mapping[str, object]) -> dict[int, int]:
-        """The public cell of each value that is given."""
-        fixed: dict[int, int] = {}
+    def _fixed(self, given: Mapping[str, object]) -> dict[int, Given]:
+        """The values that are given, with their public cells."""
+        fixed: dict[int, Given] = {}
         for name, value in given.items():
+            follower = next((e for e in self.rules.followers if e.name.casefold() == str(name).casefold()), None)
+            if follower is not None:
+                raise ParameterError(f"{follower.name} follows from {' and '.join(follower.given)}: give that")
             i = column_named(self.columns, name, f"the synthetic {self.table}")
             cell = self.columns[i].cell(value)
             if cell is None:
@@ -225,20 +212,20 @@ class SyntheticTable(BaseRelease):
                     f"{self.columns[i].name} cannot be {value!r}; it is one of "
                     f"{', '.join(self.columns[i].text(j) for j in range(min(self.columns[i].size, 8)))}…"
                 )
-            fixed[i] = cell
+            fixed[i] = Given(cell, value)
         return fixed
 
-    def _given(self, fixed: Mapping[int, int]) -> Model:
+    def _given(self, fixed: Mapping[int, Given]) -> Model:
         if not fixed:
             return self.model
         allowed: dict[int, Numbers] = {}
-        for i, cell in fixed.items():
+        for i, given in fixed.items():
             allowed[i] = np.zeros(self.merges[i].size)
-            allowed[i][self.merges[i].into[cell]] = 1.0
+            allowed[i][self.merges[i].into[given.cell]] = 1.0
         try:
             return model_of(self._sizes, self.potentials, self.total, allowed)
         except ZeroDivisionError:
-            names = ", ".join(f"{self.columns[i].name} = {self.columns[i].text(cell)}" for i, cell in fixed.items())
+            names = ", ".join(f"{self.columns[i].name} = {self.columns[i].text(g.cell)}" for i, g in fixed.items())
             raise ParameterError(f"the synthetic table has no rows with {names}; give fewer or other values") from None
 
     def report(self) -> SynthesisReport:
@@ -285,7 +272,8 @@ class SyntheticTable(BaseRelease):
 
     def policy_toml(self, name: str | None = None) -> str:
         """The same policy as the text of a TOML file."""
-        return public_policy(self.table, name or self.table, self.columns, f"synthetic-{self.digest()[:16]}")
+        version = f"synthetic-{self.digest()[:16]}"
+        return public_policy(self.table, name or self.table, self.columns, version, self.rules.followers)
 
     def to_bytes(self) -> bytes:
         """The table as JSON; `from_bytes` restores it."""
@@ -314,6 +302,7 @@ class SyntheticTable(BaseRelease):
                 {"columns": list(each.clique), "counts": list(each.counts), **additive_to_json(each.mechanism)}
                 for each in self.measured
             ],
+            "rules": self.rules.to_json(),
         }
 
     @classmethod
@@ -335,8 +324,10 @@ class SyntheticTable(BaseRelease):
                 measured=tuple(_measured_from_json(each, len(sizes)) for each in content["measured"]),
                 loss=from_json(content["loss"]),
                 certificate=content["certificate"],
+                rules=Rules.from_json(content["rules"]),
             )
             check_table(columns, merges, table.total, table.potentials)
+            check_rules(table.rules, columns)
             for each in table.measured:
                 check_counts(columns, merges, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
@@ -361,10 +352,6 @@ class SyntheticTable(BaseRelease):
         """How many rows it stands for."""
         several = sum(len(each.clique) > 1 for each in self.measured)
         return f"synthetic {self.table} of about {max(round(self.total), 0):,} rows, by {several} joint marginals"
-
-
-def _value_of(given: Mapping[str, object], name: str) -> object:
-    return next(value for key, value in given.items() if str(key).casefold() == name.casefold())
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:

@@ -98,10 +98,9 @@ def _true_total(seen: list[Any]) -> Patches:
 
 
 def _true_n_shown(seen: list[Any]) -> Patches:
-    def release(prepared: Any, fit: Any, merges: Any, model: Any, certify: Any) -> Any:
-        return _release(
-            prepared, fit, merges, model, lambda statement: certify({**statement, "rows": int(seen[0].sum())})
-        )
+    def release(*parts: Any) -> Any:
+        *others, certify = parts
+        return _release(*others, lambda statement: certify({**statement, "rows": int(seen[0].sum())}))
 
     return patched((question, "_release", release))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from discreet.engines import Declared
 from discreet.errors import DataError, ParameterError, printable
 from discreet.policy import Column
 
-__all__ = ["Decisions", "draft_tables", "listed_names", "match_types"]
+__all__ = ["Decisions", "draft_tables", "match_types"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +24,6 @@ class Decisions:
     columns: Sequence[str] | None = None
     max_rows: int | None = None
     max_groups: int | None = None
-
-
-def listed_names(text: str | None, option: str) -> list[str] | None:
-    """The names in a list with commas between them; a name with a comma stands in double quotes.
-
-    >>> listed_names('age, "city, state"', "--columns")
-    ['age', 'city, state']
-    """
-    if text is None:
-        return None
-    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
-    if not names or "" in names:
-        raise ParameterError(f"{option} takes names with commas between them, as in a,b,c")
-    return names
 
 
 def match_types(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli._options import listed_names
 from discreet.elapsed import elapsed
 from discreet.errors import ParameterError, printable
 
@@ -156,7 +157,7 @@ def init(  # noqa: PLR0913 — an option each
     refused until it is decided.
     """
     from discreet.cli.policy._codebook import read_codebook
-    from discreet.cli.policy._drafting import Decisions, draft_tables, listed_names, match_types
+    from discreet.cli.policy._drafting import Decisions, draft_tables, match_types
     from discreet.cli.policy._next_steps import next_steps
     from discreet.cli.policy._skeleton import PolicyDraft, skeleton
     from discreet.engines import declared_tables

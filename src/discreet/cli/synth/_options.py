@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.policy._drafting import listed_names
+from discreet.cli._options import listed_names
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:

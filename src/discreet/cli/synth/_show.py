@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli._options import LevelOption, check_level
+from discreet.cli._options import LevelOption, check_level, listed_names
 from discreet.cli.ledger._options import Shape, ShapeOption
-from discreet.cli.policy._drafting import listed_names
 from discreet.cli.synth._options import ModelArgument
 
 __all__ = ["EXAMPLES", "show"]

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from sqlglot import exp
 from discreet.marginals import Clique, ColumnCells, cells
 from discreet.synth.answers._sandbox import Sandbox
 
-__all__ = ["CellTable", "Undetermined", "Valued"]
+__all__ = ["SAME_EACH_TIME", "CellTable", "Following", "Undetermined", "Valued"]
 
 _MOST_POINTS = 2**20
 _MOST_CELLS = 2**22
@@ -31,7 +31,7 @@ _LONGEST = 40
 """Characters of a constant."""
 _GRIDS = ("int", "date", "bool")
 """Types of which every value is a point of the grid; and so is every key."""
-_SAME = (
+SAME_EACH_TIME = (
     exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.And, exp.Or, exp.Not, exp.Is,
     exp.In, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between,
     exp.Like, exp.ILike, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Abs, exp.Floor,
@@ -58,13 +58,32 @@ class Valued:
     known: NDArray[np.bool_]
 
 
+class Following(Protocol):
+    """A column that follows from others by a public table; see `discreet.synth.rules.Follower`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def given(self) -> tuple[str, ...]: ...
+    @property
+    def array(self) -> pa.Array[Any]: ...
+
+
 class CellTable:
     """The public cells of a table, under the names that a query has for it, the last of which is its own."""
 
-    def __init__(self, columns: Sequence[ColumnCells], names: Sequence[str], sandbox: Sandbox) -> None:
+    def __init__(
+        self,
+        columns: Sequence[ColumnCells],
+        names: Sequence[str],
+        sandbox: Sandbox,
+        following: Sequence[Following] = (),
+    ) -> None:
         self._columns, self._sandbox, self._own = columns, sandbox, f"cells of {names[-1]}"
         self._names = {name.casefold() for name in names}
         self._places = {column.name.casefold(): i for i, column in enumerate(columns)}
+        self._following = {each.name.casefold(): each for each in following if len(each.given) == 1}
+        self._places |= {name: self._places[each.given[0].casefold()] for name, each in self._following.items()}
         self.sizes = tuple(column.size for column in columns)
 
     def columns_in(self, nodes: Sequence[exp.Expr]) -> Clique:
@@ -78,7 +97,7 @@ class CellTable:
 
     def value(self, node: exp.Expr, columns: Clique) -> Valued:
         """An expression in each cell of some columns, among which its own are. Raises `Undetermined`."""
-        if any(not isinstance(each, _SAME) for each in node.walk()):
+        if any(not isinstance(each, SAME_EACH_TIME) for each in node.walk()):
             raise Undetermined
         if cells(self.sizes, columns) > _MOST_CELLS:
             raise Undetermined
@@ -149,10 +168,14 @@ class CellTable:
         starts, points = _points(cell)
         if len(points) > _MOST_POINTS:
             raise Undetermined
-        tree = node.copy() if not isinstance(node, exp.Column) else exp.column("v")
-        for each in [] if isinstance(node, exp.Column) else list(tree.find_all(exp.Column)):
-            each.replace(exp.column("v"))
-        values = self._run(pa.table({"cell": pa.array(np.arange(len(points))), "v": points}), tree)
+        paren = exp.Paren(this=node.copy())
+        table: dict[str, Any] = {"cell": pa.array(np.arange(len(points))), "v": points}
+        for each in list(paren.find_all(exp.Column)):
+            follower = self._following.get(each.name.casefold())
+            if follower is not None:  # the column that it follows from has cells of one value
+                table[f"follows {follower.name}"] = follower.array
+            each.replace(exp.column("v" if follower is None else f"follows {follower.name}", quoted=True))
+        values = self._run(pa.table(table), paren.this)
         same = _same_as_before(values)
         changes = np.concatenate([[0], np.cumsum(~same)])
         known = changes[starts[1:] - 1] == changes[starts[:-1]]

@@ -9,8 +9,9 @@ bootstrap); for combining, Rubin 1987, chapter 3. Proof: ``proofs/synth_interval
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -35,12 +36,24 @@ class Refit:
     potentials: dict[Clique, Numbers]
 
 
-def refit(model: Model, merges: Sequence[Merge], measured: Sequence[MeasuredMarginal], stream: PublicStream) -> Refit:
+class _Rules(Protocol):
+    """What a table's rules make of its potentials; see `discreet.synth.rules.BoundRules`."""
+
+    @property
+    def rows(self) -> int | None: ...
+    def fixed(self, merges: Sequence[Merge]) -> dict[Clique, Numbers]: ...
+    def finished(self, potentials: Mapping[Clique, Numbers], merges: Sequence[Merge]) -> dict[Clique, Numbers]: ...
+
+
+def refit(
+    model: Model, merges: Sequence[Merge], measured: Sequence[MeasuredMarginal], rules: _Rules, stream: PublicStream
+) -> Refit:
     """Estimate a distribution again, from its own expected counts with noise that is drawn again."""
     drawn = [(each, _expected(model, merges, each) + _noise(each, stream)) for each in measured]
     alone = [(each, counts) for each, counts in drawn if each.is_public]
     weights = np.array([1 / counts.size for _, counts in alone])
-    total = max(float(np.array([counts.sum() for _, counts in alone]) @ weights / weights.sum()), 1.0)
+    summed = float(np.array([counts.sum() for _, counts in alone]) @ weights / weights.sum())
+    total = float(rules.rows or max(summed, 1.0))
     again, by_clique = list(merges), dict[Clique, Measurement]()
     for marginal, counts in drawn:
         variances = np.full(counts.size, marginal.mechanism.std**2)
@@ -54,9 +67,10 @@ def refit(model: Model, merges: Sequence[Merge], measured: Sequence[MeasuredMarg
         by_clique[marginal.clique] = one if earlier is None else earlier.with_counts(counts, variances)
     sizes = [merge.size for merge in merges]
     fitted = estimate(
-        sizes, list(by_clique.values()), total, newton=_NEWTON, steps=_STEPS, start=dict(model.potentials)
-    )
-    return Refit(total, tuple(again), fitted.potentials)
+        sizes, list(by_clique.values()), total, newton=_NEWTON, steps=_STEPS, start=dict(model.potentials),
+        fixed=rules.fixed(again),
+    )  # fmt: skip
+    return Refit(total, tuple(again), rules.finished(fitted.potentials, again))
 
 
 def _expected(model: Model, merges: Sequence[Merge], marginal: MeasuredMarginal) -> Numbers:

@@ -17,7 +17,7 @@ from discreet.marginals import ColumnCells, Merge, Numbers, cells
 from discreet.query import Dual, Query, evaluate, parse, rounding, text_of
 from discreet.recursion import with_room
 from discreet.synth.answers._answer import AnswerColumn, AnswerKind, Spread, SyntheticAnswer
-from discreet.synth.answers._cells import CellTable, Undetermined, Valued
+from discreet.synth.answers._cells import CellTable, Following, Undetermined, Valued
 from discreet.synth.answers._estimates import (
     Combined,
     GroupedWeights,
@@ -51,6 +51,7 @@ class Source:
     measured: Sequence[MeasuredMarginal]
     rows: pa.Table
     scale: float
+    following: Sequence[Following] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -128,7 +129,9 @@ class _Estimate:
     def __init__(self, plain: Plain, select: exp.Select, source: Source, sandbox: Sandbox) -> None:
         self._plain, self._select, self._source, self._sandbox = plain, select, source, sandbox
         table = select.args["from_"].this
-        self._cells = CellTable(source.columns, [*([table.alias] if table.alias else []), source.table], sandbox)
+        self._cells = CellTable(
+            source.columns, [*([table.alias] if table.alias else []), source.table], sandbox, source.following
+        )
         self._group_columns = self._cells.columns_in(plain.keys)
         self._keys, self._groups, self._count = self._grouped()
         self._functions = [self._combined(each) for each in plain.functionals]

@@ -1,0 +1,23 @@
+"""Rules that synthetic rows keep: conditions, values that follow from others, totals."""
+
+from discreet.synth.rules._bound import BoundRules
+from discreet.synth.rules._condition import column_names, condition, rows_that_keep
+from discreet.synth.rules._follower import Follower
+from discreet.synth.rules._following import followers, following_names
+from discreet.synth.rules._rules import Follows, Rule, Rules, Soft, Total, sorted_rules
+
+__all__ = [
+    "BoundRules",
+    "Follower",
+    "Follows",
+    "Rule",
+    "Rules",
+    "Soft",
+    "Total",
+    "column_names",
+    "condition",
+    "followers",
+    "following_names",
+    "rows_that_keep",
+    "sorted_rules",
+]

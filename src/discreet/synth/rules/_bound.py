@@ -1,0 +1,132 @@
+"""Rules bound to the cells of a table: which cells have no rows, which fewer, and which a known number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, QueryError, printable
+from discreet.marginals import (
+    FORBIDDEN,
+    Clique,
+    ColumnCells,
+    KnownShare,
+    Merge,
+    Numbers,
+    neighbours_of,
+    rake,
+    summed_potentials,
+    triangulated,
+)
+from discreet.synth.rules._cells import Tried, tried
+from discreet.synth.rules._rules import Rules
+
+__all__ = ["BoundRules"]
+
+_MOST_CELLS = 2**22
+_OFF = 1e-6
+_SHOWN = 60
+
+
+@dataclass(frozen=True, eq=False)
+class BoundRules:
+    """The rules of a table with the cells of its columns."""
+
+    rules: Rules
+    columns: tuple[ColumnCells, ...]
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, if that is public."""
+        return self.rules.rows
+
+    @cached_property
+    def hard(self) -> tuple[Tried, ...]:
+        """The conditions that every row keeps."""
+        return tuple(self._tried(text, null=True) for text in self.rules.hard)
+
+    @cached_property
+    def soft(self) -> tuple[tuple[Tried, float], ...]:
+        """The conditions that rows may break, with their weights."""
+        return tuple((self._tried(each.condition, null=True), float(each.weight)) for each in self.rules.soft)
+
+    @cached_property
+    def totals(self) -> tuple[tuple[Tried, int], ...]:
+        """The conditions that a known number of rows holds."""
+        some = [each for each in self.rules.totals if each.where is not None]
+        return tuple((self._tried(each.where or "", null=False), each.rows) for each in some)
+
+    def _tried(self, text: str, *, null: bool) -> Tried:
+        return tried(text, self.columns, self.rules.followers, null=null)
+
+    def check(self) -> None:
+        """Raise `QueryError` or `ParameterError` for rules that nothing satisfies, or that cells cannot hold."""
+        for each in (*self.hard, *(soft for soft, _ in self.soft)):
+            if not each.share.any():
+                raise ParameterError(f"nothing satisfies the rule {_short(each)!r}: no value that its columns can have")
+        for each, _ in self.totals:
+            if ((each.share > 0) & (each.share < 1)).any():
+                raise QueryError(
+                    f"the total of {_short(each)!r} is of parts of cells: choose cells that end where it does, "
+                    "with cells="
+                )
+        sizes = [column.size for column in self.columns]
+        try:
+            triangulated(sizes, neighbours_of(len(sizes), self.cliques), most=_MOST_CELLS)
+        except ValueError:
+            raise QueryError(
+                "the rules tie columns together with more combinations of cells than a fit can hold: choose fewer "
+                "cells, or rules on fewer columns"
+            ) from None
+        apart = [Merge(tuple(range(size)), (1.0,) * size) for size in sizes]
+        _, off = rake(sizes, self.fixed(apart), self._known(apart))
+        if off > _OFF:
+            raise ParameterError("nothing satisfies all totals together, with the other rules: one of them is too much")
+
+    @property
+    def cliques(self) -> list[Clique]:
+        """The columns that each rule ties together."""
+        every = [*self.hard, *(each for each, _ in self.soft), *(each for each, _ in self.totals)]
+        return list(dict.fromkeys(each.columns for each in every))
+
+    def apart(self, column: int) -> NDArray[np.int64] | None:
+        """A number for each cell of a column; those of different numbers hold rows of different totals."""
+        size, rows = self.columns[column].size, list[NDArray[np.float64]]()
+        for each, _ in self.totals:
+            if column in each.columns:
+                shape = [self.columns[i].size for i in each.columns]
+                rows.append(np.moveaxis(each.share.reshape(shape), each.columns.index(column), 0).reshape(size, -1))
+        if not rows:
+            return None
+        return np.unique(np.concatenate(rows, axis=1), axis=0, return_inverse=True)[1].astype(np.int64).ravel()
+
+    def fixed(self, merges: Sequence[Merge]) -> dict[Clique, Numbers]:
+        """The potentials of merged cells that have no rows, by the hard rules."""
+        return summed_potentials(
+            *({each.columns: np.where(each.merged(merges, any_point=True) > 0, 0.0, FORBIDDEN)} for each in self.hard)
+        )
+
+    def finished(self, potentials: Mapping[Clique, Numbers], merges: Sequence[Merge]) -> dict[Clique, Numbers]:
+        """The potentials of a fit with those of all rules: hard ones, then soft ones, then totals."""
+        soft = [
+            {each.columns: np.log1p((1 - each.merged(merges, any_point=False)) * np.expm1(-weight))}
+            for each, weight in self.soft
+        ]
+        every = summed_potentials(potentials, self.fixed(merges), *soft)
+        raked, _ = rake([merge.size for merge in merges], every, self._known(merges))
+        return raked
+
+    def _known(self, merges: Sequence[Merge]) -> list[KnownShare]:
+        rows = self.rules.rows or 1
+        return [
+            KnownShare(each.columns, each.merged(merges, any_point=True) > 0, count / rows)
+            for each, count in self.totals
+        ]
+
+
+def _short(each: Tried) -> str:
+    return printable(each.condition[:_SHOWN])

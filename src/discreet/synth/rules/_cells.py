@@ -1,0 +1,164 @@
+"""Which combinations of cells a condition leaves, tried at points of each: public, and the same each time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from discreet.errors import QueryError, printable
+from discreet.marginals import Clique, ColumnCells, Merge, Numbers, cells
+from discreet.query import match_name
+from discreet.synth.answers._sandbox import Sandbox
+from discreet.synth.rules._condition import column_names, condition, truth
+from discreet.synth.rules._follower import Follower
+
+__all__ = ["Tried", "tried"]
+
+_MOST_POINTS = 2**22
+_MOST_CONSTANTS = 100
+_LONGEST = 40
+_PLACES = (0.0, 0.5, 1 - 2**-53)
+_CELL, _POINT = "cell of column {}", "point of column {}"
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """A condition at some points of each combination of cells of its columns, in C order: in which share it holds."""
+
+    condition: str
+    columns: Clique
+    share: Numbers
+
+    def merged(self, merges: Sequence[Merge], *, any_point: bool) -> Numbers:
+        """The share for merged cells: that of their rows, or whether it holds at `any_point` of them."""
+        return _merged(self.share > 0 if any_point else self.share, self.columns, merges, weighted=not any_point)
+
+
+def _merged(values: NDArray[Any], columns: Clique, merges: Sequence[Merge], *, weighted: bool) -> Numbers:
+    array = values.astype(np.float64).reshape([len(merges[i].into) for i in columns])
+    for axis, i in enumerate(columns):
+        weights = np.zeros((merges[i].size, len(merges[i].into)))
+        weights[merges[i].places, np.arange(len(merges[i].into))] = merges[i].shares if weighted else 1.0
+        array = np.moveaxis(np.tensordot(weights, array, axes=(1, axis)), 0, axis)
+    return array.ravel()
+
+
+def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Follower], *, null: bool) -> Tried:
+    """A condition in each combination of cells; `null` is what an unknown one counts as.
+
+    It is tried at the ends and in the middle of each cell of numbers, and beside each constant of the condition. Raises
+    `QueryError` for a column that is not there or has no public cells, or for too many points.
+    """
+    tree = condition(text)
+    names = [column.name for column in columns]
+    by_name = {each.name: each for each in followers}
+    named = [
+        match_name(name, [*names, *by_name], "the fit of columns with public cells", "column")
+        for name in column_names(tree)
+    ]
+    following = [by_name[name] for name in named if name in by_name]
+    own = {names.index(name) for name in named if name not in by_name}
+    clique = tuple(sorted(own.union(*(each.sources(columns) for each in following))))
+    points = [_points(columns[i], tree) for i in clique]
+    if np.prod([len(each) for each, _ in points], dtype=np.float64) > _MOST_POINTS:
+        raise QueryError(
+            f"the rule {printable(text[:_LONGEST])!r} has too many combinations of cells to try: choose fewer cells, "
+            "or split it into rules on fewer columns"
+        )
+    tables = {
+        _POINT.format(k): pa.table({_CELL.format(k): pa.array(cell), columns[i].name: values})
+        for k, (i, (cell, values)) in enumerate(zip(clique, points, strict=True))
+    }
+    for each in following:
+        tables[f"values of {each.name}"] = _listed(each, columns, clique)
+    shape = [columns[i].size for i in clique]
+    source = _source(clique, columns, following)
+    with Sandbox(tables) as sandbox:
+        kind = sandbox.run(f"SELECT typeof({tree.sql('duckdb')}) AS kind FROM {source} LIMIT 1")  # noqa: S608
+        if kind.column("kind").to_pylist() != ["BOOLEAN"]:
+            raise QueryError(f"the rule {printable(text[:_LONGEST])!r} is no condition: it is not true or false")
+        shares = sandbox.run(_query(source, truth(tree, null=null), len(clique)))
+    place = np.zeros(shares.num_rows, np.int64)
+    for k, size in enumerate(shape):
+        place = place * size + shares.column(k).to_numpy()
+    share = np.zeros(cells([each.size for each in columns], clique))
+    share[place] = shares.column(len(clique)).to_numpy()
+    return Tried(text, clique, share)
+
+
+def _source(clique: Clique, columns: Sequence[ColumnCells], following: Sequence[Follower]) -> str:
+    """FROM of all combinations of points, with the columns that follow."""
+    source = " CROSS JOIN ".join(_quoted(_POINT.format(k)) for k in range(len(clique)))
+    for each in following:
+        on = " AND ".join(_quoted(_CELL.format(clique.index(i))) + f" = s{i}" for i in each.sources(columns))
+        source += f" JOIN {_quoted(f'values of {each.name}')} ON {on}"
+    return source
+
+
+def _query(source: str, held: str, wide: int) -> str:
+    """For each combination of cells in which share of its points a condition holds."""
+    grouped = ", ".join(_quoted(_CELL.format(k)) for k in range(wide))
+    return f"SELECT {grouped}, AVG(CAST({held} AS DOUBLE)) FROM {source} GROUP BY {grouped}"  # noqa: S608
+
+
+def _quoted(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("duckdb")
+
+
+def _listed(follower: Follower, columns: Sequence[ColumnCells], clique: Clique) -> pa.Table:
+    sources = follower.sources(columns)
+    assert set(sources) <= set(clique)
+    grid = np.indices([columns[i].size for i in sources]).reshape(len(sources), -1)
+    return pa.table({**{f"s{i}": pa.array(grid[k]) for k, i in enumerate(sources)}, follower.name: follower.array})
+
+
+def _points(column: ColumnCells, tree: exp.Expr) -> tuple[NDArray[np.int64], pa.Array[Any]]:
+    """The cell of each point that is tried, and its value."""
+    every = np.arange(column.size)
+    if column.keys is not None or column.type == "bool":
+        return every, column.values(every, np.zeros(column.size))
+    cell = np.repeat(every, len(_PLACES))
+    places = np.tile(_PLACES, column.size)
+    firsts, counts = column.points.T
+    for constant in _constants(column, tree):
+        step = round(constant / column.step)
+        inside = np.flatnonzero((firsts - 1 <= step) & (step <= firsts + counts))
+        for i in inside.tolist():
+            near = np.clip(step + np.arange(-1, 2) - firsts[i], 0, counts[i] - 1)
+            cell = np.concatenate([cell, np.full(3, i)])
+            places = np.concatenate([places, (near + 0.5) / counts[i]])
+    return cell, column.values(cell, places)
+
+
+def _constants(column: ColumnCells, tree: exp.Expr) -> list[Fraction]:
+    """The constants of a condition that a column may be compared with."""
+    wanted: dict[Fraction, None] = {}
+    for literal in tree.find_all(exp.Literal):
+        text, dated = literal.name, column.type in ("date", "timestamp")
+        if literal.is_string != dated or len(text) > _LONGEST or len(wanted) > _MOST_CONSTANTS:
+            continue
+        try:
+            number = _moment(column.type, text) if dated else Fraction(text)
+        except (ValueError, ArithmeticError):
+            continue
+        for each in [number] if dated else [number, -number]:
+            if column.lower <= each <= column.upper:
+                wanted[each] = None
+    return list(wanted)
+
+
+def _moment(kind: str, text: str) -> Fraction:
+    moment = dt.datetime.fromisoformat(text)
+    if moment.tzinfo is not None:
+        raise ValueError
+    unit = dt.timedelta(days=1) if kind == "date" else dt.timedelta(microseconds=1)
+    return Fraction((moment - _EPOCH) // unit)
