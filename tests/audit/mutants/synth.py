@@ -81,7 +81,7 @@ def _domain_from_data(seen: list[Any]) -> Patches:
 
 
 def _merged_by_true_counts(seen: list[Any]) -> Patches:
-    def merge(column: Any, counts: Any, spread: float, total: float) -> Any:
+    def merge(column: Any, counts: Any, spread: float, total: float, apart: Any = None) -> Any:
         true = next(each for each in seen if each.size == column.size)
         return _merge(column, true.ravel().astype(float), spread, total)
 
