@@ -279,7 +279,7 @@ HOSTILE: dict[str, Callable[[], dict[str, Any]]] = {
     "a column that follows with too few values": lambda: _follows(values=[1]),
     "a column that follows with values of another type": lambda: _follows(values=["a", "b"]),
     "a column that follows as null where it is never": lambda: _follows(values=[None, 1]),
-    "a total below nothing": lambda: {**_bits(1), "rules": {**NO_RULES, "totals": [[-1, None]]}},
+    "rules with a total below nothing": lambda: {**_bits(1), "rules": {**NO_RULES, "totals": [[-1, None]]}},
     "a soft rule of no weight": lambda: {**_bits(1), "rules": {**NO_RULES, "soft": [["c0", "many"]]}},
 }  # fmt: skip
 

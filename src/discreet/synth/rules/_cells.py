@@ -83,7 +83,11 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
     shape = [columns[i].size for i in clique]
     source = _source(clique, columns, following)
     with Sandbox(tables) as sandbox:
-        kind = sandbox.run(f"SELECT typeof({tree.sql('duckdb')}) AS kind FROM {source} LIMIT 1")  # noqa: S608
+        try:
+            kind = sandbox.run(f"SELECT typeof({tree.sql('duckdb')}) AS kind FROM {source} LIMIT 1")  # noqa: S608
+        except QueryError as error:
+            reason = str(error).partition(": ")[2]
+            raise QueryError(f"the rule {printable(text[:_LONGEST])!r} cannot be computed: {reason}") from None
         if kind.column("kind").to_pylist() != ["BOOLEAN"]:
             raise QueryError(f"the rule {printable(text[:_LONGEST])!r} is no condition: it is not true or false")
         shares = sandbox.run(_query(source, truth(tree, null=null), len(clique)))
