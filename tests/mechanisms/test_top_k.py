@@ -10,10 +10,11 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 from scipy import integrate, stats
+from scipy.special import ndtri
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import TopK
-from discreet.privacy import BoundedRangeLoss, TimesLoss, approx, fits, pure, rho
+from discreet.privacy import BoundedRangeLoss, TimesLoss, approx, as_mu, fits, mu, pure, rho
 
 ALARM = 1e-12
 
@@ -53,6 +54,32 @@ def test_stated_epsilon_by_enumeration(epsilon, k, candidates, monotone) -> None
     assert stated / 1.001 <= worst <= stated * (1 + 1e-9)
 
 
+def normal_places(chances: list[float]) -> np.ndarray:
+    """Φ⁻¹ of the sums of the first of them, but of all; from the nearer end."""
+    up, down = np.cumsum(chances)[:-1], np.cumsum(chances[::-1])[-2::-1]
+    return np.where(up < 0.5, ndtri(up), -ndtri(down))
+
+
+@pytest.mark.parametrize("monotone", [False, True])
+@pytest.mark.parametrize("epsilon", ["0.3", "2", "6"])
+@pytest.mark.parametrize(("k", "candidates"), [(1, 2), (2, 3), (3, 4)])
+def test_stated_mu_by_enumeration(epsilon, k, candidates, monotone) -> None:
+    """No test between neighbours has a power above Φ(Φ⁻¹(α) + μ), and for one pick of two one has it."""
+    mechanism, worst = TopK(k, epsilon, 1, monotone=monotone), 0.0
+    stated = as_mu(mechanism.loss())
+    assert stated is not None
+    for halves in product(range(-3, 4, 1 if k < 3 else 3), repeat=candidates - 1):
+        utilities = (0, *(half / 2 for half in halves))
+        p = law(mechanism, utilities)
+        for other in neighbours(utilities, monotone=monotone):
+            q = law(mechanism, other)
+            likely = sorted(p, key=lambda picks, p=p, q=q: p[picks] - q[picks])
+            level, power = (normal_places([math.exp(each[picks]) for picks in likely]) for each in (p, q))
+            worst = max(worst, float((power - level).max()))
+    assert worst <= math.sqrt(stated[0]) * (1 + 1e-9)
+    assert k > 1 or worst >= math.sqrt(stated[0]) * 0.999999
+
+
 @pytest.mark.parametrize("utilities", [(0, 1, 3), (2, 2, 0)])
 def test_one_shot_of_gumbel_noise_has_that_law(utilities) -> None:
     """Two of three: the first at z, the second at y below it, the third below that; by quadrature within 1e-8."""
@@ -87,7 +114,7 @@ def test_frequencies_follow_the_law(utilities: list[float], draws: int) -> None:
 def test_loss_and_calibration() -> None:
     assert TopK(3, "0.7", 1).loss() == TimesLoss(3, BoundedRangeLoss(Fraction(7, 10)))
     assert TopK.calibrate(pure(1), 2, k=5, monotone=True) == TopK(5, "0.2", 2, monotone=True)
-    for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3")):
+    for spend in (pure("0.3"), approx("0.3", 1e-6), rho("0.3"), mu("0.3")):
         assert fits(TopK.calibrate(spend, 7, k=5).loss(), spend)
 
 

@@ -129,13 +129,15 @@ def test_limit_is_refused_as_ever() -> None:
         ("add_remove", "rho", 3, 7, 50, True),
         ("add_remove", "rho", 3, 6, 50, False),
         ("add_remove", "mu", 1, 20, 50, True),
-        ("add_remove", "mu", 3, 20, 50, False),  # a choice is dear in GDP
+        ("add_remove", "mu", 3, 7, 50, True),
+        ("add_remove", "mu", 3, 6, 50, False),
         ("substitute", "pure", 3, 6, 50, True),  # a unit leaves 6 groups for 6 others, and a choice is half as clear
         ("substitute", "pure", 3, 5, 50, False),
         ("substitute", "pure", 3, 6, 11, False),
         ("substitute", "rho", 3, 9, 50, True),
         ("substitute", "rho", 3, 8, 50, False),
-        ("substitute", "mu", 3, 20, 50, False),
+        ("substitute", "mu", 3, 14, 50, True),  # for small ε a range costs π/2 times as much of μ² as of 2ρ
+        ("substitute", "mu", 3, 13, 50, False),
     ],
 )
 def test_public_facts_decide(relation: str, currency: str, k: int, groups: int, keys: int, chosen: bool) -> None:
@@ -203,7 +205,7 @@ def test_the_choice_and_the_counts_cost_the_spend(relation: str, currency: str) 
         case RhoLoss(spent, _):
             paid, rate = [each.rho() for each in (choice, *losses)], float(spent)
         case MuLoss(spent, _):
-            paid, rate = [float(as_mu(each)[0]) for each in (dp.pure(top.mechanism.epsilon), *losses)], float(spent)
+            paid, rate = [float(as_mu(each)[0]) for each in (dp.pure(top.mechanism.epsilon / 2), *losses)], float(spent)
         case _:
             paid, rate = [each.epsilon() for each in (choice, *losses)], 1.0
     assert paid == pytest.approx([rate / 4, rate / 4, rate / 2], rel=1e-6)

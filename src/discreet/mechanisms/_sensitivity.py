@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.numeric._roots import root_down
-from discreet.privacy import Loss, PureLoss, as_mu, budget_of
+from discreet.privacy import BoundedRangeLoss, Loss, PureLoss, as_mu, budget_of
 from discreet.rational import Number, decimal_text, rational
 from discreet.sensitivity import Norms
 
@@ -31,6 +31,8 @@ __all__ = [
 
 
 _WIDEST = Fraction(2) ** 500
+_NONE = Fraction(0)
+_HALVINGS = 40
 
 
 def positive_of(value: Number, name: str) -> Fraction:
@@ -68,12 +70,28 @@ def epsilon_within(spend: Loss, per_rho: int | Fraction) -> Fraction:
             return allowed
 
 
-def range_within(spend: Loss, picks: int = 1) -> Fraction:
+def range_within(spend: Loss, picks: int = 1, counted: Fraction = _NONE) -> Fraction:
     """The largest ε for which so many picks of ε-bounded range, each from what the earlier ones left, fit a spend.
 
-    Precise as `epsilon_within` is. Source: ``proofs/exponential.md``.
+    A share `counted` of each ε, below 1, may be pure; the pick then has the rest. Precise as `epsilon_within` is.
+    Source: ``proofs/exponential.md``.
     """
-    return epsilon_within(spend, per_rho=8 * picks) / picks
+    kind, (allowed, *_) = budget_of(spend)
+    if kind == "mu" and allowed > 0:
+        return _counted_within(allowed / picks, counted)
+    return epsilon_within(spend, per_rho=8 * picks / (4 * counted**2 + (1 - counted) ** 2)) / picks
+
+
+def _counted_within(squared: Fraction, counted: Fraction) -> Fraction:
+    """The largest ε, nearly, for which a pure `counted` part of it and then a range of the rest are within μ²."""
+    low, high = _NONE, 2 * epsilon_of_mu(squared) / (1 - counted)
+    if not counted:
+        return high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        pair = as_mu(PureLoss(counted * middle) + BoundedRangeLoss((1 - counted) * middle))
+        low, high = (middle, high) if pair is not None and pair[0] <= squared else (low, middle)
+    return low
 
 
 def epsilon_of_mu(squared: Fraction) -> Fraction:

@@ -222,12 +222,6 @@ class Joint:
         return Fraction(0) if few or self.relation == "substitute" else _COUNT_SHARE * self.epsilon
 
     @property
-    def per_rho(self) -> Fraction:
-        """ε²/ρ."""
-        counted = self.counted / self.epsilon
-        return 8 / (4 * counted**2 + (1 - counted) ** 2)
-
-    @property
     def _rate(self) -> Fraction:
         """By how much an exponent falls per record of cost: ``proofs/quantiles.md``, section 5."""
         if self.relation == "substitute":

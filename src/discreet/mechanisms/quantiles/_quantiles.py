@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._sensitivity import epsilon_within, level_of, log_of, positive_of
+from discreet.mechanisms._sensitivity import level_of, log_of, positive_of, range_within
 from discreet.mechanisms.quantiles._cuts import Stretch, draw_cut
 from discreet.mechanisms.quantiles._joint import LEAST_EPSILON, MOST_CELLS, MOST_EPSILON, MOST_QUANTILES, Joint
 from discreet.noise import uniform64
@@ -133,9 +133,9 @@ class Quantiles:
         """The mechanism with the largest ε that the spend allows, in its own currency.
 
         With d `levels`, the recursive one costs dε, (dε, δ), ρ = dε²/8, or μ; the joint one ε, (ε, δ), at most
-        ρ = ε²/8, or μ. Without a `method` it is joint wherever that can be, but for a spend in ρ: all that is public. A
-        spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does, and for a
-        spend of nothing. Source: ``proofs/quantiles.md``.
+        ρ = ε²/8, or μ. Without a `method` it is joint wherever that can be, but for a spend in ρ or μ: all that is
+        public. A spend in (ε, δ) is taken at its ε. Costs no privacy. Raises `ParameterError` as the constructor does,
+        and for a spend of nothing. Source: ``proofs/quantiles.md``.
 
         >>> from discreet.privacy import pure
         >>> Quantiles.calibrate(pure(1), probabilities="0.5", bounds=(0, 120), step=1).epsilon
@@ -148,16 +148,17 @@ class Quantiles:
             method = recursive._better(spend)
         if method == "joint":
             joint = cls(probabilities, bounds, 1, relation=relation, step=step, method=method)
-            epsilon = epsilon_within(spend, per_rho=joint._joint.per_rho)
+            epsilon = range_within(spend, counted=joint._joint.counted)  # the share of an ε of 1
         else:
-            epsilon = epsilon_within(spend, per_rho=8 * recursive.levels) / recursive.levels
+            epsilon = range_within(spend, recursive.levels)
         return cls(probabilities, bounds, epsilon, relation=relation, step=step, method=method)
 
     def _better(self, spend: Loss) -> Method:
         """By public facts alone, and by what ``bench/quantiles.py`` measures."""
-        if not self._could_be_joint or budget_of(spend)[0] == "rho":
+        currency, (epsilon, *_) = budget_of(spend)
+        if not self._could_be_joint or currency in ("rho", "mu"):
             return "recursive"
-        return "joint" if LEAST_EPSILON <= epsilon_within(spend, per_rho=8) <= MOST_EPSILON else "recursive"
+        return "joint" if LEAST_EPSILON <= epsilon <= MOST_EPSILON else "recursive"
 
     @property
     def levels(self) -> int:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.errors import ParameterError
-from discreet.mechanisms._sensitivity import epsilon_within, level_of, linf_of, positive_of, rate_of
+from discreet.mechanisms._sensitivity import epsilon_within, level_of, linf_of, positive_of, range_within, rate_of
 from discreet.mechanisms.additive._discrete_laplace import DiscreteLaplace
 from discreet.mechanisms.numeric._integers import whole_numbers
 from discreet.mechanisms.selection._candidates import Utilities, utilities_of
@@ -84,7 +84,8 @@ class ReportNoisyMax:
         >>> [ReportNoisyMax.calibrate(rho(2), 1, noise=noise).epsilon for noise in ("gumbel", "laplace")]
         [Fraction(4, 1), Fraction(2, 1)]
         """
-        return cls(epsilon_within(spend, 8 if noise == "gumbel" else 2), sensitivity, noise, monotone=monotone)
+        epsilon = range_within(spend) if noise == "gumbel" else epsilon_within(spend, per_rho=2)
+        return cls(epsilon, sensitivity, noise, monotone=monotone)
 
     @property
     def scale(self) -> Fraction:

@@ -169,11 +169,16 @@ def as_mu(loss: Loss) -> Pair | None:
 
     μ² adds (Dong, Roth and Su 2022, composition of Gaussian trade-off functions). ε-DP is μ-GDP with μ =
     2Φ⁻¹(e^ε/(1+e^ε)): the curve of ε-DP is straight on both sides of its corner, where this Gaussian one meets
-    it, and a convex curve lies below its chords. (ε, δ)-DP is ε-DP off an event of probability δ.
+    it, and a convex curve lies below its chords. ε-bounded range has the μ of ε/2-DP (``proofs/exponential.md``).
+    (ε, δ)-DP is ε-DP off an event of probability δ.
     """
     match loss:
         case MuLoss(squared, delta):
             return squared, delta
+        case BoundedRangeLoss(eps):
+            return _mu_of_pure(eps / 2), _ZERO
+        case NonAdaptiveLoss(count, eps):
+            return count * _mu_of_pure(eps / 2), _ZERO
         case GaussianLoss(noise):
             return 1 / (noise * noise), _ZERO
         case SumLoss(terms):
