@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Generator
@@ -27,6 +28,7 @@ __all__ = ["PAYLOADS", "digest", "folder_of", "load", "store"]
 PAYLOADS = ".payloads"
 """What a ledger's path ends with in the name of the folder."""
 
+_NAME = re.compile(r"[0-9a-f]{64}")
 _SUFFIX = ".new"
 _LARGEST = 2**31
 _T = TypeVar("_T")
@@ -72,6 +74,8 @@ def digest(path: str, name: str) -> str | None:
 
 def _read(path: str, name: str, use: Callable[[BufferedReader], _T]) -> _T | None:
     place = folder_of(path) / name
+    if not _NAME.fullmatch(name):  # an entry that was edited may name any file
+        return None
     try:
         handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
         with os.fdopen(handle, "rb") as file:
