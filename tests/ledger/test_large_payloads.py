@@ -321,8 +321,10 @@ def test_what_writers_at_work_have_under_another_name_is_left_to_them(tmp_path: 
         with ThreadPoolExecutor(4) as pool:
             sweeping = pool.submit(sweep)
             work = [pool.submit(stored, owner, f"q{number}", os.urandom(5000)) for number in range(60)]
-            payloads = [each.result().payload for each in work]
-            done.set()
+            try:
+                payloads = [each.result().payload for each in work]
+            finally:
+                done.set()
             assert sweeping.result() > 60
         assert [owner.find(f"q{number}").payload for number in range(60)] == payloads
         abandoned = folder / f".{sha256(b'x')}.abcdefgh.new"
