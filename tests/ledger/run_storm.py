@@ -1,6 +1,6 @@
 """Processes that advance one run together and are killed at random moments: run as a script.
 
-python run_storm.py LEDGER REPORTS KILLS SEED SEQUENTIAL
+python run_storm.py LEDGER REPORTS KILLS SEED SEQUENTIAL ROW     a payload of more than ROW bytes is large
 
 Each child writes what it knows to a file of its own, one line at a time, so that a killed one has written all it did.
 """
@@ -21,6 +21,7 @@ from storm import Report
 
 from discreet.errors import LedgerError
 from discreet.ledger import Run, open_ledger
+from discreet.ledger.log import _store
 from discreet.privacy import pure
 
 AT_ONCE = 8
@@ -73,7 +74,8 @@ def work(path: str, report: Report, seed: str, *, sequential: bool) -> int:
     return 0
 
 
-def main(path: str, reports: str, kills: str, seed: str, sequential: str) -> None:
+def main(path: str, reports: str, kills: str, seed: str, sequential: str, row: str) -> None:
+    _store.LARGEST_IN_ROW = int(row)
     chance = random.Random(int(seed))
     open_ledger(path, None).close()  # imports what children need
     running: list[tuple[str, int]] = []

@@ -1,6 +1,7 @@
 """Processes that ask one ledger for releases, each with its idempotency key, and are killed: run as a script.
 
-python storm.py protocol LEDGER REPORTS KILLS SEED     children are killed at random moments, and others try again
+python storm.py protocol LEDGER REPORTS KILLS SEED ROW   children are killed at random moments, and others try again;
+                                                        a payload of more than ROW bytes is large
 python storm.py limit LEDGER COUNT TRIES SHARED        children spend until nothing is left, all at once
 python storm.py patient LEDGER REPORTS SEED           children go on when the server fails, until there is REPORTS/stop;
                                                       they rest while there is REPORTS/hold
@@ -26,6 +27,7 @@ from children import child, end
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Ledger, Stored, open_ledger
+from discreet.ledger.log import _store
 from discreet.privacy import Loss, pure
 
 ACCOUNTS = ("", "ada", "bob", "eve")
@@ -106,7 +108,8 @@ def work(path: str, report: Report, requests: Iterable[Request]) -> None:
                 report.tell("head", whole.head.hash)
 
 
-def protocol(path: str, reports: str, kills: str, seed: str) -> None:
+def protocol(path: str, reports: str, kills: str, seed: str, row: str) -> None:
+    _store.LARGEST_IN_ROW = int(row)
     chance, requests = random.Random(int(seed)), requests_for(int(kills))
 
     def run(name: str, last: int, again: int) -> int:

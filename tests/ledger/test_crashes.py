@@ -16,6 +16,8 @@ from discreet.errors import LedgerError
 from discreet.ledger import Ledger, open_ledger
 from discreet.ledger._owner import OwnedLedger
 from discreet.ledger.log._commitments import sha256
+from discreet.ledger.log._store import LARGEST_IN_ROW
+from discreet.ledger.sqlite._payload_files import folder_of
 from discreet.privacy import PureLoss, pure
 
 STORM = [sys.executable, str(Path(__file__).with_name("storm.py"))]
@@ -41,8 +43,9 @@ def told_in(reports: Path) -> dict[str, dict[str, list[str]]]:
     return found
 
 
+@pytest.mark.parametrize("row", [LARGEST_IN_ROW, 100])
 @pytest.mark.parametrize("kills", [24, pytest.param(1000, marks=SOAK)])
-def test_killed_at_any_moment_and_tried_again(place: str, tmp_path: Path, kills: int) -> None:
+def test_killed_at_any_moment_and_tried_again(place: str, tmp_path: Path, kills: int, row: int) -> None:
     reports, requests = tmp_path / "reports", requests_for(kills)
     reports.mkdir()
     wanted = PureLoss(sum(request.loss.eps for request in requests))  # type: ignore[attr-defined]
@@ -50,7 +53,7 @@ def test_killed_at_any_moment_and_tried_again(place: str, tmp_path: Path, kills:
     with open_ledger(place, budget) as ledger:
         for name in ACCOUNTS[1:]:
             ledger.grant(name, cap, token=False)
-    storm("protocol", place, reports, kills, 2026)
+    storm("protocol", place, reports, kills, 2026, row)
     told = told_in(reports)
     with open_ledger(place, None) as ledger:
         entries = list(ledger.entries())
@@ -93,7 +96,12 @@ def test_killed_at_any_moment_and_tried_again(place: str, tmp_path: Path, kills:
         assert told["dead"].keys() >= dead, "dead keys were not tried again"
         assert len(dead) >= kills / 20, "the kills were too gentle to mean anything"
     if "://" not in place:
-        assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger", "reports"], "the dead left something behind"
+        beside = ["ledger.payloads"] if row == 100 else []
+        left = sorted(p.name for p in tmp_path.iterdir())
+        assert left == ["ledger", *beside, "reports"], "the dead left something behind"
+        if beside:
+            files = {p.name for p in folder_of(place).iterdir()}
+            assert files >= {entry.payload_sha256 for entry in releases.values()}
     print(f"{len(reserves)} reserved, {len(releases)} released, {len(dead)} dead, {len(told['refused'])} refused")
 
 

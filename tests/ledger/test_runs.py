@@ -538,12 +538,15 @@ def test_random_lives_agree_with_the_model(seed: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("sequential", [True, False])
 @pytest.mark.sampled
 @pytest.mark.parametrize("kills", [10, pytest.param(1000, marks=SOAK)])
-def test_killed_at_any_moment_each_step_happens_once(place: str, tmp_path: Path, kills: int, sequential: bool) -> None:
+@pytest.mark.parametrize("row", [2**24, 40])
+def test_killed_at_any_moment_each_step_happens_once(
+    place: str, tmp_path: Path, kills: int, row: int, sequential: bool
+) -> None:
     reports = tmp_path / "reports"
     reports.mkdir()
     with opened(place) as owner:
         owner.grant("ada", pure(2), token=False)
-    words = [*STORM, place, str(reports), str(kills), "2026", str(int(sequential))]
+    words = [*STORM, place, str(reports), str(kills), "2026", str(int(sequential)), str(row)]
     done = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=3000, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     written: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
@@ -570,6 +573,8 @@ def test_killed_at_any_moment_each_step_happens_once(place: str, tmp_path: Path,
         if not sequential:
             assert run.read().begun - len(stored) <= 3 * kills + 3, "only children that were killed lose steps"
         assert owner.verify() == len(entries)
+    if "://" not in place:
+        assert folder_of(place).exists() == (row == 40)
 
 
 ALTERED = {

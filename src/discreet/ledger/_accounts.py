@@ -125,23 +125,22 @@ class AccountLedger:
             page = store.page(connection, self._account, plan_hash)
             self._access.admitted(page.state)
             fixing = self._fixing(page, relation)
-            if idempotency_key is not None:
-                asked = _rows.of_key(connection, self._account, idempotency_key, self._where)
-                if asked:
-                    return self._again(connection, asked, plan_hash, event)
-            stored = None if fresh or page.release is None else self._stored(connection, page.release)
-            if stored is None:
-                store.unlock()
-                row = page.write("reserve", event | fixing, plan_hash=plan_hash, idempotency_key=idempotency_key)
-            elif idempotency_key is None or page.release is None:
-                return stored
-            else:
+            store.unlock()
+            row, released = None, None if fresh else page.release
+            key = idempotency_key
+            asked = [] if key is None else _rows.of_key(connection, self._account, key, self._where)
+            if asked:
+                released = self._answer_of(connection, asked, plan_hash, event)
+            elif released is None:
+                row = page.write("reserve", event | fixing, plan_hash=plan_hash, idempotency_key=key)
+            elif key is not None:
                 _check_room(_rows.repeats_of(connection, self._account, plan_hash))
-                repeated = {**event, "answer": page.release.hash}
-                row = page.write("repeat", repeated, plan_hash=plan_hash, idempotency_key=idempotency_key)
-        store.committed(page)
-        if stored is not None:
-            return stored
+                row = page.write("repeat", {**event, "answer": released.hash}, plan_hash=plan_hash, idempotency_key=key)
+        if row is not None:
+            store.committed(page)
+        if released is not None:
+            return self._repeated(released)
+        assert row is not None
         self._claims.add(row.hash)
         at = page.now if self._account == OWNER_ACCOUNT else page.account_now
         return Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
@@ -290,8 +289,8 @@ class AccountLedger:
         with self._access.confined():
             yield from self._store.entries(self._account)
 
-    def _again(self, connection: sa.Connection, asked: list[Row], plan_hash: str, event: Mapping[str, Any]) -> Stored:
-        """What answered the request that has used an idempotency key, if this is the same one."""
+    def _answer_of(self, connection: sa.Connection, asked: list[Row], plan_hash: str, event: Mapping[str, Any]) -> Row:
+        """The release that answered the request which has used an idempotency key, if this is the same one."""
         key, earlier = asked[0].idempotency_key, dict(self._store.event_of(asked[0]))
         answer = earlier.pop("answer", None)
         earlier.pop("relation", None)
@@ -306,7 +305,12 @@ class AccountLedger:
                 f"the request {key!r} was charged and has no release: another process is still answering it, or "
                 "died and its spend is lost; ask again later, or pay again with a new key"
             )
-        return self._stored(connection, mine[0])
+        return mine[0]
+
+    def _repeated(self, row: Row) -> Stored:
+        """A release, read in a transaction that nobody waits for: it may be large."""
+        with self._access.confined(), self._store.database.transaction(write=False) as connection:
+            return self._stored(connection, row)
 
     def _stored(self, connection: sa.Connection, row: Row) -> Stored:
         head = None if row.salt is None and self._account != OWNER_ACCOUNT else row.hash

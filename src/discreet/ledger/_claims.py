@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass, field
 
 from discreet.errors import LedgerError
-from discreet.ledger.log._commitments import sha256
 from discreet.ledger.log._store import LedgerStore
 
 __all__ = ["LARGEST_PAYLOAD", "Claims"]
@@ -39,19 +39,20 @@ class Claims:
         """Let this process store something for a charge, or for a step of a run."""
         self._open[name] = _Claim()
 
-    def seal(self, name: str, payload: bytes, *, blind: int = 0) -> bytes:
+    def seal(self, name: str, *payload: bytes, blind: int = 0) -> bytes:
         """Tie a charge to the one payload that may be stored for it, before anything is written; it, sealed.
 
-        With `blind`, so many unpredictable bytes come before the payload, the same ones each time it is tried. Raises
-        `LedgerError` if the charge is not open here, or another payload was tried: that would be a second draw.
+        The payload may come in pieces. With `blind`, so many unpredictable bytes come before it, the same ones each
+        time it is tried. Raises `LedgerError` if the charge is not open here, or another payload was tried: that would
+        be a second draw.
         """
         from discreet import noise
 
-        digest, claim = sha256(payload), self._open.get(name)
+        digest, claim = _digest(payload), self._open.get(name)
         if claim is not None and claim.process == os.getpid():
             if not claim.tried:
-                head = noise.secret(blind) if blind else b""
-                claim.tried.setdefault(None, (digest, self.store.seal.closed(self.account, name, head + payload)))
+                pieces = (noise.secret(blind), *payload) if blind else payload
+                claim.tried.setdefault(None, (digest, self.store.seal.closed(self.account, name, *pieces)))
             tried, sealed = claim.tried[None]
             if tried == digest:
                 return sealed
@@ -63,3 +64,10 @@ class Claims:
     def drop(self, name: str) -> None:
         """What was stored is stored."""
         self._open.pop(name, None)
+
+
+def _digest(pieces: tuple[bytes, ...]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()

@@ -35,19 +35,21 @@ class _Stored:
     answer: bytes
     state: bytes | None
 
-    def pack(self) -> bytes:
-        return _HEAD.pack(len(self.answer), self.state is not None) + self.answer + (self.state or b"")
+    def pack(self) -> tuple[bytes, ...]:
+        """The pieces of what is stored: joined later, and once, for they may be large."""
+        return _HEAD.pack(len(self.answer), self.state is not None), self.answer, self.state or b""
 
     @classmethod
     def unpack(cls, payload: bytes, where: str) -> _Stored:
-        body = payload[_BLIND + _HEAD.size :]
+        begin = _BLIND + _HEAD.size
         try:
             length, has_state = _HEAD.unpack_from(payload, _BLIND)
         except struct.error:
             length, has_state = -1, False
-        if not 0 <= length <= len(body) or (not has_state and length != len(body)):
+        end = begin + length
+        if not begin <= end <= len(payload) or (not has_state and end != len(payload)):
             raise LedgerError(f"{where}: a stored step cannot be read; it is damaged")
-        return cls(body[:length], body[length:] if has_state else None)
+        return cls(payload[begin:end], payload[end:] if has_state else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,10 +172,10 @@ class Run:
         if not isinstance(answer, bytes) or not isinstance(state, bytes | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError("the answer and the state of a step are bytes")
         payload = _Stored(answer, state).pack()
-        if len(payload) > LARGEST_PAYLOAD - _BLIND:
+        if sum(map(len, payload)) > LARGEST_PAYLOAD - _BLIND:
             raise ParameterError(f"a step stores at most {LARGEST_PAYLOAD - _BLIND:,} bytes")
         name, store = self._name(step), self._store
-        sealed = self._claims.seal(name, payload, blind=_BLIND)
+        sealed = self._claims.seal(name, *payload, blind=_BLIND)
         with self._access.confined(), store.reading(self._access.account) as page:
             self._check_storable(page.connection, step)  # before a large payload is written beside the ledger
         with self._access.confined():

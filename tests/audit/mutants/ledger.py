@@ -62,9 +62,9 @@ def _forgotten(self: Any, loss: Loss, part: str | None) -> Any:
     return self
 
 
-def _any_payload(self: Any, name: str, payload: bytes, **options: Any) -> bytes:
+def _any_payload(self: Any, name: str, *payload: bytes, **options: Any) -> bytes:
     self._open[name].tried.clear()
-    return _seal(self, name, payload, **options)
+    return _seal(self, name, *payload, **options)
 
 
 def _free_again(self: Any, plan_hash: str, loss: Loss, **request: Any) -> Any:

@@ -26,16 +26,24 @@ class Seal:
         """What a ledger keeps to know its key again; it tells nothing of the key. None without a key."""
         return None if self._key is None else self._derived("check").hex()
 
-    def closed(self, account: str, context: str, value: bytes) -> bytes:
-        """The value as it is stored for an account, bound to `about`."""
+    def closed(self, account: str, context: str, *values: bytes) -> bytes:
+        """The values, one after the other, as they are stored for an account, bound to `context`.
+
+        They may be large: at most two more of all of them are held at a time.
+        """
         if self._key is None:
-            return value
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+            return values[0] if len(values) == 1 else b"".join(values)
+        from cryptography.hazmat.primitives.ciphers import Cipher
+        from cryptography.hazmat.primitives.ciphers.algorithms import AES
+        from cryptography.hazmat.primitives.ciphers.modes import GCM
 
         from discreet import noise
 
         nonce = noise.secret(_NONCE)
-        return nonce + AESGCM(self._derived(f"account {account}")).encrypt(nonce, value, context.encode())
+        cipher = Cipher(AES(self._derived(f"account {account}")), GCM(nonce)).encryptor()
+        cipher.authenticate_additional_data(context.encode())
+        parts = [nonce, *map(cipher.update, values), cipher.finalize()]
+        return b"".join([*parts, cipher.tag])
 
     def opened(self, account: str, context: str, value: bytes) -> bytes:
         """The inverse of `closed`; raises `LedgerError` if the value is not what was sealed there."""
@@ -44,9 +52,9 @@ class Seal:
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        cipher = AESGCM(self._derived(f"account {account}"))
+        cipher, sealed = AESGCM(self._derived(f"account {account}")), memoryview(value)
         try:
-            return cipher.decrypt(value[:_NONCE], value[_NONCE:], context.encode())
+            return cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], context.encode())
         except (InvalidTag, ValueError):
             raise LedgerError(
                 "something sealed does not open with the ledger's key: it was changed, or belongs elsewhere; restore a "

@@ -201,9 +201,13 @@ def walk(rows: Iterable[tuple[Sequence[object], object]], where: str) -> Iterato
 
 @dataclass(frozen=True, slots=True)
 class StoredElsewhere:
-    """A payload that does not lie in its row: its SHA-256 as it is now, None if it is missing."""
+    """A payload that does not lie in its row: its SHA-256 as it is now, None if it is missing.
+
+    `damage` says what is wrong with it, and where, if that is not the digest in its row.
+    """
 
     sha256: str | None
+    damage: str
 
 
 class Walker:
@@ -229,7 +233,8 @@ class Walker:
         if row.salt is None and self._last is not None and self._last.salt is not None:
             raise self._bad(row, "it has no salt, and the entry before it has one")
         if _digest(payload) != row.payload_sha256:
-            raise self._bad(row, "its payload is not the one that was stored")
+            where = f", and is {payload.damage}" if isinstance(payload, StoredElsewhere) else ""
+            raise self._bad(row, f"its payload is not the one that was stored{where}")
         if self._last is None or self._state is None:
             self._state = self._begins(row)
         else:
@@ -280,7 +285,7 @@ def _digest(payload: object) -> str | None:
             return None
         case bytes():
             return sha256(payload)
-        case StoredElsewhere(digest):
+        case StoredElsewhere(sha256=digest):
             return digest
         case _:
             return ""

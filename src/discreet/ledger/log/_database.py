@@ -71,6 +71,14 @@ class Database(Protocol):
         """
         ...
 
+    def digest_large(self, digest: str, connection: sa.Connection) -> str | None:
+        """The SHA-256 of what `load_large` would return, a piece at a time; None if it is missing."""
+        ...
+
+    def place_of_large(self, digest: str) -> str:
+        """Where a large payload of this SHA-256 is stored, for messages."""
+        ...
+
     def close(self) -> None:
         """Refuse further transactions; a database in memory is gone. Closing twice is harmless."""
         ...

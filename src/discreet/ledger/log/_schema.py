@@ -127,6 +127,7 @@ def make(connection: sa.Connection) -> None:
     """Create the empty tables."""
     tables.create_all(connection)
     kind_of(connection).append_only(connection, "entries")
+    kind_of(connection).complete(connection)
     kind_of(connection).mark(connection, FORMAT)
     connection.execute(sa.insert(meta).values(format=FORMAT, last=0))
 

@@ -228,13 +228,14 @@ class LedgerStore:
 
     def release(self, connection: sa.Connection, row: Row) -> bytes:
         """What a checked row of a release stored."""
-        payload = _rows.payload_of(connection, row)
+        payload, state = _rows.payload_of(connection, row), "missing or damaged"
         if payload is None and row.payload_sha256 is not None:
             payload = self.database.load_large(row.payload_sha256, connection)
+            state = _damage(self.database, row.payload_sha256, is_there=payload is not None)
         if not isinstance(payload, bytes) or sha256(payload) != row.payload_sha256:
             raise Untrusted(
-                f"{self.where}: the release in entry {row.seq} is missing or damaged; restore a copy of the "
-                "ledger, with what lies beside it"
+                f"{self.where}: the release in entry {row.seq} is {state}; restore a copy of the ledger, with what "
+                "lies beside it: what the release cost stays spent, and it is not drawn again"
             )
         self.unlock()
         return self.seal.opened(row.account, row.reservation or "", payload)
@@ -277,14 +278,15 @@ class LedgerStore:
         return len(payload) > LARGEST_IN_ROW and self.database.store_large(sha256(payload), payload)
 
     def _with_large(self, rows: Iterable[tuple[Sequence[object], object]]) -> Iterator[tuple[Sequence[object], object]]:
-        """The rows, each large payload read where it is stored."""
+        """The rows, the digest of each large payload computed from what is stored."""
         place = Row._fields.index("payload_sha256")
         for values, payload in rows:
             digest = values[place]
             if payload is None and isinstance(digest, str):
                 with self.database.transaction(write=False) as connection:
-                    large = self.database.load_large(digest, connection)
-                yield values, StoredElsewhere(None if large is None else sha256(large))
+                    computed = self.database.digest_large(digest, connection)
+                state = _damage(self.database, digest, is_there=computed is not None)
+                yield values, StoredElsewhere(computed, state)
             else:
                 yield values, payload
 
@@ -295,3 +297,9 @@ class LedgerStore:
     def event_of(self, row: Row) -> Mapping[str, Any]:
         """What a checked row says happened."""
         return parsed(row.body)["event"]
+
+
+def _damage(database: Database, digest: str, *, is_there: bool) -> str:
+    """How a payload that is not in its row, and does not have its digest, is damaged."""
+    place = database.place_of_large(digest)
+    return f"damaged: {place} was changed or cut off" if is_there else f"missing: {place} is gone"

@@ -35,7 +35,7 @@ from discreet.ledger.postgres import _payload_parts
 from discreet.ledger.postgres._errors import in_server_words, reach
 from discreet.ledger.postgres._url import address_of
 
-__all__ = ["Database", "append_only", "clock", "mark", "marked"]
+__all__ = ["Database", "append_only", "clock", "complete", "mark", "marked"]
 
 Driver = Connection[tuple[Any, ...]]
 
@@ -79,6 +79,12 @@ def append_only(connection: sa.Connection, table: str = "entries") -> None:
     """Let nobody change or remove rows of this table by accident."""
     for statement in _APPEND_ONLY:
         connection.exec_driver_sql(statement.format(table=table))
+
+
+def complete(connection: sa.Connection) -> None:
+    """Make the table of large payloads: with the ledger, so that who may write its tables may write this one too."""
+    _payload_parts.TABLE.create(connection)
+    append_only(connection, _payload_parts.TABLE.name)
 
 
 def mark(connection: sa.Connection, number: int) -> None:
@@ -136,9 +142,8 @@ class Database:
     def store_large(self, digest: str, payload: bytes) -> bool:
         """Rows of a table of its own, some at a time, so that other writers need not wait for all of them."""
         with self._writing() as connection:
-            if not self._has_parts(connection):
-                _payload_parts.TABLE.create(connection)
-                append_only(connection, _payload_parts.TABLE.name)
+            if not self._has_parts(connection):  # it was made before each ledger had the table
+                complete(connection)
         for parts in _payload_parts.batches(payload):
             with self._writing() as connection:
                 _payload_parts.write(connection, digest, parts)
@@ -147,6 +152,14 @@ class Database:
     def load_large(self, digest: str, connection: sa.Connection) -> bytes | None:
         """The parts, put together."""
         return _payload_parts.joined(connection, digest) if self._has_parts(connection) else None
+
+    def digest_large(self, digest: str, connection: sa.Connection) -> str | None:
+        """The SHA-256 of the parts, one after the other."""
+        return _payload_parts.digest_of(connection, digest) if self._has_parts(connection) else None
+
+    def place_of_large(self, digest: str) -> str:
+        """The rows of the parts."""
+        return f"the rows of {self._address.ledger}.{_payload_parts.TABLE.name} with sha256 {digest!r}"
 
     def _has_parts(self, connection: sa.Connection) -> bool:
         return sa.inspect(connection).has_table(_payload_parts.TABLE.name, self._address.ledger)

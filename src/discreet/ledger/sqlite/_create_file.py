@@ -11,12 +11,14 @@ from discreet.errors import LedgerError
 from discreet.ledger.log._database import Fill
 from discreet.ledger.log._schema import FORMAT
 from discreet.ledger.sqlite._errors import in_plain_words
+from discreet.ledger.sqlite._payload_files import PAYLOADS
 from discreet.ledger.sqlite._sqlite import APPLICATION_ID, build, header_of
 from discreet.ledger.sqlite._wal import synced, synced_directory
 
 __all__ = ["create", "identify"]
 
 _LEFTOVERS = ("-wal", "-shm", "-journal")
+_BESIDE = (*_LEFTOVERS, PAYLOADS)
 _PREFIX, _SUFFIX = ".discreet-", ".new"
 
 
@@ -29,11 +31,11 @@ def create(path: str, fill: Fill) -> None:
     home = Path(path).parent
     if not home.is_dir():
         raise LedgerError(f"{where} cannot be made: there is no directory {str(home)!r}; make it first")
-    for rest in (path + ending for ending in _LEFTOVERS):
+    for rest in (path + ending for ending in _BESIDE):
         if os.path.lexists(rest) and not os.path.lexists(path):
             raise LedgerError(
                 f"{where} cannot be made: {rest!r} is there, a part of a ledger that was moved or deleted; put the "
-                "ledger back, or move that file too"
+                "ledger back, or move that too"
             )
     with in_plain_words(where):
         handle, name = tempfile.mkstemp(_SUFFIX, _PREFIX, home)  # for its owner's eyes only: mode 0600

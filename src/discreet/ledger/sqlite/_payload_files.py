@@ -1,60 +1,120 @@
-"""Large payloads beside a ledger file: each a file of its own, named by its SHA-256.
+"""Large payloads beside a SQLite ledger: files of their own, named by the SHA-256 of what they hold.
 
-A file gets its name after it is on disk, and the folder is synced before the entry that needs it is committed: an entry
-never waits for a payload that a power cut could take. A file that no entry names, after a crash, is harmless.
+A file is there, whole and on disk, before the entry that names it is written: so no entry names a payload that a crash
+or a power cut could take. It is written under another name, which its writer holds a lock on, and renamed; what a
+writer that died has left under such a name goes when the next large payload is stored. A file that no entry names,
+after a crash between the two, is harmless, and stays.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
-import threading
-from contextlib import suppress
+import re
+import stat
+import tempfile
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledger.sqlite._wal import synced, synced_directory
 
-__all__ = ["folder_of", "load", "store"]
+__all__ = ["PAYLOADS", "digest", "folder_of", "load", "store"]
+
+PAYLOADS = ".payloads"
+"""What a ledger's path ends with in the name of the folder."""
+
+_NAME = re.compile(r"[0-9a-f]{64}")
+_SUFFIX = ".new"
+_LARGEST = 2**31
+_T = TypeVar("_T")
 
 
 def folder_of(path: str) -> Path:
     """Where the large payloads of a ledger lie. Copy it with the ledger."""
-    return Path(f"{path}.payloads")
+    return Path(path + PAYLOADS)
 
 
-def store(path: str, digest: str, payload: bytes) -> None:
-    """Write the file, for its owner alone, and sync it and its folder. Raises `LedgerError` if that fails."""
+def store(path: str, name: str, payload: bytes) -> None:
+    """Write the file of this name, for its owner alone, and sync it and its folder.
+
+    Raises `LedgerError` if that fails.
+    """
     folder = folder_of(path)
-    final = folder / digest
-    partial = folder / f".{digest}.{os.getpid()}.{threading.get_ident()}"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         synced_directory(folder.parent)
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
+        _remove_abandoned(folder)
+        with _draft(folder, name) as (file, partial):
             file.write(payload)
             file.flush()
             synced(file.fileno())
-        partial.rename(final)  # in place of the same bytes, if an entry names them already or a sync has failed before
-        synced_directory(folder)
-    except BaseException as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        if not isinstance(error, OSError):
-            raise
+            partial.rename(folder / name)  # in place of the same bytes, if an entry names them or a sync has failed
+            synced_directory(folder)
+    except OSError as error:
         raise LedgerError(
             f"a large release of the ledger {path!r} cannot be written to {str(folder)!r}: {error.strerror}; make room "
-            "and try the same bytes again"
+            "there, for this user to write, and try the same bytes again"
         ) from None
 
 
-def load(path: str, digest: str) -> bytes | None:
+def load(path: str, name: str) -> bytes | None:
     """What the file holds, None if it is missing. Raises `LedgerError` if it cannot be read."""
+    return _read(path, name, lambda file: file.read())
+
+
+def digest(path: str, name: str) -> str | None:
+    """The SHA-256 of what the file holds, None if it is missing. Raises `LedgerError` if it cannot be read."""
+    return _read(path, name, lambda file: hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _read(path: str, name: str, use: Callable[[BufferedReader], _T]) -> _T | None:
+    place = folder_of(path) / name
+    if not _NAME.fullmatch(name):  # an entry that was edited may name any file
+        return None
     try:
-        return (folder_of(path) / digest).read_bytes()
+        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(handle)
+            if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST:
+                return use(file)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise LedgerError(
-            f"a large release of the ledger {path!r} cannot be read from {str(folder_of(path))!r}: {error.strerror}"
+            f"a large release of the ledger {path!r} cannot be read from {str(place)!r}: {error.strerror}; what it "
+            "cost stays spent, and it is not drawn again"
         ) from None
+    raise LedgerError(
+        f"{str(place)!r} is not the large release that discreet has written there; restore a copy of it: what it cost "
+        "stays spent, and it is not drawn again"
+    )
+
+
+@contextmanager
+def _draft(folder: Path, name: str) -> Generator[tuple[BinaryIO, Path]]:
+    """A new file in the folder, locked as long as it is open, and gone after it unless it was renamed."""
+    while True:
+        handle, draft = tempfile.mkstemp(_SUFFIX, f".{name}.", folder)  # for its owner's eyes only: mode 0600
+        partial = Path(draft)
+        with os.fdopen(handle, "wb") as file:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                if os.fstat(handle).st_nlink:  # else it was taken for abandoned, before it was locked
+                    yield file, partial
+                    return
+            finally:
+                with suppress(OSError):
+                    partial.unlink(missing_ok=True)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove files whose writers have died: those that nobody holds a lock on."""
+    for partial in folder.glob(f".*{_SUFFIX}"):
+        with suppress(OSError), partial.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink()

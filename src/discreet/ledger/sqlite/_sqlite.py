@@ -25,12 +25,23 @@ from sqlalchemy.pool import NullPool
 from discreet.errors import LedgerError
 from discreet.ledger.log import _database
 from discreet.ledger.log._database import Fill
+from discreet.ledger.sqlite import _payload_files
 from discreet.ledger.sqlite._errors import in_plain_words
 from discreet.ledger.sqlite._file import File
 from discreet.ledger.sqlite._forks import inside
-from discreet.ledger.sqlite._payload_files import load, store
 
-__all__ = ["APPLICATION_ID", "Database", "append_only", "build", "clock", "header_of", "mark", "marked", "uri"]
+__all__ = [
+    "APPLICATION_ID",
+    "Database",
+    "append_only",
+    "build",
+    "clock",
+    "complete",
+    "header_of",
+    "mark",
+    "marked",
+    "uri",
+]
 
 APPLICATION_ID = 0x64704C67
 """``dpLg``: what `file` and SQLite read at offset 68 of a ledger."""
@@ -70,6 +81,10 @@ def append_only(connection: sa.Connection, table: str = "entries") -> None:
     """Let nobody change or remove rows of this table by accident."""
     for verb in ("update", "delete"):
         connection.exec_driver_sql(_APPEND_ONLY.format(table=table, verb=verb))
+
+
+def complete(connection: sa.Connection) -> None:
+    """No tables but those of every ledger: large payloads are files."""
 
 
 def header_of(path: str) -> bytes | None:
@@ -140,12 +155,20 @@ class Database:
         """A file beside the ledger; a database in memory has room in its rows."""
         if self.path is None:
             return False
-        store(self.path, digest, payload)
+        _payload_files.store(self.path, digest, payload)
         return True
 
     def load_large(self, digest: str, connection: sa.Connection) -> bytes | None:  # noqa: ARG002 - it is a file
         """What the file beside the ledger holds."""
-        return None if self.path is None else load(self.path, digest)
+        return None if self.path is None else _payload_files.load(self.path, digest)
+
+    def digest_large(self, digest: str, connection: sa.Connection) -> str | None:  # noqa: ARG002 - it is a file
+        """The SHA-256 of the file."""
+        return None if self.path is None else _payload_files.digest(self.path, digest)
+
+    def place_of_large(self, digest: str) -> str:
+        """The file."""
+        return self.where if self.path is None else f"the file {str(_payload_files.folder_of(self.path) / digest)!r}"
 
     def close(self) -> None:
         """Refuse further transactions; drop a database in memory."""
