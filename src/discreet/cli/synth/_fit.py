@@ -27,6 +27,8 @@ from discreet.cli.ledger._options import (
 from discreet.cli.synth._options import (
     CellsOption,
     ColumnsOption,
+    RuleOption,
+    RulesOption,
     TableArgument,
     TargetOption,
     TierOption,
@@ -79,6 +81,8 @@ def fit(  # noqa: PLR0913 — an option each
     cells: CellsOption = None,
     target: TargetOption = None,
     workload: WorkloadOption = None,
+    rule: RuleOption = None,
+    rules: RulesOption = None,
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
     account: AccountOption = None,
@@ -99,7 +103,9 @@ def fit(  # noqa: PLR0913 — an option each
         from discreet.synth import plan_question
 
         spare_pandas(data)
-        question = question_of(table, spend_of(epsilon, rho, mu, delta), tier, columns, cells, target, workload)
+        question = question_of(
+            table, spend_of(epsilon, rho, mu, delta), tier, columns, cells, target, workload, rule, rules
+        )
         check_new_file(save)
         facts = load_policy(policy)
         plan_question(question, facts)  # refusals come before a ledger is made

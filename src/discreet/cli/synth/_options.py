@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli._options import listed_names
+from discreet.cli.synth._rules import rules_of
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ __all__ = [
     "CellsOption",
     "ColumnsOption",
     "ModelArgument",
+    "RuleOption",
+    "RulesOption",
     "TableArgument",
     "TargetOption",
     "TierOption",
@@ -94,7 +97,28 @@ WorkloadOption = Annotated[
         metavar="A,B",
         show_default=False,
         rich_help_panel=_CHOICES,
-        help="Columns whose joint marginal matters more than others. As often as you like.",
+        help="Columns whose joint marginal matters more than others, or a query in SQL. As often as you like.",
+    ),
+]
+RuleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rule",
+        metavar="SQL",
+        show_default=False,
+        rich_help_panel=_CHOICES,
+        help='A public condition that every row keeps, as "cost = 0 OR visits > 0". As often as you like.',
+    ),
+]
+RulesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE",
+        show_default=False,
+        rich_help_panel=_CHOICES,
+        help="A TOML file of rules: hard = \\[...], and sections soft (condition, weight), follows (column, given, and "
+        "values or a CSV file) and totals (rows, where).",
     ),
 ]
 
@@ -107,6 +131,8 @@ def question_of(  # noqa: PLR0913, PLR0917 — an option each
     cells: Sequence[str] | None,
     target: str | None,
     workload: Sequence[str] | None,
+    rule: Sequence[str] | None,
+    rules: Path | None,
 ) -> Synthesize:
     """The fit that the options ask for. Raises `ParameterError` for options that cannot be read."""
     from discreet.synth import Synthesize
@@ -120,7 +146,11 @@ def question_of(  # noqa: PLR0913, PLR0917 — an option each
         columns=listed_names(columns, "--columns"),
         cells=_cell_choices(cells or ()),
         target=target,
-        workload=[listed_names(each, "--workload") or [] for each in workload or ()],
+        workload=[
+            each if each.lstrip()[:6].upper() == "SELECT" else listed_names(each, "--workload") or []
+            for each in workload or ()
+        ],
+        rules=rules_of(rule or (), rules),
     )
 
 

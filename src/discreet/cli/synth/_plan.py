@@ -19,6 +19,8 @@ from discreet.cli.ledger._options import Shape, ShapeOption
 from discreet.cli.synth._options import (
     CellsOption,
     ColumnsOption,
+    RuleOption,
+    RulesOption,
     TableArgument,
     TargetOption,
     TierOption,
@@ -49,6 +51,8 @@ def plan(  # noqa: PLR0913 — an option each
     cells: CellsOption = None,
     target: TargetOption = None,
     workload: WorkloadOption = None,
+    rule: RuleOption = None,
+    rules: RulesOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say in words what the fit would do.")] = False,
     level: LevelOption = 0.95,
     form: ShapeOption = Shape.table,
@@ -61,7 +65,9 @@ def plan(  # noqa: PLR0913 — an option each
     from discreet.synth import plan_question
 
     check_level(level)
-    question = question_of(table, spend_of(epsilon, rho, mu, delta), tier, columns, cells, target, workload)
+    question = question_of(
+        table, spend_of(epsilon, rho, mu, delta), tier, columns, cells, target, workload, rule, rules
+    )
     planned = plan_question(question, load_policy(policy))
     if form is Shape.json:
         print_json(planned.to_dict(level))

@@ -58,6 +58,16 @@ def sample(  # noqa: PLR0913 — an option each
     label: Annotated[
         str, typer.Option("--label", metavar="LABEL", help="A public name: the same label gives the same rows again.")
     ] = "",
+    min_repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--min-repeats",
+            metavar="K",
+            min=1,
+            show_default=False,
+            help="Drop rows that occur fewer than K times; what that bends is said on stderr.",
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(
@@ -84,6 +94,7 @@ def sample(  # noqa: PLR0913 — an option each
     with elapsed():
         from discreet.release import check_new_file, write_file
         from discreet.synth import check_rows_file, load, write_rows
+        from discreet.synth import min_repeats as least_repeated
 
         if output is not None:
             check_rows_file(output)
@@ -93,11 +104,15 @@ def sample(  # noqa: PLR0913 — an option each
             raise ParameterError("--output and --policy write a file each; name different ones")
         model = load(file)
         drawn = model.sample(rows, given_values(given or (), model.columns), label)
+        repeated = None if min_repeats is None else least_repeated(drawn, min_repeats)
+        drawn = drawn if repeated is None else repeated.rows
         table = name or model.table
         if output is not None:
             write_rows(drawn, output, table)
         if policy is not None:
             write_file(model.policy_toml(table).encode(), policy)
+    if repeated is not None:
+        typer.echo(repeated.note, err=True)
     if output is None:
         _print(drawn)
     else:

@@ -75,6 +75,8 @@ def show(  # noqa: PLR0913 — an option each
         return
     print_table(model.rich_table())
     typer.echo(printable(model.note()))
+    for each in model.rules.words():
+        typer.echo(printable(f"rule: {each}"))
     shown = report.shown()
     print_table(shown.rich_table())
     for note in shown.notes:

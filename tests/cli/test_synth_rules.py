@@ -1,0 +1,79 @@
+"""`discreet synth` with rules: from options and files, refused in one line before any charge."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet import synth
+from discreet.cli.synth._rules import rules_of
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+COLUMNS = ("--columns", "region,cost,age,day")
+SOURCES = ("--data", "visits.parquet", "--policy", "visits.toml", "--ledger", "visits.ledger")
+FILE = """
+hard = ["age >= 30 OR age IS NULL"]
+[[soft]]
+condition = "age < 60"
+weight = 3
+[[totals]]
+rows = 500
+"""
+
+
+def test_rows_keep_the_rules_of_options_and_of_a_file(cli: Any) -> None:
+    Path("rules.toml").write_text(FILE)
+    words = ("--epsilon", "1", "--tier", "instant", "--rule", "age < 70", "--rules", "rules.toml")
+    workload = ("--workload", "SELECT age, AVG(cost) FROM visits GROUP BY age")
+    planned = cli("synth", "plan", "visits", "--policy", "visits.toml", *COLUMNS, *words, *workload, "--explain")
+    assert planned.code == 0 and "500 rows" in planned.out and "age < 70" in planned.out
+    done = cli("synth", "fit", "visits", *SOURCES, *COLUMNS, *words, *workload, "-o", "v.synth")
+    assert done.code == 0
+    table = synth.load("v.synth")
+    assert table.total == 500 and table.rules.hard == ("age < 70", "age >= 30 OR age IS NULL")
+    rows = list(csv.DictReader(io.StringIO(cli("synth", "sample", "v.synth").out)))
+    assert len(rows) == 500
+    assert all(row["age"] == "" or 30 <= int(row["age"]) < 70 for row in rows)
+    assert "rule: age < 70" in cli("synth", "show", "v.synth").out
+
+
+def test_rare_rows_are_dropped_and_what_that_bends_is_on_stderr(cli: Any) -> None:
+    options = ("--columns", "region", "--epsilon", "1", "-o", "v.synth")
+    assert cli("synth", "fit", "visits", *SOURCES, *options).code == 0
+    done = cli("synth", "sample", "v.synth", "-n", "100", "--min-repeats", "101")
+    assert done.code == 0 and "100 of 100 rows occurred fewer than 101 times" in done.err
+    assert len(done.out.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("hard = 3", "hard is a list"),
+        ("other = 3", "no other among rules"),
+        ("hard = [", "is no TOML"),
+        ("soft = 3", "as a section"),
+        ('[[soft]]\ncondition = "age > 3"\nheavy = 3', "and no heavy"),
+        ('[[follows]]\ncolumn = "age"', "either values or a file"),
+        ('[[follows]]\ncolumn = "age"\ngiven = "region"\nfile = "nowhere.csv"', "no such file"),
+        ('[[follows]]\ncolumn = "age"\ngiven = "region"\nfile = "other.csv"', "has no column region"),
+        ('hard = ["age > 3 AND age < 2"]', "nothing satisfies"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_in_a_line(cli: Any, text: str, words: str) -> None:
+    Path("rules.toml").write_text(text)
+    Path("other.csv").write_text("age\n1\n")
+    done = cli(
+        "synth", "plan", "visits", "--policy", "visits.toml", *COLUMNS, "--epsilon", "1", "--rules", "rules.toml"
+    )
+    assert done.code == 2 and words in " ".join(done.err.split()) and "Traceback" not in done.err
+
+
+def test_what_follows_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "grades.csv").write_text("grade,level\na,1\nb,\n")
+    (tmp_path / "rules.toml").write_text('[[follows]]\ncolumn = "level"\ngiven = "grade"\nfile = "grades.csv"\n')
+    assert rules_of([], tmp_path / "rules.toml") == [synth.Follows("level", "grade", {"a": 1, "b": None})]
