@@ -22,18 +22,18 @@ rho(0.5)
 ('measured', 'model', 2)
 """
 
-from discreet.synth._files import check_rows_file, rows_to_pandas, rows_to_polars, write_rows
 from discreet.synth._fit import fit, load
 from discreet.synth._kind import KIND
 from discreet.synth._plan import Stage, SynthesisPlan, plan, plan_question
 from discreet.synth._question import PreparedTable, Synthesize
-from discreet.synth._repeats import RepeatedRows, min_repeats
 from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._refits import CombinedEstimate, combine
 from discreet.synth.checks import CHECK_KIND, CheckTable, PreparedCheck, SyntheticCheck, check
 from discreet.synth.related import History, PreparedTables, SynthesizeTables, SyntheticTables, fit_tables
+from discreet.synth.rows._files import check_rows_file, rows_to_pandas, rows_to_polars, write_rows
+from discreet.synth.rows._repeats import RepeatedRows, min_repeats
 from discreet.synth.rules import Follows, Soft, Total
 
 __all__ = [

@@ -24,10 +24,10 @@ from discreet.synth._discovery import Discovery, discoveries, with_keys
 from discreet.synth._noise import Choice, Prices, Purse, measured_digest
 from discreet.synth._prior import Prior
 from discreet.synth._rounds import Shares, best, instant, one_way_share
-from discreet.synth._rows import public_rows
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
 from discreet.synth._workload import Workload, weighted_sets
+from discreet.synth.rows._rows import public_rows
 from discreet.synth.rules import BoundRules, Rule, Rules, followers, following_names, sorted_rules
 
 __all__ = ["DEGREE", "PreparedTable", "Synthesize", "Tier"]

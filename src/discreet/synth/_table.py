@@ -34,14 +34,14 @@ from discreet.synth._checked import check_counts, check_rules, check_table, cliq
 from discreet.synth._columns import column_named
 from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
 from discreet.synth._pictures import Picture, picture
-from discreet.synth._public_policy import public_policy
-from discreet.synth._repeats import min_repeats as repeated_rows
 from discreet.synth._report import SynthesisReport, make_report, merged_texts
-from discreet.synth._rows import Given, RowSource
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._estimates import MeasuredMarginal
 from discreet.synth.answers._refits import refit
 from discreet.synth.answers._sql import SQL_ROWS, Source, answer_sql
+from discreet.synth.rows._public_policy import public_policy
+from discreet.synth.rows._repeats import min_repeats as repeated_rows
+from discreet.synth.rows._rows import Given, RowSource
 from discreet.synth.rules import BoundRules, Rules
 
 __all__ = ["Measured", "SyntheticTable", "table_digests"]

@@ -79,7 +79,7 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
         for k, (i, (cell, values)) in enumerate(zip(clique, points, strict=True))
     }
     for each in following:
-        tables[f"values of {each.name}"] = _listed(each, columns, clique)
+        tables[f"values of {each.name}"] = _listed(each, columns)
     shape = [columns[i].size for i in clique]
     source = _source(clique, columns, following)
     with Sandbox(tables) as sandbox:
@@ -118,9 +118,8 @@ def _quoted(name: str) -> str:
     return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
-def _listed(follower: Follower, columns: Sequence[ColumnCells], clique: Clique) -> pa.Table:
+def _listed(follower: Follower, columns: Sequence[ColumnCells]) -> pa.Table:
     sources = follower.sources(columns)
-    assert set(sources) <= set(clique)
     grid = np.indices([columns[i].size for i in sources]).reshape(len(sources), -1)
     return pa.table({**{f"s{i}": pa.array(grid[k]) for k, i in enumerate(sources)}, follower.name: follower.array})
 

@@ -76,9 +76,9 @@ def rows_that_keep(conditions: Sequence[str], rows: pa.Table) -> NDArray[np.bool
     every = " AND ".join(truth(condition(each), null=True) for each in conditions)
     numbered = rows.append_column(_NUMBER, pa.array(np.arange(rows.num_rows)))
     with Sandbox({"rows": numbered}) as sandbox:
-        query = f'SELECT {every} AS kept FROM rows ORDER BY "{_NUMBER}"'  # noqa: S608 - trees that were checked
-        kept = sandbox.run(query).column("kept")
-    return kept.combine_chunks().to_numpy(zero_copy_only=False)
+        query = f'SELECT {every} AS held FROM rows ORDER BY "{_NUMBER}"'  # noqa: S608 - trees that were checked
+        held = sandbox.run(query).column("held")
+    return held.combine_chunks().to_numpy(zero_copy_only=False)
 
 
 _NUMBER = "number of the row"

@@ -72,7 +72,7 @@ class RowSource:
             raise ParameterError(f"no row with {names} keeps the rules of this table; give fewer or other values")
         return public_rows(self.rules, count)
 
-    def kept(self, count: int, stream: PublicStream) -> pa.Table:
+    def keeping(self, count: int, stream: PublicStream) -> pa.Table:
         """Those of so many rows that keep the hard rules."""
         rows, _ = self._drawn(count, stream)
         return rows.filter(pa.array(rows_that_keep(self.rules.rules.hard, rows)))
@@ -157,8 +157,8 @@ class _Mended:
 
     def repeated(self) -> pa.Table:
         """The rows with copies of others in the place of those that are broken still."""
-        kept = np.setdiff1d(np.arange(self._rows.size), self.broken)
-        self._rows[self.broken] = self._rows[kept[np.arange(self.broken.size) % kept.size]]
+        keeping = np.setdiff1d(np.arange(self._rows.size), self.broken)
+        self._rows[self.broken] = self._rows[keeping[np.arange(self.broken.size) % keeping.size]]
         return self.table
 
 
@@ -171,7 +171,7 @@ def public_rows(rules: BoundRules, count: int = _TRIED) -> pa.Table:
     sizes = [column.size for column in rules.columns]
     source = RowSource(rules.columns, merges, model_of(sizes, rules.finished({}, merges), 1.0), rules, {})
     stream = PublicStream(b"rows of which only the rules are known")
-    kept = source.kept(max(count, _TRIED), stream)
-    if not kept.num_rows:
+    keeping = source.keeping(max(count, _TRIED), stream)
+    if not keeping.num_rows:
         raise ParameterError(f"nothing satisfies all rules together: none of {_TRIED:,} rows that were tried does")
-    return kept.take(pa.array(np.arange(count) % kept.num_rows, pa.int64()))
+    return keeping.take(pa.array(np.arange(count) % keeping.num_rows, pa.int64()))

@@ -1,0 +1,1 @@
+"""Rows of synthetic tables: drawn, checked against rules, written to files."""
