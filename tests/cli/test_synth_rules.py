@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet import synth
 from discreet.cli.synth._rules import rules_of
+from discreet.policy import load_policy
 
 pytestmark = pytest.mark.usefixtures("one_database")
 
@@ -58,7 +62,13 @@ def test_rare_rows_are_dropped_and_what_that_bends_is_on_stderr(cli: Any) -> Non
         ("hard = [", "is no TOML"),
         ("soft = 3", "as a section"),
         ('[[soft]]\ncondition = "age > 3"\nheavy = 3', "and no heavy"),
-        ('[[follows]]\ncolumn = "age"', "either values or a file"),
+        ('[[follows]]\ncolumn = "age"', "given is missing"),
+        ('[[follows]]\ncolumn = "age"\ngiven = "region"', "either values"),
+        ('[[follows]]\ncolumn = "age"\ngiven = 3\nvalues = { a = 1 }', "another one or a list"),
+        ('[[follows]]\ncolumn = "age"\ngiven = "region"\nvalues = { a = 1, b = "x" }', "of one type"),
+        ('[[follows]]\ncolumn = "age"\ngiven = ["region", "day"]\nvalues = { a = 1 }', "use a file for several"),
+        ("[[totals]]\nwhere = 'age > 3'", "rows is missing"),
+        ("[[soft]]\nweight = 3", "condition is missing"),
         ('[[follows]]\ncolumn = "age"\ngiven = "region"\nfile = "nowhere.csv"', "no such file"),
         ('[[follows]]\ncolumn = "age"\ngiven = "region"\nfile = "other.csv"', "has no column region"),
         ('hard = ["age > 3 AND age < 2"]', "nothing satisfies"),
@@ -74,6 +84,16 @@ def test_a_file_that_is_wrong_is_refused_in_a_line(cli: Any, text: str, words: s
 
 
 def test_what_follows_from_a_file(tmp_path: Path) -> None:
-    (tmp_path / "grades.csv").write_text("grade,level\na,1\nb,\n")
-    (tmp_path / "rules.toml").write_text('[[follows]]\ncolumn = "level"\ngiven = "grade"\nfile = "grades.csv"\n')
-    assert rules_of([], tmp_path / "rules.toml") == [synth.Follows("level", "grade", {"a": 1, "b": None})]
+    """Values are text there, and in the fit of the types of the policy: a code that looks like a number is a text."""
+    (tmp_path / "zips.csv").write_text('zip,level,odd\n02139,1,"a\nb"\n10001,,\n')
+    (tmp_path / "rules.toml").write_text('[[follows]]\ncolumn = "level"\ngiven = "zip"\nfile = "zips.csv"\n')
+    (rule,) = rules_of([], tmp_path / "rules.toml")
+    assert isinstance(rule, synth.Follows) and isinstance(rule.values, pa.Table)
+    assert rule.values.to_pydict() == {"zip": ["02139", "10001"], "level": ["1", None]}
+    columns = {"zip": {"type": "string", "keys": ["02139", "10001"]}, "level": {"type": "int"}}
+    policy = {"version": "1", "budget": {"rho": 1}, "tables": {"t": {"unit": "rows", "columns": columns}}}
+    question = synth.Synthesize("t", dp.rho("0.1"), rules=[rule])
+    assert synth.plan_question(question, load_policy(policy)).rules.followers[0].values == (1, None, None)
+    (tmp_path / "zips.csv").write_text("zip,level\n02139,high\n10001,low\n")
+    with pytest.raises(dp.ParameterError, match="values that are not of type int"):
+        synth.plan_question(replace(question, rules=rules_of([], tmp_path / "rules.toml")), load_policy(policy))

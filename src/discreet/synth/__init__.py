@@ -28,6 +28,7 @@ from discreet.synth._plan import Stage, SynthesisPlan, plan, plan_question
 from discreet.synth._question import PreparedTable, Synthesize
 from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
+from discreet.synth._workload import is_query
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._refits import CombinedEstimate, combine
 from discreet.synth.checks import CHECK_KIND, CheckTable, PreparedCheck, SyntheticCheck, check
@@ -66,6 +67,7 @@ __all__ = [
     "combine",
     "fit",
     "fit_tables",
+    "is_query",
     "load",
     "min_repeats",
     "plan",

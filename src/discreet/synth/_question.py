@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -67,10 +68,6 @@ class Synthesize:
         following = following_names(policy, name, follows)
         columns = fitted_columns(policy, name, self.columns, dict(self.cells), following)
         rules = replace(rules, followers=followers(policy, name, follows, columns, self.columns))
-        bound = BoundRules(rules, tuple(column for column in columns if column.keys != ()))
-        bound.check()
-        if rules.hard:
-            public_rows(bound)
         bounded = coded_rows(policy, name, {each.name: each.coded or _NO_KEYS for each in columns})
         terms.accept(bounded)
         planned, spend = discoveries(policy, name, columns, self.spend)
@@ -83,6 +80,9 @@ class Synthesize:
             loss=self.spend, fit_loss=spend, planned=planned, policy=policy, unit=policy.unit(name).name or "rows",
             relation=policy.relation, rows_per_unit=declared.rows_per_unit, rules=rules,
         )  # fmt: skip
+        prepared.bound.check()
+        if rules.hard:
+            public_rows(prepared.bound)
         prepared.first_noise()
         return prepared
 
@@ -115,6 +115,11 @@ class PreparedTable:
     counts: Literal["people"] = "people"
     known: Mapping[int, Prior | int] = field(default_factory=dict[int, "Prior | int"])
     rules: Rules = field(default_factory=Rules)
+
+    @cached_property
+    def bound(self) -> BoundRules:
+        """The rules, with the cells of the columns that have public ones: all of them, once keys are discovered."""
+        return BoundRules(self.rules, tuple(column for column in self.columns if column.keys != ()))
 
     @property
     def public(self) -> dict[str, Any]:
@@ -179,7 +184,7 @@ class PreparedTable:
         if counts:
             self._two_way_fit(fit, counts, listed, context)
         model = fit.estimate(newton=40 if fit.model is None else 10, steps=_FINAL_STEPS)
-        potentials = BoundRules(self.rules, self.columns).finished(model.potentials, merges)
+        potentials = self.bound.finished(model.potentials, merges)
         return _release(self, plan, fit, merges, potentials, context.certify)
 
     def read(self, payload: bytes) -> SyntheticTable:
@@ -207,12 +212,11 @@ class PreparedTable:
         sums = np.array([raw.measurements[each].counts.sum() for each in sets])
         weights = np.array([1 / raw.sizes[i] for (i,) in sets])
         total = float(self.rules.rows or max(float(sums @ weights / weights.sum()), 1.0))
-        rules = BoundRules(self.rules, columns)
         priors: dict[int, Prior] = {}
         measured: dict[Clique, Measurement] = {}
         for (i,) in sets:
             one = raw.measurements[i,]
-            each = merge(columns[i], one.counts, mechanism.std, total, rules.apart(i))
+            each = merge(columns[i], one.counts, mechanism.std, total, self.bound.apart(i))
             measured[i,] = Measurement((i,), each.summed(one.counts), each.summed(one.variances))
             priors[i] = Prior(each, measured[i,].counts)
         for i, known in self.known.items():
@@ -220,7 +224,7 @@ class PreparedTable:
             measured[i,] = priors[i].measurement(i, total)
         merges = [priors[i].merge for i in range(len(columns))]
         sizes = tuple(each.size for each in merges)
-        return Fit(sizes, total, purse, measured, raw.steps, fixed=rules.fixed(merges)), merges
+        return Fit(sizes, total, purse, measured, raw.steps, fixed=self.bound.fixed(merges)), merges
 
     def _two_way_fit(
         self, fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, context: ReleaseContext

@@ -13,7 +13,7 @@ from discreet.query import match_name, parse
 from discreet.recursion import with_room
 from discreet.synth.rules import Follower
 
-__all__ = ["USUAL_WEIGHT", "Marginal", "Workload", "weighted_sets"]
+__all__ = ["USUAL_WEIGHT", "Marginal", "Workload", "is_query", "weighted_sets"]
 
 Marginal = str | Sequence[str]
 """The columns of a marginal, or a query in SQL, which is over a marginal of the columns that it names."""
@@ -24,6 +24,15 @@ USUAL_WEIGHT = 4
 _MOST_WEIGHT = 100
 _SQL = re.compile(r"\s*(select|with|from)\b", re.IGNORECASE)
 _EXAMPLE = 'as in [("site", "cost"), "SELECT site, AVG(cost) FROM visits GROUP BY site"], or {("site", "cost"): 8}'
+
+
+def is_query(text: str) -> bool:
+    """Whether a text of a workload is meant as a query, and not as the name of a column.
+
+    >>> is_query("SELECT site, COUNT(*) FROM visits GROUP BY site"), is_query("site")
+    (True, False)
+    """
+    return _SQL.match(text) is not None
 
 
 def weighted_sets(
@@ -54,7 +63,7 @@ def _wrong() -> str:
 
 def _names(marginal: object, table: str) -> list[str]:
     if isinstance(marginal, str):
-        if not _SQL.match(marginal):
+        if not is_query(marginal):
             raise ParameterError(_wrong())
         return _named_in(marginal, table)
     if not isinstance(marginal, Sequence) or not marginal:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
+from discreet.cli._text_files import text_in
 from discreet.errors import ParameterError, PolicyError
 from discreet.policy import Column, load_policy
 from discreet.query import type_in_policy
@@ -30,7 +31,6 @@ Codebook = Mapping[str, CodebookEntry]
 """From a column's name."""
 
 _FIELDS = ("column", "type", "lower", "upper", "keys", "label")
-_LONGEST = 2**24
 
 
 def read_codebook(path: Path) -> Codebook:
@@ -40,7 +40,7 @@ def read_codebook(path: Path) -> Codebook:
     ``lower`` and ``upper``, ``keys`` with ``|`` between them, and ``label``. A TOML file has ``age = "int"`` or
     ``age = { type = "int", bounds = [0, 120], label = "in years" }``. Types are those of policies or of SQL.
     """
-    text = _text(path)
+    text = text_in(path, "a codebook has a line for each column")
     try:
         rows = _from_toml(text) if path.suffix.lower() == ".toml" else _from_csv(text)
         entries, labels = _entries(rows)
@@ -56,19 +56,6 @@ def read_codebook(path: Path) -> Codebook:
 
 class _Wrong(Exception):
     """What is wrong with a codebook."""
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > _LONGEST:
-            raise ParameterError(f"{path} is larger than {_LONGEST >> 20} MiB; a codebook has a line for each column")
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ParameterError(f"{path}: there is no such file") from None
-    except OSError as error:
-        raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path} is not UTF-8 text; save it so") from None
 
 
 def _from_toml(text: str) -> Iterator[tuple[str, dict[str, Any]]]:

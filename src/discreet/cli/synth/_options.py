@@ -135,7 +135,7 @@ def question_of(  # noqa: PLR0913, PLR0917 — an option each
     rules: Path | None,
 ) -> Synthesize:
     """The fit that the options ask for. Raises `ParameterError` for options that cannot be read."""
-    from discreet.synth import Synthesize
+    from discreet.synth import Synthesize, is_query
 
     if spend is None:
         raise ParameterError("say what the fit may cost: --epsilon E, or --rho R, and --delta D beside them")
@@ -146,10 +146,7 @@ def question_of(  # noqa: PLR0913, PLR0917 — an option each
         columns=listed_names(columns, "--columns"),
         cells=_cell_choices(cells or ()),
         target=target,
-        workload=[
-            each if each.lstrip()[:6].upper() == "SELECT" else listed_names(each, "--workload") or []
-            for each in workload or ()
-        ],
+        workload=[each if is_query(each) else listed_names(each, "--workload") or [] for each in workload or ()],
         rules=rules_of(rule or (), rules),
     )
 

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import csv
+import io
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.cli._text_files import text_in
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from discreet.synth.rules import Rule
 
 __all__ = ["rules_of"]
 
-_LARGEST = 2**24
-_FIELDS: Mapping[str, frozenset[str]] = {
-    "soft": frozenset({"condition", "weight"}),
-    "follows": frozenset({"column", "given", "values", "file"}),
-    "totals": frozenset({"rows", "where"}),
+_USUAL = "rules are a few lines, and values one for each of a column"
+_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "soft": (("condition",), ("weight",)),
+    "follows": (("column", "given"), ("values", "file")),
+    "totals": (("rows",), ("where",)),
 }
+"""Of each kind of section the fields that it needs, and those that it may have."""
 
 
 def rules_of(conditions: Sequence[str], file: Path | None) -> list[Rule]:
@@ -32,7 +37,7 @@ def _from_file(path: Path) -> list[Rule]:
     from discreet.synth import Soft, Total
 
     try:
-        content = tomllib.loads(_text(path))
+        content = tomllib.loads(text_in(path, _USUAL))
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"{path} is no TOML: {error}") from None
     odd = set(content) - {"hard", *_FIELDS}
@@ -42,60 +47,59 @@ def _from_file(path: Path) -> list[Rule]:
     if not isinstance(hard, list):
         raise ParameterError(f'{path}: hard is a list of conditions, as in hard = ["cost = 0 OR visits > 0"]')
     rules: list[Rule] = list(hard)  # pyright: ignore[reportUnknownArgumentType]
-    rules += [Soft(each.get("condition", ""), each.get("weight", 1.0)) for each in _sections(path, content, "soft")]
+    rules += [Soft(each["condition"], each.get("weight", 1.0)) for each in _sections(path, content, "soft")]
     rules += [_follows(path, each) for each in _sections(path, content, "follows")]
-    return rules + [Total(each.get("rows", -1), each.get("where")) for each in _sections(path, content, "totals")]
+    return rules + [Total(each["rows"], each.get("where")) for each in _sections(path, content, "totals")]
 
 
 def _sections(path: Path, content: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     sections: Any = content.get(name, [])
     if not isinstance(sections, list) or not all(isinstance(each, dict) for each in sections):  # pyright: ignore[reportUnknownVariableType]
         raise ParameterError(f"{path}: write each of {name} as a section [[{name}]]")
+    needed, optional = _FIELDS[name]
     for each in sections:  # pyright: ignore[reportUnknownVariableType]
-        odd = set(each) - _FIELDS[name]  # pyright: ignore[reportUnknownArgumentType]
+        odd, missing = set(each) - {*needed, *optional}, set(needed) - set(each)  # pyright: ignore[reportUnknownArgumentType]
         if odd:
-            raise ParameterError(f"{path}: [[{name}]] has {', '.join(sorted(_FIELDS[name]))}, and no {min(odd)}")
+            raise ParameterError(f"{path}: [[{name}]] has {', '.join((*needed, *optional))}, and no {min(odd)}")
+        if missing:
+            raise ParameterError(f"{path}: [[{name}]] needs {' and '.join(needed)}; {min(missing)} is missing")
     return sections  # pyright: ignore[reportUnknownVariableType]
 
 
 def _follows(path: Path, section: Mapping[str, Any]) -> Rule:
     from discreet.synth import Follows
 
-    if "column" not in section or "given" not in section or ("values" in section) == ("file" in section):
-        raise ParameterError(f"{path}: [[follows]] has a column, what it is given by, and either values or a file")
     column, given = section["column"], section["given"]
-    if "values" in section:
-        return Follows(column, given, section["values"])
-    names = [given] if isinstance(given, str) else list(given)
-    return Follows(column, given, _listed(path.parent / str(section["file"]), names, str(column)))
+    names: Any = given if isinstance(given, list) else [given]
+    if not all(isinstance(name, str) for name in (column, *names)) or column in names:
+        raise ParameterError(f"{path}: [[follows]] has a column, and another one or a list of others as given")
+    if ("values" in section) == ("file" in section):
+        raise ParameterError(f"{path}: [[follows]] has either values, a table of one given column, or a file")
+    if "file" in section:
+        return Follows(column, names, _listed(path.parent / str(section["file"]), (*names, column)))
+    return Follows(column, names, _inline(path, section["values"], names, column))
 
 
-def _listed(path: Path, given: Sequence[str], column: str) -> dict[Any, object]:
-    """What follows from each value, by a CSV file with a header; an empty field is NULL."""
-    lines = list(csv.DictReader(_text(path).splitlines()))
-    missing = [name for name in (*given, column) if not lines or name not in lines[0]]
+def _inline(path: Path, values: object, given: Sequence[str], column: str) -> pa.Table:
+    import pyarrow as pa
+
+    if not isinstance(values, Mapping) or len(given) != 1:
+        raise ParameterError(f"{path}: values of [[follows]] are a table of one given column; use a file for several")
+    try:
+        return pa.table({given[0]: list(values), column: pa.array(list(values.values()))})  # pyright: ignore[reportUnknownArgumentType]
+    except (pa.ArrowException, TypeError):
+        raise ParameterError(f"{path}: values of [[follows]] are of one type, that of {column}") from None
+
+
+def _listed(path: Path, names: Sequence[str]) -> pa.Table:
+    """Columns of a CSV file with a header, as text; an empty field is NULL."""
+    import pyarrow as pa
+
+    try:
+        lines = list(csv.DictReader(io.StringIO(text_in(path, _USUAL), newline="")))
+    except csv.Error as error:
+        raise ParameterError(f"{path} is no CSV: {error}") from None
+    missing = [name for name in names if not lines or name not in lines[0]]
     if missing:
         raise ParameterError(f"{path} has no column {missing[0]}: its first line names the columns")
-    keys = [tuple(_value(line[name]) for name in given) for line in lines]
-    return {
-        (key if len(given) > 1 else key[0]): _value(line[column]) for key, line in zip(keys, lines, strict=True)
-    }  # fmt: skip
-
-
-def _value(text: str | None) -> object:
-    """A whole number or a truth value where it reads as one, else the text; NULL where it is empty."""
-    plain = (text or "").strip()
-    if plain.lstrip("-").isdecimal() and plain.isascii() and len(plain) < 19:
-        return int(plain)
-    return {"": None, "true": True, "false": False}.get(plain.casefold(), plain)
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > _LARGEST:
-            raise ParameterError(f"{path} is larger than {_LARGEST >> 20} MiB; rules are a few lines")
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ParameterError(f"{path}: there is no such file") from None
-    except (OSError, ValueError):
-        raise ParameterError(f"{path} cannot be read; save it as UTF-8 text that this user may read") from None
+    return pa.table({name: pa.array([line[name] or None for line in lines], pa.string()) for name in names})

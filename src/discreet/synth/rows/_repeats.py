@@ -26,7 +26,7 @@ class RepeatedRows:
     rows
         Those that are left; the metadata of their schema has the rest of this, as JSON.
     least, dropped
-        How often each row occurs at least, and how many rows were dropped.
+        How frequent each row occurs at least, and how many rows were dropped.
     bent
         For each column the total variation distance of its values from those of all rows: from 0 to 1.
     """
@@ -69,11 +69,11 @@ def min_repeats(rows: pa.Table, least: int) -> RepeatedRows:
     for each in codes:
         groups = groups * (int(each.max(initial=0)) + 1) + each
         groups = np.unique(groups, return_inverse=True)[1].astype(np.int64).ravel()
-    often = np.bincount(groups, minlength=1)[groups] >= least if groups.size else np.ones(0, bool)
-    bent = {name: _distance(each, often) for name, each in zip(rows.column_names, codes, strict=True)}
-    dropped = int((~often).sum())
+    frequent = np.bincount(groups, minlength=1)[groups] >= least if groups.size else np.ones(0, bool)
+    bent = {name: _distance(each, frequent) for name, each in zip(rows.column_names, codes, strict=True)}
+    dropped = int((~frequent).sum())
     stated = json.dumps({"least": least, "dropped": dropped, "bent": bent}).encode()
-    left = rows.filter(pa.array(often)).replace_schema_metadata({**(rows.schema.metadata or {}), _KEY: stated})
+    left = rows.filter(pa.array(frequent)).replace_schema_metadata({**(rows.schema.metadata or {}), _KEY: stated})
     return RepeatedRows(left, least, dropped, bent)
 
 
@@ -82,10 +82,10 @@ def _codes(column: pa.ChunkedArray[pa.Scalar]) -> NDArray[np.int64]:
     return np.asarray(encoded.indices, dtype=np.int64)
 
 
-def _distance(codes: NDArray[np.int64], often: NDArray[np.bool_]) -> float:
-    """Total variation between the values of all rows and of those often; 1 where none is."""
-    if not codes.size or not often.any():
+def _distance(codes: NDArray[np.int64], frequent: NDArray[np.bool_]) -> float:
+    """Total variation between the values of all rows and of the frequent ones; 1 where none is."""
+    if not codes.size or not frequent.any():
         return float(codes.size > 0)
     size = int(codes.max()) + 1
-    before, after = np.bincount(codes, minlength=size), np.bincount(codes[often], minlength=size)
-    return float(np.abs(before / codes.size - after / often.sum()).sum() / 2)
+    before, after = np.bincount(codes, minlength=size), np.bincount(codes[frequent], minlength=size)
+    return float(np.abs(before / codes.size - after / frequent.sum()).sum() / 2)

@@ -66,7 +66,7 @@ class BoundRules:
     def check(self) -> None:
         """Raise `QueryError` or `ParameterError` for rules that nothing satisfies, or that cells cannot hold."""
         for each in (*self.hard, *(soft for soft, _ in self.soft)):
-            if not self._tried(each.condition, null=False).share.any():  # unknown alone is not enough
+            if not each.ever:
                 raise ParameterError(f"nothing satisfies the rule {_short(each)!r}: no value that its columns can have")
         for each, _ in self.totals:
             if ((each.share > 0) & (each.share < 1)).any():

@@ -32,11 +32,15 @@ _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """A condition at some points of each combination of cells of its columns, in C order: in which share it holds."""
+    """A condition at some points of each combination of cells of its columns, in C order: in which share it holds.
+
+    `ever` is whether it is true at any point at all: a condition that is only ever unknown is not.
+    """
 
     condition: str
     columns: Clique
     share: Numbers
+    ever: bool
 
     def merged(self, merges: Sequence[Merge], *, any_point: bool) -> Numbers:
         """The share for merged cells: that of their rows, or whether it holds at `any_point` of them."""
@@ -90,13 +94,13 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
             raise QueryError(f"the rule {printable(text[:_LONGEST])!r} cannot be computed: {reason}") from None
         if kind.column("kind").to_pylist() != ["BOOLEAN"]:
             raise QueryError(f"the rule {printable(text[:_LONGEST])!r} is no condition: it is not true or false")
-        shares = sandbox.run(_query(source, truth(tree, null=null), len(clique)))
+        shares = sandbox.run(_query(source, tree, len(clique), null=null))
     place = np.zeros(shares.num_rows, np.int64)
     for k, size in enumerate(shape):
         place = place * size + shares.column(k).to_numpy()
     share = np.zeros(cells([each.size for each in columns], clique))
     share[place] = shares.column(len(clique)).to_numpy()
-    return Tried(text, clique, share)
+    return Tried(text, clique, share, any(shares.column("ever").to_pylist()))
 
 
 def _source(clique: Clique, columns: Sequence[ColumnCells], following: Sequence[Follower]) -> str:
@@ -108,10 +112,11 @@ def _source(clique: Clique, columns: Sequence[ColumnCells], following: Sequence[
     return source
 
 
-def _query(source: str, held: str, wide: int) -> str:
-    """For each combination of cells in which share of its points a condition holds."""
+def _query(source: str, tree: exp.Expr, wide: int, *, null: bool) -> str:
+    """For each combination of cells in which share of its points a condition holds, and whether it is true at any."""
     grouped = ", ".join(_quoted(_CELL.format(k)) for k in range(wide))
-    return f"SELECT {grouped}, AVG(CAST({held} AS DOUBLE)) FROM {source} GROUP BY {grouped}"  # noqa: S608
+    held = f"AVG(CAST({truth(tree, null=null)} AS DOUBLE)) AS share, BOOL_OR({truth(tree, null=False)}) AS ever"
+    return f"SELECT {grouped}, {held} FROM {source} GROUP BY {grouped}"  # noqa: S608
 
 
 def _quoted(name: str) -> str:

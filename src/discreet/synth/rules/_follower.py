@@ -16,9 +16,9 @@ from discreet.marginals import ColumnCells, cells
 from discreet.policy import Column
 from discreet.query import plain_value
 
-__all__ = ["Follower"]
+__all__ = ["TYPES", "Follower"]
 
-_TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "string": pa.string(), "date": pa.date32()}
+TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "string": pa.string(), "date": pa.date32()}
 _MOST_VALUES = 2**20
 
 
@@ -48,7 +48,7 @@ class Follower:
     @property
     def array(self) -> pa.Array[Any]:
         """`values` with the type of the column."""
-        return pa.array(list(self.values), _TYPES[self.type])
+        return pa.array(list(self.values), TYPES[self.type])
 
     @property
     def declared(self) -> Column:
@@ -91,7 +91,7 @@ class Follower:
         texts = (data["name"], *data["given"])
         if not all(isinstance(each, str) for each in texts) or type(data["nullable"]) is not bool:
             raise ValueError
-        if type(data["place"]) is not int or not 0 < len(values) <= _MOST_VALUES or data["type"] not in _TYPES:
+        if type(data["place"]) is not int or not 0 < len(values) <= _MOST_VALUES or data["type"] not in TYPES:
             raise ValueError
         follower = cls(data["name"], data["type"], data["nullable"], data["place"], tuple(data["given"]), values)
         follower.check()

@@ -13,12 +13,11 @@ from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, cells
 from discreet.policy import Column, Policy
 from discreet.query import Field, match_name
-from discreet.synth.rules._follower import Follower
+from discreet.synth.rules._follower import TYPES, Follower
 from discreet.synth.rules._rules import Follows
 
 __all__ = ["followers", "following_names"]
 
-_TYPES = ("bool", "int", "float", "string", "date")
 _MOST_VALUES = 2**20
 
 
@@ -32,8 +31,10 @@ def following_names(policy: Policy, table: str, follows: Sequence[Follows]) -> l
             raise ParameterError(f"rules say twice what {name} follows from; keep one")
         if name in surrogates:
             raise QueryError(f"{name} says whose a row is: it gets new numbers, and follows from nothing")
-        if declared[name].type not in _TYPES:
-            raise QueryError(f"{name} is a {declared[name].type}; what follows from others is of type {_words(_TYPES)}")
+        if declared[name].type not in TYPES:
+            raise QueryError(
+                f"{name} is a {declared[name].type}; what follows from others is of type {_words(list(TYPES))}"
+            )
     return names
 
 
@@ -53,7 +54,7 @@ def followers(
     names = following_names(policy, table, follows)
     order = _order(declared, [column.name for column in columns], names, listed)
     return tuple(
-        _follower(f"{table}.{name}", name, declared[name], each, columns, order.index(name))
+        _follower(f"{table}.{name}", name, declared, each, columns, order.index(name))
         for name, each in zip(names, follows, strict=True)
     )
 
@@ -69,7 +70,12 @@ def _order(
 
 
 def _follower(  # noqa: PLR0913, PLR0917
-    where: str, name: str, declared: Column, follows: Follows, columns: Sequence[ColumnCells], place: int
+    where: str,
+    name: str,
+    policy: Mapping[str, Column],
+    follows: Follows,
+    columns: Sequence[ColumnCells],
+    place: int,
 ) -> Follower:
     given = [follows.given] if isinstance(follows.given, str) else list(follows.given)
     if not given:
@@ -89,7 +95,7 @@ def _follower(  # noqa: PLR0913, PLR0917
             )
     if cells([column.size for column in columns], sources) > _MOST_VALUES:
         raise QueryError(f"{where} follows from more than {_MOST_VALUES:,} combinations of values")
-    table = _mapping(where, name, follows, [fitted[i] for i in sources])
+    declared, table = policy[name], _mapping(where, name, follows, [fitted[i] for i in sources], policy)
     every = [_values(columns[i]) for i in sources]
     values = tuple(_value(where, table, each, [fitted[i] for i in sources]) for each in itertools.product(*every))
     follower = Follower(name, declared.type, declared.nullable, place, tuple(fitted[i] for i in sources), values)
@@ -101,11 +107,13 @@ def _values(column: ColumnCells) -> Sequence[object]:
     return column.values(np.arange(column.size), np.zeros(column.size)).to_pylist()
 
 
-def _mapping(where: str, name: str, follows: Follows, given: Sequence[str]) -> dict[tuple[object, ...], object]:
+def _mapping(
+    where: str, name: str, follows: Follows, given: Sequence[str], policy: Mapping[str, Column]
+) -> dict[tuple[object, ...], object]:
     """What follows from each tuple of values."""
     table = follows.values
     if isinstance(table, pa.Table):
-        columns = [table.column(match_name(each, table.column_names, where, "column")) for each in (*given, name)]
+        columns = [_typed(where, table, each, policy[each]) for each in (*given, name)]
         rows = list(zip(*(column.to_pylist() for column in columns), strict=True))
         mapping: dict[tuple[object, ...], object] = {}
         for *key, value in rows:
@@ -116,6 +124,19 @@ def _mapping(where: str, name: str, follows: Follows, given: Sequence[str]) -> d
         raise ParameterError(f"{where}: values is a mapping, or an Arrow table, not {type(table).__name__}")
     items: list[tuple[Any, object]] = list(table.items())
     return {(key if len(given) > 1 and isinstance(key, tuple) else (key,)): value for key, value in items}
+
+
+def _typed(where: str, table: pa.Table, name: str, declared: Column) -> pa.ChunkedArray[Any]:
+    """A column of a table with the type that the policy gives it, from text too."""
+    column = table.column(match_name(name, table.column_names, f"the table of {where}", "column"))
+    if declared.type not in TYPES:
+        return column
+    try:
+        return column.cast(TYPES[declared.type])
+    except pa.ArrowException:
+        raise ParameterError(
+            f"{where}: the column {name} of its table has values that are not of type {declared.type}"
+        ) from None
 
 
 def _value(
