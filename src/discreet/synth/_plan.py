@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import ParameterError, printable
 from discreet.marginals import CellChoice, ColumnCells
@@ -22,11 +22,9 @@ from discreet.synth._discovery import main_share
 from discreet.synth._noise import Additive, additive_to_json
 from discreet.synth._question import DEGREE, PreparedTable, Synthesize, Tier
 from discreet.synth._rounds import Shares, most_rounds, one_way_share
+from discreet.synth._shown import ShownTable
 from discreet.synth._workload import Workload
 from discreet.synth.rules import Rule, Rules
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 __all__ = ["Stage", "SynthesisPlan", "plan", "plan_question"]
 
@@ -49,7 +47,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SynthesisPlan:
+class SynthesisPlan(ShownTable):
     """What a fit would do. Made by `plan`: it costs nothing and touches no data.
 
     Attributes
@@ -172,20 +170,6 @@ class SynthesisPlan:
             f"{first}; cost {in_words(self.loss)}",
         ]
         return PlanTable(("column", "type", "cells", "values"), rows, notes, _NUMBERS)
-
-    def __str__(self) -> str:
-        return self.shown().to_text()
-
-    __repr__ = __str__
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-
-        shown = self.shown()
-        return Group(shown.rich_table(), *map(printable, shown.notes))
-
-    def _repr_html_(self) -> str:
-        return self.shown().to_html()
 
 
 def plan(  # noqa: PLR0913

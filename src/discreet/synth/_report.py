@@ -9,22 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from discreet.errors import LedgerError, ParameterError, printable
+from discreet.errors import LedgerError, ParameterError
 from discreet.marginals import Clique, ColumnCells, Measurement, Merge, Model, Numbers
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import Loss, from_json, in_words, to_json
 from discreet.query import PlanTable
 from discreet.synth._discovery import main_share
 from discreet.synth._noise import Additive, Prices
+from discreet.synth._shown import ShownTable
 from discreet.synth._verify import certified_norms, step_costs
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 __all__ = ["BudgetStep", "MarginalFit", "SynthesisReport", "make_report", "merged_texts"]
 
@@ -167,7 +165,7 @@ class BudgetStep:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SynthesisReport:
+class SynthesisReport(ShownTable):
     """The marginals of a fit against their measurements, and its budget step by step. Made by `SyntheticTable.report`.
 
     Attributes
@@ -271,20 +269,6 @@ class SynthesisReport:
                 f"{left:,} of {self.pairs:,} pairs of columns were not measured: nothing here says how true they are"
             )
         return notes
-
-    def __str__(self) -> str:
-        return self.shown().to_text()
-
-    __repr__ = __str__
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-
-        shown = self.shown()
-        return Group(shown.rich_table(), *map(printable, shown.notes))
-
-    def _repr_html_(self) -> str:
-        return self.shown().to_html()
 
 
 def make_report(fitted: _Fitted, model: Model) -> SynthesisReport:
