@@ -7,7 +7,7 @@ from discreet.query._bias import plan_with_bias
 from discreet.query._certificate_levels import LEVEL, level_to_json, recompute_level_loss, section
 from discreet.query._checked_query import Bias, assume_rows
 from discreet.query._plan import Plan, assuming
-from discreet.query._plan_table import PlanTable
+from discreet.query._plan_table import PlanTable, ShownTable
 from discreet.query._planner import make_plan
 from discreet.query._release import Release
 from discreet.query._sql import SQL, PreparedSQL, noisy_groups
@@ -113,6 +113,7 @@ __all__ = [
     "Release",
     "Row",
     "Scan",
+    "ShownTable",
     "Stacked",
     "Suggest",
     "Suggestion",

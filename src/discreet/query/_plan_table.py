@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,9 +21,10 @@ from discreet.query.results._intervals import check_level
 from discreet.query.results._words import answer_words
 
 if TYPE_CHECKING:
+    from rich.console import Group
     from rich.table import Table
 
-__all__ = ["PlanTable", "plan_table"]
+__all__ = ["PlanTable", "ShownTable", "plan_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,31 @@ class PlanTable:
         head, body = row("th", self.header), "".join(row("td", cells) for cells in self.rows)
         notes = "".join(f"<p>{html.escape(printable(note))}</p>" for note in self.notes)
         return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{notes}"
+
+
+class ShownTable(ABC):
+    """What shows itself as the table that `shown` gives: in a terminal, as text, and in a notebook."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def shown(self) -> PlanTable:
+        """The table, with its notes."""
+
+    def __str__(self) -> str:
+        return self.shown().to_text()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+
+        shown = self.shown()
+        return Group(shown.rich_table(), *map(printable, shown.notes))
+
+    def _repr_html_(self) -> str:
+        return self.shown().to_html()
 
 
 def plan_table(plan: CheckedQuery, level: float = 0.95) -> PlanTable:

@@ -28,12 +28,30 @@ from discreet.synth._plan import Stage, SynthesisPlan, plan, plan_question
 from discreet.synth._question import PreparedTable, Synthesize
 from discreet.synth._report import BudgetStep, MarginalFit, SynthesisReport
 from discreet.synth._table import Measured, SyntheticTable
-from discreet.synth._workload import is_query
+from discreet.synth._workload import Workload, is_query
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._refits import CombinedEstimate, combine
 from discreet.synth.checks import CHECK_KIND, CheckTable, PreparedCheck, SyntheticCheck, check
-from discreet.synth.related import History, PreparedTables, SynthesizeTables, SyntheticTables, fit_tables
-from discreet.synth.rows._files import check_rows_file, rows_to_pandas, rows_to_polars, write_rows
+from discreet.synth.related import (
+    History,
+    PlannedPart,
+    PreparedTables,
+    SynthesizeTables,
+    SyntheticTables,
+    TablesPlan,
+    fit_tables,
+    load_tables,
+    plan_tables,
+    plan_tables_question,
+)
+from discreet.synth.rows._files import (
+    check_rows_file,
+    check_tables_place,
+    rows_to_pandas,
+    rows_to_polars,
+    write_rows,
+    write_tables,
+)
 from discreet.synth.rows._repeats import RepeatedRows, min_repeats
 from discreet.synth.rules import Follows, Soft, Total
 
@@ -47,6 +65,7 @@ __all__ = [
     "History",
     "MarginalFit",
     "Measured",
+    "PlannedPart",
     "PreparedCheck",
     "PreparedTable",
     "PreparedTables",
@@ -61,18 +80,25 @@ __all__ = [
     "SyntheticCheck",
     "SyntheticTable",
     "SyntheticTables",
+    "TablesPlan",
     "Total",
+    "Workload",
     "check",
     "check_rows_file",
+    "check_tables_place",
     "combine",
     "fit",
     "fit_tables",
     "is_query",
     "load",
+    "load_tables",
     "min_repeats",
     "plan",
     "plan_question",
+    "plan_tables",
+    "plan_tables_question",
     "rows_to_pandas",
     "rows_to_polars",
     "write_rows",
+    "write_tables",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from discreet.marginals import CellChoice
 from discreet.privacy import Loss
 from discreet.session import Session
+from discreet.synth._loading import of_kind
 from discreet.synth._question import Synthesize, Tier
 from discreet.synth._table import SyntheticTable
 from discreet.synth._workload import Workload
@@ -78,6 +79,7 @@ def fit(  # noqa: PLR0913
 def load(path: str | os.PathLike[str]) -> SyntheticTable:
     """The synthetic table in a file by `save`. That it is genuine is not checked: ask `discreet verify`.
 
-    Raises `DataError` if the file cannot be read, `LedgerError` if it holds no synthetic table.
+    Raises `DataError` if the file cannot be read, `LedgerError` if it holds no synthetic table of `fit`; what
+    `fit_tables` made is for `load_tables`.
     """
-    return SyntheticTable.load(path)
+    return of_kind(SyntheticTable, path)

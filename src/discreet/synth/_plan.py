@@ -13,7 +13,7 @@ from discreet.marginals import CellChoice, ColumnCells
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.policy import Policy
 from discreet.privacy import Loss, Relation, currency, in_words, to_json
-from discreet.query import PlanTable
+from discreet.query import PlanTable, ShownTable
 from discreet.rational import decimal_text
 from discreet.release import Terms
 from discreet.session import Session
@@ -22,13 +22,22 @@ from discreet.synth._discovery import main_share
 from discreet.synth._noise import Additive, additive_to_json
 from discreet.synth._question import DEGREE, PreparedTable, Synthesize, Tier
 from discreet.synth._rounds import Shares, most_rounds, one_way_share
-from discreet.synth._shown import ShownTable
 from discreet.synth._workload import Workload
 from discreet.synth.rules import Rule, Rules
 
-__all__ = ["Stage", "SynthesisPlan", "plan", "plan_question"]
+__all__ = [
+    "RELATIONS",
+    "Stage",
+    "SynthesisPlan",
+    "aligned",
+    "counted",
+    "noise_in_words",
+    "plan",
+    "plan_question",
+]
 
-_RELATIONS: Mapping[Relation, str] = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
+RELATIONS: Mapping[Relation, str] = {"add_remove": "adding or removing", "substitute": "replacing the rows of"}
+"""How neighbours differ, in words that go before the person."""
 _NUMBERS = ("cells",)
 _KEYS, _ALONE = "keys that nobody listed", "each column alone"
 
@@ -104,13 +113,13 @@ class SynthesisPlan(ShownTable):
         half = self.half_width(level)
         who = "every row is another person" if self.unit == "rows" else f"a person is a value of {self.unit}"
         lines = [
-            f"A synthetic {self.table}, tier {self.tier}, of {_count(len(self.columns), 'column')}.",
+            f"A synthetic {self.table}, tier {self.tier}, of {counted(len(self.columns), 'column')}.",
             "",
-            f"Protected: {who}; neighbours differ by {_RELATIONS[self.relation]} one person.",
+            f"Protected: {who}; neighbours differ by {RELATIONS[self.relation]} one person.",
         ]
         if self.unit != "rows":
-            lines.append(f"Caps: at most {_count(self.rows_per_unit, 'row')} of one person count.")
-        lines += ["", "Columns, in public cells:", *_aligned([(each.name, _cells(each)) for each in self.columns])]
+            lines.append(f"Caps: at most {counted(self.rows_per_unit, 'row')} of one person count.")
+        lines += ["", "Columns, in public cells:", *aligned([(each.name, _cells(each)) for each in self.columns])]
         if self.target is not None or self.workload:
             lines.append("")
         if self.target is not None:
@@ -119,14 +128,14 @@ class SynthesisPlan(ShownTable):
         rules = list(self.rules.words())
         lines += ["", "Rules that rows keep:", *(f"  {each}" for each in rules)] if rules else []
         lines += ["", "Measured with noise, one after the other:"]
-        lines += _aligned([(each.name, _most(each), f"{_shares(each)} of the spend") for each in self.stages])
+        lines += aligned([(each.name, _most(each), f"{_shares(each)} of the spend") for each in self.stages])
         if self.candidates:
             each = "; ".join(f"{many:,} of {degree} columns" for degree, many in self.candidates.items())
             beside = ", and what discovered keys add" if self.discovered else ""
             lines.append(f"  Beside single columns there is a choice of {each}, over public cells{beside}.")
         lines += [
             "",
-            f"First measurements: {_noise(self.noise)} on each count: ± {half:,} rows at {100 * level:.10g} %.",
+            f"First measurements: {noise_in_words(self.noise)} on each count: ± {half:,} rows at {100 * level:.10g} %.",
             "Cells of few rows are merged by these noisy counts. All other errors depend on the rows.",
             "",
             f"Cost: {in_words(self.loss)}, once; rows are free.",
@@ -263,16 +272,16 @@ def _stages(columns: int, tier: Tier, *, has_target: bool) -> list[Stage]:
 
 def _most(stage: Stage) -> str:
     if stage.name == _KEYS:
-        return f"of {_count(stage.most, 'column')}"
+        return f"of {counted(stage.most, 'column')}"
     upper = "" if stage.name == _ALONE else "at most "
-    return f"{upper}{_count(stage.most, 'marginal')}"
+    return f"{upper}{counted(stage.most, 'marginal')}"
 
 
 def _cells(column: ColumnCells) -> str:
     if column.keys == ():
         return f"{column.type}: {_span(column)}"
     noun = "cell" if column.is_ordered else "value"
-    return f"{column.type}, {_count(column.valued, noun)}{', and null' if column.nullable else ''}: {_span(column)}"
+    return f"{column.type}, {counted(column.valued, noun)}{', and null' if column.nullable else ''}: {_span(column)}"
 
 
 def _span(column: ColumnCells) -> str:
@@ -288,14 +297,16 @@ def _span(column: ColumnCells) -> str:
 _FEW = 5
 
 
-def _noise(mechanism: Additive) -> str:
+def noise_in_words(mechanism: Additive) -> str:
+    """The noise with its scale, in words."""
     if isinstance(mechanism, DiscreteLaplace):
         return f"discrete Laplace noise of scale {decimal_text(mechanism.scale)}"
     law = "discrete Gaussian noise" if isinstance(mechanism, DiscreteGaussian) else "rounded Gaussian noise"
     return f"{law} of sigma {decimal_text(mechanism.sigma)}"
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """So many of something, in words."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -304,7 +315,7 @@ def _shares(stage: Stage) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows in columns, two spaces from the left."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
     return [

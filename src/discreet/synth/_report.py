@@ -18,10 +18,9 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.marginals import Clique, ColumnCells, Measurement, Merge, Model, Numbers
 from discreet.mechanisms import DiscreteLaplace
 from discreet.privacy import Loss, from_json, in_words, to_json
-from discreet.query import PlanTable
+from discreet.query import PlanTable, ShownTable
 from discreet.synth._discovery import main_share
 from discreet.synth._noise import Additive, Prices
-from discreet.synth._shown import ShownTable
 from discreet.synth._verify import certified_norms, step_costs
 
 __all__ = ["BudgetStep", "MarginalFit", "SynthesisReport", "make_report", "merged_texts"]

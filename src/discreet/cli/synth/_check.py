@@ -90,11 +90,12 @@ def check(  # noqa: PLR0913 — an option each
         from discreet.cli._options import source_of, spend_of
         from discreet.cli._pandas import spare_pandas
         from discreet.cli.ledger._open import access, exists
+        from discreet.cli.synth._models import model_in
         from discreet.policy import load_policy
         from discreet.privacy import currency
         from discreet.release import Terms, check_new_file
         from discreet.session import connect
-        from discreet.synth import CheckTable, load
+        from discreet.synth import CheckTable, SyntheticTable
 
         spare_pandas(data)
         check_level(level)
@@ -103,7 +104,12 @@ def check(  # noqa: PLR0913 — an option each
             raise ParameterError("say what the check may cost: --epsilon E, or --rho R, and --delta D beside them")
         if save is not None:
             check_new_file(save)
-        model = load(file)
+        model = model_in(file)
+        if not isinstance(model, SyntheticTable):
+            raise ParameterError(
+                "a check is of a table that is fitted alone, and this file holds people with all their rows; ask "
+                "queries of the private tables instead, or fit the table alone"
+            )
         question = CheckTable(model, spend, _target(model, target), _limits(accept or ()))
         facts = load_policy(policy)
         if not exists(ledger):  # refusals come before one is made

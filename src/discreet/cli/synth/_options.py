@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from enum import StrEnum
@@ -18,24 +19,27 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     from discreet.marginals import CellChoice, ColumnCells
     from discreet.privacy import Loss
-    from discreet.synth import Synthesize
+    from discreet.synth import Synthesize, Workload
 
 __all__ = [
+    "NO_SPEND",
     "CellsOption",
     "ColumnsOption",
     "ModelArgument",
     "RuleOption",
     "RulesOption",
-    "TableArgument",
+    "TablesArgument",
     "TargetOption",
     "TierOption",
     "Tiers",
     "WorkloadOption",
+    "cell_choices",
     "given_values",
     "question_of",
 ]
 
 _CHOICES = "What to fit"
+NO_SPEND = "say what the fit may cost: --epsilon E, or --rho R, and --delta D beside them"
 
 
 class Tiers(StrEnum):
@@ -45,8 +49,13 @@ class Tiers(StrEnum):
     best = "best"
 
 
-TableArgument = Annotated[
-    str, typer.Argument(metavar="TABLE", show_default=False, help="A private table of the policy.")
+TablesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TABLE...",
+        show_default=False,
+        help="A private table of the policy; or several that belong together, with public ones that they link to.",
+    ),
 ]
 ModelArgument = Annotated[
     Path, typer.Argument(metavar="FILE", show_default=False, help="A synthetic table, as `discreet synth fit` writes.")
@@ -97,7 +106,8 @@ WorkloadOption = Annotated[
         metavar="A,B",
         show_default=False,
         rich_help_panel=_CHOICES,
-        help="Columns whose joint marginal matters more than others, or a query in SQL. As often as you like.",
+        help="Columns whose joint marginal matters more than others, or a query in SQL. Put 3x before it to count it "
+        "three times as much. As often as you like.",
     ),
 ]
 RuleOption = Annotated[
@@ -134,27 +144,49 @@ def question_of(  # noqa: PLR0913, PLR0917 — an option each
     rule: Sequence[str] | None,
     rules: Path | None,
 ) -> Synthesize:
-    """The fit that the options ask for. Raises `ParameterError` for options that cannot be read."""
-    from discreet.synth import Synthesize, is_query
+    """The fit of one table that the options ask for. Raises `ParameterError` for options that cannot be read."""
+    from discreet.synth import Synthesize
 
     if spend is None:
-        raise ParameterError("say what the fit may cost: --epsilon E, or --rho R, and --delta D beside them")
+        raise ParameterError(NO_SPEND)
     return Synthesize(
         table=table,
         spend=spend,
         tier=tier.value,
         columns=listed_names(columns, "--columns"),
-        cells=_cell_choices(cells or ()),
+        cells=cell_choices(cells or ()),
         target=target,
-        workload=[each if is_query(each) else listed_names(each, "--workload") or [] for each in workload or ()],
+        workload=_workload(workload or ()),
         rules=rules_of(rule or (), rules),
     )
 
 
-def _cell_choices(options: Sequence[str]) -> dict[str, CellChoice]:
+def _workload(options: Sequence[str]) -> Workload:
+    """What matters more than the rest: lists of columns and queries, and how many times as much each counts.
+
+    >>> _workload(["age, cost", "3x age"])
+    {('age', 'cost'): 1, ('age',): 3}
+    """
+    from discreet.synth import is_query
+
+    weighted: dict[str | tuple[str, ...], int] = {}
+    for option in options:
+        match = _WEIGHTED.fullmatch(option.strip())
+        times, text = (1, option) if match is None else (int(match[1]), match[2])
+        asked = text if is_query(text) else tuple(listed_names(text, "--workload") or ())
+        if asked in weighted:
+            raise ParameterError(f"--workload names {text} twice; put 2x before it to count it twice as much")
+        weighted[asked] = times
+    return weighted
+
+
+_WEIGHTED = re.compile(r"(\d{1,9})x\s+(.+)", re.DOTALL | re.ASCII)
+
+
+def cell_choices(options: Sequence[str]) -> dict[str, CellChoice]:
     """Counts of cells, or their ends, by column.
 
-    >>> _cell_choices(["age=16", "cost=10|20.5"])
+    >>> cell_choices(["age=16", "cost=10|20.5"])
     {'age': 16, 'cost': ['10', '20.5']}
     """
     choices: dict[str, CellChoice] = {}

@@ -21,12 +21,22 @@ from discreet.cli.synth._options import (
     ColumnsOption,
     RuleOption,
     RulesOption,
-    TableArgument,
+    TablesArgument,
     TargetOption,
     TierOption,
     Tiers,
     WorkloadOption,
-    question_of,
+)
+from discreet.cli.synth._tables import (
+    AlongOption,
+    ConstantOption,
+    LinkOption,
+    OrderOption,
+    PeopleOption,
+    Related,
+    UniqueOption,
+    fit_question,
+    plan_of,
 )
 
 __all__ = ["EXAMPLES", "plan"]
@@ -39,7 +49,7 @@ EXAMPLES = (
 
 
 def plan(  # noqa: PLR0913 — an option each
-    table: TableArgument,
+    tables: TablesArgument,
     *,
     policy: PolicyOption,
     epsilon: EpsilonOption = None,
@@ -53,6 +63,12 @@ def plan(  # noqa: PLR0913 — an option each
     workload: WorkloadOption = None,
     rule: RuleOption = None,
     rules: RulesOption = None,
+    people: PeopleOption = False,
+    order: OrderOption = None,
+    unique_order: UniqueOption = None,
+    constant: ConstantOption = None,
+    along: AlongOption = None,
+    link: LinkOption = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say in words what the fit would do.")] = False,
     level: LevelOption = 0.95,
     form: ShapeOption = Shape.table,
@@ -62,13 +78,13 @@ def plan(  # noqa: PLR0913 — an option each
     from discreet.cli._output import print_json, print_table
     from discreet.errors import printable
     from discreet.policy import load_policy
-    from discreet.synth import plan_question
 
     check_level(level)
-    question = question_of(
-        table, spend_of(epsilon, rho, mu, delta), tier, columns, cells, target, workload, rule, rules
+    related = Related(people, order, unique_order, constant, along, link)
+    question = fit_question(
+        tables, related, spend_of(epsilon, rho, mu, delta), tier, columns, cells, target, workload, rule, rules
     )
-    planned = plan_question(question, load_policy(policy))
+    planned = plan_of(question, load_policy(policy))
     if form is Shape.json:
         print_json(planned.to_dict(level))
     elif explain:

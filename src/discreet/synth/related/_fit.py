@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 
 from discreet.marginals import CellChoice
 from discreet.privacy import Loss
 from discreet.session import Session
+from discreet.synth._loading import of_kind
 from discreet.synth._question import Tier
 from discreet.synth.related._question import SynthesizeTables
 from discreet.synth.related._release import SyntheticTables
 from discreet.synth.related._shapes import History
 
-__all__ = ["fit_tables"]
+__all__ = ["fit_tables", "load_tables"]
 
 
 def fit_tables(  # noqa: PLR0913
@@ -76,3 +78,11 @@ def fit_tables(  # noqa: PLR0913
         tables, spend, tier, dict(histories or {}), dict(columns or {}), dict(cells or {}), dict(links or {})
     )
     return session.answer(question, idempotency_key=idempotency_key)
+
+
+def load_tables(path: str | os.PathLike[str]) -> SyntheticTables:
+    """The synthetic tables in a file by `save`. That they are genuine is not checked: ask `discreet verify`.
+
+    Raises `DataError` if the file cannot be read, `LedgerError` if it holds no synthetic tables of `fit_tables`.
+    """
+    return of_kind(SyntheticTables, path)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 from pydantic import ValidationError
 
+from discreet.charts import load_altair
 from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content
+from discreet.synth._columns import column_named
+from discreet.synth._pictures import Picture, picture
+from discreet.synth._report import SynthesisReport, make_report
 from discreet.synth._table import SyntheticTable, table_digests
 from discreet.synth.related._check import check_parts
 from discreet.synth.related._parts import KINDS, Part, Role
+from discreet.synth.related._public_policy import public_policies
 from discreet.synth.related._sample import sample_tables
 from discreet.synth.related._shapes import Shape
+from discreet.synth.related._stated import part_statements
 
 __all__ = ["SyntheticTables", "digest_of_parts", "tables_digests"]
 
@@ -89,6 +97,49 @@ class SyntheticTables(BaseRelease):
             raise ParameterError(f"label is a text, not {label!r}")
         name = json.dumps([self.digest(), label]).encode()
         return sample_tables(self.shapes, self.parts, self.fits, count, name)
+
+    def report(self) -> dict[str, SynthesisReport]:
+        """For each part, by its name, the measured marginals in the model against their measurements. Costs nothing.
+
+        Shares are of the whole spend. As `SyntheticTable.report` it says how well the model has what was measured, not
+        how near it is to the real rows. Raises `LedgerError` where the certificate cannot be followed.
+        """
+        stated = part_statements(self.certificate)
+        if len(stated) != len(self.parts):
+            raise LedgerError("the certificate of these synthetic tables has other parts than they have")
+        return {
+            part.name: make_report(replace(fit, table=part.name, loss=self.loss, certificate=each), fit.model)
+            for part, fit, each in zip(self.parts, self.fits, stated, strict=True)
+        }
+
+    def plot(
+        self, part: str, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95
+    ) -> Any:
+        """One part of the fit as an altair chart; `part` is its name in `report`, the rest as in `SyntheticTable.plot`.
+
+        Costs nothing. Raises `MissingExtra` without altair, `ParameterError` for a part, picture or level that is none,
+        `QueryError` for a column that is not there.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(part, what, columns, level))
+
+    def to_vega_lite(
+        self, part: str, what: Picture = "marginals", columns: Sequence[str] | None = None, level: float = 0.95
+    ) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        place = next((i for i, each in enumerate(self.parts) if each.name == part), None)
+        if place is None:
+            raise ParameterError(f"there is no part {part!r}; parts are {', '.join(each.name for each in self.parts)}")
+        fitted = self.fits[place].columns
+        chosen = None if columns is None else [fitted[column_named(fitted, each, "the part")].name for each in columns]
+        return picture(self.report()[part], what, chosen, level)
+
+    def policy(self) -> dict[str, Any]:
+        """The policy of public tables for sampled rows, as `connect` takes it. Costs nothing."""
+        return tomllib.loads(self.policy_toml(), parse_float=Decimal)
+
+    def policy_toml(self) -> str:
+        """The same policy as the text of a TOML file."""
+        return public_policies(self.shapes, f"synthetic-{self.digest()[:16]}")
 
     def to_bytes(self) -> bytes:
         """The tables as JSON; `from_bytes` restores them."""

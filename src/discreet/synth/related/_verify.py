@@ -4,37 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.synth._verify import recompute_table_loss
 from discreet.synth.related._release import digest_of_parts
+from discreet.synth.related._stated import part_statements
 
 __all__ = ["recompute_tables_loss", "verify_tables_loss"]
-
-_MOST_PARTS = 100
 
 
 def recompute_tables_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what all parts lose, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
-    listed, currency = certificate.get("parts"), certificate.get("currency")
-    if not isinstance(listed, list) or not 0 < len(listed) <= _MOST_PARTS or currency not in ("pure", "rho", "mu"):
-        raise LedgerError("the certificate of these synthetic tables states no parts in a currency that is known")
+    statements = part_statements(certificate)
+    currency = certificate["currency"]
     total = Fraction(0)
-    digests: list[str] = []
-    for part in cast("list[object]", listed):
-        if not isinstance(part, dict):
-            raise LedgerError("the certificate of these synthetic tables cannot be followed: it is malformed")
-        stated = {
-            **cast("dict[str, Any]", part),
-            "currency": currency,
-            "keys": [],
-            "relation": certificate.get("relation"),
-        }
-        digests.append(str(stated.get("measured")))
+    for stated in statements:
         total += parts(in_currency(recompute_table_loss(stated), currency))[0]
+    digests = [str(stated.get("measured")) for stated in statements]
     if certificate.get("measured") != digest_of_parts(digests):
         raise LedgerError("the parts of the certificate are not those that were certified: they were changed")
     match currency:

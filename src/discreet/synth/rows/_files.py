@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["check_rows_file", "rows_to_pandas", "rows_to_polars", "write_rows"]
+__all__ = [
+    "check_rows_file",
+    "check_tables_place",
+    "rows_to_pandas",
+    "rows_to_polars",
+    "write_rows",
+    "write_tables",
+]
 
 
 def check_rows_file(path: str | os.PathLike[str]) -> None:
@@ -45,8 +53,62 @@ def write_rows(rows: pa.Table, path: str | os.PathLike[str], name: str = "rows")
         _WRITERS[place.suffix.lower()](rows, place, name)
     except (OSError, pa.ArrowException) as error:
         place.unlink(missing_ok=True)
-        reason = getattr(error, "strerror", None) or "the disk may be full"
-        raise DataError(f"{os.fspath(path)!r} cannot be written: {reason}") from None
+        raise _unwritten(path, error) from None
+
+
+def _unwritten(path: str | os.PathLike[str], error: Exception) -> DataError:
+    reason = getattr(error, "strerror", None) or "the disk may be full"
+    return DataError(f"{os.fspath(path)!r} cannot be written: {reason}")
+
+
+def check_tables_place(path: str | os.PathLike[str]) -> None:
+    """Raise `ParameterError` for a place that `write_tables` refuses: a file but .duckdb, or what is there already."""
+    place = Path(path)
+    if place.suffix.lower() == ".duckdb":
+        check_new_file(place)
+    elif place.suffix:
+        raise ParameterError(f"tables go into a new folder, or a file that ends in .duckdb; got {place.name}")
+    elif os.path.lexists(place):
+        raise ParameterError(f"there is {os.fspath(path)!r} already; name a new folder")
+
+
+def write_tables(tables: Mapping[str, pa.Table], path: str | os.PathLike[str]) -> None:
+    """Write several tables: into a new .duckdb file, or as NAME.parquet into a new folder.
+
+    Costs nothing. Raises `ParameterError` for another suffix, what is there already, or a name that is no name of a
+    file, `DataError` if they cannot be written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_tables({"a": pa.table({"n": [1]}), "b": pa.table({"n": [2]})}, f"{folder}/rows")
+    ...     sorted(each.name for each in Path(folder, "rows").iterdir())
+    ['a.parquet', 'b.parquet']
+    """
+    check_tables_place(path)
+    place = Path(path)
+    in_database = place.suffix.lower() == ".duckdb"
+    odd = next((name for name in tables if not in_database and (Path(name).name != name or name in _NO_NAMES)), None)
+    if odd is not None:
+        raise ParameterError(f"{odd!r} is no name of a file; write the tables into a .duckdb file")
+    try:
+        if in_database:
+            for name, rows in tables.items():
+                _write_duckdb(rows, place, name)
+            return
+        place.mkdir(parents=True)
+        try:
+            for name, rows in tables.items():
+                _write_parquet(rows, place / f"{name}.parquet", name)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+    except (OSError, pa.ArrowException) as error:
+        if in_database:
+            place.unlink(missing_ok=True)
+        raise _unwritten(path, error) from None
+
+
+_NO_NAMES = ("", ".", "..")
 
 
 def _write_parquet(rows: pa.Table, path: Path, name: str) -> None:  # noqa: ARG001 - the file is the table

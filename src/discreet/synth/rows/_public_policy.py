@@ -10,17 +10,12 @@ from discreet.marginals import ColumnCells
 from discreet.policy import Bound, Column, ColumnType, column_to_toml, toml_key, toml_value
 from discreet.synth.rules import Follower
 
-__all__ = ["public_policy"]
+__all__ = ["declared_column", "public_policies", "public_policy"]
 
 _HEAD = """\
-# Synthetic rows of the table {table}. They follow from what was released, whose loss was charged then: the table is
-# public, and reading it costs nothing more. Copy its section into a policy that has private tables too.
+# Synthetic rows of the {noun} {tables}. They follow from what was released, whose loss was charged then: what is
+# public costs nothing more to read. Copy the sections into a policy that has private tables too.
 version = {version}
-
-[tables.{name}]
-public = true
-
-[tables.{name}.columns]
 """
 
 
@@ -28,18 +23,30 @@ def public_policy(
     table: str, name: str, columns: Sequence[ColumnCells], version: str, followers: Sequence[Follower] = ()
 ) -> str:
     """The policy of a public table in TOML."""
-    head = _HEAD.format(table=_comment(table), version=toml_value(version), name=toml_key(name))
-    declared = [(each.name, _column(each)) for each in columns]
+    declared = [(each.name, declared_column(each)) for each in columns]
     for each in sorted(followers, key=lambda follower: follower.place):
         declared.insert(each.place, (each.name, each.declared))
-    return head + "".join(f"{column_to_toml(each, column)}\n" for each, column in declared)
+    return public_policies([(table, name, declared)], version)
+
+
+def public_policies(tables: Sequence[tuple[str, str, Sequence[tuple[str, Column]]]], version: str) -> str:
+    """The policy of several public tables in TOML: what each stands for, its name, and its columns."""
+    listed = ", ".join(_comment(table) for table, _, _ in tables)
+    head = _HEAD.format(noun="table" if len(tables) == 1 else "tables", tables=listed, version=toml_value(version))
+    return head + "".join(_section(name, columns) for _, name, columns in tables)
+
+
+def _section(name: str, columns: Sequence[tuple[str, Column]]) -> str:
+    lines = "".join(f"{column_to_toml(each, column)}\n" for each, column in columns)
+    return f"\n[tables.{toml_key(name)}]\npublic = true\n\n[tables.{toml_key(name)}.columns]\n{lines}"
 
 
 def _comment(text: str) -> str:
     return "".join(each if each.isprintable() else " " for each in text)
 
 
-def _column(cells: ColumnCells) -> Column:
+def declared_column(cells: ColumnCells) -> Column:
+    """A column as a policy declares it."""
     if cells.type == "bool":
         return Column(type="bool", nullable=cells.nullable)
     if cells.keys is not None:
