@@ -151,7 +151,8 @@ class PreparedTable:
             return self.prices.measurement(share)
         except ParameterError as error:
             raise ParameterError(
-                f"the spend is too small to measure one marginal of each of {len(self.columns)} columns: {error}"
+                f"the spend is too small to measure one marginal of each of {len(self.columns)} columns: {error}; spend "
+                "more, or fit fewer columns"
             ) from None
 
     @property
