@@ -154,7 +154,9 @@ def test_what_is_not_of_people_is_refused(people: Any, options: list[str], words
     ("options", "words"),
     [
         (["visits", "--people", "--target", "region"], "--target is for a table that is fitted alone"),
-        (["visits", "--order", "age", "--rule", "cost > 0"], "--rule is for"),
+        (["visits", "--order", "age", "--rule", "cost < 0"], "nothing satisfies the rule 'cost < 0'"),
+        (["visits", "people", "--rule", "cost > 0"], "names one of them first"),
+        (["visits", "people", "--rules", "rules.toml"], "--rules is for one table"),
         (["visits", "--order", "age", "--unique-order", "cost"], "visits has one order"),
         (["visits", "--order", "height"], "no column height"),
         (["visits", "--order", "region"], "is a string"),

@@ -53,7 +53,7 @@ from discreet.synth.rows._files import (
     write_tables,
 )
 from discreet.synth.rows._repeats import RepeatedRows, min_repeats
-from discreet.synth.rules import Follows, Soft, Total
+from discreet.synth.rules import Follows, Rule, Soft, Total
 
 __all__ = [
     "CHECK_KIND",
@@ -70,6 +70,7 @@ __all__ = [
     "PreparedTable",
     "PreparedTables",
     "RepeatedRows",
+    "Rule",
     "Soft",
     "Stage",
     "SynthesisPlan",

@@ -150,9 +150,9 @@ class PreparedTable:
         try:
             return self.prices.measurement(share)
         except ParameterError as error:
+            measured = f"one marginal of each of {len(self.columns)} columns"
             raise ParameterError(
-                f"the spend is too small to measure one marginal of each of {len(self.columns)} columns: {error}; spend "
-                "more, or fit fewer columns"
+                f"the spend is too small to measure {measured}: {error}; spend more, or fit fewer columns"
             ) from None
 
     @property

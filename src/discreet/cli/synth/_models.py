@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from discreet.synth import SyntheticTable, SyntheticTables
 
-__all__ = ["model_in", "report_of"]
+__all__ = ["model_in", "report_of", "rules_in_words"]
 
 
 def model_in(path: Path) -> SyntheticTable | SyntheticTables:
@@ -36,3 +36,12 @@ def report_of(model: SyntheticTable | SyntheticTables) -> dict[str, Any]:
         "people": model.people,
         "parts": {name: each.to_dict() for name, each in model.report().items()},
     }
+
+
+def rules_in_words(model: SyntheticTable | SyntheticTables) -> list[str]:
+    """What rows keep; of several tables each with the name of its table."""
+    from discreet.synth import SyntheticTable
+
+    if isinstance(model, SyntheticTable):
+        return list(model.rules.words())
+    return [f"{shape.table}: {each}" for shape in model.shapes for each in shape.rules.words()]

@@ -117,7 +117,8 @@ RuleOption = Annotated[
         metavar="SQL",
         show_default=False,
         rich_help_panel=_CHOICES,
-        help='A public condition that every row keeps, as "cost = 0 OR visits > 0". As often as you like.',
+        help='A public condition that every row keeps, as "cost = 0 OR visits > 0"; of several tables "TABLE: SQL". As '
+        "often as you like.",
     ),
 ]
 RulesOption = Annotated[

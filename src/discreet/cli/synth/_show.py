@@ -70,7 +70,7 @@ def show(  # noqa: PLR0913 — an option each
 ) -> None:
     """Show a synthetic table: its columns, the model against what was measured, and the budget. Spends nothing."""
     from discreet.cli._output import print_json, print_table
-    from discreet.cli.synth._models import model_in, report_of
+    from discreet.cli.synth._models import model_in, report_of, rules_in_words
     from discreet.errors import printable
     from discreet.synth import SyntheticTable
 
@@ -94,9 +94,8 @@ def show(  # noqa: PLR0913 — an option each
         return
     print_table(model.rich_table())
     typer.echo(printable(model.note()))
-    if isinstance(model, SyntheticTable):
-        for each in model.rules.words():
-            typer.echo(printable(f"rule: {each}"))
+    for each in rules_in_words(model):
+        typer.echo(printable(f"rule: {each}"))
     for name, report in parts.items():
         if name:
             typer.echo(printable(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +10,7 @@ import typer
 
 from discreet.cli._options import listed_names
 from discreet.cli.synth._options import NO_SPEND, Tiers, cell_choices, question_of
+from discreet.cli.synth._rules import rules_of
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.marginals import CellChoice
     from discreet.policy import Policy
     from discreet.privacy import Loss
-    from discreet.synth import History, SynthesisPlan, Synthesize, SynthesizeTables, TablesPlan
+    from discreet.synth import History, Rule, SynthesisPlan, Synthesize, SynthesizeTables, TablesPlan
 
 __all__ = [
     "AlongOption",
@@ -126,11 +127,13 @@ def fit_question(  # noqa: PLR0913, PLR0917 - an option each
     """The fit that the options ask for. Raises `ParameterError` for what cannot be read, or does not go together."""
     if len(tables) == 1 and not related.asked:
         return question_of(tables[0], spend, tier, columns, cells, target, workload, rule, rules)
-    alone = {"--target": target, "--workload": workload, "--rule": rule, "--rules": rules}
+    alone = {"--target": target, "--workload": workload, "--rules": rules if len(tables) > 1 else None}
     odd = next((name for name, value in alone.items() if value), None)
     if odd is not None:
-        raise ParameterError(f"{odd} is for a table that is fitted alone, not for people with all their rows")
-    return _related_question(tables, related, spend, tier, columns, cells)
+        what = "one table: give conditions by --rule" if odd == "--rules" else "a table that is fitted alone"
+        raise ParameterError(f"{odd} is for {what}, not for people with all their rows")
+    kept = {tables[0]: rules_of(rule or (), rules)} if len(tables) == 1 else _rules(tables, rule or ())
+    return _related_question(tables, related, spend, tier, columns, cells, kept)
 
 
 def plan_of(question: Synthesize | SynthesizeTables, policy: Policy) -> SynthesisPlan | TablesPlan:
@@ -149,6 +152,7 @@ def _related_question(  # noqa: PLR0913, PLR0917 - an option each
     tier: Tiers,
     columns: str | None,
     cells: Sequence[str] | None,
+    rules: Mapping[str, Sequence[Rule]],
 ) -> SynthesizeTables:
     """The fit of people that the options ask for. Raises `ParameterError` for options that cannot be read."""
     from discreet.synth import SynthesizeTables
@@ -168,7 +172,26 @@ def _related_question(  # noqa: PLR0913, PLR0917 - an option each
         columns=_by_table(_placed(tables, wanted or (), "--columns")),
         cells=chosen,
         links=_links(related.link or ()),
+        rules=rules,
     )
+
+
+def _rules(tables: Sequence[str], options: Sequence[str]) -> dict[str, list[Rule]]:
+    """The conditions of each of several tables.
+
+    >>> _rules(["orders", "items"], ["items: price > 0", "items: number > 0"])
+    {'items': ['price > 0', 'number > 0']}
+    """
+    rules: dict[str, list[Rule]] = {}
+    by_name = {table.casefold(): table for table in tables}
+    for option in options:
+        table, sign, text = option.partition(":")
+        if not sign or table.strip().casefold() not in by_name:
+            raise ParameterError(
+                f"--rule of several tables names one of them first, as in visits: cost > 0; got {option}"
+            )
+        rules.setdefault(by_name[table.strip().casefold()], []).append(text.strip())
+    return rules
 
 
 def _histories(tables: Sequence[str], related: Related) -> dict[str, History]:

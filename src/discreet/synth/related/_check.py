@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from discreet.synth._checked import check_rules
 from discreet.synth._table import SyntheticTable
 from discreet.synth.related._parts import Part, Role
 from discreet.synth.related._shapes import Shape
@@ -31,6 +32,9 @@ def _drawn(table: str | None, parts: Sequence[Part]) -> set[Role]:
 def _check_table(
     shape: Shape, own: Sequence[tuple[Part, SyntheticTable]], above: Shape | None, parent: set[Role]
 ) -> None:
+    if shape.rules.soft or shape.rules.totals:
+        raise ValueError
+    check_rules(shape.rules, shape.columns)
     which = [part.which for part, _ in own]
     allowed = (["first", "next"],) if shape.order is not None else (["first"], ["every"], ["first", "every"])
     if which not in allowed:

@@ -13,6 +13,7 @@ from discreet.synth._question import Tier
 from discreet.synth.related._question import SynthesizeTables
 from discreet.synth.related._release import SyntheticTables
 from discreet.synth.related._shapes import History
+from discreet.synth.rules import Rule
 
 __all__ = ["fit_tables", "load_tables"]
 
@@ -27,6 +28,7 @@ def fit_tables(  # noqa: PLR0913
     columns: Mapping[str, Sequence[str]] | None = None,
     cells: Mapping[str, Mapping[str, CellChoice]] | None = None,
     links: Mapping[str, str] | None = None,
+    rules: Mapping[str, Sequence[Rule]] | None = None,
     idempotency_key: str | None = None,
 ) -> SyntheticTables:
     """Synthetic stand-ins for private tables that belong together, or for the histories of one, charged once.
@@ -53,6 +55,9 @@ def fit_tables(  # noqa: PLR0913
     links
         Which columns hold keys of public tables, as in ``{"visits.plan": "plans.id"}``. Columns with the name of a
         public table's key do without. Keys that the public table has are drawn, no others.
+    rules
+        For each table what every row of it keeps, as in `discreet.synth.fit`: conditions, and `discreet.synth.Follows`.
+        People are drawn on the condition that all their rows keep them.
     idempotency_key
         As in `Session.answer`.
 
@@ -75,7 +80,14 @@ def fit_tables(  # noqa: PLR0913
     ['person', 'coinsurance', 'year', 'age', 'female', 'doctor_visits', 'dollars']
     """
     question = SynthesizeTables(
-        tables, spend, tier, dict(histories or {}), dict(columns or {}), dict(cells or {}), dict(links or {})
+        tables,
+        spend,
+        tier,
+        dict(histories or {}),
+        dict(columns or {}),
+        dict(cells or {}),
+        dict(links or {}),
+        dict(rules or {}),
     )
     return session.answer(question, idempotency_key=idempotency_key)
 

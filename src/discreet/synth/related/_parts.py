@@ -16,8 +16,9 @@ from discreet.marginals import ColumnCells, column_cells
 from discreet.policy import Column, Policy
 from discreet.query import BoundedAggregate, RelatedKey, related_rows
 from discreet.synth.related._shapes import Shape
+from discreet.synth.rules import Rules, column_names, condition
 
-__all__ = ["KINDS", "Kind", "Part", "Role", "Which", "bounded_of", "parts_of", "shares_of"]
+__all__ = ["KINDS", "Kind", "Part", "Role", "Which", "bounded_of", "parts_of", "rules_of", "shares_of"]
 
 Which = Literal["every", "first", "next"]
 Kind = Literal["own", "previous", "parent", "step", "number", "children"]
@@ -185,6 +186,15 @@ def bounded_of(policy: Policy, part: Part, shape: Shape) -> BoundedAggregate:
         policy, shape.table, keys, which=part.which, parent=shape.parent if above else None, order=shape.order,
         most=part.most,
     )  # fmt: skip
+
+
+def rules_of(part: Part, rules: Rules) -> Rules:
+    """The conditions that the part's own columns determine: cells without rows are left out when it is estimated."""
+    own = [column for kind, column in part.roles if kind == "own"]
+    following = tuple(each for each in rules.followers if set(each.given) <= set(own))
+    known = {name.casefold() for name in (*own, *(each.name for each in following))}
+    hard = [each for each in rules.hard if {name.casefold() for name in column_names(condition(each))} <= known]
+    return Rules(hard=tuple(hard), followers=following)
 
 
 def shares_of(parts: Sequence[Part]) -> tuple[Fraction, ...]:

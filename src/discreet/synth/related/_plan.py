@@ -20,6 +20,7 @@ from discreet.synth._question import Tier
 from discreet.synth.related._parts import shares_of
 from discreet.synth.related._question import PreparedTables, SynthesizeTables
 from discreet.synth.related._shapes import History
+from discreet.synth.rules import Rule
 
 __all__ = ["PlannedPart", "TablesPlan", "plan_tables", "plan_tables_question"]
 
@@ -67,6 +68,8 @@ class TablesPlan(ShownTable):
         As they were asked for.
     unit, relation
         Whom it protects: the column that names a person; how neighbours differ.
+    rules
+        What rows keep, in words.
     """
 
     tables: tuple[str, ...]
@@ -76,6 +79,7 @@ class TablesPlan(ShownTable):
     loss: Loss
     unit: str
     relation: Relation
+    rules: tuple[str, ...] = ()
 
     def half_widths(self, level: float = 0.95) -> dict[str, int]:
         """For each part how far off a count of one cell of one column is at most as it is measured first.
@@ -97,6 +101,7 @@ class TablesPlan(ShownTable):
         ]
         if self.public:
             lines.append(f"Public, as they are: {', '.join(self.public)}.")
+        lines += ["", "Rules that rows keep:", *(f"  {each}" for each in self.rules)] if self.rules else []
         lines += ["", "Measured with noise, one after the other, and drawn in this order:"]
         for part in self.parts:
             rows = counted(part.rows_per_unit, "row")
@@ -131,6 +136,7 @@ class TablesPlan(ShownTable):
                 }
                 for part in self.parts
             ],
+            "rules": list(self.rules),
             "level": level,
             "unit": self.unit,
             "relation": self.relation,
@@ -176,6 +182,7 @@ def plan_tables(  # noqa: PLR0913
     columns: Mapping[str, Sequence[str]] | None = None,
     cells: Mapping[str, Mapping[str, CellChoice]] | None = None,
     links: Mapping[str, str] | None = None,
+    rules: Mapping[str, Sequence[Rule]] | None = None,
 ) -> TablesPlan:
     """What `fit_tables` would measure with the same arguments, and with how much noise.
 
@@ -195,7 +202,14 @@ def plan_tables(  # noqa: PLR0913
     {'visits: first rows': 120, 'visits: next rows': 300}
     """
     question = SynthesizeTables(
-        tables, spend, tier, dict(histories or {}), dict(columns or {}), dict(cells or {}), dict(links or {})
+        tables,
+        spend,
+        tier,
+        dict(histories or {}),
+        dict(columns or {}),
+        dict(cells or {}),
+        dict(links or {}),
+        dict(rules or {}),
     )
     prepared = session.prepare(question)
     assert isinstance(prepared, PreparedTables)
@@ -228,4 +242,5 @@ def _of_prepared(prepared: PreparedTables) -> TablesPlan:
         loss=prepared.loss,
         unit=prepared.prepared[0].unit,
         relation=prepared.prepared[0].relation,
+        rules=tuple(f"{shape.table}: {each}" for shape in prepared.shapes for each in shape.rules.words()),
     )

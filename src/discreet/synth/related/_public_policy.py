@@ -18,6 +18,7 @@ def public_policies(shapes: Sequence[Shape], version: str) -> str:
 
 
 def _columns(shape: Shape) -> list[tuple[str, Column]]:
-    fitted = {each.name: declared_column(each) for each in shape.columns}
-    numbers = {name: Column(type=kind, nullable=False) for name, kind in shape.surrogates.items()}
-    return [(name, numbers[name] if name in numbers else fitted[name]) for name in shape.names]
+    declared = {each.name: declared_column(each) for each in shape.columns}
+    declared |= {each.name: each.declared for each in shape.rules.followers}
+    declared |= {name: Column(type=kind, nullable=False) for name, kind in shape.surrogates.items()}
+    return [(name, declared[name]) for name in shape.names]

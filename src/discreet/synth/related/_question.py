@@ -21,10 +21,12 @@ from discreet.synth._noise import Prices
 from discreet.synth._question import PreparedTable, Tier
 from discreet.synth._table import SyntheticTable
 from discreet.synth.related._known import known_of
-from discreet.synth.related._parts import Part, bounded_of, parts_of, shares_of
+from discreet.synth.related._parts import Part, bounded_of, parts_of, rules_of, shares_of
 from discreet.synth.related._release import SyntheticTables, digest_of_parts
 from discreet.synth.related._resolve import resolved
 from discreet.synth.related._shapes import History, PublicLink, Shape, shapes_of
+from discreet.synth.rows._rows import public_rows
+from discreet.synth.rules import BoundRules, Rule
 
 __all__ = ["PreparedTables", "SynthesizeTables"]
 
@@ -43,6 +45,7 @@ class SynthesizeTables:
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     cells: Mapping[str, Mapping[str, CellChoice]] = field(default_factory=dict[str, Mapping[str, CellChoice]])
     links: Mapping[str, str] = field(default_factory=dict[str, str])
+    rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict[str, "Sequence[Rule]"])
 
     def prepare(self, terms: Terms) -> PreparedTables:
         """Check it under public terms. Raises `QueryError` for what cannot be fitted, `ParameterError` for the rest."""
@@ -51,7 +54,9 @@ class SynthesizeTables:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
         if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
-        shapes = shapes_of(policy, self.tables, self.histories, self.columns, self.cells, self.links)
+        shapes = shapes_of(policy, self.tables, self.histories, self.columns, self.cells, self.links, self.rules)
+        for shape in shapes:
+            _check_rules(shape)
         by_table = {shape.table: shape for shape in shapes}
         parts = parts_of(policy, shapes)
         prepared: list[PreparedTable] = []
@@ -64,7 +69,9 @@ class SynthesizeTables:
                 table=part.table, tier=self.tier, columns=part.columns, bounded=bounded, prices=prices,
                 wanted=Wanted(first=part.pairs), loss=self.spend, fit_loss=self.spend, planned=(), policy=policy,
                 unit=policy.unit(part.table).name or "rows", relation=policy.relation, rows_per_unit=part.most,
+                rules=rules_of(part, by_table[part.table].rules),
             )  # fmt: skip
+            each.bound.check()
             _check_noise(each, part)
             prepared.append(each)
         links = [link for shape in shapes for link in shape.public]
@@ -72,6 +79,13 @@ class SynthesizeTables:
         for bounded in public.values():
             terms.accept(bounded)
         return PreparedTables(shapes, parts, tuple(prepared), public, self.tier, self.spend, policy)
+
+
+def _check_rules(shape: Shape) -> None:
+    bound = BoundRules(shape.rules, shape.columns)
+    bound.check()
+    if shape.rules.hard:
+        public_rows(bound)
 
 
 def _check_noise(prepared: PreparedTable, part: Part) -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from discreet.charts import load_altair
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content
 from discreet.synth._columns import column_named
@@ -34,14 +34,8 @@ _FORMAT = 1
 _FIELDS = frozenset({"format", "shapes", "parts"})
 _MOST_PEOPLE = 100_000_000
 _MALFORMED = (
-    KeyError,
-    IndexError,
-    StopIteration,
-    ValueError,
-    TypeError,
-    AttributeError,
-    ArithmeticError,
-    ParameterError,
+    *(KeyError, IndexError, StopIteration, ValueError, TypeError, AttributeError, ArithmeticError),
+    *(RecursionError, MemoryError, ParameterError, QueryError, LedgerError),
 )
 
 

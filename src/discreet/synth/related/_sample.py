@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.marginals import ColumnCells, Numbers, PublicStream, places_of, sample_given
+from discreet.marginals import ColumnCells, PublicStream, places_of, sample_given
 from discreet.synth._table import SyntheticTable
+from discreet.synth.related._keeping import people_that_keep
 from discreet.synth.related._parts import Part, Role
+from discreet.synth.related._rows import Rows, Values, tables_of
 from discreet.synth.related._shapes import Shape
 
 __all__ = ["sample_tables"]
@@ -20,35 +21,32 @@ __all__ = ["sample_tables"]
 Cells = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """Values of a column: the public cell of each row, and the place from 0 to 1 in it."""
-
-    cells: Cells
-    places: Numbers
-
-    def at(self, rows: Cells) -> Values:
-        """Those of some rows, with repeats."""
-        return Values(self.cells[rows], self.places[rows])
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The rows of a table: which row of its parent each belongs to, or which person, and what is drawn of it."""
-
-    above: Cells
-    drawn: Mapping[Role, Values]
-
-
 def sample_tables(
     shapes: Sequence[Shape], parts: Sequence[Part], fits: Sequence[SyntheticTable], people: int, name: bytes
 ) -> dict[str, pa.Table]:
-    """The rows of each table, for so many people; a public function of all that is given."""
+    """The rows of each table, for so many people; a public function of all that is given.
+
+    People are drawn on the condition that all their rows keep the rules: those of whom one does not are drawn anew.
+    """
     stream = PublicStream(name)
+
+    def draw(many: int) -> dict[str, Rows]:
+        return _all_drawn(shapes, parts, fits, many, stream)
+
+    if not any(shape.rules.hard for shape in shapes):
+        return tables_of(shapes, draw(people))
+    return people_that_keep(shapes, people, draw)
+
+
+def _all_drawn(
+    shapes: Sequence[Shape],
+    parts: Sequence[Part],
+    fits: Sequence[SyntheticTable],
+    people: int,
+    stream: PublicStream,
+) -> dict[str, Rows]:
     numbers = {role: cells for part in parts for role, cells in zip(part.roles, part.columns, strict=True)}
-    sampled: dict[str, _Rows] = {}
-    persons: dict[str, Cells] = {}
-    tables: dict[str, pa.Table] = {}
+    sampled: dict[str, Rows] = {}
     for shape in shapes:
         own = {part.which: (part, fit) for part, fit in zip(parts, fits, strict=True) if part.table == shape.table}
         drawing = _Drawing(
@@ -56,11 +54,8 @@ def sample_tables(
             {which: _Drawn(part, fit, stream) for which, (part, fit) in own.items()},
             numbers.get(Role("children", shape.table)),
         )
-        rows = drawing.rows(None if shape.parent is None else sampled[shape.parent], people)
-        sampled[shape.table] = rows
-        persons[shape.table] = rows.above if shape.parent is None else persons[shape.parent][rows.above]
-        tables[shape.table] = _table(shape, rows, persons[shape.table])
-    return tables
+        sampled[shape.table] = drawing.rows(None if shape.parent is None else sampled[shape.parent], people)
+    return sampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +98,7 @@ class _Drawing:
     parts: Mapping[str, _Drawn]
     number: ColumnCells | None
 
-    def rows(self, parent: _Rows | None, people: int) -> _Rows:
+    def rows(self, parent: Rows | None, people: int) -> Rows:
         """The rows of people, or of the rows of the parent."""
         if parent is None:
             above, known, number = np.arange(people), dict[Role, Cells](), None
@@ -133,7 +128,7 @@ class _Drawing:
             known = {role: cells[repeated] for role, cells in known.items()}
             known |= {role: each.cells for role, each in drawn.items()}
             drawn |= self.parts["every"].draw(_wanted(self.parts["every"], known), repeated.size)
-        return _Rows(above[repeated], drawn)
+        return Rows(above[repeated], drawn)
 
 
 def _wanted(part: _Drawn, known: Mapping[Role, Cells]) -> dict[Role, Cells]:
@@ -149,7 +144,7 @@ class _History:
     known: Mapping[Role, Cells]
     above: Cells
 
-    def rows(self, first: Mapping[Role, Values], counts: Cells) -> _Rows:
+    def rows(self, first: Mapping[Role, Values], counts: Cells) -> Rows:
         """All rows, from the first ones and how many there are; fewer where the order has no more places."""
         shape, order = self.shape, self.shape.column(self.shape.order or "")
         least = 0 if shape.repeats else 1
@@ -186,7 +181,7 @@ class _History:
             )
             for role in latest
         }
-        return _Rows(self.above[owner[sort]], drawn)
+        return Rows(self.above[owner[sort]], drawn)
 
     def _given(self, latest: Mapping[Role, Values], owners: Cells) -> dict[Role, Cells]:
         part = self.following.part
@@ -221,17 +216,3 @@ def moved(column: ColumnCells, values: Values, by: Cells) -> Values:
 def _ends(column: ColumnCells) -> tuple[int, int]:
     points = column.points
     return int(points[0, 0]), int(points[-1].sum() - 1)
-
-
-def _table(shape: Shape, rows: _Rows, persons: Cells) -> pa.Table:
-    """The rows with the types of the policy; people, and rows that others belong to, have the numbers from 1."""
-    size = rows.above.size
-    arrays: dict[str, pa.Array[Any]] = {}
-    for name, kind in shape.surrogates.items():
-        numbers = persons if name == shape.person else rows.above if name == shape.link else np.arange(size)
-        values = pa.array(numbers + 1, pa.int64())
-        arrays[name] = values.cast(pa.string()) if kind == "string" else values
-    for column in shape.columns:
-        each = rows.drawn[Role("own", column.name)]
-        arrays[column.name] = column.values(each.cells, each.places)
-    return pa.Table.from_arrays([arrays[name] for name in shape.names], names=list(shape.names))

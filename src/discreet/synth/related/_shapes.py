@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from discreet.errors import ParameterError, QueryError
@@ -11,6 +11,7 @@ from discreet.marginals import CellChoice, ColumnCells
 from discreet.policy import Column, ColumnType, Policy
 from discreet.query import match_name
 from discreet.synth._columns import fitted_columns, private_table
+from discreet.synth.rules import Follows, Rule, Rules, followers, following_names, sorted_rules
 
 __all__ = ["History", "PublicLink", "Shape", "public_tables", "shapes_of"]
 
@@ -73,6 +74,8 @@ class Shape:
         As in `History`, None or empty without one.
     public
         Its columns that hold keys of public tables.
+    rules
+        What each of its rows keeps: conditions, and columns that follow from others.
     """
 
     table: str
@@ -88,6 +91,7 @@ class Shape:
     along: tuple[str, ...] = ()
     repeats: bool = True
     public: tuple[PublicLink, ...] = field(default=())
+    rules: Rules = field(default_factory=Rules)
 
     def column(self, name: str) -> ColumnCells:
         """The cells of a column."""
@@ -115,6 +119,7 @@ class Shape:
             "along": list(self.along),
             "repeats": self.repeats,
             "public": [[each.column, each.table, each.key] for each in self.public],
+            "rules": self.rules.to_json(),
         }
 
     @classmethod
@@ -134,10 +139,12 @@ class Shape:
             along=tuple(map(str, data["along"])),
             repeats=bool(data["repeats"]),
             public=tuple(PublicLink(*map(str, each)) for each in data["public"]),
+            rules=Rules.from_json(data["rules"]),
         )
         known = {each.name for each in shape.columns}
         used = {*shape.constant, *shape.along, *([shape.order] if shape.order else [])}
-        if not used <= known or set(shape.names) != known | set(shape.surrogates):
+        every = [*known, *shape.surrogates, *(each.name for each in shape.rules.followers)]
+        if not used <= known or sorted(shape.names) != sorted(every):
             raise ValueError
         if any(kind not in _SURROGATES for kind in shape.surrogates.values()):
             raise ValueError
@@ -171,6 +178,7 @@ def shapes_of(  # noqa: PLR0913, PLR0917
     columns: Mapping[str, Sequence[str]],
     cells: Choices,
     links: Mapping[str, str],
+    rules: Mapping[str, Sequence[Rule]],
 ) -> tuple[Shape, ...]:
     """The shapes of tables, each after the one that its rows belong to.
 
@@ -181,6 +189,7 @@ def shapes_of(  # noqa: PLR0913, PLR0917
     histories = {match_name(str(name), private, "the fit", "table"): each for name, each in histories.items()}
     columns = {match_name(str(name), private, "the fit", "table"): each for name, each in columns.items()}
     cells = {match_name(str(name), private, "the fit", "table"): each for name, each in cells.items()}
+    rules = {match_name(str(name), private, "the fit", "table"): each for name, each in rules.items()}
     for name in private:
         private_table(policy, name)
         if policy.tables[name].by_rows:
@@ -195,7 +204,7 @@ def shapes_of(  # noqa: PLR0913, PLR0917
             parent = None if name == root else _parent(policy, name, private, root)
             if name not in shapes and (parent is None or parent in shapes):
                 history = histories.get(name, History())
-                chosen = (columns.get(name), cells.get(name, {}), linked.get(name, ()))
+                chosen = (columns.get(name), cells.get(name, {}), linked.get(name, ()), rules.get(name, ()))
                 shapes[name] = _shape(policy, name, parent, history, *chosen)
     return tuple(shapes.values())
 
@@ -233,8 +242,11 @@ def _shape(  # noqa: PLR0913, PLR0917
     wanted: Sequence[str] | None,
     choices: Mapping[str, CellChoice],
     public: Sequence[PublicLink],
+    rules: Sequence[Rule],
 ) -> Shape:
     declared = policy.tables[name]
+    kept, follows = _rules(name, rules)
+    following = following_names(policy, name, follows)
     order, constant, along = _history(name, declared.columns, history, declared.rows_per_unit)
     surrogates: dict[str, ColumnType] = {
         each: _surrogate(policy, name, each) for each in (*declared.hidden, *policy.linked_by(name))
@@ -249,13 +261,17 @@ def _shape(  # noqa: PLR0913, PLR0917
     if order is not None:
         usual = _with_column(usual, name, order, _order_column(name, order, declared.columns[order]))
         others |= order_choice
-    fitted = fitted_columns(usual, name, wanted, others)
+    odd = next((each for each in following if each in (order, *constant, *along)), None)
+    if odd is not None:
+        raise ParameterError(f"{name}.{odd} follows from other columns: leave it out of the history")
+    fitted = fitted_columns(usual, name, wanted, others, following)
     unlisted = next((each.name for each in fitted if each.keys == ()), None)
     if unlisted is not None:
         raise QueryError(
             f"{name}.{unlisted} is text without public keys: list its keys in the policy, or leave it out of columns"
         )
-    listed = [*surrogates, *(each.name for each in fitted)]
+    kept = replace(kept, followers=followers(usual, name, follows, fitted, wanted))
+    listed = [*surrogates, *(each.name for each in (*fitted, *kept.followers))]
     places = {each: i for i, each in enumerate([*declared.hidden, *declared.columns])}
     path = declared.path
     return Shape(
@@ -272,7 +288,19 @@ def _shape(  # noqa: PLR0913, PLR0917
         along=along,
         repeats=history.repeats,
         public=tuple(each for each in public if any(column.name == each.column for column in fitted)),
+        rules=kept,
     )
+
+
+def _rules(table: str, rules: Sequence[Rule]) -> tuple[Rules, list[Follows]]:
+    """The rules of one table among several: conditions, and what follows."""
+    kept, follows = sorted_rules(rules)
+    if kept.soft or kept.totals:
+        raise ParameterError(
+            f"{table}: rules of people with all their rows are conditions and synth.Follows; soft rules and totals are "
+            "for a table that is fitted alone"
+        )
+    return kept, follows
 
 
 def _history(
