@@ -110,3 +110,17 @@ def test_understated_discoveries_are_detected() -> None:
     for change in (keys_doubled, fit_understated, discovery_understated, lambda copy: copy.pop("keys")):
         with pytest.raises(LedgerError):
             verify_table_loss(changed(change))
+
+
+def test_what_has_discovered_keys_is_checked_on_the_rows_that_have_one() -> None:
+    """The 9 % of rows with keys too rare to be discovered count neither in the fit nor in the check."""
+    rows = people()
+    rare = pa.array([f"only {i}" if i % 11 == 0 else town for i, town in enumerate(rows["town"].to_pylist())])
+    table = rows.set_column(rows.column_names.index("town"), "town", rare)
+    with dp.connect({"t": table}, policy(epsilon=40, delta="1e-5")) as session:
+        fitted = synth.fit(session, "t", dp.approx(9, "1e-9"))
+        assert {column.name: column.keys for column in fitted.columns}["town"] == ("Graz", "Linz", "Ulm", "Wien")
+        checked = synth.check(session, fitted, dp.pure(9), accept={"tv1": 0.02})
+    assert checked.accepted and checked.confidence("tv1") > 0.99
+    checks = {check.name: check.result for check in verify_release(parse_release_file(checked.to_bytes()))}
+    assert checks["loss"] == checks["answer"] == "good"

@@ -86,10 +86,12 @@ def _check_column(table: str, column: ColumnCells, declared: Mapping[str, Column
 
 
 def _is_same(column: ColumnCells, stated: Column) -> bool:
+    """Whether the policy has the values of a column; of text without listed keys those that were discovered count."""
     if (stated.type, stated.nullable) != (column.type, column.nullable):
         return False
     if column.keys is not None:
-        return stated.keys == column.keys or (stated.type == "bool" and stated.keys is None)
+        has_others = stated.keys is None and stated.type in ("bool", "string")
+        return stated.keys == column.keys or has_others
     return stated.keys is None and Field.from_column(stated).bounds == (column.lower, column.upper)
 
 
