@@ -436,6 +436,29 @@ def test_no_new_ledger_is_made_where_one_was_whose_releases_are_there(tmp_path: 
 
 
 @pytest.mark.usefixtures("small_rows")
+def test_nothing_is_left_where_a_ledger_was_that_is_closed_or_moved(tmp_path: Path) -> None:
+    """A folder there would be in the way of the ledger's own when it is moved back."""
+    place, moved = str(tmp_path / "ledger"), str(tmp_path / "moved")
+    with opened(place) as owner:
+        reservation = owner.reserve("q", LOSS)
+    with pytest.raises(LedgerError, match="is closed"):
+        owner.commit(reservation, LARGE)
+    assert not folder_of(place).exists()
+    with opened(place) as owner:
+        stored(owner)
+        reservation = owner.reserve("r", LOSS)
+        Path(place).rename(moved)
+        folder_of(place).rename(folder_of(moved))
+        with pytest.raises(LedgerError, match="is gone"):
+            owner.commit(reservation, LARGE + b"r")
+        assert not folder_of(place).exists()
+        Path(moved).rename(place)
+        folder_of(moved).rename(folder_of(place))
+        assert owner.commit(reservation, LARGE + b"r").payload == LARGE + b"r", "the same bytes, once it is back"
+        assert owner.verify() == 6 and len(files_of(place)) == 2
+
+
+@pytest.mark.usefixtures("small_rows")
 def test_what_is_stored_is_logged_with_its_question_wherever_it_lies(tmp_path: Path) -> None:
     with opened(str(tmp_path / "ledger")) as owner:
         stored(owner)
