@@ -12,7 +12,6 @@ import tracemalloc
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -466,6 +465,13 @@ def test_what_is_stored_is_logged_with_its_question_wherever_it_lies(tmp_path: P
         assert charge.answered and charge.question is None, "it is no release of discreet"
 
 
+def alter(owner: OwnedLedger, change: str) -> None:
+    """Change parts, as nobody may by accident."""
+    with owner._store.database.transaction(write=True) as connection:
+        connection.exec_driver_sql("ALTER TABLE payload_parts DISABLE TRIGGER ALL")
+        connection.exec_driver_sql(change)
+
+
 @pytest.mark.postgres
 @pytest.mark.usefixtures("small_rows")
 class TestOnAServer:
@@ -518,10 +524,32 @@ class TestOnAServer:
                 ("DELETE FROM payload_parts WHERE part = 2", "changed or cut off"),
                 ("DELETE FROM payload_parts", "is gone"),
             ):
-                with owner._store.database.transaction(write=True) as connection, suppress(LedgerError):
-                    connection.exec_driver_sql("ALTER TABLE payload_parts DISABLE TRIGGER ALL")
-                    connection.exec_driver_sql(change)
+                alter(owner, change)
                 for use in (owner.verify, lambda: owner.find("q"), lambda: owner.reserve("q", LOSS)):
                     with pytest.raises(LedgerError, match=f"entry 2.*payload_parts.*{message}"):
                         use()
             assert owner.spent == spent
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "UPDATE payload_parts SET bytes = 'x' WHERE part = 1",
+            "INSERT INTO payload_parts SELECT sha256, 3, 'x' FROM payload_parts WHERE part = 0",
+        ],
+    )
+    def test_the_same_bytes_are_not_taken_for_stored_where_a_part_is_damaged(
+        self, place_on_server: str, change: str
+    ) -> None:
+        payload = os.urandom(3 * 2**20)
+        with opened(place_on_server) as owner:
+            stored(owner, payload=payload)
+            reservation = owner.reserve("r", LOSS)
+            alter(owner, change)
+            for _ in range(2):
+                with pytest.raises(LedgerError, match=r"payload_parts.*was changed; restore these rows"):
+                    owner.commit(reservation, payload)
+            assert owner.find("r") is None
+            alter(owner, "DELETE FROM payload_parts WHERE part IN (1, 3)")
+            assert owner.commit(reservation, payload).payload == payload, "missing parts are completed"
+            assert owner.find("q").payload == owner.find("r").payload == payload
+            assert owner.verify() == 5
