@@ -335,6 +335,23 @@ def test_what_writers_at_work_have_under_another_name_is_left_to_them(tmp_path: 
 
 
 @pytest.mark.usefixtures("small_rows")
+@pytest.mark.timeout(60)
+def test_nothing_under_the_name_of_an_abandoned_file_stops_a_writer(tmp_path: Path) -> None:
+    """A pipe would keep it waiting, and closing the ledger by a link to it would drop the locks that SQLite has."""
+    place = str(tmp_path / "ledger")
+    folder = folder_of(place)
+    with opened(place) as owner:
+        stored(owner)
+        os.mkfifo(folder / ".pipe.new")
+        (folder / ".link.new").symlink_to(place)
+        (folder / ".folder.new").mkdir()
+        for plan in ("r", "s"):
+            assert stored(owner, plan, LARGE + plan.encode()).payload == LARGE + plan.encode()
+        assert (folder / ".link.new").is_symlink() and (folder / ".folder.new").is_dir()
+        owner.verify()
+
+
+@pytest.mark.usefixtures("small_rows")
 def test_a_large_repeat_is_read_while_others_spend(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(place) as owner:
         stored(owner)
