@@ -480,6 +480,23 @@ def test_what_is_stored_is_logged_with_its_question_wherever_it_lies(tmp_path: P
         stored(owner)
         (charge,) = owner.log(5)
         assert charge.answered and charge.question is None, "it is no release of discreet"
+        assert not charge.damaged
+
+
+@pytest.mark.usefixtures("small_rows")
+@pytest.mark.parametrize("damage", [Path.unlink, edited, a_folder, no_folder])
+def test_what_was_charged_is_logged_where_a_release_is_damaged(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    place = str(tmp_path / "ledger")
+    with opened(place, KEY) as owner:
+        owner.grant("ada", pure(1), token=False)
+        ada = owner.open_account("ada")
+        stored(ada, "small", b"small")
+        stored(ada, "large")
+        damage(files_of(place)[0])
+        for log in (owner.log(5), ada.log(5)):
+            assert [(each.charge.plan_hash, each.answered, each.damaged) for each in log] == [
+                ("large", True, True), ("small", True, False),
+            ]  # fmt: skip
 
 
 def alter(owner: OwnedLedger, change: str) -> None:
