@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -409,6 +411,28 @@ def test_a_folder_that_is_read_only_costs_the_charge_and_says_so() -> None:
             assert owner.find("r") is None
             assert owner.verify() == 4
         assert len(files_of(place)) == 1
+
+
+@pytest.mark.usefixtures("small_rows")
+@pytest.mark.parametrize("mask", [0, 0o077, 0o177])
+def test_the_folder_and_its_files_are_for_their_owner_alone_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    place, before = str(tmp_path / "ledger"), os.umask(mask)
+    try:
+        with opened(place) as owner:
+            stored(owner)
+    finally:
+        os.umask(before)
+    (file,) = files_of(place)
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder_of(place), file, Path(place))]
+    assert modes == [0o700, 0o600, 0o600]
+
+
+def test_more_than_a_ledger_in_memory_takes_is_no_damage() -> None:
+    with open_ledger(None, pure(3)) as owner:
+        connection = owner._store.database._store._connection.connection.driver_connection
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+        with pytest.raises(LedgerError, match=r"larger than SQLite takes.*keep the ledger in a file"):
+            stored(owner, payload=bytes(200_000))
 
 
 @pytest.mark.usefixtures("small_rows")

@@ -46,7 +46,7 @@ def store(path: str, name: str, payload: bytes) -> None:
     """
     folder = folder_of(path)
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        _make(folder)
         synced_directory(folder.parent)
         _remove_abandoned(folder)
         with _draft(folder, name) as (file, partial):
@@ -93,6 +93,17 @@ def _read(path: str, name: str, use: Callable[[BufferedReader], _T]) -> _T | Non
         f"{str(place)!r} is not the large release that discreet has written there; restore a copy of it: what it cost "
         "stays spent, and it is not drawn again"
     )
+
+
+def _make(folder: Path) -> None:
+    """Make the folder, unless it is there, for its owner alone to use, whatever the umask takes from new folders."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        folder.chmod(0o700)
 
 
 @contextmanager
