@@ -523,6 +523,16 @@ def test_what_is_no_release_is_not_called_sealed(cli: Any) -> None:
     assert "not a release of discreet" in cli("ledger", "log", "g.ledger").out
 
 
+def test_a_release_that_is_missing_hides_no_charge(cli: Any) -> None:
+    with open_ledger("g.ledger", pure(1)) as ledger:
+        ledger.commit(ledger.reserve("plan", pure("0.5")), bytes(2**24 + 1))
+    shutil.rmtree("g.ledger.payloads")
+    assert "epsilon 0.5" in (out := cli("ledger", "log", "g.ledger").out) and "damaged or missing" in out
+    (charge,) = cli("ledger", "log", "g.ledger", "--format", "json").json["charges"]
+    assert (charge["answered"], charge["damaged"]) == (True, True)
+    assert cli("ledger", "check", "g.ledger").code == 4
+
+
 def test_questions_of_an_encrypted_ledger_are_sealed(cli: Any) -> None:
     assert cli("ledger", "create", "k.ledger", "--epsilon", "3", "--delta", "1e-3", "--key-file", "k.key").code == 0
     key = ("--key-file", "k.key")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -12,7 +14,6 @@ import tracemalloc
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -336,6 +337,23 @@ def test_what_writers_at_work_have_under_another_name_is_left_to_them(tmp_path: 
 
 
 @pytest.mark.usefixtures("small_rows")
+@pytest.mark.timeout(60)
+def test_nothing_under_the_name_of_an_abandoned_file_stops_a_writer(tmp_path: Path) -> None:
+    """A pipe would keep it waiting, and closing the ledger by a link to it would drop the locks that SQLite has."""
+    place = str(tmp_path / "ledger")
+    folder = folder_of(place)
+    with opened(place) as owner:
+        stored(owner)
+        os.mkfifo(folder / ".pipe.new")
+        (folder / ".link.new").symlink_to(place)
+        (folder / ".folder.new").mkdir()
+        for plan in ("r", "s"):
+            assert stored(owner, plan, LARGE + plan.encode()).payload == LARGE + plan.encode()
+        assert (folder / ".link.new").is_symlink() and (folder / ".folder.new").is_dir()
+        owner.verify()
+
+
+@pytest.mark.usefixtures("small_rows")
 def test_a_large_repeat_is_read_while_others_spend(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(place) as owner:
         stored(owner)
@@ -396,6 +414,28 @@ def test_a_folder_that_is_read_only_costs_the_charge_and_says_so() -> None:
 
 
 @pytest.mark.usefixtures("small_rows")
+@pytest.mark.parametrize("mask", [0, 0o077, 0o177])
+def test_the_folder_and_its_files_are_for_their_owner_alone_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    place, before = str(tmp_path / "ledger"), os.umask(mask)
+    try:
+        with opened(place) as owner:
+            stored(owner)
+    finally:
+        os.umask(before)
+    (file,) = files_of(place)
+    modes = [stat.S_IMODE(each.stat().st_mode) for each in (folder_of(place), file, Path(place))]
+    assert modes == [0o700, 0o600, 0o600]
+
+
+def test_more_than_a_ledger_in_memory_takes_is_no_damage() -> None:
+    with open_ledger(None, pure(3)) as owner:
+        connection = owner._store.database._store._connection.connection.driver_connection
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000)
+        with pytest.raises(LedgerError, match=r"larger than SQLite takes.*keep the ledger in a file"):
+            stored(owner, payload=bytes(200_000))
+
+
+@pytest.mark.usefixtures("small_rows")
 @pytest.mark.parametrize("key", [None, KEY], ids=["open", "sealed"])
 def test_a_backup_takes_the_folder_along(tmp_path: Path, key: bytes | None) -> None:
     place, copy = str(tmp_path / "ledger"), str(tmp_path / "backup" / "visits")
@@ -436,11 +476,58 @@ def test_no_new_ledger_is_made_where_one_was_whose_releases_are_there(tmp_path: 
 
 
 @pytest.mark.usefixtures("small_rows")
+def test_nothing_is_left_where_a_ledger_was_that_is_closed_or_moved(tmp_path: Path) -> None:
+    """A folder there would be in the way of the ledger's own when it is moved back."""
+    place, moved = str(tmp_path / "ledger"), str(tmp_path / "moved")
+    with opened(place) as owner:
+        reservation = owner.reserve("q", LOSS)
+    with pytest.raises(LedgerError, match="is closed"):
+        owner.commit(reservation, LARGE)
+    assert not folder_of(place).exists()
+    with opened(place) as owner:
+        stored(owner)
+        reservation = owner.reserve("r", LOSS)
+        Path(place).rename(moved)
+        folder_of(place).rename(folder_of(moved))
+        with pytest.raises(LedgerError, match="is gone"):
+            owner.commit(reservation, LARGE + b"r")
+        assert not folder_of(place).exists()
+        Path(moved).rename(place)
+        folder_of(moved).rename(folder_of(place))
+        assert owner.commit(reservation, LARGE + b"r").payload == LARGE + b"r", "the same bytes, once it is back"
+        assert owner.verify() == 6 and len(files_of(place)) == 2
+
+
+@pytest.mark.usefixtures("small_rows")
 def test_what_is_stored_is_logged_with_its_question_wherever_it_lies(tmp_path: Path) -> None:
     with opened(str(tmp_path / "ledger")) as owner:
         stored(owner)
         (charge,) = owner.log(5)
         assert charge.answered and charge.question is None, "it is no release of discreet"
+        assert not charge.damaged
+
+
+@pytest.mark.usefixtures("small_rows")
+@pytest.mark.parametrize("damage", [Path.unlink, edited, a_folder, no_folder])
+def test_what_was_charged_is_logged_where_a_release_is_damaged(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    place = str(tmp_path / "ledger")
+    with opened(place, KEY) as owner:
+        owner.grant("ada", pure(1), token=False)
+        ada = owner.open_account("ada")
+        stored(ada, "small", b"small")
+        stored(ada, "large")
+        damage(files_of(place)[0])
+        for log in (owner.log(5), ada.log(5)):
+            assert [(each.charge.plan_hash, each.answered, each.damaged) for each in log] == [
+                ("large", True, True), ("small", True, False),
+            ]  # fmt: skip
+
+
+def alter(owner: OwnedLedger, change: str) -> None:
+    """Change parts, as nobody may by accident."""
+    with owner._store.database.transaction(write=True) as connection:
+        connection.exec_driver_sql("ALTER TABLE payload_parts DISABLE TRIGGER ALL")
+        connection.exec_driver_sql(change)
 
 
 @pytest.mark.postgres
@@ -495,10 +582,32 @@ class TestOnAServer:
                 ("DELETE FROM payload_parts WHERE part = 2", "changed or cut off"),
                 ("DELETE FROM payload_parts", "is gone"),
             ):
-                with owner._store.database.transaction(write=True) as connection, suppress(LedgerError):
-                    connection.exec_driver_sql("ALTER TABLE payload_parts DISABLE TRIGGER ALL")
-                    connection.exec_driver_sql(change)
+                alter(owner, change)
                 for use in (owner.verify, lambda: owner.find("q"), lambda: owner.reserve("q", LOSS)):
                     with pytest.raises(LedgerError, match=f"entry 2.*payload_parts.*{message}"):
                         use()
             assert owner.spent == spent
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            "UPDATE payload_parts SET bytes = 'x' WHERE part = 1",
+            "INSERT INTO payload_parts SELECT sha256, 3, 'x' FROM payload_parts WHERE part = 0",
+        ],
+    )
+    def test_the_same_bytes_are_not_taken_for_stored_where_a_part_is_damaged(
+        self, place_on_server: str, change: str
+    ) -> None:
+        payload = os.urandom(3 * 2**20)
+        with opened(place_on_server) as owner:
+            stored(owner, payload=payload)
+            reservation = owner.reserve("r", LOSS)
+            alter(owner, change)
+            for _ in range(2):
+                with pytest.raises(LedgerError, match=r"payload_parts.*was changed; restore these rows"):
+                    owner.commit(reservation, payload)
+            assert owner.find("r") is None
+            alter(owner, "DELETE FROM payload_parts WHERE part IN (1, 3)")
+            assert owner.commit(reservation, payload).payload == payload, "missing parts are completed"
+            assert owner.find("q").payload == owner.find("r").payload == payload
+            assert owner.verify() == 5

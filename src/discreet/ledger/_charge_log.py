@@ -22,7 +22,8 @@ class LoggedCharge:
 
     `question` is the SQL, or the kind of another release. It is None where nothing was stored, where what was stored is
     no release of discreet, and where it is `sealed`, in a ledger that was opened without its key; `answered` says that
-    something was stored. `policy` is the digest of the policy, and `version` the label of the data.
+    something was stored. So it is where that is `damaged`: missing, changed or not to be read, as `find` says in full.
+    `policy` is the digest of the policy, and `version` the label of the data.
     """
 
     charge: Entry
@@ -31,6 +32,7 @@ class LoggedCharge:
     policy: str | None = None
     version: str | None = None
     sealed: bool = False
+    damaged: bool = False
 
 
 def logged_charges(store: LedgerStore, count: int, account: str | None = None) -> list[LoggedCharge]:
@@ -54,7 +56,10 @@ def _logged(store: LedgerStore, connection: sa.Connection, charge: Entry, reserv
         return LoggedCharge(charge, answered=True, sealed=True)
     from discreet.release import parse_release_file
 
-    payload = store.release(connection, stored[0])
+    try:
+        payload = store.release(connection, stored[0])
+    except LedgerError:  # one that is damaged hides no other, nor its own cost
+        return LoggedCharge(charge, answered=True, damaged=True)
     try:
         certificate = parse_release_file(payload).certificate
     except LedgerError:  # stored by another program than discreet

@@ -53,8 +53,17 @@ def log(  # noqa: PLR0913 — an option each
 def _json(logged: LoggedCharge) -> dict[str, Any]:
     from discreet.cli.ledger._json import entry_json
 
-    beside = {name: getattr(logged, name) for name in ("answered", "question", "policy", "version")}
+    beside = {name: getattr(logged, name) for name in ("answered", "damaged", "question", "policy", "version")}
     return entry_json(logged.charge, mine=logged.charge.seq is None) | beside
+
+
+def _why_not(logged: LoggedCharge) -> str:
+    """Why a charge is shown without its question."""
+    if not logged.answered:
+        return "no answer was stored"
+    if logged.damaged:
+        return "damaged or missing: see discreet ledger check"
+    return "sealed: give the key" if logged.sealed else "not a release of discreet"
 
 
 def _table(charges: list[LoggedCharge]) -> Any:
@@ -67,8 +76,7 @@ def _table(charges: list[LoggedCharge]) -> Any:
     table = Table("when (UTC)", "account", "cost", "data", "question", box=box.SIMPLE_HEAD)
     for each in charges:
         charge = each.charge
-        unread = "sealed: give the key" if each.sealed else "not a release of discreet"
-        question = each.question or (unread if each.answered else "no answer was stored")
+        question = each.question or _why_not(each)
         cost = "" if charge.loss is None else in_words(charge.loss)
         cells = (f"{charge.at:%Y-%m-%d %H:%M}", charge.account or "(whole)", cost, each.version or "", question)
         table.add_row(*(Text(printable(cell)) for cell in cells))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-__all__ = ["TABLE", "batches", "digest_of", "joined", "write"]
+__all__ = ["TABLE", "any_of", "batches", "digest_of", "joined", "write"]
 
 _PART, _PARTS_AT_ONCE = 2**20, 16
 _MOST_PARTS = 2**31 // _PART
@@ -40,6 +40,11 @@ def write(connection: sa.Connection, digest: str, parts: list[tuple[int, bytes]]
     for number, part in parts:
         row = {"sha256": digest, "part": number, "bytes": part}
         connection.execute(insert(TABLE).values(row).on_conflict_do_nothing())
+
+
+def any_of(connection: sa.Connection, digest: str) -> bool:
+    """Whether there is any part."""
+    return connection.execute(sa.select(TABLE.c.part).where(TABLE.c.sha256 == digest).limit(1)).first() is not None
 
 
 def joined(connection: sa.Connection, digest: str) -> bytes | None:

@@ -140,13 +140,25 @@ class Database:
                 driver.execute(_FLUSH)
 
     def store_large(self, digest: str, payload: bytes) -> bool:
-        """Rows of a table of its own, some at a time, so that other writers need not wait for all of them."""
+        """Rows of a table of its own, some at a time, so that other writers need not wait for all of them.
+
+        Rows that are there already are left as they are, and read again: raises `LedgerError` if they are damaged.
+        """
         with self._writing() as connection:
             if not self._has_parts(connection):  # it was made before each ledger had the table
                 complete(connection)
+            has_rows = _payload_parts.any_of(connection, digest)
         for parts in _payload_parts.batches(payload):
             with self._writing() as connection:
                 _payload_parts.write(connection, digest, parts)
+        if has_rows:
+            with self.transaction(write=False) as connection:
+                is_whole = _payload_parts.digest_of(connection, digest) == digest
+            if not is_whole:
+                raise LedgerError(
+                    f"{self.where}: {self.place_of_large(digest)} was there before, and was changed; restore these "
+                    "rows from a copy and try the same bytes again: what the release cost stays spent"
+                )
         return True
 
     def load_large(self, digest: str, connection: sa.Connection) -> bytes | None:
@@ -159,7 +171,7 @@ class Database:
 
     def place_of_large(self, digest: str) -> str:
         """The rows of the parts."""
-        return f"the rows of {self._address.ledger}.{_payload_parts.TABLE.name} with sha256 {digest!r}"
+        return f"what {self._address.ledger}.{_payload_parts.TABLE.name} holds under sha256 {digest!r}"
 
     def _has_parts(self, connection: sa.Connection) -> bool:
         return sa.inspect(connection).has_table(_payload_parts.TABLE.name, self._address.ledger)

@@ -27,6 +27,8 @@ _WORDS = {
     sqlite3.SQLITE_NOTADB: "it is damaged or not a ledger; restore a copy, and remember what was spent since",
     sqlite3.SQLITE_CORRUPT: "it is damaged; restore a copy, and remember what was spent since",
     sqlite3.SQLITE_IOERR: "the disk refused to read or write; check for space, quota and disk errors, then try again",
+    sqlite3.SQLITE_TOOBIG: "what is to be stored is larger than SQLite takes, 1 GB as it comes; keep the ledger in a "
+    "file, which has large releases beside it, or on a server",
     sqlite3.SQLITE_NOMEM: "there is not enough memory; free some and try again",
 }
 

@@ -46,7 +46,7 @@ def store(path: str, name: str, payload: bytes) -> None:
     """
     folder = folder_of(path)
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        _make(folder)
         synced_directory(folder.parent)
         _remove_abandoned(folder)
         with _draft(folder, name) as (file, partial):
@@ -77,7 +77,7 @@ def _read(path: str, name: str, use: Callable[[BufferedReader], _T]) -> _T | Non
     if not _NAME.fullmatch(name):  # an entry that was edited may name any file
         return None
     try:
-        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe would wait for its writer
+        handle = _opened(place)
         with os.fdopen(handle, "rb") as file:
             status = os.fstat(handle)
             if stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST:
@@ -86,13 +86,24 @@ def _read(path: str, name: str, use: Callable[[BufferedReader], _T]) -> _T | Non
         return None
     except OSError as error:
         raise LedgerError(
-            f"a large release of the ledger {path!r} cannot be read from {str(place)!r}: {error.strerror}; what it "
-            "cost stays spent, and it is not drawn again"
+            f"a large release of the ledger {path!r} cannot be read from {str(place)!r}: {error.strerror}; let this "
+            "user read it, or restore a copy of it: what it cost stays spent, and it is not drawn again"
         ) from None
     raise LedgerError(
         f"{str(place)!r} is not the large release that discreet has written there; restore a copy of it: what it cost "
         "stays spent, and it is not drawn again"
     )
+
+
+def _make(folder: Path) -> None:
+    """Make the folder, unless it is there, for its owner alone to use, whatever the umask takes from new folders."""
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        folder.chmod(0o700)
 
 
 @contextmanager
@@ -115,6 +126,11 @@ def _draft(folder: Path, name: str) -> Generator[tuple[BinaryIO, Path]]:
 def _remove_abandoned(folder: Path) -> None:
     """Remove files whose writers have died: those that nobody holds a lock on."""
     for partial in folder.glob(f".*{_SUFFIX}"):
-        with suppress(OSError), partial.open("rb") as file:
+        with suppress(OSError), os.fdopen(_opened(partial, os.O_NOFOLLOW), "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             partial.unlink()
+
+
+def _opened(place: Path, more: int = 0) -> int:
+    """The file, open for reading, without waiting for the writer of a pipe."""
+    return os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | more)

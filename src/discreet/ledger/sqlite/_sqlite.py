@@ -155,6 +155,8 @@ class Database:
         """A file beside the ledger; a database in memory has room in its rows."""
         if self.path is None:
             return False
+        with self.transaction(write=False):  # one that was closed or moved gets no folder where it was
+            pass
         _payload_files.store(self.path, digest, payload)
         return True
 
