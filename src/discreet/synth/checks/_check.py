@@ -26,11 +26,11 @@ def check(  # noqa: PLR0913
     """Buy how far a synthetic table is from the private rows, with intervals.
 
     What is compared are 131,072 rows of the synthetic table, those of ``sample(131_072, label="check")``, with the
-    rows of the private table that count, where keys were discovered those that have one: the mean over marginals of one column, two and three of their total variation
-    distance, in the public cells of the fit. With a target a classifier that learnt from synthetic rows alone is
-    judged on private ones: its accuracy, and the area under its curve (AUC). It is a points score: logistic regression
-    on which cell each column is in. The same check, under the same version label of the policy, is given again at no
-    cost, whatever is to be accepted.
+    rows of the private table that count (where keys were discovered, those that have one): the mean over marginals of
+    one column, two and three of their total variation distance, in the public cells of the fit. With a target a
+    classifier that learnt from synthetic rows alone is judged on private ones: its accuracy, and the area under its
+    curve (AUC). It is a points score: logistic regression on which cell each column is in. The same check, under the
+    same version label of the policy, is given again at no cost, whatever is to be accepted.
 
     Parameters
     ----------
