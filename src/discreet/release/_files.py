@@ -10,7 +10,8 @@ from discreet.errors import DataError, ParameterError
 
 __all__ = ["check_new_file", "check_writable", "read_file", "write_file"]
 
-_LARGEST = 2**28
+_LARGEST = 2**31
+"""Bytes: as many as a ledger stores of one release."""
 
 
 def check_new_file(path: str | os.PathLike[str]) -> None:
@@ -54,14 +55,14 @@ def write_file(payload: bytes, path: str | os.PathLike[str]) -> None:
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file of at most 256 MiB; raises `DataError` if it cannot be read or is larger."""
+    """The bytes of a file of at most 2 GiB; raises `DataError` if it cannot be read or is larger."""
     try:
         with Path(path).open("rb") as file:
             payload = file.read(_LARGEST + 1)
     except (OSError, ValueError) as error:
         raise DataError(f"{os.fspath(path)!r} cannot be read: {_reason(error)}; name the file of a release") from None
     if len(payload) > _LARGEST:
-        raise DataError(f"{os.fspath(path)!r} is larger than any release that is read, 256 MiB")
+        raise DataError(f"{os.fspath(path)!r} is larger than any release that is read, 2 GiB")
     return payload
 
 

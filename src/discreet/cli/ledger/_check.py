@@ -35,7 +35,7 @@ EXAMPLES = (
 )
 
 _HASH = re.compile(r"[0-9a-f]{64}")
-_LONGEST = 2**28
+_LONGEST = 2**31
 _BLIND = (
     "Without an anchor nobody can know whether its end was cut off, or an older copy was put back: note the head where "
     "the ledger's keeper cannot reach, with --write-head, and check against it with --anchor."
