@@ -76,8 +76,8 @@ def world_policy(relation: str = "add_remove", caps: Sequence[int] = (3, 2, 4)) 
 def parts(policy: Policy, histories: Mapping[str, History]) -> list[tuple[Part, Shape]]:
     """All parts of a fit of all tables, and of one of the visits alone, with few cells for x."""
     cells = {"visits": {"x": 2}}
-    together = shapes_of(policy, ["items", "persons", "visits", "orders"], histories, {}, cells, {})
-    alone = shapes_of(policy, ["visits"], {"visits": histories["visits"]}, {}, cells, {})
+    together = shapes_of(policy, ["items", "persons", "visits", "orders"], histories, {}, cells, {}, {})
+    alone = shapes_of(policy, ["visits"], {"visits": histories["visits"]}, {}, cells, {}, {})
     listed = [(part, next(s for s in together if s.table == part.table)) for part in parts_of(policy, together)]
     return [*listed, *((part, alone[0]) for part in parts_of(policy, alone))]
 
