@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.query import BoundedAggregate, Group, Marginals
+from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
 
 __all__ = ["Declared", "Engine"]
 
@@ -40,6 +41,14 @@ class Engine(Protocol):
 
         An array for each set of keys, of the shape `request.shape(set)`. What `accept` accepts in `request.bounded` is
         counted. No row leaves the engine. Raises `DataError` as `run`.
+        """
+        ...
+
+    def read_records(self, request: RecordRows, salt: bytes) -> pa.Table:
+        """The rows that count with this salt, those that `run` counts: private, and the one thing here that are rows.
+
+        Columns are those of `RecordRows`: the cells of keys as int32, numbers as int64 with nulls, and `PERSON_COLUMN`,
+        a number from 0 for each person, where rows belong to people. Raises `DataError` as `run`.
         """
         ...
 

@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines._protocol import Engine
 from discreet.errors import DataError, QueryError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, Marginals
+from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
 
 __all__ = ["Several"]
 
@@ -48,6 +49,10 @@ class Several:
     def count_marginals(self, request: Marginals, salt: bytes) -> tuple[NDArray[np.int64], ...]:
         """See `discreet.engines.Engine`."""
         return self._at(request.bounded.tables[0]).count_marginals(request, salt)
+
+    def read_records(self, request: RecordRows, salt: bytes) -> pa.Table:
+        """See `discreet.engines.Engine`."""
+        return self._at(request.bounded.tables[0]).read_records(request, salt)
 
     def close(self) -> None:
         """Close every engine, even where closing another fails."""

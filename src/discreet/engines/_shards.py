@@ -19,7 +19,7 @@ from discreet.engines._marginals import Counts
 from discreet.query import BoundedAggregate, Cells, Distinct, Group, Marginals
 from discreet.release import check_cancelled
 
-__all__ = ["ALL", "Shard", "counts_in_shards", "in_shards"]
+__all__ = ["ALL", "Shard", "added", "counts_in_shards", "in_shards"]
 
 _WAYS = 8
 _DEEPEST = _WAYS**4
@@ -70,7 +70,7 @@ def in_shards(
         total.add(answered, [rows for rows in distinct if rows is not None])
         return True
 
-    return total.groups() if _added(ALL, add) else None
+    return total.groups() if added(ALL, add) else None
 
 
 def counts_in_shards(request: Marginals, counts: Callable[[Shard], Counts | None]) -> Counts | None:
@@ -90,16 +90,16 @@ def counts_in_shards(request: Marginals, counts: Callable[[Shard], Counts | None
             np.add(so_far, some, out=so_far)
         return True
 
-    return total if _added(ALL, add) else None
+    return total if added(ALL, add) else None
 
 
-def _added(shard: Shard, add: Callable[[Shard], bool]) -> bool:
+def added(shard: Shard, add: Callable[[Shard], bool]) -> bool:
     """Whether what a shard holds could be added, an eighth at a time."""
     if shard.count >= _DEEPEST:
         return False
     for each in shard.split():
         check_cancelled()
-        if not add(each) and not _added(each, add):
+        if not add(each) and not added(each, add):
             return False
     return True
 

@@ -9,6 +9,7 @@ from discreet.query._checked_query import Bias, assume_rows
 from discreet.query._plan import Plan, assuming
 from discreet.query._plan_table import PlanTable, ShownTable
 from discreet.query._planner import make_plan
+from discreet.query._records import Feature, RecordPlan, plan_records
 from discreet.query._release import Release
 from discreet.query._sql import SQL, PreparedSQL, noisy_groups
 from discreet.query.budget._noise import Level, Noise, TopKeys, draw
@@ -32,6 +33,7 @@ from discreet.query.measures._footprint import HELD_TEXT
 from discreet.query.measures._histograms import Histogram
 from discreet.query.measures._marginals import Marginals
 from discreet.query.measures._measures import Count, Distinct, Measure, People, Product, Sum
+from discreet.query.measures._records import PERSON_COLUMN, RecordRows, category_column, number_column
 from discreet.query.measures._related import RelatedKey, related_rows
 from discreet.query.measures._scored import scored_rows
 from discreet.query.measures._sensitivity import measure_norms
@@ -71,6 +73,7 @@ __all__ = [
     "LONGEST_STORED_TEXT",
     "LONGEST_TEXT",
     "PAIRS",
+    "PERSON_COLUMN",
     "QUANTILE_NAMES",
     "REFUSED",
     "SQL",
@@ -86,6 +89,7 @@ __all__ = [
     "Distinct",
     "Dual",
     "Expression",
+    "Feature",
     "Field",
     "Filtered",
     "Function",
@@ -108,6 +112,8 @@ __all__ = [
     "Product",
     "Query",
     "Ranked",
+    "RecordPlan",
+    "RecordRows",
     "RelatedKey",
     "Relation",
     "Release",
@@ -123,6 +129,7 @@ __all__ = [
     "Total",
     "assume_rows",
     "assuming",
+    "category_column",
     "check_level",
     "coded_rows",
     "complete",
@@ -146,8 +153,10 @@ __all__ = [
     "measure_norms",
     "noisy_groups",
     "nullable",
+    "number_column",
     "parse",
     "plain_value",
+    "plan_records",
     "plan_suggestion",
     "plan_with_bias",
     "public_groups",

@@ -40,7 +40,7 @@ from discreet.query.relations._nodes import expressions, named, scans
 from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
-__all__ = ["PASSES", "make_plan"]
+__all__ = ["PASSES", "canonical_select", "group_key", "make_plan"]
 
 _MOST_GROUPS = 10_000
 """Of several keys whose groups follow from bounds: beyond this, private keys serve better."""
@@ -153,6 +153,13 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     return plan if spend is None else with_spend(plan, spend)
 
 
+def canonical_select(select: exp.Select, scope: Scope) -> exp.Select:
+    """A SELECT after all passes, whose names are those of the columns of its relations."""
+    for step in PASSES:
+        select = step(select, scope)
+    return select
+
+
 def _check_people(select: exp.Select, columns: Columns) -> None:
     for name in ("where", "group", "having", "order"):
         if (clause := select.args.get(name)) is not None:
@@ -180,7 +187,7 @@ def _keys(sets: Sequence[Sequence[exp.Expr]], columns: Columns, present: frozens
         here: dict[str, GroupKey] = {}
         for node in nodes:
             text = node.sql()
-            key = known[text] if text in known else known.setdefault(text, _key(node, columns, present))
+            key = known[text] if text in known else known.setdefault(text, group_key(node, columns, present))
             here.setdefault(key.name, key)
         keys.append(tuple(here.values()))
     if any((public_groups(each) or 0) > _MOST_GROUPS for each in keys):
@@ -193,7 +200,8 @@ def _listed_alone(key: GroupKey) -> GroupKey:
     return key if key.bounded is None else replace(key, values=None, bounded=None)
 
 
-def _key(node: exp.Expr, columns: Columns, present: frozenset[str]) -> GroupKey:
+def group_key(node: exp.Expr, columns: Columns, present: frozenset[str]) -> GroupKey:
+    """An expression as a key, of rows on which some columns are not null. Raises `QueryError` if it has none."""
     inner = node.unnest()
     if any(inner.find_all(exp.AggFunc)) or not any(inner.find_all(exp.Column)):
         raise QueryError(f"GROUP BY {node.sql()}, which is not a column or computed from columns, has no groups")

@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from discreet.engines._marginals import Counts
+from discreet.engines._records import records_in_shards
 from discreet.engines._shards import ALL, Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
 from discreet.engines.duckdb._dialect import DIALECT, identifier, link_family
 from discreet.engines.duckdb._marginals import count_marginals
 from discreet.engines.duckdb._packed import packed_groups
+from discreet.engines.duckdb._records import read_records, records_query
 from discreet.engines.duckdb._sources import is_database, relation_sql
 from discreet.engines.sql import (
     Relation,
@@ -31,7 +34,7 @@ from discreet.engines.sql import (
 )
 from discreet.errors import DataError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Filtered, Group, Marginals, Scan
+from discreet.query import BoundedAggregate, Filtered, Group, Marginals, RecordRows, Scan
 
 __all__ = ["DuckDB"]
 
@@ -114,6 +117,17 @@ class DuckDB:
             raise _unfinished(request.bounded)
         return counts
 
+    def read_records(self, request: RecordRows, salt: bytes) -> pa.Table:
+        """The rows that count; see `discreet.engines.Engine`."""
+        records = self._worker.run(
+            lambda: records_in_shards(
+                request, lambda shard: self._records(request, self._rows(request.bounded, shard), salt)
+            )
+        )
+        if records is None:
+            raise _unfinished(request.bounded)
+        return records
+
     def close(self) -> None:
         """Close the connection and remove what it spilled to disk."""
         self._worker.close(self._close)
@@ -157,6 +171,15 @@ class DuckDB:
             self._disable_optimizers(*[_DISABLED_DEEP] * is_deep(sql))
             one = self._is_one_table(request.bounded)
             return count_marginals(self._connection, request, source, salt, packs=one)
+        except Exception:  # noqa: BLE001
+            return None
+
+    def _records(self, request: RecordRows, source: str, salt: bytes) -> pa.Table | None:
+        """The records, or None if the engine failed."""
+        try:
+            sql = records_query(request, source, salt)
+            self._disable_optimizers(*[_DISABLED_DEEP] * is_deep(sql))
+            return read_records(self._connection, request, sql)
         except Exception:  # noqa: BLE001
             return None
 

@@ -10,20 +10,23 @@ from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines._marginals import Counts
+from discreet.engines._records import records_in_shards
 from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
 from discreet.engines.postgres._dialect import PostgresDialect, holds
 from discreet.engines.postgres._marginals import HASHED, marginals_sql, read_marginals
+from discreet.engines.postgres._records import read_records, records_query
 from discreet.engines.postgres._tables import describe, groups_of
 from discreet.engines.postgres._types import link_family
 from discreet.engines.postgres._url import Server, settle
 from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql, values_sql
 from discreet.errors import DataError, DiscreetError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Marginals, Scan
+from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Marginals, RecordRows, Scan
 
 if TYPE_CHECKING:
     import psycopg
+    import pyarrow as pa
 
 __all__ = ["PostgreSQL"]
 
@@ -117,6 +120,14 @@ class PostgreSQL:
         if counts is None:
             raise _unfinished(doing, spends=True)
         return counts
+
+    def read_records(self, request: RecordRows, salt: bytes) -> pa.Table:
+        """The rows that count; see `discreet.engines.Engine`."""
+        doing = f"reading {', '.join(request.bounded.tables)}"
+        records = self._worker.run(lambda: self._read(lambda: self._records(request, salt), doing, spends=True))
+        if records is None:
+            raise _unfinished(doing, spends=True)
+        return records
 
     def close(self) -> None:
         """Close the connection."""
@@ -212,6 +223,24 @@ class PostgreSQL:
             return self._copied(marginals_sql(dialect, request, asked, source, salt), request)
 
         return counts_in_shards(request, counted)
+
+    def _records(self, request: RecordRows, salt: bytes) -> pa.Table | None:
+        """The records, or None if memory or disk run out even for a few units."""
+        asked = replace(request.bounded, keys=tuple(map(_storable, request.bounded.keys)))
+        dialect = PostgresDialect(self._casing, keeps_rows=not self._is_one_table(asked))
+        stored = cached(self._relation)
+
+        def read(shard: Shard) -> pa.Table | None:
+            source = rows_sql(dialect, asked, self._policy, stored, shard)
+            sql = records_query(dialect, request, asked, source, salt)
+
+            def copied(connection: psycopg.Connection[tuple[Any, ...]]) -> pa.Table:
+                connection.execute(HASHED.encode())
+                return read_records(connection, request, sql)
+
+            return self._within_memory(copied)
+
+        return records_in_shards(request, read)
 
     def _rows(self, sql: str) -> list[tuple[Any, ...]] | None:
         """The rows of a query, or None if it needs more memory or disk than there is."""

@@ -20,12 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from discreet.engines._records import record_items
 from discreet.engines.spark._dialect import DIALECT
-from discreet.engines.spark._marginals import key_sql
+from discreet.engines.spark._marginals import NUMBERS, key_sql
 from discreet.engines.sql import Part, cell_names, distinct_value, salts, uncapped, when_name
-from discreet.query import BoundedAggregate, Computed, Distinct, Filtered, Grouped, People, public_groups
+from discreet.query import BoundedAggregate, Computed, Distinct, Filtered, Grouped, People, RecordRows, public_groups
 
-__all__ = ["bounded_sql", "keys_sql", "values_sql"]
+__all__ = ["bounded_sql", "keys_sql", "records_query", "values_sql"]
 
 _INT22 = 2**22
 _EVERYTHING = "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
@@ -45,6 +46,12 @@ def keys_sql(request: BoundedAggregate, source: str, salt: bytes) -> str:
     query, chain, counted = _chained(request, source, salt)
     items = [key_sql(name, key.type) for name, key in zip(query.keys, request.keys, strict=True)]
     return f"{chain}SELECT {', '.join(items) or '1 AS one'} FROM {counted}"
+
+
+def records_query(request: RecordRows, source: str, salt: bytes) -> str:
+    """The query for the person, the keys and the numbers of each row that counts, after the caps."""
+    _, chain, counted = _chained(request.bounded, source, salt)
+    return f"{chain}SELECT {', '.join(record_items(request, NUMBERS, 'BIGINT'))} FROM {counted}"
 
 
 def values_sql(request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:

@@ -8,9 +8,10 @@ from functools import cache as cached
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines._marginals import Counts
+from discreet.engines._records import RecordBatches, records_in_shards
 from discreet.engines._shards import Shard, counts_in_shards, in_shards
 from discreet.engines._worker import Worker
-from discreet.engines.spark._bounding import bounded_sql, keys_sql, values_sql
+from discreet.engines.spark._bounding import bounded_sql, keys_sql, records_query, values_sql
 from discreet.engines.spark._dialect import DIALECT, link_family
 from discreet.engines.spark._marginals import SCHEMA, Task, add_pieces, read_pieces
 from discreet.engines.spark._private import PrivateSession
@@ -19,9 +20,10 @@ from discreet.engines.spark._url import is_running, session_of
 from discreet.engines.sql import Relation, StoredColumn, check_links, is_deep, rows_sql
 from discreet.errors import DataError, QueryError
 from discreet.policy import Policy
-from discreet.query import BoundedAggregate, Group, Marginals
+from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 __all__ = ["Spark", "spark_at"]
@@ -108,6 +110,10 @@ class Spark:
         """The exact counts of each marginal; see `discreet.engines.Engine`. Executors count, and need discreet."""
         return self._run(lambda: self._counts(request, salt))
 
+    def read_records(self, request: RecordRows, salt: bytes) -> pa.Table:
+        """The rows that count, at the driver; see `discreet.engines.Engine`."""
+        return self._run(lambda: self._records(request, salt))
+
     def _groups(self, request: BoundedAggregate, salt: bytes) -> list[Group]:
         stored = cached(self._relation)
 
@@ -144,6 +150,23 @@ class Spark:
             return None
 
         return self._finished(request.bounded, lambda: counts_in_shards(request, counted))
+
+    def _records(self, request: RecordRows, salt: bytes) -> pa.Table:
+        stored = cached(self._relation)
+
+        def read(shard: Shard) -> pa.Table | None:
+            source = rows_sql(DIALECT, request.bounded, self._policy, stored, shard)
+            collected = RecordBatches(request)
+            try:
+                for batch in self._session.arrow(records_query(request, source, salt)).to_batches():
+                    collected.add(list(batch.columns), batch.num_rows)
+            except DataError:
+                raise
+            except Exception:  # noqa: BLE001 - what Spark says may hold anything
+                return None
+            return collected.table()
+
+        return self._finished(request.bounded, lambda: records_in_shards(request, read))
 
     def _finished(self, request: BoundedAggregate, work: Callable[[], _T | None]) -> _T:
         """What is read, or in the house's words why it is not. Raised outside of `except`, without Spark's message."""

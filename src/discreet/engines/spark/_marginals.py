@@ -8,98 +8,54 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.engines._marginals import Counts, MarginalCounts, as_number
+from discreet.engines._key_cells import KeyCells
+from discreet.engines._marginals import Counts, MarginalCounts
 from discreet.policy import ColumnType
 from discreet.query import Marginals
 
-__all__ = ["SCHEMA", "Task", "add_pieces", "key_sql", "read_pieces"]
+__all__ = ["NUMBERS", "SCHEMA", "Task", "add_pieces", "key_sql", "read_pieces"]
 
 SCHEMA = "piece int, counts binary"
 _PIECE = 2**13
 """Counts that travel together: 64 KiB."""
 _TOGETHER = 256
 """Pieces in one batch."""
-_DENSE = 2**16
-_NUMBERS = {
+NUMBERS: Mapping[ColumnType, str] = {
     "bool": "CAST({} AS INT)",
     "int": "{}",
     "date": "unix_date({})",
     "timestamp": "unix_micros(CAST({} AS TIMESTAMP_LTZ))",
     "string": "{}",
 }
+"""How a key of each type is written as a text or a whole number."""
 
 
 def key_sql(name: str, kind: ColumnType) -> str:
     """A key as it is sent to Python: a text, or a whole number."""
-    return f"{_NUMBERS[kind].format(name)} AS {name}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """A key's public values but null, as they are sent, the cell of each, and that of null: −1 if it is not public."""
-
-    values: list[Any]
-    cells: list[int]
-    null: int
-
-    def reader(self) -> Callable[[pa.Array[Any]], NDArray[Any]]:
-        """From a column to the cells of its rows, −1 where a row is of no public value."""
-        if self.values and isinstance(self.values[0], str):
-            return self._listed(pa.array(self.values, pa.string()))
-        low, high = min(self.values, default=0), max(self.values, default=0)
-        return self._dense(low, high) if high - low < _DENSE else self._listed(pa.array(self.values, pa.int64()))
-
-    def _listed(self, values: pa.Array[Any]) -> Callable[[pa.Array[Any]], NDArray[Any]]:
-        table = np.array([*self.cells, -1], np.int32)
-
-        def read(column: pa.Array[Any]) -> NDArray[Any]:
-            at = pc.index_in(column.cast(values.type), value_set=values).fill_null(len(values)).to_numpy()
-            return self._with_nulls(table[at], column)
-
-        return read
-
-    def _dense(self, low: int, high: int) -> Callable[[pa.Array[Any]], NDArray[Any]]:
-        table = np.full(high - low + 3, -1, np.int32)
-        table[np.array(self.values, np.int64) - low + 1] = self.cells
-
-        def read(column: pa.Array[Any]) -> NDArray[Any]:
-            numbers = column.fill_null(low).to_numpy()
-            return self._with_nulls(table[np.clip(numbers, low - 1, high + 1) - (low - 1)], column)
-
-        return read
-
-    def _with_nulls(self, cells: NDArray[Any], column: pa.Array[Any]) -> NDArray[Any]:
-        if column.null_count:
-            cells[column.is_null().to_numpy(zero_copy_only=False)] = self.null
-        return cells
+    return f"{NUMBERS[kind].format(name)} AS {name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """What a task does with its rows. It is sent to the executors, and holds what is public alone."""
 
-    keys: tuple[_Values, ...]
+    keys: tuple[KeyCells, ...]
     sets: tuple[tuple[int, ...], ...]
     sizes: tuple[int, ...]
 
     @classmethod
     def from_request(cls, request: Marginals) -> Task:
-        keys: list[_Values] = []
-        for key, merged in zip(request.bounded.keys, request.merged, strict=True):
-            cells = dict(zip(key.values or (), range(len(key.values or ())) if merged is None else merged, strict=True))
-            null = cells.pop(None, -1)
-            values = [value if isinstance(value, str) else as_number(value) for value in cells]
-            keys.append(_Values(values, list(cells.values()), null))
-        return cls(tuple(keys), request.sets, request.sizes)
+        pairs = zip(request.bounded.keys, request.merged, strict=True)
+        keys = tuple(KeyCells.of_key(key, merged) for key, merged in pairs)
+        return cls(keys, request.sets, request.sizes)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         readers = [key.reader() for key in self.keys]

@@ -90,6 +90,13 @@ class PrivateSession:
 
         return [tuple(row) for row in DataFrame(self._own.sql(sql), self._user).collect()]
 
+    def arrow(self, sql: str) -> Any:
+        """The rows of a query as an Arrow table, of texts and whole numbers."""
+        from pyspark.sql.classic.dataframe import DataFrame
+
+        frame: Any = DataFrame(self._own.sql(sql), self._user)
+        return frame.toArrow()
+
     def mapped(self, sql: str, task: Batches, total: Batches, schema: str) -> list[tuple[Any, ...]]:
         """What `total` makes of what `task` makes of the rows of a query, both where the rows are.
 

@@ -1,6 +1,14 @@
 """Shared by the SQL engines: a bounded aggregate as one query, in each engine's dialect."""
 
-from discreet.engines.sql._bounding import Uncapped, bounded_sql, counted_rows_sql, salts, uncapped, values_sql
+from discreet.engines.sql._bounding import (
+    Uncapped,
+    bounded_sql,
+    counted_rows_sql,
+    records_sql,
+    salts,
+    uncapped,
+    values_sql,
+)
 from discreet.engines.sql._dialect import Dialect, Rendering, Write, Writer, function
 from discreet.engines.sql._expressions import Expressions
 from discreet.engines.sql._functions import CHOICES
@@ -31,6 +39,7 @@ __all__ = [
     "function",
     "is_deep",
     "read_groups",
+    "records_sql",
     "rows_sql",
     "salts",
     "strings",

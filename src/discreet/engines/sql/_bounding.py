@@ -26,7 +26,7 @@ from discreet.engines.sql._histograms import cells_sql, sums_sql
 from discreet.engines.sql._parts import Part, cell_names, distinct_sql, distinct_value, parts_of, sum_sql
 from discreet.query import HELD_TEXT, BoundedAggregate, Distinct, GroupKey, People
 
-__all__ = ["Uncapped", "bounded_sql", "counted_rows_sql", "salts", "uncapped", "values_sql"]
+__all__ = ["Uncapped", "bounded_sql", "counted_rows_sql", "records_sql", "salts", "uncapped", "values_sql"]
 
 _INT22 = 2**22
 _MASK = 62
@@ -48,6 +48,11 @@ def counted_rows_sql(dialect: Dialect, request: BoundedAggregate, source: str, s
     The request has nothing to sum and no cap on groups. Every row has public keys.
     """
     return replace(_Query.from_request(dialect, request), by_row=True).counted_rows(source, salt)
+
+
+def records_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: bytes) -> tuple[str, str]:
+    """As `counted_rows_sql`, with all that a row has: the person u, the keys, and the number of each sum."""
+    return replace(_Query.from_request(dialect, request), by_row=True, as_records=True).counted_rows(source, salt)
 
 
 def values_sql(dialect: Dialect, request: BoundedAggregate, source: str, salt: bytes, place: int) -> str:
@@ -106,6 +111,8 @@ class _Query:
     values: list[Part]
     by_row: bool = False
     """Whether rows are dropped even where it is cheaper to drop groups."""
+    as_records: bool = False
+    """Whether rows are asked for as they are, with their person and numbers."""
 
     @classmethod
     def from_request(cls, dialect: Dialect, request: BoundedAggregate) -> _Query:
@@ -312,7 +319,8 @@ class _Query:
 
     def _counted(self) -> str:
         """Every row that counts, with what distinct values and cells are counted by."""
-        columns = _list(self.keys, *(p.name for p in self.values if p.meaning[0] in _SEEN)) or "1 AS one"
+        seen = [part.name for part in self.values if self.as_records or part.meaning[0] in _SEEN]
+        columns = _list(["u"] if self.as_records else [], *self.keys, *seen) or "1 AS one"
         uncapped = f"SELECT {columns} FROM {self.dialect.apart('rows', 'people', 'rows.u = people.u')}"
         if self.request.max_groups is None:
             return f"{uncapped} UNION ALL SELECT {columns} FROM picked"

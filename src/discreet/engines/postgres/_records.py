@@ -1,0 +1,57 @@
+"""The rows that count, read from PostgreSQL through a cursor of the server's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from discreet.engines._records import RecordBatches, record_items
+from discreet.engines.postgres._dialect import PostgresDialect
+from discreet.engines.sql import records_sql
+from discreet.policy import ColumnType
+from discreet.query import BoundedAggregate, RecordRows
+
+if TYPE_CHECKING:
+    import psycopg
+
+__all__ = ["read_records", "records_query"]
+
+_BATCH = 2**15
+_KEYS: Mapping[ColumnType, str] = {
+    "bool": "CAST({} AS integer)",
+    "int": "{}",
+    "date": "({} - CAST('1970-01-01' AS date))",
+    "timestamp": "CAST(extract(epoch FROM {}) * 1000000 AS bigint)",
+    "string": "CAST({} AS text)",
+}
+
+
+def records_query(
+    dialect: PostgresDialect, request: RecordRows, asked: BoundedAggregate, source: str, salt: bytes
+) -> str:
+    """The query for the records of a source. `asked` has the keys that PostgreSQL can hold."""
+    chain, rows = records_sql(dialect, asked, source, salt)
+    return f"{chain}SELECT {', '.join(record_items(request, _KEYS, 'bigint'))} FROM {rows}"
+
+
+def read_records(connection: psycopg.Connection[tuple[Any, ...]], request: RecordRows, sql: str) -> pa.Table:
+    """The records that a query of `records_query` has."""
+    collected, texts = RecordBatches(request), _texts(request)
+    with connection.cursor("records", binary=True) as cursor:
+        cursor.execute(sql.encode())
+        while rows := cursor.fetchmany(_BATCH):
+            columns = [
+                pa.array(column, pa.string() if is_text else pa.int64())
+                for column, is_text in zip(zip(*rows, strict=True), texts, strict=False)
+            ]
+            collected.add(columns, len(rows))
+    return collected.table()
+
+
+def _texts(request: RecordRows) -> list[bool]:
+    """Which columns are texts."""
+    bounded = request.bounded
+    keys = [key.type == "string" for key in bounded.keys]
+    return [*([False] if bounded.unit is not None else []), *keys, *([False] * len(bounded.measures))]
