@@ -132,8 +132,8 @@ def fit_question(  # noqa: PLR0913, PLR0917 - an option each
     if odd is not None:
         what = "one table: give conditions by --rule" if odd == "--rules" else "a table that is fitted alone"
         raise ParameterError(f"{odd} is for {what}, not for people with all their rows")
-    kept = {tables[0]: rules_of(rule or (), rules)} if len(tables) == 1 else _rules(tables, rule or ())
-    return _related_question(tables, related, spend, tier, columns, cells, kept)
+    by_table = {tables[0]: rules_of(rule or (), rules)} if len(tables) == 1 else _rules(tables, rule or ())
+    return _related_question(tables, related, spend, tier, columns, cells, by_table)
 
 
 def plan_of(question: Synthesize | SynthesizeTables, policy: Policy) -> SynthesisPlan | TablesPlan:

@@ -29,12 +29,12 @@ def people_that_keep(
     Where too few do after 64 draws, some are there twice. Where none does, people have one row each of which only the
     rules are known, which keeps them, and no rows of other tables.
     """
-    batches = [_kept(shapes, draw(people), people)]
+    batches = [_keeping_people(shapes, draw(people), people)]
     missing = people - _people(shapes, batches[0])
     for _ in range(_ANEW):
         if missing == 0:
             break
-        batches.append(_kept(shapes, draw(max(missing, _FEWEST)), missing))
+        batches.append(_keeping_people(shapes, draw(max(missing, _FEWEST)), missing))
         missing -= _people(shapes, batches[-1])
     there = people - missing
     if people and not there:
@@ -43,7 +43,7 @@ def people_that_keep(
     return tables_of(shapes, joined if missing == 0 else _chosen(shapes, joined, np.arange(people) % there))
 
 
-def _kept(shapes: Sequence[Shape], drawn: Mapping[str, Rows], most: int) -> dict[str, Rows]:
+def _keeping_people(shapes: Sequence[Shape], drawn: Mapping[str, Rows], most: int) -> dict[str, Rows]:
     """The first people, all of whose rows keep the rules; each has a row of the first table at least."""
     persons, tables = persons_of(shapes, drawn), tables_of(shapes, drawn)
     keep = np.ones(_people(shapes, drawn), bool)

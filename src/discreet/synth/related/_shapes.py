@@ -245,7 +245,7 @@ def _shape(  # noqa: PLR0913, PLR0917
     rules: Sequence[Rule],
 ) -> Shape:
     declared = policy.tables[name]
-    kept, follows = _rules(name, rules)
+    table_rules, follows = _rules(name, rules)
     following = following_names(policy, name, follows)
     order, constant, along = _history(name, declared.columns, history, declared.rows_per_unit)
     surrogates: dict[str, ColumnType] = {
@@ -270,8 +270,8 @@ def _shape(  # noqa: PLR0913, PLR0917
         raise QueryError(
             f"{name}.{unlisted} is text without public keys: list its keys in the policy, or leave it out of columns"
         )
-    kept = replace(kept, followers=followers(usual, name, follows, fitted, wanted))
-    listed = [*surrogates, *(each.name for each in (*fitted, *kept.followers))]
+    table_rules = replace(table_rules, followers=followers(usual, name, follows, fitted, wanted))
+    listed = [*surrogates, *(each.name for each in (*fitted, *table_rules.followers))]
     places = {each: i for i, each in enumerate([*declared.hidden, *declared.columns])}
     path = declared.path
     return Shape(
@@ -288,19 +288,19 @@ def _shape(  # noqa: PLR0913, PLR0917
         along=along,
         repeats=history.repeats,
         public=tuple(each for each in public if any(column.name == each.column for column in fitted)),
-        rules=kept,
+        rules=table_rules,
     )
 
 
 def _rules(table: str, rules: Sequence[Rule]) -> tuple[Rules, list[Follows]]:
     """The rules of one table among several: conditions, and what follows."""
-    kept, follows = sorted_rules(rules)
-    if kept.soft or kept.totals:
+    table_rules, follows = sorted_rules(rules)
+    if table_rules.soft or table_rules.totals:
         raise ParameterError(
             f"{table}: rules of people with all their rows are conditions and synth.Follows; soft rules and totals are "
             "for a table that is fitted alone"
         )
-    return kept, follows
+    return table_rules, follows
 
 
 def _history(
