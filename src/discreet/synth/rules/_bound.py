@@ -112,10 +112,7 @@ class BoundRules:
 
     def finished(self, potentials: Mapping[Clique, Numbers], merges: Sequence[Merge]) -> dict[Clique, Numbers]:
         """The potentials of a fit with those of all rules: hard ones, then soft ones, then totals."""
-        soft = [
-            {each.columns: np.log1p((1 - each.merged(merges, any_point=False)) * np.expm1(-weight))}
-            for each, weight in self.soft
-        ]
+        soft = [{each.columns: _rarer(each.merged(merges, any_point=False), weight)} for each, weight in self.soft]
         every = summed_potentials(potentials, self.fixed(merges), *soft)
         raked, _ = rake([merge.size for merge in merges], every, self._known(merges))
         return raked
@@ -126,6 +123,13 @@ class BoundRules:
             KnownShare(each.columns, each.merged(merges, any_point=True) > 0, count / rows)
             for each, count in self.totals
         ]
+
+
+def _rarer(held: Numbers, weight: float) -> Numbers:
+    """The logarithm of s + (1 − s) e⁻ʷ, finite for s = 0 and any weight."""
+    share = np.clip(held, 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(np.log(share), np.log1p(-share) - weight)
 
 
 def _short(each: Tried) -> str:
