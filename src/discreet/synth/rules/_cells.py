@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,7 @@ from discreet.errors import QueryError, printable
 from discreet.marginals import Clique, ColumnCells, Merge, Numbers, cells
 from discreet.query import match_name
 from discreet.synth.answers._sandbox import Sandbox
-from discreet.synth.rules._condition import column_names, condition, truth
+from discreet.synth.rules._condition import column_names, condition, free_name, truth
 from discreet.synth.rules._follower import Follower
 
 __all__ = ["Tried", "tried"]
@@ -26,7 +26,7 @@ _MOST_POINTS = 2**22
 _MOST_CONSTANTS = 100
 _LONGEST = 40
 _PLACES = (0.0, 0.5, 1 - 2**-53)
-_CELL, _POINT = "cell of column {}", "point of column {}"
+_POINT = "point of column {}"
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001
 
 
@@ -78,15 +78,15 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
             f"the rule {printable(text[:_LONGEST])!r} has too many combinations of cells to try: choose fewer cells, "
             "or split it into rules on fewer columns"
         )
+    every = [*names, *by_name]
+    cell = [free_name(f"cell of column {k}", every) for k in range(len(clique))]
     tables = {
-        _POINT.format(k): pa.table({_CELL.format(k): pa.array(cell), columns[i].name: values})
-        for k, (i, (cell, values)) in enumerate(zip(clique, points, strict=True))
+        _POINT.format(k): pa.table({cell[k]: pa.array(places), columns[i].name: values})
+        for k, (i, (places, values)) in enumerate(zip(clique, points, strict=True))
     }
-    for each in following:
-        tables[f"values of {each.name}"] = _listed(each, columns)
+    source, listed = _source(dict(zip(clique, cell, strict=True)), columns, following, every)
     shape = [columns[i].size for i in clique]
-    source = _source(clique, columns, following)
-    with Sandbox(tables) as sandbox:
+    with Sandbox({**tables, **listed}) as sandbox:
         try:
             kind = sandbox.run(f"SELECT typeof({tree.sql('duckdb')}) AS kind FROM {source} LIMIT 1")  # noqa: S608
         except QueryError as error:
@@ -94,7 +94,7 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
             raise QueryError(f"the rule {printable(text[:_LONGEST])!r} cannot be computed: {reason}") from None
         if kind.column("kind").to_pylist() != ["BOOLEAN"]:
             raise QueryError(f"the rule {printable(text[:_LONGEST])!r} is no condition: it is not true or false")
-        shares = sandbox.run(_query(source, tree, len(clique), null=null))
+        shares = sandbox.run(_query(source, tree, cell, null=null))
     place = np.zeros(shares.num_rows, np.int64)
     for k, size in enumerate(shape):
         place = place * size + shares.column(k).to_numpy()
@@ -103,30 +103,34 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
     return Tried(text, clique, share, any(shares.column("ever").to_pylist()))
 
 
-def _source(clique: Clique, columns: Sequence[ColumnCells], following: Sequence[Follower]) -> str:
-    """FROM of all combinations of points, with the columns that follow."""
-    source = " CROSS JOIN ".join(_quoted(_POINT.format(k)) for k in range(len(clique)))
-    for each in following:
-        on = " AND ".join(_quoted(_CELL.format(clique.index(i))) + f" = s{i}" for i in each.sources(columns))
-        source += f" JOIN {_quoted(f'values of {each.name}')} ON {on}"
-    return source
+def _source(
+    cell: Mapping[int, str], columns: Sequence[ColumnCells], following: Sequence[Follower], names: Sequence[str]
+) -> tuple[str, dict[str, pa.Table]]:
+    """FROM of all combinations of points, with the columns that follow, and the tables of these.
+
+    `cell` is what the cell of each column is called, `names` are those of all columns.
+    """
+    source, tables = " CROSS JOIN ".join(_quoted(_POINT.format(k)) for k in range(len(cell))), dict[str, pa.Table]()
+    for number, each in enumerate(following):
+        sources, table = each.sources(columns), f"values of column {number}"
+        given = [free_name(f"given {k}", names) for k in range(len(sources))]
+        grid = np.indices([columns[i].size for i in sources]).reshape(len(sources), -1)
+        tables[table] = pa.table([*map(pa.array, grid), each.array], names=[*given, each.name])
+        keys = (f"{_quoted(table)}.{_quoted(name)}" for name in given)
+        on = " AND ".join(f"{_quoted(cell[i])} = {key}" for i, key in zip(sources, keys, strict=True))
+        source += f" JOIN {_quoted(table)} ON {on}"
+    return source, tables
 
 
-def _query(source: str, tree: exp.Expr, wide: int, *, null: bool) -> str:
+def _query(source: str, tree: exp.Expr, cell: Sequence[str], *, null: bool) -> str:
     """For each combination of cells in which share of its points a condition holds, and whether it is true at any."""
-    grouped = ", ".join(_quoted(_CELL.format(k)) for k in range(wide))
+    grouped = ", ".join(map(_quoted, cell))
     held = f"AVG(CAST({truth(tree, null=null)} AS DOUBLE)) AS share, BOOL_OR({truth(tree, null=False)}) AS ever"
     return f"SELECT {grouped}, {held} FROM {source} GROUP BY {grouped}"  # noqa: S608
 
 
 def _quoted(name: str) -> str:
     return exp.to_identifier(name, quoted=True).sql("duckdb")
-
-
-def _listed(follower: Follower, columns: Sequence[ColumnCells]) -> pa.Table:
-    sources = follower.sources(columns)
-    grid = np.indices([columns[i].size for i in sources]).reshape(len(sources), -1)
-    return pa.table({**{f"s{i}": pa.array(grid[k]) for k, i in enumerate(sources)}, follower.name: follower.array})
 
 
 def _points(column: ColumnCells, tree: exp.Expr) -> tuple[NDArray[np.int64], pa.Array[Any]]:
