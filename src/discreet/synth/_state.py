@@ -41,6 +41,8 @@ class Fit:
     model: Model | None = None
     fixed: dict[Clique, Numbers] = field(default_factory=dict[Clique, Numbers])
     """Potentials of cells that have no rows, by rules."""
+    ruled: tuple[Clique, ...] = ()
+    """Columns that rules tie together in the end: those of `fixed`, and of soft rules and totals."""
 
     @property
     def prices(self) -> Prices:

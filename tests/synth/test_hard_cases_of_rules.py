@@ -1,0 +1,115 @@
+"""Rules that are extreme, have odd names, or tie many columns together: fits go through, and files are read again."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet import synth
+from discreet.errors import ParameterError
+
+ROWS = 2_000
+DAY = dt.datetime(2024, 1, 1)  # noqa: DTZ001
+DATES = {"a": dt.date(2024, 1, 1), "b": dt.date(2024, 1, 2), "c": dt.date(2024, 2, 1)}
+COLUMNS: dict[str, Any] = {
+    "grade": {"type": "string", "keys": ["a", "b", "c"], "nullable": False},
+    "low": {"type": "int", "bounds": [0, 99], "nullable": False},
+    "given 0": {"type": "int", "bounds": [0, 5], "nullable": False},
+    "s0": {"type": "int", "bounds": [0, 5], "nullable": False},
+    "number of the row": {"type": "int", "bounds": [0, 20], "nullable": False},
+    "cell of column 0": {"type": "int", "bounds": [0, 20], "nullable": False},
+    "moment": {"type": "timestamp", "bounds": [DAY, DAY + dt.timedelta(seconds=10)], "nullable": False},
+    "day": {"type": "date", "bounds": [DATES["a"], DATES["c"]]},
+    "text": {"type": "string"},
+}
+
+
+def private_rows() -> pa.Table:
+    dice = np.random.default_rng(2)
+    rows: dict[str, Any] = {
+        "grade": dice.choice(list("abc"), ROWS),
+        "low": dice.integers(0, 100, ROWS),
+        "given 0": dice.integers(0, 6, ROWS),
+        "s0": dice.integers(0, 6, ROWS),
+        "number of the row": dice.integers(0, 21, ROWS),
+        "cell of column 0": dice.integers(0, 21, ROWS),
+        "moment": [DAY + dt.timedelta(seconds=int(each)) for each in dice.integers(0, 11, ROWS)],
+        "day": [DATES["a"]] * ROWS,
+        "text": ["x"] * ROWS,
+    }
+    return pa.table(rows)
+
+
+def fitted(rules: list[Any], columns: list[str], rho: int = 10, tier: Any = "instant") -> synth.SyntheticTable:
+    policy = {"version": "1", "budget": {"rho": 1_000}, "tables": {"t": {"unit": "rows", "columns": COLUMNS}}}
+    with dp.connect({"t": private_rows()}, policy) as session:
+        return synth.fit(session, "t", dp.rho(rho), tier=tier, columns=columns, rules=rules)
+
+
+@pytest.mark.parametrize("weight", [37.0, 50.0, 100.0])
+def test_a_soft_rule_of_any_weight_leaves_finite_numbers(weight: float) -> None:
+    table = fitted([synth.Soft("low < 50 AND grade = 'a'", weight)], ["low", "grade"])
+    assert all(np.isfinite(each).all() for each in table.potentials.values())
+    assert synth.SyntheticTable.from_bytes(table.to_bytes()).digest() == table.digest()
+    rows = table.sample(500)
+    assert set(rows["grade"].to_pylist()) == {"a"}
+
+
+@pytest.mark.parametrize("name", ["s0", "given 0", "number of the row", "cell of column 0"])
+def test_columns_may_have_any_names_beside_a_rule(name: str) -> None:
+    follows = synth.Follows("text", "grade", {"a": "x", "b": "y", "c": "z"})
+    quoted = f'"{name}"'
+    rules = [follows, f"{quoted} < 3 OR text = 'z'", f"{quoted} > 0 OR grade = 'a'"]
+    rows = fitted(rules, ["grade", name]).sample(500).to_pylist()
+    assert all((row[name] < 3 or row["text"] == "z") and (row[name] > 0 or row["grade"] == "a") for row in rows)
+    assert {row["text"] for row in rows} == {"x", "y", "z"}
+
+
+@pytest.mark.parametrize("name", ["s0", "given 0"])
+def test_what_follows_may_have_any_name(name: str) -> None:
+    rules = [synth.Follows(name, "grade", {"a": 1, "b": 2, "c": 0}), synth.Total(1_000)]
+    rows = fitted([*rules, synth.Total(700, f'"{name}" = 0')], ["grade", "low"]).sample()
+    assert abs(rows[name].to_pylist().count(0) - 700) < 20
+
+
+def test_dates_that_follow_are_within_the_bounds_of_the_policy() -> None:
+    assert set(fitted([synth.Follows("day", "grade", DATES)], ["grade"]).sample(200)["day"].to_pylist()) <= {
+        *DATES.values()
+    }
+    for wrong in (dt.date(2023, 12, 31), dt.date(2024, 2, 2), DAY):
+        with pytest.raises(ParameterError, match="day cannot be"):
+            fitted([synth.Follows("day", "grade", {**DATES, "b": wrong})], ["grade"])
+
+
+def test_what_follows_from_moments_has_no_interval() -> None:
+    """A moment between two seconds is none that a rule lists: nothing is measured of what follows from it."""
+    values = {DAY + dt.timedelta(seconds=i): "2030-01-01" if i % 2 else None for i in range(11)}
+    table = fitted([synth.Follows("text", "moment", values)], ["moment"])
+    for condition in ("text IS NULL", "text > '2025-01-01'", "text = '2030-01-01'", "NOT text < '2030-01-01'"):
+        answer = table.sql(f"SELECT COUNT(*) AS n FROM t WHERE {condition}")
+        assert answer.kinds("n") == ["model"]
+        assert answer.table["n"].to_pylist()[0] > 100
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("target", [None, "c0"])
+def test_rules_that_tie_many_columns_leave_a_small_tree(hard: bool, target: str | None) -> None:
+    """A ring of rules across a network would need cliques of many columns; the network goes where there is room."""
+    names = [f"c{i}" for i in range(9)]
+    columns = {name: {"type": "int", "bounds": [0, 31], "nullable": False} for name in names}
+    dice = np.random.default_rng(3)
+    base = dice.integers(0, 32, 20_000)
+    table = pa.table({name: (base + dice.integers(0, 6, 20_000)) % 32 for name in names})
+    ring = [(names[2 * i % 9], names[2 * (i + 1) % 9]) for i in range(9)]
+    conditions = [f"{one} <= {other} + 30" for one, other in ring]
+    rules = conditions if hard else [synth.Soft(each, 1) for each in conditions]
+    policy = {"version": "1", "budget": {"rho": 1_000}, "tables": {"t": {"unit": "rows", "columns": columns}}}
+    with dp.connect({"t": table}, policy) as session:
+        result = synth.fit(session, "t", dp.rho(10), tier="instant", rules=rules, target=target)
+    assert result.model.tree.cells < 2**21
+    assert sum(len(each.clique) == 2 for each in result.measured) >= 8
