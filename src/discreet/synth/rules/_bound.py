@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,23 @@ class BoundRules:
 
     rules: Rules
     columns: tuple[ColumnCells, ...]
+    known: Mapping[tuple[str, bool], Tried] = field(default_factory=dict[tuple[str, bool], Tried])
+    """Conditions that were tried already, with what an unknown one counts as."""
+
+    @cached_property
+    def named(self) -> BoundRules:
+        """The same rules with those columns alone that they are on, or that others follow from."""
+        follows = (follower.sources(self.columns) for follower in self.rules.followers)
+        places = {
+            column: place for place, column in enumerate(sorted({i for e in (*self.cliques, *follows) for i in e}))
+        }
+        every = [(each, True) for each in (*self.hard, *(each for each, _ in self.soft))]
+        every += [(each, False) for each, _ in self.totals]
+        known = {
+            (each.condition, null): replace(each, columns=tuple(places[i] for i in each.columns))
+            for each, null in every
+        }
+        return BoundRules(self.rules, tuple(self.columns[i] for i in places), known)
 
     @property
     def rows(self) -> int | None:
@@ -61,7 +78,8 @@ class BoundRules:
         return tuple((self._tried(each.where or "", null=False), each.rows) for each in some)
 
     def _tried(self, text: str, *, null: bool) -> Tried:
-        return tried(text, self.columns, self.rules.followers, null=null)
+        known = self.known.get((text, null))
+        return tried(text, self.columns, self.rules.followers, null=null) if known is None else known
 
     def check(self) -> None:
         """Raise `QueryError` or `ParameterError` for rules that nothing satisfies, or that cells cannot hold."""
