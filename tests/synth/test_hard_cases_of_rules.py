@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 
 import discreet as dp
 from discreet import synth
-from discreet.errors import ParameterError
+from discreet.errors import LedgerError, ParameterError
+from discreet.marginals import ColumnCells
+from discreet.synth.rows._rows import public_rows
+from discreet.synth.rules import BoundRules, Follower, Rules
 
 ROWS = 2_000
 DAY = dt.datetime(2024, 1, 1)  # noqa: DTZ001
@@ -113,3 +117,85 @@ def test_rules_that_tie_many_columns_leave_a_small_tree(hard: bool, target: str 
         result = synth.fit(session, "t", dp.rho(10), tier="instant", rules=rules, target=target)
     assert result.model.tree.cells < 2**21
     assert sum(len(each.clique) == 2 for each in result.measured) >= 8
+
+
+def test_rows_of_rules_alone_are_the_same_beside_other_columns_and_in_any_number() -> None:
+    low, high, other = (ColumnCells(name, "int", False, tuple(range(100))) for name in ("low", "high", "other"))
+    grade = Follower("grade", "string", nullable=False, place=1, given=("low",), values=tuple(map(str, range(100))))
+    rules = Rules(hard=("low = 99 - high", "low < 9"), followers=(grade,))
+    alone = public_rows(BoundRules(rules, (low, high)), 10)
+    assert alone.column_names == ["low", "grade", "high"]
+    beside = public_rows(BoundRules(rules, (other, low, high)), 10)
+    assert beside.column_names == ["other", "grade", "low", "high"]
+    assert beside.select(alone.column_names).equals(alone)
+    many = public_rows(BoundRules(rules, (low, high)), 20_000)
+    assert many.slice(0, 10).equals(alone)
+    assert all(row["low"] == 99 - row["high"] < 9 and row["grade"] == str(row["low"]) for row in many.to_pylist())
+
+
+def spoilt(content: dict[str, Any], number: int) -> dict[str, Any]:
+    """What is stored, with rules that no fit has."""
+    rules, names = content["rules"], [column["name"] for column in content["columns"]]
+    match number:
+        case 0:
+            rules["hard"] = ["low > 3"] * 1_000
+        case 1:
+            rules["hard"] = [" AND ".join(f'"{name}" >= 0' for name in names)]
+        case 2:
+            rules["soft"] = [[" AND ".join(f'"{name}" >= 0' for name in names), 1.0]]
+        case 3:
+            rules["totals"] = [[10, None], [5, " AND ".join(f'"{name}" >= 0' for name in names)]]
+        case 4:
+            rules["hard"] = ["low IN (SELECT low FROM '/etc/passwd')"]
+        case 5:
+            rules["hard"] = ["DATE() > low"]
+        case _:
+            content["measured"][-1]["columns"] = [0, 5]
+    return content
+
+
+@pytest.fixture(scope="module")
+def stored() -> bytes:
+    names = ["low", "number of the row", "cell of column 0", "s0", "given 0", "moment"]
+    policy = {"version": "1", "budget": {"rho": 1_000}, "tables": {"t": {"unit": "rows", "columns": COLUMNS}}}
+    with dp.connect({"t": private_rows()}, policy) as session:
+        return synth.fit(session, "t", dp.rho(100), tier="instant", columns=names, rules=["low < 90"]).to_bytes()
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_file_with_rules_that_cannot_be_computed_with_is_refused(stored: bytes, number: int) -> None:
+    content = spoilt(json.loads(stored), number)
+    for each in content["columns"]:  # more cells than a tree of all columns may have
+        if number in (1, 2, 3):
+            each |= {"cuts": [], "keys": list(range(100)), "type": "int"}
+    for each in content["merges"]:
+        if number in (1, 2, 3):
+            each |= {"into": [0] * 100, "shares": [0.01] * 100}
+    if number in (1, 2, 3):
+        content["potentials"] = []
+        content["measured"] = []
+    with pytest.raises(LedgerError, match="cannot be read"):
+        synth.SyntheticTable.from_bytes(json.dumps(content).encode())
+
+
+def test_a_value_that_is_given_has_the_type_of_its_column(stored: bytes) -> None:
+    table = synth.SyntheticTable.from_bytes(stored)
+    assert set(table.sample(20, given={"low": 3.0})["low"].to_pylist()) == {3}
+    for given in ({"low": "3"}, {"moment": "2024-01-01 00:00:03"}, {"moment": DAY.date()}):
+        with pytest.raises(ParameterError, match="give a value of that type"):
+            table.sample(5, given=given)
+
+
+def test_the_same_numbers_of_other_types_are_the_same_rules() -> None:
+    """What is asked twice is charged once."""
+    columns = {**COLUMNS, "text": {"type": "float", "bounds": [0, 9]}}
+    policy = {"version": "1", "budget": {"rho": 1_000}, "tables": {"t": {"unit": "rows", "columns": columns}}}
+    rows = private_rows().drop_columns("text").append_column("text", pa.array([1.0] * ROWS))
+    with dp.connect({"t": rows}, policy) as session:
+        left: list[Any] = []
+        for weight, value in ((2, 1), (2.0, 1.0)):
+            follows = synth.Follows("text", "grade", {"a": value, "b": 2.5, "c": 3})
+            names, rules = ["grade", "low"], [follows, synth.Soft("low < 50", weight)]
+            synth.fit(session, "t", dp.rho(1), tier="instant", columns=names, rules=rules)
+            left.append(session.remaining)
+    assert left[0] == left[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,7 +20,7 @@ from discreet.synth.answers._sandbox import Sandbox
 from discreet.synth.rules._condition import column_names, condition, free_name, truth
 from discreet.synth.rules._follower import Follower
 
-__all__ = ["Tried", "tried"]
+__all__ = ["Tried", "columns_of", "tried"]
 
 _MOST_POINTS = 2**22
 _MOST_CONSTANTS = 100
@@ -62,16 +62,10 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
     It is tried at the ends and in the middle of each cell of numbers, and beside each constant of the condition. Raises
     `QueryError` for a column that is not there or has no public cells, or for too many points.
     """
-    tree = condition(text)
-    names = [column.name for column in columns]
+    tree, names = condition(text), [column.name for column in columns]
     by_name = {each.name: each for each in followers}
-    named = [
-        match_name(name, [*names, *by_name], "the fit of columns with public cells", "column")
-        for name in column_names(tree)
-    ]
-    following = [by_name[name] for name in named if name in by_name]
-    own = {names.index(name) for name in named if name not in by_name}
-    clique = tuple(sorted(own.union(*(each.sources(columns) for each in following))))
+    following = [by_name[name] for name in _named(tree, names, by_name) if name in by_name]
+    clique = columns_of(text, columns, followers)
     points = [_points(columns[i], tree) for i in clique]
     if np.prod([len(each) for each, _ in points], dtype=np.float64) > _MOST_POINTS:
         raise QueryError(
@@ -101,6 +95,22 @@ def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Followe
     share = np.zeros(cells([each.size for each in columns], clique))
     share[place] = shares.column(len(clique)).to_numpy()
     return Tried(text, clique, share, any(shares.column("ever").to_pylist()))
+
+
+def columns_of(text: str, columns: Sequence[ColumnCells], followers: Sequence[Follower]) -> Clique:
+    """The columns that a condition ties together: its own, and those from which others of it follow.
+
+    Raises `QueryError` for a column that is not there or has no public cells.
+    """
+    names, by_name = [column.name for column in columns], {each.name: each for each in followers}
+    named = _named(condition(text), names, by_name)
+    own = {names.index(name) for name in named if name not in by_name}
+    return tuple(sorted(own.union(*(by_name[name].sources(columns) for name in named if name in by_name))))
+
+
+def _named(tree: exp.Expr, names: Sequence[str], followers: Collection[str]) -> list[str]:
+    every = [*names, *followers]
+    return [match_name(name, every, "the fit of columns with public cells", "column") for name in column_names(tree)]
 
 
 def _source(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from discreet.errors import ParameterError, QueryError, printable
 from discreet.query import parse
@@ -42,6 +43,10 @@ def condition(text: object) -> exp.Expr:
     if clauses != {"expressions", "from_", "where"} or len(select.expressions) != 1 or where is None:
         raise QueryError(f"the rule {shown!r} is no single condition on a row")
     tree = where.this.unnest()
+    try:
+        tree.sql("duckdb")
+    except SqlglotError:
+        raise QueryError(f"the rule {shown!r} cannot be read: a function of it lacks an argument") from None
     odd = next((each for each in tree.walk() if not isinstance(each, SAME_EACH_TIME)), None)
     if odd is not None:
         raise QueryError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -103,7 +104,7 @@ def _follower(  # noqa: PLR0913, PLR0917
     values = tuple(_value(where, table, each, [fitted[i] for i in sources]) for each in itertools.product(*every))
     follower = Follower(name, declared.type, declared.nullable, place, tuple(fitted[i] for i in sources), values)
     _check(where, follower, declared)
-    return follower
+    return replace(follower, values=tuple(follower.array.to_pylist()))  # 1 of a float is 1.0: the same question
 
 
 def _values(column: ColumnCells) -> Sequence[object]:
