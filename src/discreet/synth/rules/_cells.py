@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +27,8 @@ _MOST_POINTS = 2**22
 _MOST_CONSTANTS = 100
 _LONGEST = 40
 _PLACES = (0.0, 0.5, 1 - 2**-53)
+_ENOUGH, _MOST_PLACES = 2**18, 1_024
+_GOLDEN = (5**0.5 - 1) / 2
 _POINT = "point of column {}"
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001
 
@@ -59,14 +62,16 @@ def _merged(values: NDArray[Any], columns: Clique, merges: Sequence[Merge], *, w
 def tried(text: str, columns: Sequence[ColumnCells], followers: Sequence[Follower], *, null: bool) -> Tried:
     """A condition in each combination of cells; `null` is what an unknown one counts as.
 
-    It is tried at the ends and in the middle of each cell of numbers, and beside each constant of the condition. Raises
-    `QueryError` for a column that is not there or has no public cells, or for too many points.
+    It is tried at each value that a column can have; of cells of many at the ends and in the middle, beside each
+    constant of the condition, and at as many others as a quarter of a million points of all columns together leave.
+    Raises `QueryError` for a column that is not there or has no public cells, or for too many points.
     """
     tree, names = condition(text), [column.name for column in columns]
     by_name = {each.name: each for each in followers}
     following = [by_name[name] for name in _named(tree, names, by_name) if name in by_name]
     clique = columns_of(text, columns, followers)
-    points = [_points(columns[i], tree) for i in clique]
+    most = _places_of_each([columns[i] for i in clique])
+    points = [_points(columns[i], tree, most) for i in clique]
     if np.prod([len(each) for each, _ in points], dtype=np.float64) > _MOST_POINTS:
         raise QueryError(
             f"the rule {printable(text[:_LONGEST])!r} has too many combinations of cells to try: choose fewer cells, "
@@ -143,22 +148,32 @@ def _quoted(name: str) -> str:
     return exp.to_identifier(name, quoted=True).sql("duckdb")
 
 
-def _points(column: ColumnCells, tree: exp.Expr) -> tuple[NDArray[np.int64], pa.Array[Any]]:
-    """The cell of each point that is tried, and its value."""
+def _places_of_each(columns: Sequence[ColumnCells]) -> int:
+    """How many places of a cell of numbers are tried, so that all columns together have few enough points."""
+    wide = sum(column.is_ordered for column in columns)
+    each = (_ENOUGH / math.prod(column.size for column in columns)) ** (1 / max(wide, 1))
+    return min(max(int(each), len(_PLACES)), _MOST_PLACES)
+
+
+def _points(column: ColumnCells, tree: exp.Expr, most: int) -> tuple[NDArray[np.int64], pa.Array[Any]]:
+    """The cell of each point that is tried, and its value: at most so many of a cell, and some beside constants."""
     every = np.arange(column.size)
     if column.keys is not None or column.type == "bool":
         return every, column.values(every, np.zeros(column.size))
-    cell = np.repeat(every, len(_PLACES))
-    places = np.tile(_PLACES, column.size)
     firsts, counts = column.points.T
+    others = np.arange(1, most - len(_PLACES) + 1) * _GOLDEN % 1  # in no step with what is periodic
+    several = np.concatenate([_PLACES, others])
+    places = [(np.arange(count) + 0.5) / count if count <= most else several for count in counts.tolist()]
+    places += [np.zeros(1)] * column.nullable
+    cell, tried_at = np.repeat(every, [len(each) for each in places]), np.concatenate(places)
     for constant in _constants(column, tree):
         step = round(constant / column.step)
-        inside = np.flatnonzero((firsts - 1 <= step) & (step <= firsts + counts))
+        inside = np.flatnonzero((firsts - 1 <= step) & (step <= firsts + counts) & (counts > most))
         for i in inside.tolist():
             near = np.clip(step + np.arange(-1, 2) - firsts[i], 0, counts[i] - 1)
             cell = np.concatenate([cell, np.full(3, i)])
-            places = np.concatenate([places, (near + 0.5) / counts[i]])
-    return cell, column.values(cell, places)
+            tried_at = np.concatenate([tried_at, (near + 0.5) / counts[i]])
+    return cell, column.values(cell, tried_at)
 
 
 def _constants(column: ColumnCells, tree: exp.Expr) -> list[Fraction]:
