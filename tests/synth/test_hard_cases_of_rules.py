@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ import pytest
 
 import discreet as dp
 from discreet import synth
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.marginals import ColumnCells
+from discreet.query import Cut
 from discreet.synth.rows._rows import public_rows
-from discreet.synth.rules import BoundRules, Follower, Rules
+from discreet.synth.rules import BoundRules, Follower, Rules, Total
 
 ROWS = 2_000
+CUTS = (Cut(Fraction(300)), Cut(Fraction(600)))
 DAY = dt.datetime(2024, 1, 1)  # noqa: DTZ001
 DATES = {"a": dt.date(2024, 1, 1), "b": dt.date(2024, 1, 2), "c": dt.date(2024, 2, 1)}
 COLUMNS: dict[str, Any] = {
@@ -199,3 +202,37 @@ def test_the_same_numbers_of_other_types_are_the_same_rules() -> None:
             synth.fit(session, "t", dp.rho(1), tier="instant", columns=names, rules=rules)
             left.append(session.remaining)
     assert left[0] == left[1]
+
+
+def test_a_condition_that_few_values_of_a_cell_keep_closes_no_cell() -> None:
+    """Cells of three values each, of which one keeps it, or of many: none lies between the points that are tried."""
+    low = ColumnCells("low", "int", nullable=True, keys=None, cuts=CUTS, upper=Fraction(1_000))
+    bound = BoundRules(Rules(hard=("low % 97 = 3",), totals=(Total(10), Total(0, "low % 97 = 3"))), (low,))
+    ((tried,), ((counted, _),)) = bound.hard, bound.totals
+    real = [
+        sum(i % 97 == 3 for i in range(*ends)) / (ends[1] - ends[0]) for ends in ((0, 300), (300, 600), (600, 1_001))
+    ]
+    assert tried.share.tolist() == pytest.approx([*real, 1])
+    assert counted.share.tolist() == pytest.approx([*real, 0])
+    with pytest.raises(QueryError, match="parts of cells"):
+        bound.check()
+
+
+@pytest.mark.parametrize("tier", ["instant", "best"])
+def test_totals_hold_though_the_private_rows_are_far_from_them(tier: Any) -> None:
+    columns: dict[str, Any] = {
+        "g": {"type": "string", "keys": ["a", "b"], "nullable": False},
+        "d": {"type": "int", "bounds": [0, 1]},
+        "e": {"type": "int", "bounds": [0, 8], "nullable": False},
+    }
+    policy = {"version": "1", "budget": {"rho": 10**9}, "tables": {"t": {"unit": "rows", "columns": columns}}}
+    table = pa.table({"g": ["a"] * 49_999 + ["b"], "d": [1] * 49_999 + [0], "e": [3] * 50_000})
+    totals = [Total(2, "g = 'b'"), Total(3, "d = 0"), Total(1, "e = 8 AND g = 'b'")]
+    with dp.connect({"t": table}, policy) as session:
+        rules = [Total(7), *totals, "g = 'a' OR e > 0"]
+        fitted = synth.fit(session, "t", dp.rho(10**8), tier=tier, rules=rules)
+    bound = BoundRules(fitted.rules, fitted.columns)
+    for tried, rows in bound.totals:
+        inside = tried.merged(fitted.merges, any_point=True) > 0
+        assert fitted.model.marginal(tried.columns)[inside].sum() == pytest.approx(rows / 7, abs=1e-5)
+    assert [each.num_rows for each in fitted.tables(2)] == [7, 7]

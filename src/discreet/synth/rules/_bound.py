@@ -29,6 +29,7 @@ __all__ = ["BoundRules"]
 
 _MOST_CELLS = 2**22
 _OFF = 1e-6
+_NARROW = 30.0
 _SHOWN = 60
 
 
@@ -103,7 +104,10 @@ class BoundRules:
         apart = [Merge(tuple(range(size)), (1.0,) * size) for size in sizes]
         _, off = rake(sizes, self.fixed(apart), self._known(apart))
         if off > _OFF:
-            raise ParameterError("nothing satisfies all totals together, with the other rules: one of them is too much")
+            raise ParameterError(
+                "nothing satisfies all totals together, with the other rules: one of them is too much, or leaves no "
+                "rows where they could be"
+            )
 
     @property
     def cliques(self) -> list[Clique]:
@@ -129,10 +133,20 @@ class BoundRules:
         )
 
     def finished(self, potentials: Mapping[Clique, Numbers], merges: Sequence[Merge]) -> dict[Clique, Numbers]:
-        """The potentials of a fit with those of all rules: hard ones, then soft ones, then totals."""
+        """The potentials of a fit with those of all rules: hard ones, then soft ones, then totals.
+
+        Where it has next to no rows that a total needs, it is drawn towards the uniform distribution, which can have
+        all totals: that was checked.
+        """
         soft = [{each.columns: _rarer(each.merged(merges, any_point=False), weight)} for each, weight in self.soft]
-        every = summed_potentials(potentials, self.fixed(merges), *soft)
-        raked, _ = rake([merge.size for merge in merges], every, self._known(merges))
+        drawn, fixed, known = summed_potentials(potentials, *soft), self.fixed(merges), self._known(merges)
+        widest = max((float(np.ptp(values)) for values in drawn.values()), default=0.0)
+        raked: dict[Clique, Numbers] = {}
+        for share in (1.0, _NARROW / max(widest, _NARROW), 0.0):
+            scaled = {clique: share * values for clique, values in drawn.items()}
+            raked, off = rake([merge.size for merge in merges], summed_potentials(scaled, fixed), known)
+            if off <= _OFF:
+                break
         return raked
 
     def _known(self, merges: Sequence[Merge]) -> list[KnownShare]:
