@@ -104,7 +104,7 @@ def combine_marginals(
         if not set(function.columns) <= set(marginal.clique):
             continue
         part = _on_marginal(function, count, marginal, public, merges)
-        variances = max(marginal.mechanism.std, LEAST_STD) ** 2 * np.where(part.squares > 0, part.squares, 1.0)
+        variances = (marginal.mechanism.std or LEAST_STD) ** 2 * np.where(part.squares > 0, part.squares, 1.0)
         if part.determined.any():
             parts[i], precision[i] = part, np.where(part.determined, 1 / variances, 0.0)
     total = sum(precision.values(), np.zeros(count))
