@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from discreet.marginals import Clique, ColumnCells, Merge, Numbers, neighbours_of, triangulated
-from discreet.query import match_name
-from discreet.synth.rules import Rules, column_names, condition
+from discreet.synth.rules import Rules, columns_of
 
 __all__ = ["check_counts", "check_rules", "check_table", "clique_from_json", "integers_from_json"]
 
@@ -42,23 +41,38 @@ def check_table(
     triangulated(sizes, neighbours_of(len(sizes), potentials), most=_MOST_CELLS)
 
 
-def check_rules(rules: Rules, columns: Sequence[ColumnCells]) -> None:
-    """Raise `ValueError` or `QueryError` unless rules are on the columns, and what follows has a value in each cell."""
+def check_rules(
+    rules: Rules, columns: Sequence[ColumnCells], merges: Sequence[Merge], cliques: Collection[Clique]
+) -> None:
+    """Raise `ValueError` or `QueryError` unless rules are on the columns, and what follows has a value in each cell.
+
+    `cliques` are those of the distribution: with those of the rules they are to leave a tree that can be computed with.
+    """
     names = [column.name for column in columns]
     every = [*names, *(each.name for each in rules.followers)]
     if len({name.casefold() for name in every}) < len(every):
         raise ValueError
     for follower in rules.followers:
         follower.check(columns)
-    for each in rules.conditions:
-        for name in column_names(condition(each)):
-            match_name(name, every, "the fit", "column")
+    ruled = [columns_of(each, columns, rules.followers) for each in rules.conditions]
+    public, merged = [column.size for column in columns], [merge.size for merge in merges]
+    triangulated(public, neighbours_of(len(columns), ruled), most=_MOST_CELLS)
+    triangulated(merged, neighbours_of(len(columns), [*cliques, *ruled]), most=_MOST_CELLS)
 
 
 def check_counts(
-    columns: Sequence[ColumnCells], merges: Sequence[Merge], clique: Clique, counts: Sequence[int]
+    columns: Sequence[ColumnCells],
+    merges: Sequence[Merge],
+    cliques: Collection[Clique],
+    clique: Clique,
+    counts: Sequence[int],
 ) -> None:
-    """Raise `ValueError` unless there is a count for each cell of a marginal: a public cell, or a merged one."""
+    """Raise `ValueError` unless there is a count for each cell of a marginal: a public cell, or a merged one.
+
+    One of several columns is among `cliques`, those that the distribution has potentials for.
+    """
+    if len(clique) > 1 and clique not in cliques:
+        raise ValueError
     sizes = [columns[clique[0]].size] if len(clique) == 1 else [merges[column].size for column in clique]
     if len(counts) != math.prod(sizes) or any(abs(count) > _MOST_COUNT for count in counts):
         raise ValueError

@@ -212,7 +212,7 @@ class SyntheticTable(BaseRelease):
                     f"{self.columns[i].name} cannot be {value!r}; it is one of "
                     f"{', '.join(self.columns[i].text(j) for j in range(min(self.columns[i].size, 8)))}…"
                 )
-            fixed[i] = Given(cell, value)
+            fixed[i] = Given(cell, _exactly(self.columns[i], value))
         return fixed
 
     def _given(self, fixed: Mapping[int, Given]) -> Model:
@@ -327,9 +327,9 @@ class SyntheticTable(BaseRelease):
                 rules=Rules.from_json(content["rules"]),
             )
             check_table(columns, merges, table.total, table.potentials)
-            check_rules(table.rules, columns)
+            check_rules(table.rules, columns, merges, table.potentials)
             for each in table.measured:
-                check_counts(columns, merges, each.clique, each.counts)
+                check_counts(columns, merges, table.potentials, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
             raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
         return table
@@ -352,6 +352,17 @@ class SyntheticTable(BaseRelease):
         """How many rows it stands for."""
         several = sum(len(each.clique) > 1 for each in self.measured)
         return f"synthetic {self.table} of about {max(round(self.total), 0):,} rows, by {several} joint marginals"
+
+
+def _exactly(column: ColumnCells, value: object) -> object:
+    """A value as rows have it. Raises `ParameterError` for one that the type of the column cannot hold exactly."""
+    kind = column.values(np.zeros(1, np.int64), np.zeros(1)).type
+    try:
+        return pa.scalar(value, kind).as_py()
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        raise ParameterError(
+            f"{column.name} is a {column.type}, in rows a {kind}: give a value of that type, not {value!r}"
+        ) from None
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:
