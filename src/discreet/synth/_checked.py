@@ -10,7 +10,7 @@ import numpy as np
 from discreet.marginals import Clique, ColumnCells, Merge, Numbers, neighbours_of, triangulated
 from discreet.synth.rules import Rules, columns_of
 
-__all__ = ["check_counts", "check_rules", "check_table", "clique_from_json", "integers_from_json"]
+__all__ = ["check_counts", "check_rules", "check_table", "check_ties", "clique_from_json", "integers_from_json"]
 
 _MOST_COLUMNS = 2_048
 _MOST_CELLS = 2**26
@@ -41,23 +41,30 @@ def check_table(
     triangulated(sizes, neighbours_of(len(sizes), potentials), most=_MOST_CELLS)
 
 
-def check_rules(
-    rules: Rules, columns: Sequence[ColumnCells], merges: Sequence[Merge], cliques: Collection[Clique]
-) -> None:
-    """Raise `ValueError` or `QueryError` unless rules are on the columns, and what follows has a value in each cell.
-
-    `cliques` are those of the distribution: with those of the rules they are to leave a tree that can be computed with.
-    """
+def check_rules(rules: Rules, columns: Sequence[ColumnCells]) -> None:
+    """Raise `ValueError` or `QueryError` unless rules are on the columns, and what follows has a value in each cell."""
     names = [column.name for column in columns]
     every = [*names, *(each.name for each in rules.followers)]
     if len({name.casefold() for name in every}) < len(every):
         raise ValueError
     for follower in rules.followers:
         follower.check(columns)
-    ruled = [columns_of(each, columns, rules.followers) for each in rules.conditions]
-    public, merged = [column.size for column in columns], [merge.size for merge in merges]
-    triangulated(public, neighbours_of(len(columns), ruled), most=_MOST_CELLS)
-    triangulated(merged, neighbours_of(len(columns), [*cliques, *ruled]), most=_MOST_CELLS)
+    _check_tree([column.size for column in columns], _ruled(rules, columns))
+
+
+def check_ties(
+    rules: Rules, columns: Sequence[ColumnCells], merges: Sequence[Merge], cliques: Collection[Clique]
+) -> None:
+    """Raise `ValueError` unless rules and the cliques of a distribution leave a tree that can be computed with."""
+    _check_tree([merge.size for merge in merges], [*cliques, *_ruled(rules, columns)])
+
+
+def _ruled(rules: Rules, columns: Sequence[ColumnCells]) -> list[Clique]:
+    return [columns_of(each, columns, rules.followers) for each in rules.conditions]
+
+
+def _check_tree(sizes: Sequence[int], cliques: Sequence[Clique]) -> None:
+    triangulated(sizes, neighbours_of(len(sizes), cliques), most=_MOST_CELLS)
 
 
 def check_counts(

@@ -30,7 +30,14 @@ from discreet.marginals import (
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query import Query
 from discreet.release import BaseRelease, Content
-from discreet.synth._checked import check_counts, check_rules, check_table, clique_from_json, integers_from_json
+from discreet.synth._checked import (
+    check_counts,
+    check_rules,
+    check_table,
+    check_ties,
+    clique_from_json,
+    integers_from_json,
+)
 from discreet.synth._columns import column_named
 from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
 from discreet.synth._pictures import Picture, picture
@@ -327,7 +334,8 @@ class SyntheticTable(BaseRelease):
                 rules=Rules.from_json(content["rules"]),
             )
             check_table(columns, merges, table.total, table.potentials)
-            check_rules(table.rules, columns, merges, table.potentials)
+            check_rules(table.rules, columns)
+            check_ties(table.rules, columns, merges, table.potentials)
             for each in table.measured:
                 check_counts(columns, merges, table.potentials, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
