@@ -56,7 +56,8 @@ def test_the_same_check_is_given_again_for_nothing(ledger: Path) -> None:
 def test_files_verify_against_their_ledger(name: str, ledger: Path) -> None:
     with open_ledger(ledger) as owner:
         results = list(checks(parse_release_file((FILES / name).read_bytes()), owner.facts.public_key, owner))
-    assert {each.result for each in results} == {"good"}
+    assert {each.name for each in results if each.result == "good"} >= {"signature", "answer", "loss", "charge"}
+    assert not [each.name for each in results if each.result == "bad"]
 
 
 def test_the_files_are_the_ones_that_were_made() -> None:
@@ -67,4 +68,4 @@ def test_the_files_are_the_ones_that_were_made() -> None:
     assert digest.hexdigest() == DIGEST
 
 
-DIGEST = ""
+DIGEST = "8209289d4a958719e2f72a039f0f727c5d63af96d5226918e4c9f9f50b7957a4"
