@@ -84,7 +84,7 @@ def seen(model: Any) -> dict[str, Any]:
     if isinstance(model, synth.SyntheticTable):
         answer = model.sql("SELECT grade, COUNT(*) AS n FROM persons GROUP BY grade ORDER BY grade")
         rows, more = {"persons": model.sample(9, label="a")}, {
-            "answer": [list(map(repr, answer.table["n"].to_pylist())), list(map(repr, map(float, answer.error("n"))))],
+            "answer": [answer.table["n"].to_pylist(), list(map(float, answer.error("n")))],
             "report": [each.name for each in model.report().marginals],
         }  # fmt: skip
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -27,20 +28,31 @@ def ledger(tmp_path: Path) -> Path:
     return Path(shutil.copy(FILES / "synth.ledger", tmp_path / "synth.ledger"))
 
 
-def as_json(value: object) -> Any:
-    return json.loads(json.dumps(value))
+def is_near(value: Any, expected: Any) -> bool:
+    """Whether two values as JSON are equal, but for the last digits of numbers, which processors round differently."""
+    value = json.loads(json.dumps(value))
+    match expected:
+        case dict():
+            return value.keys() == expected.keys() and all(is_near(value[name], expected[name]) for name in expected)
+        case list():
+            pairs = zip(value, expected, strict=False)
+            return len(value) == len(expected) and all(is_near(*each) for each in pairs)
+        case float():
+            return math.isclose(value, expected, rel_tol=1e-9)
+        case _:
+            return value == expected
 
 
 @pytest.mark.parametrize(("name", "door"), [("persons", synth.load), ("people", synth.load_tables)])
 def test_a_file_gives_what_it_gave(name: str, door: Any) -> None:
-    assert as_json(cases.seen(door(FILES / f"{name}.synth"))) == EXPECTED[name]
+    assert is_near(cases.seen(door(FILES / f"{name}.synth")), EXPECTED[name])
 
 
 @pytest.mark.parametrize("name", ["persons", "people"])
 def test_the_same_fit_is_given_again_for_nothing(name: str, ledger: Path) -> None:
     with dp.connect(cases.tables(), cases.POLICY, ledger) as session:
         before = session.remaining
-        assert as_json(cases.seen(cases.fits()[name](session))) == EXPECTED[name]
+        assert is_near(cases.seen(cases.fits()[name](session)), EXPECTED[name])
         assert session.remaining == before
 
 
@@ -48,7 +60,7 @@ def test_the_same_check_is_given_again_for_nothing(ledger: Path) -> None:
     with dp.connect(cases.tables(), cases.POLICY, ledger) as session:
         before = session.remaining
         checked = cases.check(session, synth.load(FILES / "persons.synth"))
-        assert as_json(checked.to_dict()) == EXPECTED["check"]
+        assert is_near(checked.to_dict(), EXPECTED["check"])
         assert session.remaining == before
 
 
@@ -68,4 +80,4 @@ def test_the_files_are_the_ones_that_were_made() -> None:
     assert digest.hexdigest() == DIGEST
 
 
-DIGEST = "8209289d4a958719e2f72a039f0f727c5d63af96d5226918e4c9f9f50b7957a4"
+DIGEST = "f83919d47b3f8ce67a7d5e7501c11dd21e269c125f3b90809cf515527200ac62"
