@@ -7,6 +7,8 @@ people: the same where a person has three rows on average, of which two count; w
 values. Every run is a process of its own: user and system seconds of the process and all below it, after a first
 request about a thousand rows, and the peak memory of the process.
 
+All engines and runs must count the same, or it ends with an error.
+
 --engines spark starts an application with two cores; its seconds are those of the JVM and of Python's workers, without
 the start. --engines postgres starts a server of its own, and loads the table first, uncounted.
 """
@@ -14,6 +16,7 @@ the start. --engines postgres starts a server of its own, and loads the table fi
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import os
 import resource
@@ -150,7 +153,9 @@ def used() -> float:
 
 
 def job(engine: str, name: str, rows: str) -> None:
-    """One request in this process; prints CPU and wall seconds, and peak memory in MB."""
+    """One request in this process; prints CPU and wall seconds, peak memory in MB, and a digest of all counts."""
+    import numpy as np
+
     policy = policy_of(name)
     request = request_of(policy)
     url = ""
@@ -168,7 +173,8 @@ def job(engine: str, name: str, rows: str) -> None:
         spent, waited = used() - started, time.perf_counter() - wall
         assert len(counts) == len(request.sets)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print("figures", spent, waited, peak, flush=True)
+    digest = hashlib.sha256(b"".join(np.ascontiguousarray(each).tobytes() for each in counts)).hexdigest()
+    print("figures", spent, waited, peak, digest, flush=True)
     os._exit(0)
 
 
@@ -183,13 +189,15 @@ def main() -> None:
     for name, rows in itertools.product(options.jobs, options.rows):
         for size in (1_000, rows):  # in a process of its own: the data takes memory
             subprocess.run([sys.executable, __file__, "--make", name, str(size)], check=True)
+        digests: set[str] = set()
         for engine in options.engines:
             command = [sys.executable, __file__, "--job", engine, name, str(rows)]
             runs = [
                 subprocess.run(command, capture_output=True, text=True, check=True).stdout.rpartition("figures")[2]
                 for _ in range(options.runs)
             ]
-            columns = zip(*([float(number) for number in run.split()] for run in runs), strict=True)
+            digests |= {run.split()[-1] for run in runs}
+            columns = zip(*([float(number) for number in run.split()[:-1]] for run in runs), strict=True)
             cpu, wall, peak = map(statistics.median, columns)
             line = f"{engine:<10}{name:<8}{rows:>13,}{cpu:>9.2f}{wall:>9.2f}{peak:>9.0f}{cpu / rows * 1e6:>9.2f}"
             seconds, memory = WANTED.get((engine, name, rows), (None, None))
@@ -197,6 +205,8 @@ def main() -> None:
                 missed = cpu > seconds or (memory is not None and peak > memory)
                 line += f"   wanted {seconds} s" + (f", {memory} MB" if memory else "") + (": MISSED" if missed else "")
             print(line, flush=True)
+        if len(digests) > 1:
+            sys.exit(f"{name} of {rows:,} rows: not all counts are the same")
 
 
 if __name__ == "__main__":

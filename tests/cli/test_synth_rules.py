@@ -14,6 +14,7 @@ import pytest
 import discreet as dp
 from discreet import synth
 from discreet.cli.synth._rules import rules_of
+from discreet.errors import ParameterError
 from discreet.policy import load_policy
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -97,3 +98,18 @@ def test_what_follows_from_a_file(tmp_path: Path) -> None:
     (tmp_path / "zips.csv").write_text("zip,level\n02139,high\n10001,low\n")
     with pytest.raises(dp.ParameterError, match="values that are not of type int"):
         synth.plan_question(replace(question, rules=rules_of([], tmp_path / "rules.toml")), load_policy(policy))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("values = { a = 1000000000000000000000000 }", "of one type"),
+        ('file = "a\\u0000b"', "no name of a file"),
+        ('file = "/dev/zero"', "larger than 16 MiB"),
+    ],
+)
+def test_files_that_hold_no_values_are_refused_in_words(tmp_path: Path, content: str, words: str) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(f'[[follows]]\ncolumn = "cost"\ngiven = "region"\n{content}\n')
+    with pytest.raises(ParameterError, match=words):
+        rules_of([], file)

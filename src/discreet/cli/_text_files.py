@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 from discreet.errors import ParameterError
@@ -21,12 +22,16 @@ def text_in(path: Path, usual: str) -> str:
     discreet.errors.ParameterError: nowhere.csv: there is no such file
     """
     try:
-        if path.stat().st_size > _LONGEST:
+        with path.open("rb") as file:
+            content = file.read(_LONGEST + 1)
+        if len(content) > _LONGEST:
             raise ParameterError(f"{path} is larger than {_LONGEST >> 20} MiB; {usual}")
-        return path.read_text(encoding="utf-8-sig")
+        return io.TextIOWrapper(io.BytesIO(content), "utf-8-sig").read()
     except FileNotFoundError:
         raise ParameterError(f"{path}: there is no such file") from None
     except OSError as error:
         raise ParameterError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ParameterError(f"{path} is not UTF-8 text; save it so") from None
+    except ValueError:
+        raise ParameterError(f"{str(path)!r} is no name of a file") from None

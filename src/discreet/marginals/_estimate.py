@@ -247,10 +247,11 @@ class _Problem:
         before, (_, value, _) = potentials, self.evaluate(potentials)
         step, momentum = _NEWTON_STEP, 0
         damping = 5 * self.noise
+        highest = None if self.open is True else _MOST_STEP  # none outgrows what closes a cell
         for _ in range(steps):
             ahead = potentials + momentum / (momentum + 3) * (potentials - before)
             expected, here, _ = self.evaluate(ahead)
-            direction = np.clip((self.counts - expected) / (np.maximum(expected, 0) + damping), -_MOST_STEP, None)
+            direction = np.clip((self.counts - expected) / (np.maximum(expected, 0) + damping), -_MOST_STEP, highest)
             direction *= self.open
             for _ in range(_MOST_HALVINGS):
                 moved = ahead + step * direction

@@ -20,7 +20,7 @@ __all__ = ["KnownShare", "rake", "summed_potentials"]
 
 _SWEEPS = 500
 _NEAR = 1e-9
-_LEAST = 1e-12
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +60,21 @@ def rake(
     for _ in range(_SWEEPS if known else 0):
         off = 0.0
         for each in known:
-            held = float(model_of(sizes, raked, 1.0).marginal(each.clique)[each.cells].sum())
+            shares = model_of(sizes, raked, 1.0).marginal(each.clique)
+            held, rest = float(shares[each.cells].sum()), float(shares[~each.cells].sum())
             off = max(off, abs(held - each.share))
-            inside, outside = _moves(held, each.share)
+            inside, outside = _moves(held, rest, each.share)
             raked[each.clique] = raked[each.clique] + np.where(each.cells, inside, outside)
         if off < _NEAR:
             break
     return raked, off
 
 
-def _moves(held: float, share: float) -> tuple[float, float]:
-    """By how much the potentials of the cells inside and outside move, so that these hold a share."""
+def _moves(held: float, rest: float, share: float) -> tuple[float, float]:
+    """By how much the potentials of the cells inside and outside move, so that these hold a share.
+
+    What is below the smallest numbers moves by their logarithm: all sweeps together by less than `FORBIDDEN`.
+    """
     if share <= 0 or share >= 1:
         return (FORBIDDEN, 0.0) if share <= 0 else (0.0, FORBIDDEN)
-    held = min(max(held, _LEAST), 1 - _LEAST)
-    return math.log(share / held), math.log((1 - share) / (1 - held))
+    return math.log(share / max(held, _LEAST)), math.log((1 - share) / max(rest, _LEAST))

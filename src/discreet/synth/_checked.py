@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from discreet.marginals import Clique, ColumnCells, Merge, Numbers, neighbours_of, triangulated
-from discreet.query import match_name
-from discreet.synth.rules import Rules, column_names, condition
+from discreet.synth.rules import Rules, columns_of
 
-__all__ = ["check_counts", "check_rules", "check_table", "clique_from_json", "integers_from_json"]
+__all__ = ["check_counts", "check_rules", "check_table", "check_ties", "clique_from_json", "integers_from_json"]
 
 _MOST_COLUMNS = 2_048
 _MOST_CELLS = 2**26
@@ -50,15 +49,37 @@ def check_rules(rules: Rules, columns: Sequence[ColumnCells]) -> None:
         raise ValueError
     for follower in rules.followers:
         follower.check(columns)
-    for each in rules.conditions:
-        for name in column_names(condition(each)):
-            match_name(name, every, "the fit", "column")
+    _check_tree([column.size for column in columns], _ruled(rules, columns))
+
+
+def check_ties(
+    rules: Rules, columns: Sequence[ColumnCells], merges: Sequence[Merge], cliques: Collection[Clique]
+) -> None:
+    """Raise `ValueError` unless rules and the cliques of a distribution leave a tree that can be computed with."""
+    _check_tree([merge.size for merge in merges], [*cliques, *_ruled(rules, columns)])
+
+
+def _ruled(rules: Rules, columns: Sequence[ColumnCells]) -> list[Clique]:
+    return [columns_of(each, columns, rules.followers) for each in rules.conditions]
+
+
+def _check_tree(sizes: Sequence[int], cliques: Sequence[Clique]) -> None:
+    triangulated(sizes, neighbours_of(len(sizes), cliques), most=_MOST_CELLS)
 
 
 def check_counts(
-    columns: Sequence[ColumnCells], merges: Sequence[Merge], clique: Clique, counts: Sequence[int]
+    columns: Sequence[ColumnCells],
+    merges: Sequence[Merge],
+    cliques: Collection[Clique],
+    clique: Clique,
+    counts: Sequence[int],
 ) -> None:
-    """Raise `ValueError` unless there is a count for each cell of a marginal: a public cell, or a merged one."""
+    """Raise `ValueError` unless there is a count for each cell of a marginal: a public cell, or a merged one.
+
+    One of several columns is among `cliques`, those that the distribution has potentials for.
+    """
+    if len(clique) > 1 and clique not in cliques:
+        raise ValueError
     sizes = [columns[clique[0]].size] if len(clique) == 1 else [merges[column].size for column in clique]
     if len(counts) != math.prod(sizes) or any(abs(count) > _MOST_COUNT for count in counts):
         raise ValueError

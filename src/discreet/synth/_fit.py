@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from discreet.marginals import CellChoice
 from discreet.privacy import Loss
 from discreet.session import Session
-from discreet.synth._loading import of_kind
+from discreet.synth._kind import of_kind
 from discreet.synth._question import Synthesize, Tier
 from discreet.synth._table import SyntheticTable
 from discreet.synth._workload import Workload

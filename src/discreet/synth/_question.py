@@ -225,7 +225,8 @@ class PreparedTable:
             measured[i,] = priors[i].measurement(i, total)
         merges = [priors[i].merge for i in range(len(columns))]
         sizes = tuple(each.size for each in merges)
-        return Fit(sizes, total, purse, measured, raw.steps, fixed=self.bound.fixed(merges)), merges
+        ruled = tuple(self.bound.cliques)
+        return Fit(sizes, total, purse, measured, raw.steps, fixed=self.bound.fixed(merges), ruled=ruled), merges
 
     def _two_way_fit(
         self, fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, context: ReleaseContext

@@ -19,6 +19,7 @@ from discreet.marginals import Clique, Model, PublicStream, cells, neighbours_of
 from discreet.synth._candidates import Candidates
 from discreet.synth._scores import distance, score
 from discreet.synth._state import Counts, Fit
+from discreet.synth._ties import Ties
 
 __all__ = ["Shares", "best", "instant", "most_rounds", "one_way_share", "sampled_counts"]
 
@@ -73,23 +74,24 @@ def instant(
     """Measure a network: each column with the target, if there is one, and a spanning tree of the others.
 
     The pairs `first` are edges of it, each with twice the share of another. The others are chosen one by one, by how
-    far their counts are from independent ones. All is spent up to `until`, a part of the total.
+    far their counts are from independent ones. All is spent up to `until`, a part of the total. Pairs that would
+    make the tree too large, beside those that rules tie together, are left out.
     """
-    columns = len(fit.sizes)
+    columns, ties = len(fit.sizes), Ties(fit.sizes, fit.ruled)
     others = [column for column in range(columns) if column != target]
     total = fit.prices.total * until
     if target is not None:
         pairs = [(min(each, target), max(each, target)) for each in others]
-        pairs = [pair for pair in pairs if pair in counts]
+        pairs = ties.tied(pair for pair in pairs if pair in counts)
         share = (total - fit.purse.spent) * (Fraction(1, 3) if len(others) > 1 else 1)
         for pair in pairs:
             fit.measure(pair, counts[pair], fit.prices.measurement(share / len(pairs)))
-    first = [pair for pair in first if pair in counts and target not in pair]
+    first = ties.tied(pair for pair in first if pair in counts and target not in pair)
     share = (total - fit.purse.spent) / (len(others) - 1 + len(first)) if first else Fraction(0)
     for pair in first:
         fit.measure(pair, counts[pair], fit.prices.measurement(2 * share))
     edges = [pair for pair in itertools.combinations(others, 2) if pair in counts]
-    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12, first)
+    tree = _spanning_tree(fit, counts, edges, others, (total - fit.purse.spent) / 12, first, ties)
     for i, pair in enumerate(tree):
         fit.measure(pair, counts[pair], fit.prices.measurement((total - fit.purse.spent) / (len(tree) - i)))
 
@@ -101,8 +103,9 @@ def _spanning_tree(  # noqa: PLR0913, PLR0917
     columns: Sequence[int],
     spend: Fraction,
     joined: Sequence[Clique],
+    ties: Ties,
 ) -> list[Clique]:
-    """The edges that complete a forest of pairs that are `joined` already."""
+    """The edges that complete a forest of pairs that are `joined` already, as far as the tree has room for them."""
     shares = {column: _nonnegative(fit.measurements[column,].counts) for column in columns}
     scores = {
         pair: distance(counts[pair], fit.total * np.multiply.outer(*(shares[column] for column in pair)).ravel())
@@ -114,13 +117,14 @@ def _spanning_tree(  # noqa: PLR0913, PLR0917
     chosen: list[Clique] = []
     picks = len(set(root.values())) - 1
     while True:
-        free = [pair for pair in edges if root[pair[0]] != root[pair[1]]]
+        free = [pair for pair in edges if root[pair[0]] != root[pair[1]] and ties.leave(pair)]
         if not free:
             return chosen
         pair = free[0]
         if len(free) > 1:
             pair = fit.choose(free, [scores[each] for each in free], fit.prices.choice(spend / picks, 1))
         chosen.append(pair)
+        ties.tie(pair)
         root = {column: root[pair[1]] if its == root[pair[0]] else its for column, its in root.items()}
 
 
@@ -173,7 +177,7 @@ def _rounds(fit: Fit) -> int:
 def _fitting(fit: Fit, listed: Candidates, spent: float) -> list[Clique]:
     """The candidates with which the tree stays small: of few cells at first, and more as more is spent."""
     sizes, most = fit.sizes, _BYTES / 8 * spent
-    graph = neighbours_of(len(sizes), [*fit.measurements, *fit.fixed])
+    graph = neighbours_of(len(sizes), [*fit.measurements, *fit.ruled])
     allowed: list[Clique] = []
     for each in listed.weights:
         wider = neighbours_of(len(sizes), [each], graph)

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from discreet.marginals import Clique, Measurement, Model, Numbers, estimate
 from discreet.synth._noise import Additive, Choice, Prices, Purse, additive_to_json, choice_to_json
+from discreet.synth.answers._estimates import LEAST_STD
 
 __all__ = ["Counts", "Fit", "Step", "step_to_json"]
 
 Counts = NDArray[np.int64]
-_LEAST_STD = 1e-3
-"""Noise that hardly ever differs from 0 counts as this much in an estimate, which divides by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +40,8 @@ class Fit:
     model: Model | None = None
     fixed: dict[Clique, Numbers] = field(default_factory=dict[Clique, Numbers])
     """Potentials of cells that have no rows, by rules."""
+    ruled: tuple[Clique, ...] = ()
+    """Columns that rules tie together in the end: those of `fixed`, and of soft rules and totals."""
 
     @property
     def prices(self) -> Prices:
@@ -51,7 +52,7 @@ class Fit:
         """Pay for one marginal, draw its noise, and keep it."""
         self.purse.pay(mechanism.loss(self.prices.norms))
         drawn = [int(each) for each in mechanism.release(counts.ravel().tolist())]
-        values, variances = np.array(drawn, dtype=np.float64), np.full(len(drawn), max(mechanism.std, _LEAST_STD) ** 2)
+        values, variances = np.array(drawn, dtype=np.float64), np.full(len(drawn), max(mechanism.std, LEAST_STD) ** 2)
         earlier = self.measurements.get(clique)
         both = Measurement(clique, values, variances) if earlier is None else earlier.with_counts(values, variances)
         self.measurements[clique] = both

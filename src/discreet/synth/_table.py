@@ -30,7 +30,14 @@ from discreet.marginals import (
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query import Query
 from discreet.release import BaseRelease, Content
-from discreet.synth._checked import check_counts, check_rules, check_table, clique_from_json, integers_from_json
+from discreet.synth._checked import (
+    check_counts,
+    check_rules,
+    check_table,
+    check_ties,
+    clique_from_json,
+    integers_from_json,
+)
 from discreet.synth._columns import column_named
 from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
 from discreet.synth._pictures import Picture, picture
@@ -212,7 +219,7 @@ class SyntheticTable(BaseRelease):
                     f"{self.columns[i].name} cannot be {value!r}; it is one of "
                     f"{', '.join(self.columns[i].text(j) for j in range(min(self.columns[i].size, 8)))}…"
                 )
-            fixed[i] = Given(cell, value)
+            fixed[i] = Given(cell, _exactly(self.columns[i], value))
         return fixed
 
     def _given(self, fixed: Mapping[int, Given]) -> Model:
@@ -328,8 +335,9 @@ class SyntheticTable(BaseRelease):
             )
             check_table(columns, merges, table.total, table.potentials)
             check_rules(table.rules, columns)
+            check_ties(table.rules, columns, merges, table.potentials)
             for each in table.measured:
-                check_counts(columns, merges, each.clique, each.counts)
+                check_counts(columns, merges, table.potentials, each.clique, each.counts)
         except (*_MALFORMED, ValidationError):
             raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
         return table
@@ -352,6 +360,17 @@ class SyntheticTable(BaseRelease):
         """How many rows it stands for."""
         several = sum(len(each.clique) > 1 for each in self.measured)
         return f"synthetic {self.table} of about {max(round(self.total), 0):,} rows, by {several} joint marginals"
+
+
+def _exactly(column: ColumnCells, value: object) -> object:
+    """A value as rows have it. Raises `ParameterError` for one that the type of the column cannot hold exactly."""
+    kind = column.values(np.zeros(1, np.int64), np.zeros(1)).type
+    try:
+        return pa.scalar(value, kind).as_py()
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        raise ParameterError(
+            f"{column.name} is a {column.type}, in rows a {kind}: give a value of that type, not {value!r}"
+        ) from None
 
 
 def _merge_from_json(data: Mapping[str, Any]) -> Merge:

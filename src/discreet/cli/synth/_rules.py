@@ -87,7 +87,7 @@ def _inline(path: Path, values: object, given: Sequence[str], column: str) -> pa
         raise ParameterError(f"{path}: values of [[follows]] are a table of one given column; use a file for several")
     try:
         return pa.table({given[0]: list(values), column: pa.array(list(values.values()))})  # pyright: ignore[reportUnknownArgumentType]
-    except (pa.ArrowException, TypeError):
+    except (pa.ArrowException, TypeError, OverflowError):
         raise ParameterError(f"{path}: values of [[follows]] are of one type, that of {column}") from None
 
 

@@ -145,7 +145,7 @@ class CellTable:
     def _of_one(self, node: exp.Expr, column: int) -> Valued | None:
         """An expression of one column by its cells; None if its parts must be looked at one by one."""
         cell = self._columns[column]
-        if cell.keys is not None or cell.type in _GRIDS:
+        if cell.keys is not None or cell.type in _GRIDS or self._has_following(node):
             return self._tried(node, column)
         match node:
             case exp.Column():
@@ -161,6 +161,9 @@ class CellTable:
                 return _both(low, high)
             case _:
                 return None
+
+    def _has_following(self, node: exp.Expr) -> bool:
+        return any(each.name.casefold() in self._following for each in node.find_all(exp.Column))
 
     def _tried(self, node: exp.Expr, column: int) -> Valued:
         """An expression at every point of every cell: determined where it is the same at all points of the cell."""

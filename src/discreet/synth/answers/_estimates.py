@@ -16,8 +16,19 @@ from numpy.typing import NDArray
 from discreet.marginals import Clique, Merge, Numbers, cells
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian
 
-__all__ = ["Combined", "GroupedWeights", "MeasuredMarginal", "Moments", "combine_marginals", "moments", "places_in"]
+__all__ = [
+    "LEAST_STD",
+    "Combined",
+    "GroupedWeights",
+    "MeasuredMarginal",
+    "Moments",
+    "combine_marginals",
+    "moments",
+    "places_in",
+]
 
+LEAST_STD = 1e-3
+"""Noise that hardly ever differs from 0 counts as this much where something is divided by it."""
 _KURTOSIS = 3.0
 """The excess kurtosis of Laplace noise."""
 
@@ -93,7 +104,7 @@ def combine_marginals(
         if not set(function.columns) <= set(marginal.clique):
             continue
         part = _on_marginal(function, count, marginal, public, merges)
-        variances = marginal.mechanism.std**2 * np.where(part.squares > 0, part.squares, 1.0)
+        variances = (marginal.mechanism.std or LEAST_STD) ** 2 * np.where(part.squares > 0, part.squares, 1.0)
         if part.determined.any():
             parts[i], precision[i] = part, np.where(part.determined, 1 / variances, 0.0)
     total = sum(precision.values(), np.zeros(count))

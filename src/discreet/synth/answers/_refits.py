@@ -19,7 +19,7 @@ from discreet.errors import ParameterError
 from discreet.marginals import Clique, Measurement, Merge, Model, Numbers, PublicStream, estimate, on_simplex
 from discreet.mechanisms import DiscreteLaplace
 from discreet.query import check_level
-from discreet.synth.answers._estimates import MeasuredMarginal
+from discreet.synth.answers._estimates import LEAST_STD, MeasuredMarginal
 
 __all__ = ["CombinedEstimate", "Refit", "combine", "refit"]
 
@@ -56,7 +56,7 @@ def refit(
     total = float(rules.rows or max(summed, 1.0))
     again, by_clique = list(merges), dict[Clique, Measurement]()
     for marginal, counts in drawn:
-        variances = np.full(counts.size, marginal.mechanism.std**2)
+        variances = np.full(counts.size, max(marginal.mechanism.std, LEAST_STD) ** 2)
         if marginal.is_public:
             (column,) = marginal.clique
             merge = merges[column]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.marginals import ColumnCells, Merge, Model, PublicStream, model_of, places_of, sample_cells
-from discreet.synth.rules import BoundRules, rows_that_keep
+from discreet.synth.rules import BoundRules, Rules, rows_that_keep
 
 __all__ = ["Given", "RowSource", "public_rows"]
 
@@ -162,16 +162,28 @@ class _Mended:
         return self.table
 
 
-def public_rows(rules: BoundRules, count: int = _TRIED) -> pa.Table:
+def public_rows(rules: BoundRules, count: int = 1) -> pa.Table:
     """Rows of which only the rules are known. Raises `ParameterError` if none keeps them.
 
-    Their cells are uniform where the rules leave them.
+    Their cells are uniform where the rules leave them. The columns that rules are on have the same rows each time,
+    whatever others there are: so there are some after a charge if there were before it.
     """
-    merges = tuple(Merge(tuple(range(column.size)), (1.0,) * column.size) for column in rules.columns)
-    sizes = [column.size for column in rules.columns]
-    source = RowSource(rules.columns, merges, model_of(sizes, rules.finished({}, merges), 1.0), rules, {})
-    stream = PublicStream(b"rows of which only the rules are known")
-    keeping = source.keeping(max(count, _TRIED), stream)
+    named, stream = rules.named, PublicStream(b"rows of which only the rules are known")
+    keeping = _uniform(named).keeping(_TRIED, stream)
     if not keeping.num_rows:
         raise ParameterError(f"nothing satisfies all rules together: none of {_TRIED:,} rows that were tried does")
-    return keeping.take(pa.array(np.arange(count) % keeping.num_rows, pa.int64()))
+    rows = keeping.take(pa.array(np.arange(count) % keeping.num_rows, pa.int64()))
+    others = tuple(column for column in rules.columns if column not in named.columns)
+    beside = _uniform(BoundRules(Rules(), others)).rows(count, stream) if others else rows
+    order = [column.name for column in rules.columns]
+    for each in sorted(rules.rules.followers, key=lambda follower: follower.place):
+        order.insert(each.place, each.name)
+    both = dict(zip((*beside.column_names, *rows.column_names), (*beside.columns, *rows.columns), strict=True))
+    return pa.table([both[name] for name in order], names=order)
+
+
+def _uniform(rules: BoundRules) -> RowSource:
+    """Rows of all cells that rules leave."""
+    merges = tuple(Merge(tuple(range(column.size)), (1.0,) * column.size) for column in rules.columns)
+    model = model_of([column.size for column in rules.columns], rules.finished({}, merges), 1.0)
+    return RowSource(rules.columns, merges, model, rules, {})

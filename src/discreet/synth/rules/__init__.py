@@ -1,6 +1,7 @@
 """Rules that synthetic rows keep: conditions, values that follow from others, totals."""
 
 from discreet.synth.rules._bound import BoundRules
+from discreet.synth.rules._cells import columns_of
 from discreet.synth.rules._condition import column_names, condition, rows_that_keep
 from discreet.synth.rules._follower import Follower
 from discreet.synth.rules._following import followers, following_names
@@ -15,6 +16,7 @@ __all__ = [
     "Soft",
     "Total",
     "column_names",
+    "columns_of",
     "condition",
     "followers",
     "following_names",

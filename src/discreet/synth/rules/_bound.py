@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = ["BoundRules"]
 
 _MOST_CELLS = 2**22
 _OFF = 1e-6
+_NARROW = 30.0
 _SHOWN = 60
 
 
@@ -38,6 +39,23 @@ class BoundRules:
 
     rules: Rules
     columns: tuple[ColumnCells, ...]
+    known: Mapping[tuple[str, bool], Tried] = field(default_factory=dict[tuple[str, bool], Tried])
+    """Conditions that were tried already, with what an unknown one counts as."""
+
+    @cached_property
+    def named(self) -> BoundRules:
+        """The same rules with those columns alone that they are on, or that others follow from."""
+        follows = (follower.sources(self.columns) for follower in self.rules.followers)
+        places = {
+            column: place for place, column in enumerate(sorted({i for e in (*self.cliques, *follows) for i in e}))
+        }
+        every = [(each, True) for each in (*self.hard, *(each for each, _ in self.soft))]
+        every += [(each, False) for each, _ in self.totals]
+        known = {
+            (each.condition, null): replace(each, columns=tuple(places[i] for i in each.columns))
+            for each, null in every
+        }
+        return BoundRules(self.rules, tuple(self.columns[i] for i in places), known)
 
     @property
     def rows(self) -> int | None:
@@ -61,7 +79,8 @@ class BoundRules:
         return tuple((self._tried(each.where or "", null=False), each.rows) for each in some)
 
     def _tried(self, text: str, *, null: bool) -> Tried:
-        return tried(text, self.columns, self.rules.followers, null=null)
+        known = self.known.get((text, null))
+        return tried(text, self.columns, self.rules.followers, null=null) if known is None else known
 
     def check(self) -> None:
         """Raise `QueryError` or `ParameterError` for rules that nothing satisfies, or that cells cannot hold."""
@@ -85,7 +104,10 @@ class BoundRules:
         apart = [Merge(tuple(range(size)), (1.0,) * size) for size in sizes]
         _, off = rake(sizes, self.fixed(apart), self._known(apart))
         if off > _OFF:
-            raise ParameterError("nothing satisfies all totals together, with the other rules: one of them is too much")
+            raise ParameterError(
+                "nothing satisfies all totals together, with the other rules: one of them is too much, or leaves no "
+                "rows where they could be"
+            )
 
     @property
     def cliques(self) -> list[Clique]:
@@ -111,13 +133,20 @@ class BoundRules:
         )
 
     def finished(self, potentials: Mapping[Clique, Numbers], merges: Sequence[Merge]) -> dict[Clique, Numbers]:
-        """The potentials of a fit with those of all rules: hard ones, then soft ones, then totals."""
-        soft = [
-            {each.columns: np.log1p((1 - each.merged(merges, any_point=False)) * np.expm1(-weight))}
-            for each, weight in self.soft
-        ]
-        every = summed_potentials(potentials, self.fixed(merges), *soft)
-        raked, _ = rake([merge.size for merge in merges], every, self._known(merges))
+        """The potentials of a fit with those of all rules: hard ones, then soft ones, then totals.
+
+        Where it has next to no rows that a total needs, it is drawn towards the uniform distribution, which can have
+        all totals: that was checked.
+        """
+        soft = [{each.columns: _rarer(each.merged(merges, any_point=False), weight)} for each, weight in self.soft]
+        drawn, fixed, known = summed_potentials(potentials, *soft), self.fixed(merges), self._known(merges)
+        widest = max((float(np.ptp(values)) for values in drawn.values()), default=0.0)
+        raked: dict[Clique, Numbers] = {}
+        for share in (1.0, _NARROW / max(widest, _NARROW), 0.0):
+            scaled = {clique: share * values for clique, values in drawn.items()}
+            raked, off = rake([merge.size for merge in merges], summed_potentials(scaled, fixed), known)
+            if off <= _OFF:
+                break
         return raked
 
     def _known(self, merges: Sequence[Merge]) -> list[KnownShare]:
@@ -126,6 +155,13 @@ class BoundRules:
             KnownShare(each.columns, each.merged(merges, any_point=True) > 0, count / rows)
             for each, count in self.totals
         ]
+
+
+def _rarer(held: Numbers, weight: float) -> Numbers:
+    """The logarithm of s + (1 − s) e⁻ʷ, finite for s = 0 and any weight."""
+    share = np.clip(held, 0.0, 1.0)
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(np.log(share), np.log1p(-share) - weight)
 
 
 def _short(each: Tried) -> str:

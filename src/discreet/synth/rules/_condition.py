@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from discreet.errors import ParameterError, QueryError, printable
 from discreet.query import parse
@@ -15,7 +16,7 @@ from discreet.recursion import with_room
 from discreet.synth.answers._cells import SAME_EACH_TIME
 from discreet.synth.answers._sandbox import Sandbox
 
-__all__ = ["column_names", "condition", "rows_that_keep", "truth"]
+__all__ = ["column_names", "condition", "free_name", "rows_that_keep", "truth"]
 
 _LONGEST = 2_000
 _SHOWN = 60
@@ -42,6 +43,10 @@ def condition(text: object) -> exp.Expr:
     if clauses != {"expressions", "from_", "where"} or len(select.expressions) != 1 or where is None:
         raise QueryError(f"the rule {shown!r} is no single condition on a row")
     tree = where.this.unnest()
+    try:
+        tree.sql("duckdb")
+    except SqlglotError:
+        raise QueryError(f"the rule {shown!r} cannot be read: a function of it lacks an argument") from None
     odd = next((each for each in tree.walk() if not isinstance(each, SAME_EACH_TIME)), None)
     if odd is not None:
         raise QueryError(
@@ -74,11 +79,21 @@ def rows_that_keep(conditions: Sequence[str], rows: pa.Table) -> NDArray[np.bool
     if not conditions or not rows.num_rows:
         return np.ones(rows.num_rows, bool)
     every = " AND ".join(truth(condition(each), null=True) for each in conditions)
-    numbered = rows.append_column(_NUMBER, pa.array(np.arange(rows.num_rows)))
+    number = free_name("number of the row", rows.column_names)
+    numbered = rows.append_column(number, pa.array(np.arange(rows.num_rows)))
     with Sandbox({"rows": numbered}) as sandbox:
-        query = f'SELECT {every} AS held FROM rows ORDER BY "{_NUMBER}"'  # noqa: S608 - trees that were checked
+        query = f'SELECT {every} AS held FROM rows ORDER BY "{number}"'  # noqa: S608 - trees that were checked
         held = sandbox.run(query).column("held")
     return held.combine_chunks().to_numpy(zero_copy_only=False)
 
 
-_NUMBER = "number of the row"
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, or one that begins with it where a column has it already, in any case.
+
+    >>> free_name("cell", ["Cell", "x"])
+    'cell_2'
+    """
+    folded = {each.casefold() for each in taken}
+    while name.casefold() in folded:
+        name += "_2"
+    return name

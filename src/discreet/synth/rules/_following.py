@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from discreet.synth.rules._rules import Follows
 __all__ = ["followers", "following_names"]
 
 _MOST_VALUES = 2**20
+_EPOCH = dt.date(1970, 1, 1)
 
 
 def following_names(policy: Policy, table: str, follows: Sequence[Follows]) -> list[str]:
@@ -100,7 +104,7 @@ def _follower(  # noqa: PLR0913, PLR0917
     values = tuple(_value(where, table, each, [fitted[i] for i in sources]) for each in itertools.product(*every))
     follower = Follower(name, declared.type, declared.nullable, place, tuple(fitted[i] for i in sources), values)
     _check(where, follower, declared)
-    return follower
+    return replace(follower, values=tuple(follower.array.to_pylist()))  # 1 of a float is 1.0: the same question
 
 
 def _values(column: ColumnCells) -> Sequence[object]:
@@ -158,14 +162,21 @@ def _check(where: str, follower: Follower, declared: Column) -> None:
     values = [value for value in follower.values if value is not None]
     keys, bounds = declared.keys, Field.from_column(declared).bounds
     odd = [value for value in values if keys is not None and value not in keys]
-    if not odd and bounds is not None and follower.type in ("int", "float"):
-        odd = [value for value in values if not isinstance(value, int | float) or not bounds[0] <= value <= bounds[1]]
+    if not odd and bounds is not None:
+        odd = [value for value in values if not _is_within(value, *bounds)]
     if odd:
         raise ParameterError(f"{where} cannot be {odd[0]!r} by the policy, but a rule says so")
     try:
         follower.check()
     except (ValueError, TypeError):
         raise ParameterError(f"{where} is of type {declared.type}, but a rule has values of other types") from None
+
+
+def _is_within(value: object, lower: Fraction, upper: Fraction) -> bool:
+    """Whether a number is between bounds, or a date, which they count in days."""
+    if type(value) is dt.date:
+        value = (value - _EPOCH).days
+    return isinstance(value, int | float) and lower <= value <= upper
 
 
 def _named(given: Sequence[str], key: Sequence[object]) -> str:

@@ -99,7 +99,7 @@ class Rules:
         """The rules as plain JSON; `from_json` restores them."""
         return {
             "hard": list(self.hard),
-            "soft": [[each.condition, each.weight] for each in self.soft],
+            "soft": [[each.condition, float(each.weight)] for each in self.soft],
             "follows": [each.to_json() for each in self.followers],
             "totals": [[each.rows, each.where] for each in self.totals],
         }
@@ -107,7 +107,7 @@ class Rules:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Rules:
         """Restore rules. Raises `ValueError`, `KeyError`, `TypeError` or `DiscreetError` for what are none."""
-        if set(data) != {"hard", "soft", "follows", "totals"}:
+        if set(data) != {"hard", "soft", "follows", "totals"} or sum(map(len, data.values())) > _MOST_RULES:
             raise ValueError
         soft = tuple(Soft(condition, weight) for condition, weight in data["soft"])
         totals = tuple(Total(rows, where) for rows, where in data["totals"])
@@ -129,10 +129,10 @@ def sorted_rules(rules: object) -> tuple[Rules, list[Follows]]:
             'rules is a list of conditions in SQL, as in ["cost = 0 OR visits > 0"], or of other rules'
         )
     listed: list[object] = list(rules)  # pyright: ignore[reportUnknownArgumentType]
-    _check([each for each in listed if not isinstance(each, Follows)])
-    follows = [each for each in listed if isinstance(each, Follows)]
     if len(listed) > _MOST_RULES:
         raise ParameterError(f"a fit takes at most {_MOST_RULES} rules")
+    _check([each for each in listed if not isinstance(each, Follows)])
+    follows = [each for each in listed if isinstance(each, Follows)]
     chosen = Rules(
         hard=tuple(each for each in listed if isinstance(each, str)),
         soft=tuple(each for each in listed if isinstance(each, Soft)),
