@@ -18,7 +18,7 @@ import pytest
 import discreet as dp
 from discreet.ledger import open_ledger
 from discreet.policy import load_policy
-from discreet.query import BoundedAggregate, Group, Marginals
+from discreet.query import BoundedAggregate, Group, Marginals, RecordRows
 from discreet.session import Session
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -214,6 +214,9 @@ class BrokenEngine:
         return self.answer
 
     def count_marginals(self, request: Marginals, salt: bytes) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def read_records(self, request: RecordRows, salt: bytes) -> Any:
         raise NotImplementedError
 
     def close(self) -> None:

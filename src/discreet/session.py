@@ -11,8 +11,9 @@ from discreet.ledger import Ledger, Request, check_policy_match, open_for, spend
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
-from discreet.query import assuming, ibis_table, make_plan, plan_with_bias
+from discreet.query import assuming, ibis_table, make_plan, plan_records, plan_with_bias
 from discreet.rational import Number
+from discreet.records import Records
 from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
 from discreet.release import ReleaseContext, Terms, check_cancelled
 from discreet.reprs import shortened
@@ -44,8 +45,7 @@ def connect(  # noqa: PLR0913
         A TOML file or a dict of the same shape: the public facts of the source.
     ledger
         What keeps the budget: a file, a ``postgresql://`` URL (see `discreet.ledger.open_ledger`), or a ledger that is
-        open already. It is created, with the policy's budget, if it does not exist. None keeps the budget in memory,
-        where it ends with the session: fit for experiments only.
+        open already. One that does not exist is created, with the policy's budget. None is memory, for experiments.
     account, token
         The account of the ledger to spend from, and the secret that its owner was given for it. None is the owner's
         way: from the budget that all accounts share.
@@ -128,7 +128,6 @@ class Session:
         """An Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
 
         It is made from the policy alone and costs nothing. A column that only says whose a row is has type `unknown`.
-
         Raises `QueryError` if the policy has no such table, `MissingExtra` without Ibis (``discreet[ibis]``).
         """
         return ibis_table(self._policy, name)
@@ -136,7 +135,7 @@ class Session:
     def prepare(self, question: Question[_R]) -> Prepared[_R]:
         """Check any question under public terms, as `answer` does first. Costs nothing and touches no data.
 
-        Raises `QueryError` or `ParameterError` if the question cannot be answered or charged.
+        Raises `QueryError` or `ParameterError` if it cannot be answered or charged.
         """
         return question.prepare(Terms(self._policy, self._ledger.currency, self._engine.accept))
 
@@ -175,7 +174,8 @@ class Session:
             check_cancelled()
 
             def drawn(certify: Certify) -> _R:
-                return prepared.answer(ReleaseContext(policy, engine.run, engine.count_marginals, certify))
+                reads = engine.run, engine.count_marginals, certify, engine.read_records
+                return prepared.answer(ReleaseContext(policy, *reads))
 
             return spend_first(self._ledger, request, drawn, prepared.read)
 
@@ -185,25 +185,29 @@ class Session:
         A query is SQL text, or an Ibis expression over the tables of `table`, which is asked as the SQL it stands for.
         The same query and spend, under the same version label of the policy, is answered from the ledger at no cost.
 
-        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, all groups together: how many
-        have a value beyond a bound, by how much those are cut in all, and how many rows the cap on a person's rows
-        drops. `Release.bias` has them.
+        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, all groups together, as
+        `Release.bias` says.
 
-        Raises `QueryError` for what is not supported, or has no bias to estimate, and else as `answer`, whose
-        `idempotency_key` it takes.
+        Raises `QueryError` for what is not supported or has no bias, and else as `answer`, as is `idempotency_key`.
         """
         return self.answer(SQL(query, spend, bias), idempotency_key=idempotency_key)
+
+    def records(self, query: Query, label: str | None = None) -> Records:
+        """Rows of a SELECT without aggregates, for a learner, which is charged before it reads them. Costs nothing.
+
+        Raises `QueryError` for what is not supported, or has neither bounds nor public values by the policy.
+        """
+        return Records(self, plan_records(query, self._policy), label)
 
     def suggest(
         self, table: str, column: str, spend: Loss, *, keys: bool = False, idempotency_key: str | None = None
     ) -> Suggestion:
         """Buy what a policy lacks about a column: bounds of a number, keys of a text or date, caps where people are.
 
-        All of it is read off noisy counts, never the rows. Bounds are round numbers between which an AVG for as large a
-        spend errs least; bounds that are declared already are only tightened. Keys need a δ; ``keys=True`` looks for
-        those of an int. Caps are the best for counts. Nothing in the policy changes. The same suggestion and spend,
-        under the same version label, is answered from the ledger at no cost; `idempotency_key` is as in `sql`. Source:
-        ``proofs/suggest.md``.
+        All of it is read off noisy counts. Bounds are round numbers between which an AVG for as large a spend errs
+        least; declared ones are only tightened. Keys need a δ; ``keys=True`` looks for those of an int. Caps are the
+        best for counts. Nothing in the policy changes. The same suggestion and spend, under the same version label, is
+        answered from the ledger at no cost; `idempotency_key` is as in `sql`. Source: ``proofs/suggest.md``.
 
         Raises `QueryError` where there is nothing to suggest: no such column, a bool, or public keys already; and else
         as `answer`.
@@ -232,8 +236,8 @@ class Session:
     ) -> MechanismRelease:
         """Run a mechanism of `discreet.mechanisms` on a value or data of your own, charging the ledger.
 
-        Nothing here can see what `value` was computed from. The owner vouches that one unit of the policy moves it no
-        more than the mechanism supposes: one record of x for each unit, or a number with the `sensitivity` given.
+        The owner vouches that one unit of the policy moves it no more than the mechanism supposes: one record of x for
+        each unit, or a number with the `sensitivity` given.
 
         Parameters
         ----------
@@ -269,9 +273,7 @@ class Session:
         >>> with connect({"t": pa.table({"x": [1, 2, 3]})}, policy) as session:
         ...     release = session.release(DiscreteLaplace(scale=4), 42, sensitivity=1, name="visits")
         ...     session.release(DiscreteLaplace(scale=4), 43, sensitivity=1, name="visits").value == release.value
-        ...     session.remaining
         True
-        pure(0.75)
         """
         question = MechanismQuestion(mechanism, value, sensitivity, spend, name)
         return self.answer(question, idempotency_key=idempotency_key)

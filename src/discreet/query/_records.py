@@ -191,8 +191,6 @@ def _features(
     sums: list[Sum] = []
     for item in items:
         name, node = item.alias_or_name, item.unalias().unnest()
-        if name.casefold() in {each.name.casefold() for each in features}:
-            raise QueryError(f"two columns of the records are called {name}; give one another name, by AS")
         if not any(node.find_all(exp.Column)):
             raise QueryError(f"{name} is the same on every row: leave it out")
         number = _number(node, columns)

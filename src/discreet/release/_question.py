@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from discreet.elapsed import report_step
+from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.privacy import Loss
 from discreet.release._base import BaseRelease
@@ -39,6 +40,10 @@ class Terms:
     accept: Callable[[Any], None]
 
 
+def _no_records(request: Any, salt: bytes) -> Any:  # noqa: ARG001 - as engines read them
+    raise DataError("there are no records here: what is asked has counts and sums alone")
+
+
 @dataclass(frozen=True, slots=True)
 class ReleaseContext:
     """What a question may use while it is answered. Its loss has been charged, and stays charged whatever happens.
@@ -56,12 +61,16 @@ class ReleaseContext:
         rows, and returns an array of exact counts for each: private as the groups are.
     certify
         Signs what the release states of itself.
+    read_records
+        Reads the rows of a `discreet.query.RecordRows` with 16 secret bytes, as an Arrow table: those that `aggregate`
+        counts, one by one, and private as the groups are.
     """
 
     policy: Policy
     aggregate: Callable[[Any, bytes], Any]
     count_marginals: Callable[[Any, bytes], Any]
     certify: Certify
+    read_records: Callable[[Any, bytes], Any] = _no_records
 
     def step(self, done: int, total: int) -> None:
         """Report progress in public numbers of steps. Raises `Cancelled` if the caller no longer waits."""

@@ -23,7 +23,7 @@ from discreet.ledger.log import _rows as rows
 from discreet.mechanisms import DiscreteLaplace
 from discreet.policy import load_policy
 from discreet.privacy import Loss, pure
-from discreet.query import BoundedAggregate, Group, Marginals, Release
+from discreet.query import BoundedAggregate, Group, Marginals, RecordRows, Release
 from discreet.session import Session
 
 __all__ = ["Analyst", "Desk", "dying_disk", "read"]
@@ -56,6 +56,9 @@ class _Engine:
         return [Group((copy, *rest), self.rows, (self.rows,) * len(request.measures)) for copy in range(_COPIES)]
 
     def count_marginals(self, request: Marginals, salt: bytes) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    def read_records(self, request: RecordRows, salt: bytes) -> Any:
         raise NotImplementedError
 
     def close(self) -> None: ...

@@ -1,0 +1,46 @@
+"""Records: rows of people for a learner, as an opaque handle that shows what is public and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import QueryError
+from discreet.query import Feature, RecordPlan
+from discreet.reprs import shortened
+
+if TYPE_CHECKING:
+    from discreet.session import Session
+
+__all__ = ["Records"]
+
+
+class Records:
+    """The rows of a SELECT without aggregates. Made by `Session.records`; only what learns from them reads them.
+
+    It has no length and no values: how many rows there are is private too.
+
+    Attributes
+    ----------
+    features
+        Its columns but the label, with the bounds or public values that each has by the policy and the query.
+    label
+        The column that is to be predicted; None if there is none.
+    plan
+        What an engine is asked for.
+    session
+        Where they are read, and whose ledger is charged.
+    """
+
+    __slots__ = ("features", "label", "plan", "session")
+
+    def __init__(self, session: Session, plan: RecordPlan, label: str | None = None) -> None:
+        self.session, self.plan = session, plan
+        self.label: Feature | None = None if label is None else plan.feature(label)
+        self.features: tuple[Feature, ...] = tuple(each for each in plan.features if each != self.label)
+        if not self.features:
+            raise QueryError("records need a column beside the label to learn from")
+
+    def __repr__(self) -> str:
+        """The columns, as the query and the policy say."""
+        label = "" if self.label is None else f", label {self.label.name}"
+        return f"<Records of {shortened(', '.join(each.name for each in self.features))}{label}>"
