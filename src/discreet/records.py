@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 from discreet.errors import QueryError
 from discreet.query import Feature, RecordPlan
+from discreet.release import BaseRelease, Question
 from discreet.reprs import shortened
 
-if TYPE_CHECKING:
-    from discreet.session import Session
+__all__ = ["Answers", "Records"]
 
-__all__ = ["Records"]
+_R = TypeVar("_R", bound=BaseRelease)
+
+
+class Answers(Protocol):
+    """What answers questions and charges them: a `discreet.Session`."""
+
+    def answer(self, question: Question[_R], *, idempotency_key: str | None = None) -> _R:
+        """See `discreet.Session.answer`."""
+        ...
 
 
 class Records:
@@ -33,7 +41,7 @@ class Records:
 
     __slots__ = ("features", "label", "plan", "session")
 
-    def __init__(self, session: Session, plan: RecordPlan, label: str | None = None) -> None:
+    def __init__(self, session: Answers, plan: RecordPlan, label: str | None = None) -> None:
         self.session, self.plan = session, plan
         self.label: Feature | None = None if label is None else plan.feature(label)
         self.features: tuple[Feature, ...] = tuple(each for each in plan.features if each != self.label)

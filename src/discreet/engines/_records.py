@@ -18,16 +18,16 @@ from discreet.release import check_cancelled
 __all__ = ["RecordBatches", "record_items", "records_in_shards"]
 
 
-def record_items(request: RecordRows, keys: Mapping[ColumnType, str], whole: str) -> list[str]:
-    """What to select of the rows that count: people by number, keys as `keys` writes them, numbers as `whole` ones."""
+def record_items(request: RecordRows, keys: Mapping[ColumnType, str], integer: str) -> list[str]:
+    """What to select of the rows that count: people by number, keys as `keys` writes them, numbers as `integer`, a type in SQL."""
     bounded = request.bounded
-    person = f"CAST(dense_rank() OVER (ORDER BY u) - 1 AS {whole}) AS {PERSON_COLUMN}"
+    person = f"CAST(dense_rank() OVER (ORDER BY u) - 1 AS {integer}) AS {PERSON_COLUMN}"
     items = [] if bounded.unit is None else [person]
     for i, key in enumerate(bounded.keys):
         name = category_column(i)
         items.append(f"{keys[key.type].format(name)} AS {name}")
     names = map(number_column, range(len(bounded.measures)))
-    return [*items, *(f"CAST({name} AS {whole}) AS {name}" for name in names)] or ["1 AS one"]
+    return [*items, *(f"CAST({name} AS {integer}) AS {name}" for name in names)] or ["1 AS one"]
 
 
 class RecordBatches:
