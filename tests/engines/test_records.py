@@ -167,6 +167,26 @@ def test_shards_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(parts[PERSON_COLUMN].to_pylist()) == set(whole[PERSON_COLUMN].to_pylist())
 
 
+@pytest.mark.parametrize("query", QUERIES)
+def test_a_person_more_is_a_few_records_more(query: str) -> None:
+    """The records of all others are the same ones, whatever rows the person has."""
+    for seed in range(4):
+        dice = random.Random(seed)
+        policy, data = policy_of("person", dice.randint(1, 3)), tables(dice)
+        rows = data["visits"].to_pylist()
+        more = [{**dice.choice(rows), "person": 9} for _ in range(dice.randint(1, 9))]
+        less = [row for row in rows if row["person"] != 9]
+        plan, salt = plan_records(query, policy), dice.randbytes(16)
+        sides: list[Counter[str]] = []
+        for side in (less, [*less, *more]):
+            engine = opened(policy, {**data, "visits": pa.Table.from_pylist(side, data["visits"].schema)})
+            records = engine.read_records(plan.rows, salt)
+            engine.close()
+            sides.append(Counter(repr(row) for row in records.drop_columns(PERSON_COLUMN).to_pylist()))
+        assert not sides[0] - sides[1]
+        assert (sides[1] - sides[0]).total() <= plan.rows.bounded.max_rows
+
+
 def test_numbers_of_records_are_those_of_sums() -> None:
     plan = plan_records("SELECT age, LN(cost + 1) AS c FROM visits", policy_of("person", 2))
     assert all(isinstance(each, Sum) and each.center == 0 for each in plan.rows.bounded.measures)
