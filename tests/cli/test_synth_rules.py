@@ -113,3 +113,19 @@ def test_files_that_hold_no_values_are_refused_in_words(tmp_path: Path, content:
     file.write_text(f'[[follows]]\ncolumn = "cost"\ngiven = "region"\n{content}\n')
     with pytest.raises(ParameterError, match=words):
         rules_of([], file)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("region,cost,cost\nnorth,1,2\n", "has two columns cost"),
+        ("region,cost\nnorth\n", "line 2: it has not as many fields"),
+        ("region,cost\nnorth,1\n\nsouth,2,3\n", "line 4: it has not as many fields"),
+        ("", "has no column region"),
+    ],
+)
+def test_files_of_values_are_read_as_tables_or_not_at_all(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "values.csv").write_text(text)
+    (tmp_path / "rules.toml").write_text('[[follows]]\ncolumn = "cost"\ngiven = "region"\nfile = "values.csv"\n')
+    with pytest.raises(ParameterError, match=words):
+        rules_of([], tmp_path / "rules.toml")

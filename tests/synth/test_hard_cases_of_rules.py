@@ -236,3 +236,13 @@ def test_totals_hold_though_the_private_rows_are_far_from_them(tier: Any) -> Non
         inside = tried.merged(fitted.merges, any_point=True) > 0
         assert fitted.model.marginal(tried.columns)[inside].sum() == pytest.approx(rows / 7, abs=1e-5)
     assert [each.num_rows for each in fitted.tables(2)] == [7, 7]
+
+
+def test_functions_that_lack_an_argument_are_refused_in_words() -> None:
+    rows = pa.table({"low": [1, 2, 3] * 200})
+    columns = {"low": {"type": "int", "bounds": [0, 9], "nullable": False}}
+    policy = {"version": "1", "budget": {"rho": 9}, "tables": {"t": {"unit": "rows", "columns": columns}}}
+    with dp.connect({"t": rows}, policy) as session:
+        table = synth.fit(session, "t", dp.rho(1), tier="instant")
+    with pytest.raises(QueryError, match="lacks an argument"):
+        table.sql("SELECT COUNT(*) AS n FROM t WHERE DATE() > low")

@@ -19,7 +19,7 @@ __all__ = ["RecordBatches", "record_items", "records_in_shards"]
 
 
 def record_items(request: RecordRows, keys: Mapping[ColumnType, str], integer: str) -> list[str]:
-    """What to select of the rows that count: people by number, keys as `keys` writes them, numbers of type `integer`."""
+    """What to select of the rows that count: people by number, keys as `keys` writes them, numbers as `integer`."""
     bounded = request.bounded
     person = f"CAST(dense_rank() OVER (ORDER BY u) - 1 AS {integer}) AS {PERSON_COLUMN}"
     items = [] if bounded.unit is None else [person]

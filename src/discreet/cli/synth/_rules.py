@@ -96,10 +96,23 @@ def _listed(path: Path, names: Sequence[str]) -> pa.Table:
     import pyarrow as pa
 
     try:
-        lines = list(csv.DictReader(io.StringIO(text_in(path, _USUAL), newline="")))
+        header, *lines = list(csv.reader(io.StringIO(text_in(path, _USUAL), newline=""))) or [list[str]()]
     except csv.Error as error:
         raise ParameterError(f"{path} is no CSV: {error}") from None
-    missing = [name for name in names if not lines or name not in lines[0]]
+    missing = [name for name in names if name not in header]
     if missing:
         raise ParameterError(f"{path} has no column {missing[0]}: its first line names the columns")
-    return pa.table({name: pa.array([line[name] or None for line in lines], pa.string()) for name in names})
+    twice = [name for name in names if header.count(name) > 1]
+    if twice:
+        raise ParameterError(f"{path} has two columns {twice[0]}: rename or remove one")
+    odd = next((i for i, line in enumerate(lines, start=2) if line and len(line) != len(header)), None)
+    if odd is not None:
+        raise ParameterError(f"{path}, line {odd}: it has not as many fields as the first line has columns")
+    places = [header.index(name) for name in names]
+    filled = [line for line in lines if line]
+    return pa.table(
+        {
+            name: pa.array([line[i] or None for line in filled], pa.string())
+            for name, i in zip(names, places, strict=True)
+        }
+    )

@@ -88,7 +88,8 @@ class SyntheticAnswer:
 
     An interval is for the same statistic of the private table, of the rows and values that its policy's caps and bounds
     leave and whose keys are listed or were discovered: other rows do not count in a fit. It is of the noise in what was
-    measured, and knows nothing of the synthetic rows.
+    measured, and knows nothing of the synthetic rows. A column that follows from others (`discreet.synth.Follows`) is
+    what its public table says, whatever the private rows have in its place.
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from discreet.errors import QueryError
 from discreet.marginals import ColumnCells, Merge, Numbers, cells
@@ -64,8 +65,12 @@ def answer_sql(query: Query, source: Source) -> SyntheticAnswer:
     """The answer to SQL text, or to an Ibis expression. Raises `QueryError` for what is no SELECT or has no answer."""
     text = query if isinstance(query, str) else text_of(query)
     select = bind(parse(text), source.table)
+    try:
+        written = _scaled(select, source.scale).sql("duckdb")
+    except SqlglotError:
+        raise QueryError("the query cannot be read: a function of it lacks an argument") from None
     with Sandbox({source.table: source.rows}) as sandbox:
-        by_rows = sandbox.run(_scaled(select, source.scale).sql("duckdb"))
+        by_rows = sandbox.run(written)
         plain = _read(select)
         if plain is not None:
             try:
