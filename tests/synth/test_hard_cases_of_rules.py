@@ -246,3 +246,20 @@ def test_functions_that_lack_an_argument_are_refused_in_words() -> None:
         table = synth.fit(session, "t", dp.rho(1), tier="instant")
     with pytest.raises(QueryError, match="lacks an argument"):
         table.sql("SELECT COUNT(*) AS n FROM t WHERE DATE() > low")
+
+
+@pytest.mark.parametrize("tier", ["instant", "best"])
+def test_rules_that_hold_in_a_sliver_of_a_cell_are_kept(tier: Any) -> None:
+    """A second of two days, and one number of a hundred million: no draw would meet them by chance."""
+    columns: dict[str, Any] = {
+        "seen": {"type": "timestamp", "bounds": [dt.date(2024, 1, 1), dt.date(2024, 1, 2)], "nullable": False},
+        "amount": {"type": "int", "bounds": [0, 10**8], "nullable": False},
+    }
+    policy = {"version": "1", "budget": {"rho": 9}, "tables": {"t": {"unit": "rows", "columns": columns}}}
+    rows = pa.table({"seen": [DAY + dt.timedelta(hours=i % 48) for i in range(600)], "amount": list(range(600))})
+    rules = ["seen >= TIMESTAMP '2024-01-02 23:59:59'", "amount = 12345678"]
+    with dp.connect({"t": rows}, policy) as session:
+        table = synth.fit(session, "t", dp.rho(1), tier=tier, rules=rules)
+    sampled = table.sample(500)
+    assert set(sampled["amount"].to_pylist()) == {12345678}
+    assert min(sampled["seen"].to_pylist()) >= dt.datetime(2024, 1, 2, 23, 59, 59)  # noqa: DTZ001

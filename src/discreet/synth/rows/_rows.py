@@ -55,8 +55,8 @@ class RowSource:
         if not broken.size:
             return table
         mended = _Mended(table, broken)
-        for _ in range(_WITHIN):
-            again = self._within([cells[mended.broken] for cells in merged], stream)
+        for turn in range(2 * _WITHIN):
+            again = self._within([cells[mended.broken] for cells in merged], stream, tried=turn >= _WITHIN)
             mended.replace(np.setdiff1d(np.arange(again.num_rows), self._broken(again)), again)
             if not mended.broken.size:
                 return mended.table
@@ -73,9 +73,13 @@ class RowSource:
         return public_rows(self.rules, count)
 
     def keeping(self, count: int, stream: PublicStream) -> pa.Table:
-        """Those of so many rows that keep the hard rules."""
-        rows, _ = self._drawn(count, stream)
-        return rows.filter(pa.array(rows_that_keep(self.rules.rules.hard, rows)))
+        """Those of so many rows that keep the hard rules; where none does, of rows at the places that were tried."""
+        rows, merged = self._drawn(count, stream)
+        keep = rows_that_keep(self.rules.rules.hard, rows)
+        if not keep.any():
+            rows = self._within(merged, stream, tried=True)
+            keep = rows_that_keep(self.rules.rules.hard, rows)
+        return rows.filter(pa.array(keep))
 
     def _broken(self, rows: pa.Table) -> Cells:
         return np.flatnonzero(~rows_that_keep(self.rules.rules.hard, rows))
@@ -108,11 +112,16 @@ class RowSource:
         public[goes], within_cell[goes] = cells, within
         return public, within_cell
 
-    def _within(self, merged: Sequence[Cells], stream: PublicStream) -> pa.Table:
-        """Other rows in the same merged cells."""
-        return self._table(
-            [merge.spread(cells, stream.uniform(cells.size)) for merge, cells in zip(self.merges, merged, strict=True)]
-        )
+    def _within(self, merged: Sequence[Cells], stream: PublicStream, *, tried: bool) -> pa.Table:
+        """Other rows in the same merged cells, at any places or at those where the hard rules were tried."""
+        drawn = [
+            merge.spread(cells, stream.uniform(cells.size)) for merge, cells in zip(self.merges, merged, strict=True)
+        ]
+        for i, (at, places) in (self.rules.places_tried if tried else {}).items():
+            cells = drawn[i][0]
+            first, end = (np.searchsorted(at, cells, side=side) for side in ("left", "right"))
+            drawn[i] = cells, places[first + (stream.uniform(cells.size) * (end - first)).astype(np.int64)]
+        return self._table(drawn)
 
     def _table(self, drawn: Sequence[tuple[Cells, NDArray[np.float64]]]) -> pa.Table:
         arrays: list[pa.Array[Any]] = []

@@ -22,7 +22,7 @@ from discreet.marginals import (
     summed_potentials,
     triangulated,
 )
-from discreet.synth.rules._cells import Tried, tried
+from discreet.synth.rules._cells import Tried, places_tried, tried
 from discreet.synth.rules._rules import Rules
 
 __all__ = ["BoundRules"]
@@ -108,6 +108,12 @@ class BoundRules:
                 "nothing satisfies all totals together, with the other rules: one of them is too much, or leaves no "
                 "rows where they could be"
             )
+
+    @cached_property
+    def places_tried(self) -> dict[int, tuple[NDArray[np.int64], Numbers]]:
+        """For each column that a hard rule is on, the cells and the places in them at which it was tried."""
+        on = {i: [each.condition for each in self.hard if i in each.columns] for i in range(len(self.columns))}
+        return {i: places_tried(self.columns[i], texts) for i, texts in on.items() if texts}
 
     @property
     def cliques(self) -> list[Clique]:

@@ -21,7 +21,7 @@ from discreet.synth.answers._sandbox import Sandbox
 from discreet.synth.rules._condition import column_names, condition, free_name, truth
 from discreet.synth.rules._follower import Follower
 
-__all__ = ["Tried", "columns_of", "tried"]
+__all__ = ["Tried", "columns_of", "places_tried", "tried"]
 
 _MOST_POINTS = 2**22
 _MOST_CONSTANTS = 100
@@ -155,11 +155,25 @@ def _places_of_each(columns: Sequence[ColumnCells]) -> int:
     return min(max(int(each), len(_PLACES)), _MOST_PLACES)
 
 
+def places_tried(column: ColumnCells, conditions: Sequence[str]) -> tuple[NDArray[np.int64], Numbers]:
+    """The cells and the places in them at which conditions are tried in a column, by rising cells."""
+    tried_at = [_places(column, condition(each), len(_PLACES)) for each in conditions]
+    cell, places = (np.concatenate(each) for each in zip(*tried_at, strict=True))
+    order = np.argsort(cell, kind="stable")
+    return cell[order], places[order]
+
+
 def _points(column: ColumnCells, tree: exp.Expr, most: int) -> tuple[NDArray[np.int64], pa.Array[Any]]:
-    """The cell of each point that is tried, and its value: at most so many of a cell, and some beside constants."""
+    """The cell of each point that is tried, and its value."""
+    cell, places = _places(column, tree, most)
+    return cell, column.values(cell, places)
+
+
+def _places(column: ColumnCells, tree: exp.Expr, most: int) -> tuple[NDArray[np.int64], Numbers]:
+    """The cell of each point that is tried, and the place in it: at most so many of a cell, and beside constants."""
     every = np.arange(column.size)
     if column.keys is not None or column.type == "bool":
-        return every, column.values(every, np.zeros(column.size))
+        return every, np.zeros(column.size)
     firsts, counts = column.points.T
     others = np.arange(1, most - len(_PLACES) + 1) * _GOLDEN % 1  # in no step with what is periodic
     several = np.concatenate([_PLACES, others])
@@ -173,7 +187,7 @@ def _points(column: ColumnCells, tree: exp.Expr, most: int) -> tuple[NDArray[np.
             near = np.clip(step + np.arange(-1, 2) - firsts[i], 0, counts[i] - 1)
             cell = np.concatenate([cell, np.full(3, i)])
             tried_at = np.concatenate([tried_at, (near + 0.5) / counts[i]])
-    return cell, column.values(cell, tried_at)
+    return cell, tried_at
 
 
 def _constants(column: ColumnCells, tree: exp.Expr) -> list[Fraction]:
