@@ -127,6 +127,10 @@ def test_a_label_is_a_column_beside_others(session: dp.Session) -> None:
         session.records("SELECT age, site FROM visits", label="old")
     with pytest.raises(QueryError, match="beside the label"):
         session.records("SELECT age FROM visits", label="age")
+    for wrong in (5, b"age", ["age"]):
+        label: Any = wrong
+        with pytest.raises(QueryError, match="named by a text"):
+            session.records("SELECT age, site FROM visits", label=label)
 
 
 def test_words_are_the_same_whatever_the_rows(session: dp.Session) -> None:

@@ -95,8 +95,10 @@ class RecordPlan:
 
     def feature(self, name: str) -> Feature:
         """The feature of a name. Raises `QueryError` if there is none."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise QueryError(f"a column of records is named by a text, got {type(name).__name__}")
         names = [each.name for each in self.features]
-        return self.features[names.index(match_name(name, names, "the records", "column"))]
+        return self.features[names.index(match_name(name, names, "the query", "column"))]
 
 
 @with_room
