@@ -104,6 +104,9 @@ def test_a_handle_has_no_length_and_no_values(session: dp.Session) -> None:
         ("SELECT (SELECT MAX(age) FROM visits) AS m, age FROM visits", "sub-query"),
         ("DELETE FROM visits", "DELETE"),
         ("SELECT RANDOM() * age AS r FROM visits", "RAND"),
+        ("SELECT FROM visits", "names no columns"),
+        (f"SELECT age{' + income' * 900} AS x FROM visits", "levels deep"),
+        (f"SELECT age AS x FROM {'(SELECT -(-(age * -1)) + 1 AS age FROM ' * 40}visits{')' * 40}", "levels deep"),
     ],
 )
 def test_what_cannot_be_learnt_from_is_refused_in_words(session: dp.Session, query: str, words: str) -> None:
@@ -113,11 +116,21 @@ def test_what_cannot_be_learnt_from_is_refused_in_words(session: dp.Session, que
     assert session.remaining == before
 
 
+def test_refusals_are_of_a_length_that_can_be_shown(session: dp.Session) -> None:
+    with pytest.raises(QueryError, match="LENGTH") as refused:
+        session.records(f"SELECT LENGTH('{'x' * 50_000}' || site) AS n FROM visits")
+    assert len(str(refused.value)) < 2_100
+
+
 def test_a_label_is_a_column_beside_others(session: dp.Session) -> None:
     with pytest.raises(QueryError, match="no column old"):
         session.records("SELECT age, site FROM visits", label="old")
     with pytest.raises(QueryError, match="beside the label"):
         session.records("SELECT age FROM visits", label="age")
+    for wrong in (5, b"age", ["age"]):
+        label: Any = wrong
+        with pytest.raises(QueryError, match="named by a text"):
+            session.records("SELECT age, site FROM visits", label=label)
 
 
 def test_words_are_the_same_whatever_the_rows(session: dp.Session) -> None:

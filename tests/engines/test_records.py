@@ -141,6 +141,16 @@ def test_spark_reads_the_rows_that_it_counts(load_spark: Any, spark: Any) -> Non
     assert compare(open_at, 5, "rows", QUERIES[:2]) > 50
 
 
+@pytest.mark.parametrize("keys", [[-(2**63)], [2**63 - 2, 2**63 - 1], [2**63 - 1, -(2**63)]])
+def test_keys_may_be_the_first_and_last_whole_numbers(keys: list[int]) -> None:
+    columns = {"n": {"type": "int", "keys": keys}}
+    policy = load_policy({"version": "1", "tables": {"t": {"unit": "rows", "columns": columns}}})
+    engine = opened(policy, {"t": pa.table({"n": pa.array([*keys, 0, None], pa.int64())})})
+    records = engine.read_records(plan_records("SELECT n FROM t", policy).rows, bytes(16))
+    engine.close()
+    assert sorted(records["k0"].to_pylist()) == [*range(len(keys) + 1)]
+
+
 def test_shards_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(1)
     policy, data = policy_of("person", 3), tables(dice)

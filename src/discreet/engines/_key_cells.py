@@ -17,6 +17,8 @@ from discreet.query import GroupKey
 __all__ = ["KeyCells"]
 
 _DENSE = 2**16
+_ENDS = -(2**63), 2**63 - 1
+"""Of these there is no number beyond in 64 bits, for what is not public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,9 @@ class KeyCells:
         if self.values and isinstance(self.values[0], str):
             return self._listed(pa.array(self.values, pa.string()))
         low, high = min(self.values, default=0), max(self.values, default=0)
-        return self._dense(low, high) if high - low < _DENSE else self._listed(pa.array(self.values, pa.int64()))
+        if high - low < _DENSE and low not in _ENDS and high not in _ENDS:
+            return self._dense(low, high)
+        return self._listed(pa.array(self.values, pa.int64()))
 
     def _listed(self, values: pa.Array[Any]) -> Callable[[pa.Array[Any]], NDArray[Any]]:
         table = np.array([*self.cells, -1], np.int32)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from sqlglot import exp
@@ -36,11 +37,11 @@ from discreet.query.passes._outer_select import flattened, peeled
 from discreet.query.passes._quantiles import spell_quantiles
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns, field_of
-from discreet.query.relations._nodes import expressions, named, scans
+from discreet.query.relations._nodes import Relation, expressions, named, scans
 from discreet.query.relations._to_sql import with_source
 from discreet.recursion import with_room
 
-__all__ = ["PASSES", "canonical_select", "group_key", "make_plan"]
+__all__ = ["PASSES", "canonical_select", "check_depths", "group_key", "make_plan", "refusals"]
 
 _MOST_GROUPS = 10_000
 """Of several keys whose groups follow from bounds: beyond this, private keys serve better."""
@@ -73,9 +74,16 @@ def make_plan(query: Query, policy: Policy, spend: Loss | None = None) -> Plan:
     Raises `QueryError` for what is not supported or not allowed by the policy, `ParameterError` for a spend that cannot
     buy the query.
     """
+    with refusals():
+        return _make_plan(parse(text_of(query)), policy, spend)
+
+
+@contextmanager
+def refusals() -> Generator[None]:
+    """Whatever fails while a query is checked is refused in words, of a length that can be shown."""
     try:
         with unlogged():
-            return _make_plan(parse(text_of(query)), policy, spend)
+            yield
     except QueryError as error:
         if len(message := str(error)) <= _LONGEST_MESSAGE:
             raise
@@ -110,8 +118,7 @@ def _make_plan(select: exp.Select, policy: Policy, spend: Loss | None) -> Plan:
     where = select.args.get("where")
     sets = _keys(grouping_sets(select), columns, present(None if where is None else where.this))
     check_rows(sets)
-    for written in (select, *expressions(bound.relation)):
-        check_depth(written)  # what sub-queries compute has taken the place of its names
+    check_depths(select, bound.relation)
     if where is not None:
         check_predicate(where.this, columns.fields)
     read = frozenset(named(bound.relation))
@@ -158,6 +165,12 @@ def canonical_select(select: exp.Select, scope: Scope) -> exp.Select:
     for step in PASSES:
         select = step(select, scope)
     return select
+
+
+def check_depths(select: exp.Select, relation: Relation) -> None:
+    """Raise `QueryError` for too deep a query, now that what sub-queries compute has taken the place of its names."""
+    for written in (select, *expressions(relation)):
+        check_depth(written)
 
 
 def _check_people(select: exp.Select, columns: Columns) -> None:

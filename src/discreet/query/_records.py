@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.errors import DiscreetError, QueryError
+from discreet.errors import QueryError
 from discreet.policy import ColumnType, Key, Policy
-from discreet.query._planner import canonical_select, group_key
+from discreet.query._planner import canonical_select, check_depths, group_key, refusals
 from discreet.query.expressions._intervals import interval
 from discreet.query.expressions._types import check_predicate, check_scalar, nullable, present
 from discreet.query.measures._bounded import BoundedAggregate, GroupKey
@@ -18,8 +18,7 @@ from discreet.query.measures._footprint import with_bounded_footprint
 from discreet.query.measures._measures import Sum, on_grid
 from discreet.query.measures._records import RecordRows, category_column, number_column
 from discreet.query.parse._ibis import Query, text_of
-from discreet.query.parse._parse import TOO_DEEP, check_block, check_understood, parse, refuse
-from discreet.query.parse._parser import unlogged
+from discreet.query.parse._parse import check_block, check_understood, parse
 from discreet.query.passes._names import match_name
 from discreet.query.relations._binder import Binder
 from discreet.query.relations._columns import Columns
@@ -96,8 +95,10 @@ class RecordPlan:
 
     def feature(self, name: str) -> Feature:
         """The feature of a name. Raises `QueryError` if there is none."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise QueryError(f"a column of records is named by a text, got {type(name).__name__}")
         names = [each.name for each in self.features]
-        return self.features[names.index(match_name(name, names, "the records", "column"))]
+        return self.features[names.index(match_name(name, names, "the query", "column"))]
 
 
 @with_room
@@ -116,15 +117,8 @@ def plan_records(query: Query, policy: Policy) -> RecordPlan:
     >>> [(each.name, each.is_number, each.values) for each in plan.features]
     [('decade', True, None), ('site', False, ('a', 'b', None)), ('old', False, (False, True, None))]
     """
-    try:
-        with unlogged():
-            return _plan(parse(text_of(query)), policy)
-    except DiscreetError:
-        raise
-    except RecursionError:
-        raise QueryError(TOO_DEEP) from None
-    except Exception as error:  # noqa: BLE001 (arguments that a function cannot have, and nobody thought of)
-        raise refuse(f"something in the query that no pass reads ({type(error).__name__})") from None
+    with refusals():
+        return _plan(parse(text_of(query)), policy)
 
 
 def _plan(select: exp.Select, policy: Policy) -> RecordPlan:
@@ -134,6 +128,7 @@ def _plan(select: exp.Select, policy: Policy) -> RecordPlan:
     if bound.owner == "nobody":
         raise QueryError("the query reads public tables alone: read them directly, they need no privacy")
     select, columns = canonical_select(select, scope), binder.columns
+    check_depths(select, bound.relation)
     for item in select.expressions:
         columns.check(item)
     where = select.args.get("where")
@@ -173,6 +168,8 @@ def _check_clauses(select: exp.Select) -> None:
             raise QueryError(f"records have no {words}: they are rows of people, {_USUAL}")
     if any(item.find(exp.AggFunc, exp.Window) for item in select.expressions):
         raise QueryError(f"records have no aggregates: they are rows of people, {_USUAL}; aggregate in a sub-query")
+    if not select.expressions:
+        raise QueryError(f"the query names no columns: list those to learn from, {_USUAL}")
     if len(select.expressions) > _MOST_FEATURES:
         raise QueryError(f"records have at most {_MOST_FEATURES:,} columns")
 

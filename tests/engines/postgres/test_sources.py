@@ -14,7 +14,7 @@ import discreet as dp
 from discreet.engines.postgres import PostgreSQL
 from discreet.ledger import open_ledger
 from discreet.policy import load_policy
-from discreet.query import make_plan
+from discreet.query import make_plan, plan_records
 from discreet.session import Session
 
 _numbers = itertools.count()
@@ -303,6 +303,28 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_spent(
             with pytest.raises(dp.QueryError, match="NUL"):
                 ask("SELECT COUNT(*) AS n FROM t WHERE k = 'a\0b'", dp.pure(1))
         assert session.remaining == dp.pure(1)
+
+
+def test_more_columns_than_postgres_holds_are_refused_before_they_are_read(
+    admin: psycopg.Connection[Any], postgres: str, schema: str
+) -> None:
+    names = {table: [f"{table}{i}" for i in range(820)] for table in "ab"}
+    tables: dict[str, Any] = {}
+    for table, columns in names.items():
+        admin.execute(f"CREATE TABLE {schema}.{table} (u int, {' int, '.join(columns)} int)".encode())
+        admin.execute(f"INSERT INTO {schema}.{table} VALUES ({', '.join('1' * 821)})".encode())
+        tables[table] = {"unit": "u", "max_rows": 1, "columns": dict.fromkeys(columns, COLUMNS["x"])}
+    policy = load_policy({"version": "1", "tables": tables})
+    engine = PostgreSQL(postgres, policy, {table: f"{schema}.{table}" for table in names})
+    most, too_many = (
+        plan_records(f"SELECT {', '.join([*names['a'], *names['b'][:more]])} FROM a JOIN b ON a.u = b.u", policy).rows
+        for more in (770, 820)
+    )
+    engine.accept(most.bounded)
+    assert engine.read_records(most, bytes(16)).shape == (1, 1591)
+    with pytest.raises(dp.QueryError, match="PostgreSQL holds 1,600"):
+        engine.accept(too_many.bounded)
+    engine.close()
 
 
 def test_without_psycopg_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from discreet.engines.postgres._tables import describe, groups_of
 from discreet.engines.postgres._types import link_family
 from discreet.engines.postgres._url import Server, settle
 from discreet.engines.sql import Relation, bounded_sql, check_links, rows_sql, values_sql
-from discreet.errors import DataError, DiscreetError
+from discreet.errors import DataError, DiscreetError, QueryError
 from discreet.policy import Policy
 from discreet.query import BoundedAggregate, Filtered, Group, GroupKey, Marginals, RecordRows, Scan
 
@@ -36,6 +36,8 @@ _COLLATIONS = """
 SELECT collname FROM pg_collation WHERE collname = ANY(%s) AND collnamespace = CAST('pg_catalog' AS regnamespace)
 """
 _MOST_BITS = 28
+_MOST_COLUMNS = 1_600
+"""Of what a query reads, or asks for: PostgreSQL's limit is 1,664, of which a step takes a few for itself."""
 _OFFSET = """
 SELECT s FROM generate_series(0, 4095) AS s WHERE (
     SELECT count(*) = count(DISTINCT hashtextextended(k COLLATE "C", s) & 63) FROM unnest(CAST(%s AS text[])) AS k
@@ -101,7 +103,10 @@ class PostgreSQL:
         )
 
     def accept(self, request: BoundedAggregate) -> None:
-        """Write the query, as `run` will. Raises `QueryError` for texts that PostgreSQL cannot hold."""
+        """Write the query, as `run` will. Raises `QueryError` for texts and columns that PostgreSQL cannot hold."""
+        columns = max(len(request.used), len(request.keys) + len(request.measures))
+        if columns > _MOST_COLUMNS:
+            raise QueryError(f"this takes {columns:,} columns, and PostgreSQL holds {_MOST_COLUMNS:,}; ask for fewer")
         asked, dialect = replace(request, keys=tuple(map(_storable, request.keys))), PostgresDialect(self._casing)
         bounded_sql(dialect, asked, rows_sql(dialect, asked, self._policy, self._described), bytes(16))
 
