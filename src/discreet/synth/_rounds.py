@@ -38,8 +38,8 @@ _SCORED_ROWS = 32_768
 class Shares:
     """How the spend is shared: one-way marginals, pairs with the target, the network; rounds have the rest."""
 
-    one_way: Fraction = Fraction(1, 5)
-    target: Fraction = Fraction(1, 4)
+    one_way: Fraction = Fraction(1, 4)
+    target: Fraction = Fraction(1, 5)
     least_network: Fraction = Fraction(1, 5)
     most_network: Fraction = Fraction(1, 2)
 
