@@ -48,7 +48,8 @@ class Engine(Protocol):
         """The rows that count with this salt, those that `run` counts: private, and the one thing here that are rows.
 
         Columns are those of `RecordRows`: the cells of keys as int32, numbers as int64 with nulls, and `PERSON_COLUMN`,
-        a number from 0 for each person, where rows belong to people. Raises `DataError` as `run`.
+        where rows belong to people: the same number says the same person and nothing else, since one person more gives
+        others another number, and rows another order. Raises `DataError` as `run`.
         """
         ...
 
