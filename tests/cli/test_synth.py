@@ -147,7 +147,7 @@ def test_show_has_columns_report_steps_and_pictures(cli: Any) -> None:
     fitted(cli)
     done = cli("synth", "show", "visits.synth", "--steps", "--plot", "errors.svg", "--draw", "errors")
     assert done.code == 0
-    assert all(word in done.out for word in ("noise alone", "budget: columns 20.0%", "measured", "100.00%"))
+    assert all(word in done.out for word in ("noise alone", "budget: columns 25.0%", "measured", "100.00%"))
     assert Path("errors.svg").read_text().startswith("<svg")
     assert cli("synth", "show", "visits.synth", "--plot", "ages.json", "--columns", "age").code == 0
     shown = cli("synth", "show", "visits.synth", "--format", "json").json

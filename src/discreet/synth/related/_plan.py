@@ -199,7 +199,7 @@ def plan_tables(  # noqa: PLR0913
     >>> plan.parts[1].columns, plan.parts[1].given
     (('step of year', 'doctor_visits'), ('female', 'previous year', 'previous doctor_visits'))
     >>> plan.half_widths()
-    {'visits: first rows': 120, 'visits: next rows': 300}
+    {'visits: first rows': 96, 'visits: next rows': 240}
     """
     question = SynthesizeTables(
         tables,
