@@ -20,11 +20,11 @@ from discreet.engines._open import open_engine
 from discreet.errors import LedgerError
 from discreet.marginals import column_cells
 from discreet.policy import load_policy
+from discreet.prices import Prices, Purse
 from discreet.privacy import in_currency
 from discreet.query import Count, Marginals, coded_rows, measure_norms
 from discreet.release import recompute_loss, verify_loss
 from discreet.sensitivity import Norms, bounded_sum
-from discreet.synth._noise import Prices, Purse
 from discreet.synth._scores import distance, score, score_sensitivity
 
 pytestmark = pytest.mark.usefixtures("one_database")

@@ -12,6 +12,7 @@ from discreet.errors import ParameterError, printable
 from discreet.marginals import CellChoice, ColumnCells
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.policy import Policy
+from discreet.prices import Additive, additive_to_json
 from discreet.privacy import Loss, Relation, currency, in_words, to_json
 from discreet.query import PlanTable, ShownTable
 from discreet.rational import decimal_text
@@ -19,7 +20,6 @@ from discreet.release import Terms
 from discreet.session import Session
 from discreet.synth._candidates import candidates
 from discreet.synth._discovery import main_share
-from discreet.synth._noise import Additive, additive_to_json
 from discreet.synth._question import DEGREE, PreparedTable, Synthesize, Tier
 from discreet.synth._rounds import Shares, most_rounds, one_way_share
 from discreet.synth._workload import Workload

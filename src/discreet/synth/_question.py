@@ -16,17 +16,18 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Numbers, merge
 from discreet.policy import Policy
+from discreet.prices import Choice, Prices, Purse
 from discreet.privacy import Loss, Relation, to_json
 from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
 from discreet.release import Certify, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
 from discreet.synth._discovery import Discovery, discoveries, with_keys
-from discreet.synth._noise import Choice, Prices, Purse, measured_digest
 from discreet.synth._prior import Prior
 from discreet.synth._rounds import Shares, best, instant, one_way_share
 from discreet.synth._state import Counts, Fit, step_to_json
 from discreet.synth._table import Measured, SyntheticTable
+from discreet.synth._verify import measured_digest
 from discreet.synth._workload import Workload, weighted_sets
 from discreet.synth.rows._rows import public_rows
 from discreet.synth.rules import BoundRules, Rule, Rules, followers, following_names, sorted_rules

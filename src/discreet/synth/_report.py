@@ -17,10 +17,10 @@ from numpy.polynomial.legendre import leggauss
 from discreet.errors import LedgerError, ParameterError
 from discreet.marginals import Clique, ColumnCells, Measurement, Merge, Model, Numbers
 from discreet.mechanisms import DiscreteLaplace
+from discreet.prices import Additive, Prices
 from discreet.privacy import Loss, from_json, in_words, to_json
 from discreet.query import PlanTable, ShownTable
 from discreet.synth._discovery import main_share
-from discreet.synth._noise import Additive, Prices
 from discreet.synth._verify import certified_norms, step_costs
 
 __all__ = ["BudgetStep", "MarginalFit", "SynthesisReport", "make_report", "merged_texts"]

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.marginals import Clique, Model, PublicStream, cells, neighbours_of, sample_cells, triangulated
 from discreet.synth._candidates import Candidates
-from discreet.synth._scores import distance, score
+from discreet.synth._scores import distance, score, score_sensitivity
 from discreet.synth._state import Counts, Fit
 from discreet.synth._ties import Ties
 
@@ -122,7 +122,11 @@ def _spanning_tree(  # noqa: PLR0913, PLR0917
             return chosen
         pair = free[0]
         if len(free) > 1:
-            pair = fit.choose(free, [scores[each] for each in free], fit.prices.choice(spend / picks, 1))
+            pair = fit.choose(
+                free,
+                [scores[each] for each in free],
+                fit.prices.choice(spend / picks, score_sensitivity(1, fit.prices.norms)),
+            )
         chosen.append(pair)
         ties.tie(pair)
         root = {column: root[pair[1]] if its == root[pair[0]] else its for column, its in root.items()}
@@ -141,7 +145,7 @@ def best(fit: Fit, counts: Mapping[Clique, Counts], listed: Candidates, report: 
         if purse.left < 2 * (measuring + choosing):
             measuring, choosing = purse.left * Fraction(9, 10), purse.left / 10
         noise = prices.measurement(measuring)
-        choice = prices.choice(choosing, listed.largest_weight)
+        choice = prices.choice(choosing, score_sensitivity(listed.largest_weight, prices.norms))
         if prices.cost(noise.loss(prices.norms)) + prices.cost(choice.loss()) > purse.left:
             return
         before = sampled_counts(model, len(fit.steps))

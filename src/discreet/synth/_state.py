@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.marginals import Clique, Measurement, Model, Numbers, estimate
-from discreet.synth._noise import Additive, Choice, Prices, Purse, additive_to_json, choice_to_json
+from discreet.prices import Additive, Choice, Prices, Purse, additive_to_json, choice_to_json
 from discreet.synth.answers._estimates import LEAST_STD
 
 __all__ = ["Counts", "Fit", "Step", "step_to_json"]

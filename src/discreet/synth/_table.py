@@ -27,6 +27,7 @@ from discreet.marginals import (
     PublicStream,
     model_of,
 )
+from discreet.prices import Additive, additive_from_json, additive_to_json
 from discreet.privacy import Loss, from_json, to_json
 from discreet.query import Query
 from discreet.release import BaseRelease, Content
@@ -39,9 +40,9 @@ from discreet.synth._checked import (
     integers_from_json,
 )
 from discreet.synth._columns import column_named
-from discreet.synth._noise import Additive, additive_from_json, additive_to_json, measured_digest
 from discreet.synth._pictures import Picture, picture
 from discreet.synth._report import SynthesisReport, make_report, merged_texts
+from discreet.synth._verify import measured_digest
 from discreet.synth.answers._answer import SyntheticAnswer
 from discreet.synth.answers._estimates import MeasuredMarginal
 from discreet.synth.answers._refits import refit

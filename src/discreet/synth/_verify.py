@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.prices import additive_from_json, choice_from_json
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, SumLoss, currency, from_json, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.sensitivity import Norms, bounded_sum
 from discreet.synth._discovery import discovery_loss
-from discreet.synth._noise import additive_from_json, choice_from_json, measured_digest
 from discreet.synth._scores import score_sensitivity
 
-__all__ = ["certified_norms", "recompute_table_loss", "step_costs", "verify_table_loss"]
+__all__ = ["certified_norms", "measured_digest", "recompute_table_loss", "step_costs", "verify_table_loss"]
 
 _MOST_ROWS = 1_000_000
+_PARAMETERS = ("mechanism", "scale", "sigma")
 _MALFORMED = "the certificate of this synthetic table cannot be followed: it is malformed"
 _MOST_LOSSES = 1_000
 
@@ -117,3 +120,12 @@ def _are_names(columns: object) -> bool:
         return False
     names = cast("Sequence[object]", columns)
     return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+
+
+def measured_digest(columns: Sequence[Sequence[str]], mechanisms: Sequence[Mapping[str, Any]]) -> str:
+    """SHA-256 of the names of the columns of all measured marginals, in order, with what noise each has."""
+    plain = [
+        [list(names), {name: value for name, value in each.items() if name in _PARAMETERS}]
+        for names, each in zip(columns, mechanisms, strict=True)
+    ]
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

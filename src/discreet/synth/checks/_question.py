@@ -18,11 +18,11 @@ from discreet import noise
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, Numbers, cells
 from discreet.policy import Column, Policy
+from discreet.prices import Additive, Prices, Purse, additive_to_json
 from discreet.privacy import Loss, to_json
 from discreet.query import BoundedAggregate, Field, Marginals, coded_rows, scored_rows
 from discreet.release import ReleaseContext, Terms
 from discreet.synth._columns import private_table
-from discreet.synth._noise import Additive, Prices, Purse, additive_to_json
 from discreet.synth._scores import distance
 from discreet.synth._table import SyntheticTable
 from discreet.synth.checks._classifier import Classifier, Target, target_of, train

@@ -11,10 +11,10 @@ from typing import Any
 
 from discreet.errors import LedgerError, ParameterError, QueryError
 from discreet.marginals import Numbers
+from discreet.prices import Additive, additive_from_json, additive_to_json
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content
 from discreet.synth._checked import integers_from_json
-from discreet.synth._noise import Additive, additive_from_json, additive_to_json
 from discreet.synth.checks._judged import accuracy, auc, confidence_of, interval_of, ranges
 
 __all__ = ["Distance", "Scores", "SyntheticCheck", "check_digests", "limits_of"]

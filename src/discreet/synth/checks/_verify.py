@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.prices import additive_from_json
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
 from discreet.release import check_within, stated_in
-from discreet.synth._noise import additive_from_json
 from discreet.synth.checks._norms import count_norms, distance_norms, score_norms
 
 __all__ = ["recompute_check_loss", "verify_check_loss"]

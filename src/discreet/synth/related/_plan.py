@@ -10,11 +10,11 @@ from typing import Any
 from discreet.errors import ParameterError, printable
 from discreet.marginals import CellChoice
 from discreet.policy import Policy
+from discreet.prices import Additive, additive_to_json
 from discreet.privacy import Loss, Relation, currency, in_words, to_json
 from discreet.query import PlanTable, ShownTable
 from discreet.release import Terms
 from discreet.session import Session
-from discreet.synth._noise import Additive, additive_to_json
 from discreet.synth._plan import RELATIONS, aligned, counted, noise_in_words
 from discreet.synth._question import Tier
 from discreet.synth.related._parts import shares_of

@@ -12,12 +12,12 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice
 from discreet.policy import Key, Policy
+from discreet.prices import Prices
 from discreet.privacy import Loss, to_json
 from discreet.query import BoundedAggregate, Count, GroupKey, Scan, measure_norms
 from discreet.query import Field as ColumnField
 from discreet.release import ReleaseContext, Terms
 from discreet.synth._candidates import Wanted
-from discreet.synth._noise import Prices
 from discreet.synth._question import PreparedTable, Tier
 from discreet.synth._table import SyntheticTable
 from discreet.synth.related._known import known_of

@@ -1,10 +1,7 @@
-"""What a fit may spend, and on which mechanisms: prices in one currency, as exact fractions, within the total."""
+"""What the steps of one release may spend, and on which mechanisms: prices in one currency, exact, within the total."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -14,7 +11,6 @@ from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Exponential, 
 from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, budget_of, in_currency, parts
 from discreet.rational import from_exact_text
 from discreet.sensitivity import Norms
-from discreet.synth._scores import score_sensitivity
 
 __all__ = [
     "Additive",
@@ -25,21 +21,19 @@ __all__ = [
     "additive_to_json",
     "choice_from_json",
     "choice_to_json",
-    "measured_digest",
 ]
 
 Additive = DiscreteLaplace | DiscreteGaussian | Gaussian
 Choice = Exponential | PermuteAndFlip
 Currency = Literal["pure", "rho", "mu"]
 _LONGEST = 100
-_PARAMETERS = ("mechanism", "scale", "sigma")
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What measuring one marginal costs, or choosing one by its score, in the currency of a fit.
+    """What a noisy measurement costs, or a choice by scores, in the currency that a spend is counted in.
 
-    `norms` are how far one person moves a marginal. A spend in (ε, δ) buys a μ² that is within it.
+    `norms` are how far one person moves a measurement. A spend in (ε, δ) buys a μ² that is within it.
     """
 
     currency: Currency
@@ -77,19 +71,19 @@ class Prices:
                 return MuLoss(price, Fraction(0))
 
     def measurement(self, price: Fraction) -> Additive:
-        """The noise of one marginal for a price."""
+        """The noise of one measurement for a price."""
         kinds: dict[Currency, type[Additive]] = {"pure": DiscreteLaplace, "rho": DiscreteGaussian, "mu": Gaussian}
         return kinds[self.currency].calibrate(self.budget(price), self.norms)
 
-    def choice(self, price: Fraction, weight: int) -> Choice:
-        """The choice of one candidate for a price, by scores that one person moves by `weight` times the L1 norm."""
+    def choice(self, price: Fraction, sensitivity: int) -> Choice:
+        """The choice of one candidate for a price, by scores that one person moves by `sensitivity`."""
         kind = PermuteAndFlip if self.currency == "pure" else Exponential
-        return kind.calibrate(self.budget(price), score_sensitivity(weight, self.norms))
+        return kind.calibrate(self.budget(price), sensitivity)
 
 
 @dataclass(slots=True)
 class Purse:
-    """What is left of a fit's total while it runs."""
+    """What is left of the total while a release is drawn."""
 
     prices: Prices
     spent: Fraction = Fraction(0)
@@ -103,7 +97,7 @@ class Purse:
         """Take the cost of a mechanism before it draws. Raises `LedgerError` if it would pass the total."""
         cost = self.prices.cost(loss)
         if self.spent + cost > self.prices.total:
-            raise LedgerError("a step of this fit would pass what was charged; report this as a bug of discreet")
+            raise LedgerError("a step of this release would pass what was charged; report this as a bug of discreet")
         self.spent += cost
 
 
@@ -124,7 +118,7 @@ def additive_from_json(data: dict[str, Any]) -> Additive:
         case {"mechanism": "Gaussian", "sigma": str(sigma)}:
             return Gaussian(sigma=_parameter(sigma))
         case _:
-            raise LedgerError("a marginal has noise that this version of discreet does not know")
+            raise LedgerError("a step has noise that this version of discreet does not know")
 
 
 def choice_to_json(choice: Choice) -> dict[str, Any]:
@@ -144,19 +138,10 @@ def choice_from_json(data: dict[str, Any]) -> Choice:
         case {"mechanism": "PermuteAndFlip", "epsilon": str(epsilon), "sensitivity": int(sensitivity)}:
             return PermuteAndFlip(_parameter(epsilon), sensitivity)
         case _:
-            raise LedgerError("a choice of marginals is not one that this version of discreet makes")
+            raise LedgerError("a choice is not one that this version of discreet makes")
 
 
 def _parameter(text: str) -> Fraction:
     if len(text) > _LONGEST:
-        raise LedgerError("a mechanism of this synthetic table has a parameter longer than any that it is run with")
+        raise LedgerError("a mechanism of this release has a parameter longer than any that it is run with")
     return from_exact_text(text)
-
-
-def measured_digest(columns: Sequence[Sequence[str]], mechanisms: Sequence[Mapping[str, Any]]) -> str:
-    """SHA-256 of the names of the columns of all measured marginals, in order, with what noise each has."""
-    plain = [
-        [list(names), {name: value for name, value in each.items() if name in _PARAMETERS}]
-        for names, each in zip(columns, mechanisms, strict=True)
-    ]
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Private learning: estimators and training whose loss is charged to the ledger before anything is drawn."""
