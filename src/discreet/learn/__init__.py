@@ -26,3 +26,7 @@ def __getattr__(name: str) -> Any:
     if name in _ESTIMATORS:
         return getattr(import_module("discreet.learn.estimators"), name)
     raise AttributeError(f"module 'discreet.learn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
