@@ -2,6 +2,6 @@
 
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
 from discreet.learn.algorithms._naive_bayes import NaiveBayesAlgorithm
-from discreet.learn.algorithms._registry import algorithm_from_json
+from discreet.learn.algorithms._registry import ALGORITHMS, algorithm_from_json
 
-__all__ = ["Algorithm", "NaiveBayesAlgorithm", "Parameters", "Task", "algorithm_from_json"]
+__all__ = ["ALGORITHMS", "Algorithm", "NaiveBayesAlgorithm", "Parameters", "Task", "algorithm_from_json"]

@@ -69,7 +69,7 @@ class PrivateEstimator(BaseEstimator):
         if isinstance(X, Records):
             if y is not None:
                 raise ParameterError("records have their label: leave y out, and name it in records(query, label=…)")
-            self.model_: Model = X.session.answer(Fit(X, self._algorithm(), self.spend))
+            self.model_: Model = X.session.answer(Fit(X.plan, X.label, self._algorithm(), self.spend))
             self._on_records = True
             self.n_features_in_ = len(self.model_.inputs.features)
             self.feature_names_in_ = np.array([each.name for each in self.model_.inputs.features], object)
