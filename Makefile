@@ -66,10 +66,12 @@ python:
 	echo >&2 "Install one, or name it: make PYTHON=/path/to/python3.11 ..."; \
 	exit 1; }
 
-# A changed lock makes the environment anew, so that no dropped package lingers.
-$(VENV)/.packages: requirements/dev.txt | python
+# A changed lock makes the environment anew, so that no dropped package lingers. torch has builds for each kind of machine,
+# with as many hashes, so its version alone is pinned.
+$(VENV)/.packages: requirements/dev.txt requirements/torch.txt | python
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --requirement requirements/torch.txt
 	@touch $@
 
 $(VENV)/.project: $(VENV)/.packages pyproject.toml

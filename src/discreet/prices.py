@@ -15,6 +15,7 @@ from discreet.sensitivity import Norms
 __all__ = [
     "Additive",
     "Choice",
+    "Currency",
     "Prices",
     "Purse",
     "additive_from_json",

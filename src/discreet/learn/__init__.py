@@ -1,1 +1,32 @@
-"""Private learning: estimators and training whose loss is charged to the ledger before anything is drawn."""
+"""Private learning: estimators and training whose loss is charged to the ledger before anything is drawn.
+
+A model is a release as any other: `Fit` is a question that `discreet.Session.answer` takes, and estimators ask it where
+they are fitted on the records of a session. Models in files need neither scikit-learn nor the ledger.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.learn._fit import Fit
+from discreet.learn._kind import KIND
+from discreet.learn._model import Model, load
+
+if TYPE_CHECKING:
+    from discreet.learn.estimators import NaiveBayes
+
+__all__ = ["KIND", "Fit", "Model", "NaiveBayes", "load"]
+
+_ESTIMATORS = ("NaiveBayes",)
+
+
+def __getattr__(name: str) -> Any:
+    """An estimator, whose module is imported when it is asked for. Raises `MissingExtra` without scikit-learn."""
+    if name in _ESTIMATORS:
+        return getattr(import_module("discreet.learn.estimators"), name)
+    raise AttributeError(f"module 'discreet.learn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

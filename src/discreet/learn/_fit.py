@@ -1,0 +1,180 @@
+"""Fitting a model as a question: checked under public terms, charged once, then measured step by step."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+from discreet import noise
+from discreet.errors import ParameterError
+from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan
+from discreet.learn._inputs import Inputs
+from discreet.learn._model import Model
+from discreet.learn._steps import Measurer, steps_to_json
+from discreet.learn.algorithms import Algorithm
+from discreet.policy import Policy
+from discreet.prices import Prices
+from discreet.privacy import Loss, Relation, currency, to_json
+from discreet.query import Feature, RecordPlan
+from discreet.release import Certify, ReleaseContext, Terms
+from discreet.sensitivity import Norms
+
+__all__ = ["Fit", "PreparedFit", "fit_examples"]
+
+_FORMAT = 1
+_TICKS = 100
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model by an algorithm, for a spend: a question that `discreet.Session.answer` takes.
+
+    Attributes
+    ----------
+    plan, label
+        Which rows, and which of their columns is predicted (None: none), as `Session.records` has them.
+    algorithm
+        How the model is learnt.
+    spend
+        What is charged.
+    """
+
+    plan: RecordPlan
+    label: Feature | None
+    algorithm: Algorithm
+    spend: Loss
+
+    def prepare(self, terms: Terms) -> PreparedFit:
+        """Check it under public terms. Raises `ParameterError` for what cannot be fitted, `QueryError` for the rows."""
+        plan = self.plan
+        inputs = inputs_of_plan(plan, self.label)
+        bounded = plan.rows.bounded
+        terms.accept(bounded)
+        task = self.algorithm.task
+        if task in ("classification", "regression") and self.label is None:
+            raise ParameterError("the records have no label to predict: name one, as in records(query, label=…)")
+        core = _Core(self.algorithm, inputs, self.spend, bounded.max_rows, terms.policy.relation)
+        return PreparedFit(plan, self.label, core, terms.policy, bounded.unit or "rows", self.spend)
+
+
+@dataclass(frozen=True)
+class _Core:
+    """What is the same of a fit on a ledger and of one in memory."""
+
+    algorithm: Algorithm
+    inputs: Inputs
+    spend: Loss
+    rows_per_unit: int
+    relation: Relation
+
+    def __post_init__(self) -> None:
+        self.algorithm.check(self.inputs)
+        prices = self.prices
+        if prices.currency not in self.algorithm.currencies:
+            raise ParameterError(
+                f"{self.algorithm.name} adds Gaussian noise, which has no pure ε: spend (ε, δ), ρ or μ, or use a "
+                "decision tree, a random forest or naive Bayes"
+            )
+
+    @cached_property
+    def prices(self) -> Prices:
+        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError('spend must be a loss, for example dp.approx(1, "1e-6") or dp.rho("0.01")')
+        currency(self.spend)
+        return Prices.of_spend(self.spend, Norms(1, 1))
+
+    def fitted(
+        self, examples: Examples, context: ReleaseContext | None, certify: Certify, statement: Mapping[str, Any]
+    ) -> Model:
+        def report(share: Fraction) -> None:
+            if context is not None:
+                context.step(int(share * _TICKS), _TICKS)
+
+        algorithm = self.algorithm
+        measurer = Measurer(
+            self.prices, self.rows_per_unit, self.relation, lambda step: algorithm.row_norms(self.inputs, step), report
+        )
+        parameters = algorithm.fit(examples, measurer)
+        algorithm.check_parameters(self.inputs, parameters)
+        bare = Model(algorithm, self.inputs, parameters, self.spend, {})
+        certificate = certify(
+            {
+                "kind": "model",
+                **statement,
+                "algorithm": algorithm.to_json(),
+                "inputs": self.inputs.to_json(),
+                "relation": self.relation,
+                "rows_per_unit": self.rows_per_unit,
+                "loss": to_json(self.spend),
+                "currency": self.prices.currency,
+                "steps": steps_to_json(measurer.steps),
+                "answer": bare.digest(),
+            }
+        )
+        return Model(algorithm, self.inputs, parameters, self.spend, certificate)
+
+
+@dataclass(frozen=True)
+class PreparedFit:
+    """A fit that was checked; see `discreet.release.Prepared`."""
+
+    plan: RecordPlan
+    label: Feature | None
+    core: _Core
+    policy: Policy
+    unit: str
+    loss: Loss
+    fresh: bool = False
+    counts: Literal["people"] = "people"
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What the distribution of the answer depends on, in plain JSON."""
+        return {
+            "kind": "model",
+            "format": _FORMAT,
+            "query": self.plan.sql,
+            "label": None if self.label is None else self.label.name,
+            "algorithm": self.core.algorithm.to_json(),
+            "policy": self.policy.digest(),
+            "version": self.policy.version,
+            "loss": to_json(self.loss),
+        }
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of `public`."""
+        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
+
+    def answer(self, context: ReleaseContext) -> Model:
+        """Read the rows and fit. Its loss is charged."""
+        context.step(0, _TICKS)
+        plan = self.plan
+        rows = context.read_records(plan.rows, noise.secret(16))
+        examples = examples_of_records(plan, self.label, self.core.inputs, rows)
+        statement = {
+            "plan": self.hash,
+            "query": plan.sql,
+            "policy": self.policy.digest(),
+            "version": self.policy.version,
+            "unit": self.unit,
+        }
+        return self.core.fitted(examples, context, context.certify, statement)
+
+    def read(self, payload: bytes) -> Model:
+        """Restore a stored model. Raises `LedgerError` if the bytes are none."""
+        return Model.from_bytes(payload)
+
+
+def fit_examples(examples: Examples, algorithm: Algorithm, spend: Loss) -> Model:
+    """A model of rows in memory, each another person, under add/remove neighbours: **nobody is charged**.
+
+    Its certificate is not signed and names no ledger. Raises `ParameterError` as `Fit` does.
+    """
+    core = _Core(algorithm, examples.inputs, spend, 1, "add_remove")
+    return core.fitted(examples, None, dict, {"unit": "rows"})

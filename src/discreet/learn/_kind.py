@@ -1,0 +1,11 @@
+"""The kind of release that a model is."""
+
+from __future__ import annotations
+
+from discreet.learn._model import Model, model_digests
+from discreet.learn._verify import recompute_model_loss, verify_model_loss
+from discreet.release import ReleaseKind, register
+
+__all__ = ["KIND"]
+
+KIND = register(ReleaseKind("model", Model.from_bytes, model_digests, recompute_model_loss, verify_model_loss))

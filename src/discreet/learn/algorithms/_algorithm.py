@@ -1,0 +1,71 @@
+"""The protocol of an algorithm: public parameters in, noisy sums asked for, a model's arrays out."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.learn._examples import Examples
+from discreet.learn._inputs import Inputs, Places
+from discreet.learn._steps import Measurer, RowNorms
+
+__all__ = ["Algorithm", "Parameters", "Task"]
+
+Parameters = Mapping[str, NDArray[np.float64]]
+"""What a model is made of beside its inputs: arrays by name, all finite."""
+Task = Literal["classification", "regression", "transformation", "clustering"]
+
+
+@dataclass(frozen=True)
+class Algorithm(ABC):
+    """One way to learn a model. A subclass is a frozen dataclass whose fields are whole numbers, floats, bools, texts.
+
+    Every field is public. `fit` asks a `Measurer` for noisy sums and computes the rest from them alone; the integers
+    that a row adds to a sum depend on that row and on what was released before, never on other rows or on its place.
+    """
+
+    name: ClassVar[str]
+    task: ClassVar[Task]
+    currencies: ClassVar[tuple[str, ...]] = ("pure", "rho", "mu")
+    """In which currencies it can be fitted: of ``"pure"``, ``"rho"`` and ``"mu"``; (ε, δ) is read as μ."""
+
+    @abstractmethod
+    def check(self, inputs: Inputs) -> None:
+        """Raise `ParameterError` for inputs or parameters that it cannot work with; by public facts alone."""
+
+    @abstractmethod
+    def row_norms(self, inputs: Inputs, step: str) -> RowNorms:
+        """How much any one row adds to the sum of a step. Raises `KeyError` for a step that it has none of."""
+
+    @abstractmethod
+    def fit(self, examples: Examples, measurer: Measurer) -> Parameters:
+        """The arrays of a model, from noisy sums alone."""
+
+    @abstractmethod
+    def check_parameters(self, inputs: Inputs, parameters: Parameters) -> None:
+        """Raise `ValueError` unless the arrays are those of a model with these inputs; they may be anybody's."""
+
+    @abstractmethod
+    def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
+        """For each row: of a classification the probability of each class, else its numbers, one column at least."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Its name and parameters as plain JSON."""
+        return {"name": self.name, **{each.name: getattr(self, each.name) for each in dataclasses.fields(self)}}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Restore it from JSON that is not trusted. Raises `ValueError` or `ParameterError` for what is none."""
+        fields = {each.name: each for each in dataclasses.fields(cls)}
+        values = {name: value for name, value in data.items() if name != "name"}
+        if set(values) != set(fields) or not all(
+            value is None or type(value) in (bool, int, float, str) for value in values.values()
+        ):
+            raise ValueError
+        return cls(**values)

@@ -1,0 +1,21 @@
+"""All algorithms by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.learn.algorithms._algorithm import Algorithm
+from discreet.learn.algorithms._naive_bayes import NaiveBayesAlgorithm
+
+__all__ = ["ALGORITHMS", "algorithm_from_json"]
+
+ALGORITHMS: dict[str, type[Algorithm]] = {each.name: each for each in (NaiveBayesAlgorithm,)}
+
+
+def algorithm_from_json(data: Mapping[str, Any]) -> Algorithm:
+    """An algorithm with its parameters, from JSON that is not trusted. Raises `ValueError` for what is none."""
+    kind = ALGORITHMS.get(data["name"]) if isinstance(data["name"], str) else None
+    if kind is None:
+        raise ValueError
+    return kind.from_json(data)

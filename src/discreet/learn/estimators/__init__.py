@@ -1,0 +1,14 @@
+"""Estimators like scikit-learn's, which they need: ``pip install 'discreet[learn]'``."""
+
+from __future__ import annotations
+
+from discreet.errors import MissingExtra
+
+try:
+    import sklearn  # noqa: F401  # pyright: ignore[reportUnusedImport]
+except ImportError:
+    raise MissingExtra("estimators need scikit-learn; install it with: pip install 'discreet[learn]'") from None
+
+from discreet.learn.estimators._naive_bayes import NaiveBayes
+
+__all__ = ["NaiveBayes"]

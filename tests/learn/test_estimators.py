@@ -1,0 +1,57 @@
+"""Estimators are scikit-learn's: its own checks of them, and what a matrix needs that records have."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet import learn
+from discreet.errors import ParameterError
+
+ESTIMATORS: dict[str, Any] = {
+    "NaiveBayes": learn.NaiveBayes(dp.approx(1_000, 0.1), bounds=(-10, 10)),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_scikit_learn_finds_nothing_wrong(name: str) -> None:
+    from sklearn.utils.estimator_checks import check_estimator
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(ESTIMATORS[name], on_fail=None, on_skip=None)
+    failed = {each["check_name"]: str(each["exception"]) for each in results if each["status"] == "failed"}
+    assert not failed
+    assert len(results) > 40
+
+
+def test_a_matrix_needs_public_bounds_and_classes() -> None:
+    X, y = np.array([[0.0], [1.0]] * 50), [0, 1] * 50  # noqa: N806
+    spend = dp.pure(1)
+    with pytest.raises(ParameterError, match="bounds"):
+        learn.NaiveBayes(spend, classes=[0, 1]).fit(X, y)
+    with pytest.raises(ParameterError, match="which classes"):
+        learn.NaiveBayes(spend, bounds=(0, 1)).fit(X, y)
+    for bounds in ((1, 0), [(0, 1)] * 2, {"z": (0, 1)}, [(0, 1, 2)], ("a", "b")):
+        with pytest.raises(ParameterError):
+            learn.NaiveBayes(spend, bounds=bounds, classes=[0, 1]).fit(X, y)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="classes"):
+        learn.NaiveBayes(spend, bounds=(0, 1), classes=[0, "1"]).fit(X, y)
+
+
+def test_classes_that_are_not_public_are_bought_and_rare_ones_stay_unknown() -> None:
+    """A class of one row is shown with probability at most δ/2; those of 500 are, but with probability below 1e-9."""
+    X, y = np.zeros((1_001, 1)), ["a"] * 500 + ["b"] * 500 + ["rare"]  # noqa: N806
+    fitted = learn.NaiveBayes(dp.approx(1, "1e-9"), bounds=(0, 1)).fit(X, y)
+    assert fitted.classes_.tolist() == ["a", "b"] and fitted.loss == dp.approx(1, "1e-9")
+    assert fitted.model_.loss == dp.approx("9/10", "1/2000000000")
+
+
+def test_rows_outside_the_bounds_and_labels_outside_the_classes_are_public_matters() -> None:
+    X, y = np.array([[-1e300], [1e300], [0.5]] * 200), [0, 1, 7] * 200  # noqa: N806
+    fitted = learn.NaiveBayes(dp.pure(5), bounds=(0, 1), classes=[0, 1]).fit(X, y)
+    assert fitted.predict([[0.0], [1.0]]).tolist() == [0, 1]
