@@ -236,6 +236,9 @@ def test_a_state_of_other_noise_or_of_a_later_step_is_refused() -> None:
         run_for(Blt.rounded([0.2, 0.3], [0.9, 0.5])).resume(noise.state(), begun=3)
     with pytest.raises(ParameterError, match="not that of this strategy"):
         run.resume(NoiseState(3, np.zeros((1, 4))), begun=3)
+    for step in (-1, 10, "3", 2.0):
+        with pytest.raises(ParameterError, match="step of the checkpoint"):
+            run.resume(NoiseState(step, noise.state().rows), begun=3)
     for begun in (-1, 10, 2.5, True):
         with pytest.raises(ParameterError):
             run.resume(None, begun=begun)
