@@ -1,0 +1,175 @@
+"""Listens to one forward and backward pass, and turns each layer's inputs and output gradients into pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from discreet.errors import ParameterError
+from discreet.learn.gradients._capture import Capture
+from discreet.learn.gradients._pieces import Piece, by_unit, combined
+from discreet.learn.gradients._rules import Place, places, refuse
+
+__all__ = ["Recorder"]
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a layer, waiting for the gradients of what it gave out."""
+
+    place: Place
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    versions: list[int]
+    gradients: list[Tensor | None] = field(default_factory=list[Tensor | None])
+    waiting: int = 0
+
+
+class Recorder:
+    """Per-row gradients of the trained parameters of `model`, from one backward pass.
+
+    Use::
+
+        with recorder.listening():
+            losses = loss(model(x), y)          # one a row
+            pieces = recorder.backward(losses)
+
+    While it listens, no parameter asks torch for a gradient, and hooks are on the model's layers; afterwards both are as
+    before. Modules are never replaced. Raises `ParameterError` at once for a model that no per-row gradients exist of.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        refuse(model)
+        self.model = model
+        self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
+        """Those trained, by name, tied ones once, in the order of their gradients."""
+        self._names = {id(each): name for name, each in self.parameters.items()}
+        self._places = tuple(places(model))
+        self._reset()
+
+    def _reset(self) -> None:
+        self._calls: list[Call] = []
+        self._roots: list[Tensor] = []
+        self._pieces: dict[str, list[Piece]] = {}
+        self._rows = 0
+        self._listening = False
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Hooks are on and parameters still for as long as this lasts."""
+        self._reset()
+        handles = [place.layer.register_forward_hook(self._hook(place), with_kwargs=True) for place in self._places]
+        for parameter in self.parameters.values():
+            parameter.requires_grad_(False)
+        self._listening = True
+        try:
+            with torch.enable_grad():
+                yield
+        finally:
+            for handle in handles:
+                handle.remove()
+            for parameter in self.parameters.values():
+                parameter.requires_grad_(True)
+            self._reset()
+
+    def _hook(self, place: Place) -> Callable[..., Any]:
+        def hook(_: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> Any:
+            if not self._listening or not torch.is_grad_enabled():
+                return None
+            leaves = tensors_in((arguments, keywords))
+            call = Call(place, *pytree.tree_map(detached, (arguments, keywords)), [version(leaf) for leaf in leaves])
+            self._calls.append(call)
+            return pytree.tree_map(lambda leaf: self._heard(call, leaf), output)
+
+        return hook
+
+    def _heard(self, call: Call, leaf: Any) -> Any:
+        """An output of a layer, from now on with a hook for its gradient."""
+        if not isinstance(leaf, Tensor):
+            return leaf
+        place = len(call.gradients)
+        call.gradients.append(None)
+        if not leaf.is_floating_point():
+            return leaf
+        if not leaf.requires_grad:
+            # The first layer: from here on there is something to differentiate by. The copy can be written in place.
+            root = leaf.detach().requires_grad_()
+            self._roots.append(root)
+            leaf = root.clone()
+        elif is_view(leaf):
+            leaf = leaf.clone()
+        call.waiting += 1
+        leaf.register_hook(lambda gradient: self._arrived(call, place, gradient))
+        return leaf
+
+    def _arrived(self, call: Call, place: int, gradient: Tensor) -> None:
+        call.gradients[place] = gradient.detach()
+        call.waiting -= 1
+        if not call.waiting:
+            self._finish(call)
+
+    def _finish(self, call: Call) -> None:
+        place = call.place
+        if any(version(a) != b for a, b in zip(tensors_in((call.arguments, call.keywords)), call.versions, strict=True)):
+            raise ParameterError(
+                f"what layer {place.name!r} was given was overwritten in place after it was used, so its gradient is "
+                "lost; write x = x + y rather than x += y"
+            )
+        capture = Capture(place.name, call.arguments, call.keywords, tuple(call.gradients), self._rows)
+        self._listening = False  # rules may call the layer once more
+        try:
+            with torch.no_grad():
+                pieces = place.rule(place.layer, capture, place.trained)
+        finally:
+            self._listening = True
+        owned = dict(place.layer.named_parameters(remove_duplicate=False))
+        for name in sorted(pieces):
+            self._pieces.setdefault(self._names[id(owned[name])], []).append(pieces[name])
+        call.arguments, call.keywords, call.gradients, call.waiting = (), {}, [], -1
+
+    def backward(self, losses: Tensor, units: Tensor | None = None) -> dict[str, Piece]:
+        """The gradients of each row's loss by parameter, or of each unit's, summed over its rows.
+
+        `losses` has one entry a row. `units` names each row's unit by a number below the number of rows, and by the
+        number of rows itself rows that are padding. A parameter that no loss depends on is left out.
+        Raises `ParameterError` for a loss that is no vector and for layers that do not keep rows apart.
+        """
+        if not self._listening:
+            raise ParameterError("backward belongs inside `with recorder.listening():`, after the forward pass")
+        if losses.dim() != 1 or not losses.requires_grad or not self._roots:
+            raise ParameterError(
+                "private training needs the losses of the rows one by one, a vector of them that depends on the "
+                "model's parameters: use reduction='none', and take no mean or sum"
+            )
+        self._rows = len(losses)
+        torch.autograd.grad(losses.sum(), self._roots, allow_unused=True)
+        for call in self._calls:
+            if call.waiting > 0 and any(gradient is not None for gradient in call.gradients):
+                self._finish(call)
+        pieces = {name: combined(self._pieces[name]) for name in self.parameters if name in self._pieces}
+        self._calls, self._pieces, self._roots = [], {}, []
+        if units is not None:
+            return {name: by_unit(piece, units) for name, piece in pieces.items()}
+        return pieces
+
+
+def tensors_in(tree: Any) -> list[Tensor]:
+    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, Tensor)]
+
+
+def detached(leaf: Any) -> Any:
+    return leaf.detach() if isinstance(leaf, Tensor) else leaf
+
+
+def version(tensor: Tensor) -> int:
+    return tensor._version  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def is_view(tensor: Tensor) -> bool:
+    return tensor._base is not None  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
