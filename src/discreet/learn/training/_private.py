@@ -133,7 +133,7 @@ class Private:
         if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.approx(3, "1e-6")')
         self._net, self._optimizer, self._data = net, optimizer, data
-        self._spend, self._places, self._about = spend, places, about
+        self._spend, self._places = spend, places
         clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
         self._grid = _COARSE if noise == "auto" else Exact().steps
         kinds: dict[str, Exact | Float] = {"exact": Exact(self._grid), "float": Float()}
@@ -369,7 +369,7 @@ class Private:
                 units = torch.full((self._places,), -1, dtype=torch.int64)
                 units[: len(rows)] = torch.from_numpy(slots)
             if held + self._places > self._most_at_once:
-                self._sum = self._sum + self._whole(total)
+                self._sum = self._sum + self._integers(total)
                 total, held = gradients.zeros(), 0
             with gradients.listening():
                 yield from self._asked(Batch(x, y))
@@ -380,14 +380,14 @@ class Private:
                 else:
                     gradients.add(losses, total, units=units)
             held += self._places
-        self._sum = self._sum + self._whole(total)
+        self._sum = self._sum + self._integers(total)
 
     @property
     def _most_at_once(self) -> int:
         arithmetic = self._gradients.arithmetic
         return arithmetic.most_units if isinstance(arithmetic, Exact) else 1 << 30
 
-    def _whole(self, total: Tensor) -> NDArray[np.int64]:
+    def _integers(self, total: Tensor) -> NDArray[np.int64]:
         """The sum in whole numbers of the grid; float sums are rounded to it."""
         if isinstance(self._gradients.arithmetic, Exact):
             return total.numpy().astype(np.int64)
