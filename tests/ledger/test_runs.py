@@ -105,6 +105,18 @@ def test_a_run_is_reopened_as_it_was_charged(place: str) -> None:
         assert owner.spent == pure(3)
 
 
+def test_a_run_that_is_to_go_on_is_never_charged_anew(place: str) -> None:
+    """Whoever has the id of a run opens that one or none: not another of the plan, and no new one."""
+    with opened(place) as owner:
+        run = owner.open_run("p", pure(1), 3)
+        assert owner.open_run("p", pure(1), 3, charged=run.id).id == run.id
+        for plan, charged in (("p", "0" * 64), ("q", run.id)):
+            with pytest.raises(LedgerError, match="nothing is spent"):
+                owner.open_run(plan, pure(1), 3, charged=charged)
+        assert owner.spent == pure(1)
+        owner.verify()
+
+
 @pytest.mark.parametrize("steps", [0, -1, 1.0, True, "3", 10**9 + 1, None])
 def test_wrong_numbers_of_steps_are_refused(steps: Any) -> None:
     with open_ledger(None, pure(3)) as owner:

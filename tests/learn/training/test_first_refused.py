@@ -159,6 +159,23 @@ def test_weights_that_changed_since_are_refused_and_tensors_are_trained_once(ses
     assert trainer.fit().to_bytes() == trainer.fit().to_bytes()
 
 
+def test_buffers_that_a_loop_moves_are_not_stored(session: dp.Session, tmp_path: Path) -> None:
+    """A mean of private rows in a buffer would be in the file of the network, without noise."""
+    net = network()
+    net.register_buffer("mean", torch.zeros(4))
+    asked = private(session, net)
+
+    def moved() -> None:
+        for batch in asked.batches(tmp_path / "net.ckpt", 2):
+            if not batch.rehearsal:
+                net.mean.copy_(batch.x.mean(0))  # type: ignore[operator, union-attr]
+            asked.step(LOSS(net(batch.x), batch.y))
+
+    with pytest.raises(LedgerError, match="buffers"):
+        moved()
+    assert asked.network is None and not read_checkpoint(tmp_path / "net.ckpt").weights["mean"].any()
+
+
 class Tied(nn.Module):
     def __init__(self) -> None:
         super().__init__()

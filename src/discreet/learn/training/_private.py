@@ -31,7 +31,7 @@ from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._question import PreparedTraining, Training
 from discreet.learn.training._rehearsal import rehearsal
 from discreet.learn.training._rows import Sampler, Tensors, columns_of, laid_out, tensors_of_examples
-from discreet.learn.training._trials import check_place, stepped_state
+from discreet.learn.training._trials import check_place, stepped_state, still_digest
 from discreet.ledger import Run, RunState, open_ledger
 from discreet.privacy import Loss, to_json
 from discreet.query import PERSON_COLUMN
@@ -372,6 +372,7 @@ class Private:
         sampler = Sampler(rows, self._mechanism.sampling, self._places)
         columns = (rows.x, rows.y)
         begun, stored, process = state.begun, state.stored, os.getpid()
+        self._still = still_digest(self._net, self._gradients.parameters.values())
         if path is not None and not begun:
             write_checkpoint(self._checkpoint(0, run, noise), path)
         with ThreadPoolExecutor(1, "noise") as beside:
@@ -448,7 +449,15 @@ class Private:
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
 
+    def _check_still(self) -> None:
+        if still_digest(self._net, self._gradients.parameters.values()) != self._still:
+            raise LedgerError(
+                "buffers or frozen parameters of the network have changed in training, and could carry what rows hold "
+                "past the noise: nothing is stored; keep them as they are"
+            )
+
     def _checkpoint(self, step: int, run: Run, noise: CorrelatedNoise) -> Checkpoint:
+        self._check_still()
         return Checkpoint(
             step, run.id, self._public, self._net.state_dict(), self._optimizer.state_dict(), noise.state()
         )
@@ -458,6 +467,7 @@ class Private:
         state = run.read()
         if self._given_again(run, state):  # another process has ended it meanwhile
             return
+        self._check_still()
         (step,) = run.begin(after=state)
         payload = _weights(self._net)
         bare = Network(inputs, payload, self._spend, {})
