@@ -55,3 +55,10 @@ def test_rows_outside_the_bounds_and_labels_outside_the_classes_are_public_matte
     X, y = np.array([[-1e300], [1e300], [0.5]] * 200), [0, 1, 7] * 200  # noqa: N806
     fitted = learn.NaiveBayes(dp.pure(5), bounds=(0, 1), classes=[0, 1]).fit(X, y)
     assert fitted.predict([[0.0], [1.0]]).tolist() == [0, 1]
+
+
+def test_labels_and_classes_are_the_same_whatever_numbers_they_are() -> None:
+    X, spend = np.array([[0.0], [1.0]] * 200), dp.pure(5)  # noqa: N806
+    for y, classes in (([False, True], [0, 1]), ([0, 1], [False, True]), ([0.0, 1.0], [0, 1])):
+        fitted = learn.NaiveBayes(spend, bounds=(0, 1), classes=classes).fit(X, np.array(y * 200))
+        assert fitted.predict([[0.0], [1.0]]).tolist() == classes

@@ -95,7 +95,8 @@ class Input:
     def cells(self, values: Sequence[object]) -> Places:
         """The cell of each value; `MISSING` for one that is not among the public ones.
 
-        A whole number is an int, a 0 or 1 a truth value and a midnight a date where the public values are those.
+        A whole number is an int, a truth value a 0 or 1 or the other way round, and a midnight a date, where the public
+        values are those.
         Raises `ParameterError` for values of no such kind, as lists.
         """
         places = {_known(value): i for i, value in enumerate(self.values or ())}
@@ -147,7 +148,7 @@ def _as_key(value: object, kind: ColumnType) -> object:
     if isinstance(plain, float | datetime) and plain != plain:  # noqa: PLR0124 - NaN, and no time
         return None
     match kind:
-        case "int" if isinstance(plain, float) and plain.is_integer():
+        case "int" if isinstance(plain, bool) or (isinstance(plain, float) and plain.is_integer()):
             return int(plain)
         case "bool" if isinstance(plain, int | float) and plain in (0, 1):
             return bool(plain)
