@@ -14,11 +14,21 @@ from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
 
 if TYPE_CHECKING:
-    from discreet.learn.estimators import NaiveBayes
+    from discreet.learn.estimators import PCA, KMeans, LogisticRegression, NaiveBayes, Ridge
 
-__all__ = ["KIND", "Fit", "Model", "NaiveBayes", "load"]
+__all__ = [
+    "KIND",
+    "PCA",
+    "Fit",
+    "KMeans",
+    "LogisticRegression",
+    "Model",
+    "NaiveBayes",
+    "Ridge",
+    "load",
+]
 
-_ESTIMATORS = ("NaiveBayes",)
+_ESTIMATORS = ("KMeans", "LogisticRegression", "NaiveBayes", "PCA", "Ridge")
 
 
 def __getattr__(name: str) -> Any:
