@@ -64,9 +64,7 @@ def convolution(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> 
 def padded(layer: Convolution, inputs: Tensor) -> Tensor:
     mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
     sides: list[int] = []
-    for size, step, padding in reversed(
-        list(zip(layer.kernel_size, layer.dilation, padding_of(layer), strict=True))
-    ):
+    for size, step, padding in reversed(list(zip(layer.kernel_size, layer.dilation, padding_of(layer), strict=True))):
         total = step * (size - 1)
         sides += [total // 2, total - total // 2] if padding is None else [padding, padding]
     return F.pad(inputs, sides, mode) if any(sides) else inputs.contiguous()
