@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
 from discreet.engines import Engine, open_engine
-from discreet.ledger import Ledger, Request, check_policy_match, open_for, spend_first
+from discreet.ledger import Ledger, Request, Run, check_policy_match, open_for, spend_first
 from discreet.policy import Policy, load_policy
 from discreet.privacy import Loss
 from discreet.query import SQL, Plan, Query, Release, Suggest, Suggestion
@@ -113,8 +113,7 @@ class Session:
         """Check a query and, given a spend, show its noise. Costs nothing and touches no data.
 
         ``assume={"rows": n}`` is a public guess that lets `Plan.error` and `Plan.spend_for` tell the error of averages
-        too. So does an earlier release of the same query with the same bounds, whose values are public. `bias` is as in
-        `sql`.
+        too. So does an earlier release of the same query with the same bounds. `bias` is as in `sql`.
 
         Raises `QueryError` for what is not supported, `ParameterError` for a wrong spend or release.
         """
@@ -127,8 +126,8 @@ class Session:
     def table(self, name: str) -> Any:
         """An Ibis table of the policy's columns and types, to build expressions for `sql` and `plan` from.
 
-        It is made from the policy alone and costs nothing. A column that only says whose a row is has type `unknown`.
-        Raises `QueryError` if the policy has no such table, `MissingExtra` without Ibis (``discreet[ibis]``).
+        A column that only says whose a row is has type `unknown`. Raises `QueryError` for no such table, `MissingExtra`
+        without Ibis (``discreet[ibis]``).
         """
         return ibis_table(self._policy, name)
 
@@ -142,16 +141,16 @@ class Session:
     def answer(self, question: Question[_R], *, idempotency_key: str | None = None) -> _R:
         """Answer any question, charging its loss to the ledger before anything is drawn.
 
-        What can fail without the data fails before the charge. The same question, under the same version label of the
-        policy, is answered from the ledger at no cost, unless it is one that always pays.
+        What can fail without the data fails before the charge. The same question, under the same version label, is
+        answered from the ledger at no cost, unless it is one that always pays.
 
         Parameters
         ----------
         question
             `discreet.query.SQL` or `Suggest`, `discreet.release.MechanismQuestion`, or a `Question` of your own.
         idempotency_key
-            With one, the same request may be sent again after a connection was lost: it is answered with what the first
-            one got, and paid once. If the first one was charged and got nothing, the key is refused.
+            With one, a request may be sent again after a connection was lost: it is paid once, and answered as the
+            first one was; if that was charged and got nothing, the key is refused.
 
         Raises
         ------
@@ -165,28 +164,32 @@ class Session:
             If `cancel` or `close` is called meanwhile. Ctrl-C stops it too; what was reserved stays spent.
         """
         with self._questions.asked():
-            policy, engine = self._policy, self._engine
-            prepared = self.prepare(question)
+            policy, prepared = self._policy, self.prepare(question)
             request = Request(
                 prepared.hash, prepared.loss, policy.part, policy.relation, idempotency_key, prepared.fresh,
                 prepared.counts,
             )  # fmt: skip
             check_cancelled()
+            return spend_first(self._ledger, request, lambda it: prepared.answer(self._context(it)), prepared.read)
 
-            def drawn(certify: Certify) -> _R:
-                reads = engine.run, engine.count_marginals, certify, engine.read_records
-                return prepared.answer(ReleaseContext(policy, *reads))
+    def open_run(self, question: Question[_R], steps: int) -> tuple[Run, ReleaseContext]:
+        """Charge a question whole that its asker answers in steps, or go on with its run. Raises as `answer`."""
+        policy, prepared = self._policy, self.prepare(question)
+        run = self._ledger.open_run(
+            prepared.hash, prepared.loss, steps, part=policy.part, relation=policy.relation, counts=prepared.counts
+        )
+        return run, self._context(run.certify)
 
-            return spend_first(self._ledger, request, drawn, prepared.read)
+    def _context(self, certify: Certify) -> ReleaseContext:
+        engine = self._engine
+        return ReleaseContext(self._policy, engine.run, engine.count_marginals, certify, engine.read_records)
 
     def sql(self, query: Query, spend: Loss, *, bias: bool = False, idempotency_key: str | None = None) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.
 
         A query is SQL text, or an Ibis expression over the tables of `table`, which is asked as the SQL it stands for.
         The same query and spend, under the same version label of the policy, is answered from the ledger at no cost.
-
-        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, all groups together, as
-        `Release.bias` says.
+        With `bias` a tenth of the spend estimates what bounds and caps did to the rows, as `Release.bias` says.
 
         Raises `QueryError` for what is not supported or has no bias, and else as `answer`, as is `idempotency_key`.
         """
@@ -195,7 +198,7 @@ class Session:
     def records(self, query: Query, label: str | None = None) -> Records:
         """Rows of a SELECT without aggregates, for a learner, which is charged before it reads them. Costs nothing.
 
-        Raises `QueryError` for what is not supported, or has neither bounds nor public values by the policy.
+        Raises `QueryError` for what is not supported, or has neither bounds nor public values.
         """
         return Records(self, plan_records(query, self._policy), label)
 
@@ -206,8 +209,7 @@ class Session:
 
         All of it is read off noisy counts. Bounds are round numbers between which an AVG for as large a spend errs
         least; declared ones are only tightened. Keys need a δ; ``keys=True`` looks for those of an int. Caps are the
-        best for counts. Nothing in the policy changes. The same suggestion and spend, under the same version label, is
-        answered from the ledger at no cost; `idempotency_key` is as in `sql`. Source: ``proofs/suggest.md``.
+        best for counts. Repeats and `idempotency_key` are as in `sql`. Source: ``proofs/suggest.md``.
 
         Raises `QueryError` where there is nothing to suggest: no such column, a bool, or public keys already; and else
         as `answer`.
@@ -236,8 +238,8 @@ class Session:
     ) -> MechanismRelease:
         """Run a mechanism of `discreet.mechanisms` on a value or data of your own, charging the ledger.
 
-        The owner vouches that one unit of the policy moves it no more than the mechanism supposes: one record of x for
-        each unit, or a number with the `sensitivity` given.
+        The owner vouches that one unit moves it no more than the mechanism supposes: one record of x for each unit, or
+        a number with the `sensitivity` given.
 
         Parameters
         ----------
@@ -279,16 +281,13 @@ class Session:
         return self.answer(question, idempotency_key=idempotency_key)
 
     def cancel(self) -> None:
-        """Stop what is being answered now, from any thread or a handler of a signal; callers get `Cancelled`.
-
-        What was reserved stays spent, and nothing is stored. What is stored already is answered. The session goes on.
-        """
+        """Stop what is being answered, from any thread or a signal's handler; what was reserved stays spent."""
         self._questions.cancel()
 
     def close(self) -> None:
         """Cancel what is being answered, and close the source and the ledger."""
         self._closed = True
-        self.cancel()
+        self._questions.cancel()
         self._engine.close()
         self._ledger.close()
 

@@ -20,7 +20,7 @@ from discreet.learn.algorithms import Algorithm
 from discreet.policy import Policy
 from discreet.prices import Prices
 from discreet.privacy import Loss, Relation, currency, to_json
-from discreet.records import Records
+from discreet.query import Feature, RecordPlan
 from discreet.release import Certify, ReleaseContext, Terms
 from discreet.sensitivity import Norms
 
@@ -32,23 +32,34 @@ _TICKS = 100
 
 @dataclass(frozen=True)
 class Fit:
-    """A model of some records by an algorithm, for a spend: a question that `Session.answer` takes."""
+    """A model by an algorithm, for a spend: a question that `discreet.Session.answer` takes.
 
-    records: Records
+    Attributes
+    ----------
+    plan, label
+        Which rows, and which of their columns is predicted (None: none), as `Session.records` has them.
+    algorithm
+        How the model is learnt.
+    spend
+        What is charged.
+    """
+
+    plan: RecordPlan
+    label: Feature | None
     algorithm: Algorithm
     spend: Loss
 
     def prepare(self, terms: Terms) -> PreparedFit:
         """Check it under public terms. Raises `ParameterError` for what cannot be fitted, `QueryError` for the rows."""
-        records, plan = self.records, self.records.plan
-        inputs = inputs_of_plan(plan, records.label)
+        plan = self.plan
+        inputs = inputs_of_plan(plan, self.label)
         bounded = plan.rows.bounded
         terms.accept(bounded)
         task = self.algorithm.task
-        if task in ("classification", "regression") and records.label is None:
+        if task in ("classification", "regression") and self.label is None:
             raise ParameterError("the records have no label to predict: name one, as in records(query, label=…)")
         core = _Core(self.algorithm, inputs, self.spend, bounded.max_rows, terms.policy.relation)
-        return PreparedFit(records, core, terms.policy, bounded.unit or "rows", self.spend)
+        return PreparedFit(plan, self.label, core, terms.policy, bounded.unit or "rows", self.spend)
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,8 @@ class _Core:
 class PreparedFit:
     """A fit that was checked; see `discreet.release.Prepared`."""
 
-    records: Records
+    plan: RecordPlan
+    label: Feature | None
     core: _Core
     policy: Policy
     unit: str
@@ -123,12 +135,11 @@ class PreparedFit:
     @property
     def public(self) -> dict[str, Any]:
         """What the distribution of the answer depends on, in plain JSON."""
-        label = self.records.label
         return {
             "kind": "model",
             "format": _FORMAT,
-            "query": self.records.plan.sql,
-            "label": None if label is None else label.name,
+            "query": self.plan.sql,
+            "label": None if self.label is None else self.label.name,
             "algorithm": self.core.algorithm.to_json(),
             "policy": self.policy.digest(),
             "version": self.policy.version,
@@ -143,9 +154,9 @@ class PreparedFit:
     def answer(self, context: ReleaseContext) -> Model:
         """Read the rows and fit. Its loss is charged."""
         context.step(0, _TICKS)
-        plan = self.records.plan
+        plan = self.plan
         rows = context.read_records(plan.rows, noise.secret(16))
-        examples = examples_of_records(plan, self.records.label, self.core.inputs, rows)
+        examples = examples_of_records(plan, self.label, self.core.inputs, rows)
         statement = {
             "plan": self.hash,
             "query": plan.sql,

@@ -24,7 +24,7 @@ from discreet.privacy import ApproxLoss, Loss, budget_of
 from discreet.rational import Number, rational
 from discreet.records import Records
 
-__all__ = ["Bounds", "PrivateClassifier", "PrivateEstimator", "PrivateRegressor"]
+__all__ = ["Bounds", "PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "middles_and_width"]
 
 Bounds = tuple[Number, Number] | Sequence[tuple[Number, Number]] | Mapping[str, tuple[Number, Number]]
 """Public bounds of the columns of a matrix: one pair for all, a pair for each, or a pair by name."""
@@ -69,7 +69,7 @@ class PrivateEstimator(BaseEstimator):
         if isinstance(X, Records):
             if y is not None:
                 raise ParameterError("records have their label: leave y out, and name it in records(query, label=…)")
-            self.model_: Model = X.session.answer(Fit(X, self._algorithm(), self.spend))
+            self.model_: Model = X.session.answer(Fit(X.plan, X.label, self._algorithm(), self.spend))
             self._on_records = True
             self.n_features_in_ = len(self.model_.inputs.features)
             self.feature_names_in_ = np.array([each.name for each in self.model_.inputs.features], object)
@@ -243,3 +243,9 @@ def _type_of(classes: Sequence[Any]) -> ColumnType:
     if kind not in types or len(set(classes)) != len(classes):
         raise ParameterError("classes are different whole numbers, texts or truth values, all of one type")
     return types[kind]
+
+
+def middles_and_width(inputs: Inputs) -> tuple[NDArray[np.float64], float]:
+    """The middle of each number's bounds, and half of the widest ones."""
+    middles = np.array([float((each.lower + each.upper) / 2) for each in inputs.numbers])
+    return middles, float(max(each.upper - each.lower for each in inputs.numbers) / 2)

@@ -1,0 +1,1 @@
+"""`discreet train` and `discreet predict`."""

@@ -1,0 +1,153 @@
+"""`discreet predict`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli._options import Format, FormatOption
+from discreet.elapsed import elapsed
+from discreet.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from discreet.learn import Model
+
+__all__ = ["EXAMPLES", "predict"]
+
+_FIRST = 50
+
+EXAMPLES = (
+    "[bold]Examples[/bold]\n\n"
+    "  discreet predict dear.model --data others.csv\n\n"
+    "  discreet predict dear.model --data others.parquet --probabilities -o predicted.parquet"
+)
+
+
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="MODEL", show_default=False, help="A file by `discreet train`.")],
+    *,
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            "-d",
+            metavar="FILE",
+            show_default=False,
+            help="The rows to predict, CSV or Parquet, with the columns that the model reads by name.",
+        ),
+    ],
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Of a classifier the probability of each class too.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            show_default=False,
+            help="A new .csv or .parquet file. Default: on stdout, by --format.",
+        ),
+    ] = None,
+    form: FormatOption = Format.csv,
+) -> None:
+    """Predict by a model for rows of your own. Spends nothing, needs no ledger, and no private data.
+
+    The file is not verified: `discreet verify` says whether it is genuine. What is predicted of a row tells about that
+    row, to whoever sees it.
+    """
+    with elapsed():
+        from discreet import learn
+
+        model = learn.load(file)
+        answers = _answers(model, _rows(data, model), probabilities)
+        if output is not None:
+            _write(answers, output)
+            return
+    _print(answers, form)
+
+
+def _rows(path: Path, model: Model) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    categories = {each.name: pa.string() for each in model.inputs.categories if each.type == "string"}
+    try:
+        if path.suffix.casefold() in (".parquet", ".pq"):
+            return pyarrow.parquet.read_table(path)
+        nulls = pyarrow.csv.ConvertOptions(column_types=categories, strings_can_be_null=True)
+        return pyarrow.csv.read_csv(path, convert_options=nulls)
+    except OSError as error:
+        raise DataError(f"--data {path}: {error.strerror or 'it cannot be read'}") from None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
+        raise DataError(f"--data {path} is no CSV or Parquet file that can be read") from None
+
+
+def _answers(model: Model, rows: pa.Table, probabilities: bool) -> pa.Table:  # noqa: FBT001 - as the option is
+    import pyarrow as pa
+
+    outputs = model.outputs(rows)
+    target = "cluster" if model.inputs.target is None else model.inputs.target.name
+    columns: dict[str, Any] = {}
+    if model.algorithm.task == "transformation":
+        columns = {f"component_{i}": outputs[:, i] for i in range(outputs.shape[1])}
+    else:
+        columns = {target: pa.array(model.predict(rows).tolist())}
+    if probabilities:
+        if model.algorithm.task != "classification":
+            raise ParameterError(f"--probabilities: {model.algorithm.name} has no classes")
+        columns |= {f"{target}={each}": outputs[:, i] for i, each in enumerate(model.inputs.classes)}
+    return pa.table(columns)
+
+
+def _write(answers: pa.Table, output: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    from discreet.release import write_file
+
+    sink = pa.BufferOutputStream()
+    match output.suffix.casefold():
+        case ".parquet":
+            pyarrow.parquet.write_table(answers, sink)
+        case ".csv":
+            pyarrow.csv.write_csv(answers, sink)
+        case _:
+            raise ParameterError(f"--output {output}: name a file that ends in .csv or .parquet")
+    write_file(sink.getvalue().to_pybytes(), output)
+
+
+def _print(answers: pa.Table, form: Format) -> None:
+    import io
+
+    import pyarrow.csv
+
+    from discreet.cli._output import print_json, print_table
+    from discreet.errors import printable
+
+    match form:
+        case Format.json:
+            print_json({"predictions": answers.to_pylist()})
+        case Format.csv:
+            sink = io.BytesIO()
+            pyarrow.csv.write_csv(answers, sink)
+            typer.echo(sink.getvalue().decode(), nl=False)
+        case Format.table:
+            from rich import box
+            from rich.table import Table
+            from rich.text import Text
+
+            table = Table(box=box.SIMPLE_HEAD)
+            for name in answers.column_names:
+                table.add_column(Text(printable(name)))
+            for row in answers.slice(0, _FIRST).to_pylist():
+                table.add_row(*(Text(printable(str(each))) for each in row.values()))
+            print_table(table)
+            cut = f"first {_FIRST} of " if answers.num_rows > _FIRST else ""
+            typer.echo(f"{cut}{answers.num_rows:,} rows")

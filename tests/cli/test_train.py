@@ -1,0 +1,97 @@
+"""`discreet train` and `discreet predict`: paid once, verified, asked for nothing; refusals cost nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from discreet import learn
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+QUERY = "SELECT cost, region, age >= 45 AS old FROM visits"
+SOURCES = ("--data", "visits.parquet", "--policy", "visits.toml", "--ledger", "visits.ledger")
+
+
+def trained(cli: Any, *options: str, out: str = "old.model") -> Any:
+    return cli("train", "naive-bayes", QUERY, "--label", "old", *SOURCES, "--epsilon", "1", "-o", out, *options)
+
+
+def left(cli: Any) -> str:
+    return cli("budget", "--ledger", "visits.ledger", "--format", "json").json["remaining"]["epsilon"]
+
+
+def test_help_teaches(cli: Any) -> None:
+    for verb in ("train", "predict"):
+        done = cli(verb, "--help")
+        assert done.code == 0 and f"discreet {verb}" in done.out
+
+
+def test_training_is_paid_once_and_is_the_file(cli: Any) -> None:
+    done = trained(cli)
+    assert done.code == 0 and "cost epsilon 1; left epsilon 2" in done.out
+    assert "naive bayes of old from 2 inputs" in done.out
+    again = trained(cli, "--format", "json", out="again.model")
+    assert Path("again.model").read_bytes() == Path("old.model").read_bytes() and left(cli) == "2"
+    assert list(again.json) == ["file", "algorithm", "inputs", "loss", "remaining", "certificate"]
+    assert again.json["algorithm"] == {"name": "naive_bayes", "bins": 8}
+    other = trained(cli, "--set", "bins=4", "--format", "json", out="four.model")
+    assert other.json["algorithm"]["bins"] == 4 and left(cli) == "1"
+    checked = cli("verify", "old.model", "--ledger", "visits.ledger")
+    assert checked.code == 0 and "bad" not in checked.out
+
+
+def test_predictions_are_those_of_the_model(cli: Any) -> None:
+    trained(cli)
+    model, rows = learn.load("old.model"), pq.read_table("visits.parquet")
+    expected = [str(each).lower() for each in model.predict(rows)]
+    printed = list(csv.DictReader(io.StringIO(cli("predict", "old.model", "--data", "visits.parquet").out)))
+    assert [each["old"] for each in printed] == expected
+    done = cli("predict", "old.model", "--data", "visits.parquet", "--probabilities", "-o", "out.parquet")
+    assert done.code == 0
+    table = pq.read_table("out.parquet")
+    assert table.column_names == ["old", "old=False", "old=True"] and table.num_rows == rows.num_rows
+    assert table["old=True"].to_pylist() == model.predict_proba(rows)[:, 1].tolist()
+    Path("rows.csv").write_text("region,cost\nsouth,3\n,\n", encoding="utf-8")
+    assert len(cli("predict", "old.model", "--data", "rows.csv", "--format", "json").json["predictions"]) == 2
+    assert "2 rows" in cli("predict", "old.model", "--data", "rows.csv", "--format", "table").out
+    assert left(cli) == "2"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("train", "bayes", QUERY, "--label", "old"), "there are"),
+        (("train", "naive-bayes", QUERY), "no label"),
+        (("train", "naive-bayes", QUERY, "--label", "young"), "young"),
+        (("train", "naive-bayes", QUERY, "--label", "cost"), "classes"),
+        (("train", "naive-bayes", QUERY, "--label", "old", "--set", "depth=3"), "it has bins"),
+        (("train", "naive-bayes", QUERY, "--label", "old", "--set", "bins=many"), "bins is a whole number"),
+        (("train", "naive-bayes", QUERY, "--label", "old", "--set", "bins="), "no value"),
+        (("train", "naive-bayes", QUERY, "--label", "old", "--set", "bins=3", "--set", "bins=4"), "twice"),
+        (("train", "naive-bayes", "SELECT COUNT(*) AS n FROM visits", "--label", "n"), "no aggregates"),
+        (("train", "naive-bayes", "SELECT free, age > 9 AS y FROM visits", "--label", "y"), "public values"),
+    ],
+)
+def test_refusals_come_before_a_ledger_is_made(cli: Any, options: tuple[str, ...], words: str) -> None:
+    done = cli(*options, *SOURCES, "--epsilon", "1", "-o", "x.model")
+    assert done.code == 2 and words in done.err and done.err.count("\n") <= 2
+    assert not Path("visits.ledger").exists() and not Path("x.model").exists()
+
+
+def test_predict_refuses_in_words(cli: Any) -> None:
+    trained(cli)
+    Path("bad.csv").write_text("region\nsouth\n", encoding="utf-8")
+    for arguments, words in (
+        (("old.model", "--data", "none.csv"), "none.csv"),
+        (("old.model", "--data", "bad.csv"), "no column cost"),
+        (("visits.parquet", "--data", "visits.parquet"), "not a release"),
+        (("old.model", "--data", "visits.parquet", "-o", "out.txt"), ".csv or .parquet"),
+    ):
+        done = cli("predict", *arguments)
+        assert done.code in (2, 4) and words in done.err
