@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from discreet.learn.algorithms._additive import AdditiveAlgorithm
 from discreet.learn.algorithms._algorithm import Algorithm
+from discreet.learn.algorithms._forest import RandomForestAlgorithm
 from discreet.learn.algorithms._naive_bayes import NaiveBayesAlgorithm
+from discreet.learn.algorithms._tree import DecisionTreeAlgorithm
 
 __all__ = ["ALGORITHMS", "algorithm_from_json"]
 
-ALGORITHMS: dict[str, type[Algorithm]] = {each.name: each for each in (NaiveBayesAlgorithm,)}
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    each.name: each for each in (AdditiveAlgorithm, DecisionTreeAlgorithm, NaiveBayesAlgorithm, RandomForestAlgorithm)
+}
 
 
 def algorithm_from_json(data: Mapping[str, Any]) -> Algorithm:
