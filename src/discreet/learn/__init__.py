@@ -16,12 +16,13 @@ from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
 
 if TYPE_CHECKING:
     from discreet.learn.estimators import PCA, KMeans, LogisticRegression, NaiveBayes, Ridge
-    from discreet.learn.training import Batch, Network, Private, Tensors, Trainer, TrainingPlan
+    from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
 
 __all__ = [
     "KIND",
     "PCA",
     "Batch",
+    "DPAdam",
     "Evaluate",
     "Evaluation",
     "Fit",
@@ -41,7 +42,7 @@ __all__ = [
 
 _LAZY = {
     "discreet.learn.estimators": ("KMeans", "LogisticRegression", "NaiveBayes", "PCA", "Ridge"),
-    "discreet.learn.training": ("Batch", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+    "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
 }
 
 
