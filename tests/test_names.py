@@ -22,6 +22,10 @@ ALLOWED = {
     "log_odds": "the field's own term",
 }
 """With a reason each."""
+ALLOWED_IN = {
+    ("learn/training/_private.py", "about"): "about=6_000 reads as what it is, a public guess of a number",
+}
+"""In one file alone, with a reason each."""
 
 
 def bound(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -74,7 +78,7 @@ def test_no_name_is_banned() -> None:
         f"{path.relative_to(HOUSE)}:{line}: {name}"
         for path in sorted(HOUSE.rglob("*.py"))
         for line, name in [(0, path.stem), *names_of(path)]
-        if is_banned(name)
+        if is_banned(name) and (path.relative_to(HOUSE).as_posix(), name) not in ALLOWED_IN
     ]
     assert names == []
 
@@ -82,3 +86,5 @@ def test_no_name_is_banned() -> None:
 def test_every_allowance_is_used() -> None:
     used = {name for path in HOUSE.rglob("*.py") for _, name in names_of(path)}
     assert {name.strip("_").lower() for name in used} >= ALLOWED.keys()
+    for file, allowed in ALLOWED_IN:
+        assert allowed in {name for _, name in names_of(HOUSE / file)}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from discreet.errors import QueryError
+from discreet.ledger import Run
 from discreet.query import Feature, RecordPlan
-from discreet.release import BaseRelease, Question
+from discreet.release import BaseRelease, Prepared, Question, ReleaseContext
 from discreet.reprs import shortened
 
 __all__ = ["Answers", "Records"]
@@ -19,6 +20,14 @@ class Answers(Protocol):
 
     def answer(self, question: Question[_R], *, idempotency_key: str | None = None) -> _R:
         """See `discreet.Session.answer`."""
+        ...
+
+    def prepare(self, question: Question[_R]) -> Prepared[_R]:
+        """See `discreet.Session.prepare`."""
+        ...
+
+    def open_run(self, question: Question[_R], steps: int) -> tuple[Run, ReleaseContext]:
+        """See `discreet.Session.open_run`."""
         ...
 
 

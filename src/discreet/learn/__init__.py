@@ -14,17 +14,53 @@ from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
 
 if TYPE_CHECKING:
-    from discreet.learn.estimators import NaiveBayes
+    from discreet.learn.estimators import (
+        PCA,
+        AdditiveModel,
+        DecisionTree,
+        KMeans,
+        LogisticRegression,
+        NaiveBayes,
+        RandomForest,
+        Ridge,
+    )
+    from discreet.learn.training import Batch, Network, Private, Tensors, Trainer, TrainingPlan
 
-__all__ = ["KIND", "Fit", "Model", "NaiveBayes", "load"]
+__all__ = [
+    "KIND",
+    "PCA",
+    "AdditiveModel",
+    "Batch",
+    "DecisionTree",
+    "Fit",
+    "KMeans",
+    "LogisticRegression",
+    "Model",
+    "NaiveBayes",
+    "Network",
+    "Private",
+    "RandomForest",
+    "Ridge",
+    "Tensors",
+    "Trainer",
+    "TrainingPlan",
+    "load",
+]
 
-_ESTIMATORS = ("NaiveBayes",)
+_LAZY = {
+    "discreet.learn.estimators": (
+        *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
+        "Ridge",
+    ),
+    "discreet.learn.training": ("Batch", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """An estimator, whose module is imported when it is asked for. Raises `MissingExtra` without scikit-learn."""
-    if name in _ESTIMATORS:
-        return getattr(import_module("discreet.learn.estimators"), name)
+    """What is imported when it is asked for. Raises `MissingExtra` without the extra that it needs."""
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(module), name)
     raise AttributeError(f"module 'discreet.learn' has no attribute {name!r}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,16 @@ class Examples:
     cells
         Cells, a column for each of `inputs.categories`.
     target
-        Cells of the classes, or levels of the number that is predicted; empty if nothing is.
+        Cells of the classes, or levels of the number that is predicted; zeros if nothing is.
+    places
+        Which of the rows that an engine read these are.
     """
 
     inputs: Inputs
     numbers: Places
     cells: Places
     target: NDArray[np.int32]
+    places: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __repr__(self) -> str:
         return "<examples>"
@@ -69,7 +72,7 @@ def examples_of_records(plan: RecordPlan, label: Feature | None, inputs: Inputs,
     there = target != MISSING
     levels = np.stack(numbers, axis=1) if numbers else np.zeros((rows.num_rows, 0), np.int32)
     places = np.stack(cells, axis=1) if cells else np.zeros((rows.num_rows, 0), np.int32)
-    return Examples(inputs, levels[there], places[there], target[there])
+    return Examples(inputs, levels[there], places[there], target[there], np.flatnonzero(there))
 
 
 def _column(feature: Feature, rows: pa.Table) -> NDArray[Any]:

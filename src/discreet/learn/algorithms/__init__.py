@@ -3,8 +3,12 @@
 from discreet.learn.algorithms._additive import AdditiveAlgorithm
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
 from discreet.learn.algorithms._forest import RandomForestAlgorithm
+from discreet.learn.algorithms._k_means import KMeansAlgorithm
+from discreet.learn.algorithms._logistic import LogisticAlgorithm
 from discreet.learn.algorithms._naive_bayes import NaiveBayesAlgorithm
+from discreet.learn.algorithms._pca import PcaAlgorithm
 from discreet.learn.algorithms._registry import ALGORITHMS, algorithm_from_json
+from discreet.learn.algorithms._ridge import RidgeAlgorithm
 from discreet.learn.algorithms._tree import DecisionTreeAlgorithm
 
 __all__ = [
@@ -12,9 +16,13 @@ __all__ = [
     "AdditiveAlgorithm",
     "Algorithm",
     "DecisionTreeAlgorithm",
+    "KMeansAlgorithm",
+    "LogisticAlgorithm",
     "NaiveBayesAlgorithm",
     "Parameters",
+    "PcaAlgorithm",
     "RandomForestAlgorithm",
+    "RidgeAlgorithm",
     "Task",
     "algorithm_from_json",
 ]

@@ -124,7 +124,10 @@ class _Banded:
         self._push(np.zeros(self._width, dtype=object if self._is_wide else np.int64))
 
     def rows(self) -> Integers:
-        return np.array(self._past).reshape(len(self._factors), self._width)
+        rows = np.zeros((len(self._factors), self._width), dtype=object if self._is_wide else np.int64)
+        for row, past in zip(rows, self._past, strict=True):
+            row[:] = past
+        return rows
 
     def _push(self, row: Integers) -> None:
         self._past.appendleft(row)

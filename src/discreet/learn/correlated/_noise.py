@@ -54,7 +54,7 @@ class CorrelatedNoise:
         if state is not None:
             if state.rows.shape != (strategy.state, self._size) or state.rows.dtype.name not in {"int64", "object"}:
                 raise ParameterError("the checkpoint's noise is not that of this strategy and model; take its own plan")
-            if state.step > begun:
+            if whole_in(state.step, "step of the checkpoint", 0, self._steps) > begun:
                 raise ParameterError(
                     "the checkpoint is of a later step than any that the run's counter has begun; "
                     "resume with the ledger that the run was charged to"

@@ -31,7 +31,7 @@ class NaiveBayes(PrivateClassifier):
     >>> from discreet import learn
     >>> X, y = [[0.1], [0.9]] * 500, [0, 1] * 500
     >>> model = learn.NaiveBayes(spend=dp.pure(1), bounds=(0, 1), classes=[0, 1]).fit(X, y)
-    >>> model.predict([[0.2], [0.8]]), model.loss
+    >>> model.predict([[0.1], [0.9]]), model.loss
     (array([0, 1]), pure(1))
     """
 

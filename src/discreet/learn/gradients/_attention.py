@@ -18,7 +18,7 @@ ARGUMENTS = ("query", "key", "value", "key_padding_mask", "need_weights", "attn_
 
 
 def attention(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> dict[str, Piece]:
-    """Self- and cross-attention, with masks. With added keys (`add_bias_kv`, `add_zero_attn`) by the functional rule."""
+    """Self- and cross-attention, with masks; added keys (`add_bias_kv`, `add_zero_attn`) are left to `functional`."""
     assert isinstance(layer, nn.MultiheadAttention)
     if layer.bias_k is not None or layer.add_zero_attn:
         return functional(layer, capture, trained)
@@ -36,8 +36,8 @@ def attention(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> di
             for each, projection in zip(inputs, projections(layer), strict=True)
         ]
         context, weights = attend(layer, projected, masks(layer, capture.rows, named))
-        bias = layer.out_proj.bias
-        result = F.linear(context, layer.out_proj.weight.detach(), None if bias is None else bias.detach())
+        bias: Tensor | None = getattr(layer.out_proj, "bias")  # noqa: B009 (torch's types forget that it may be None)
+        result = F.linear(context, layer.out_proj.weight.detach(), bias if bias is None else bias.detach())
         if named.get("average_attn_weights", True):
             weights = weights.mean(1)
         outputs = (result if layer.batch_first else result.transpose(0, 1), weights)
@@ -63,10 +63,10 @@ def attention(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> di
 
 def projections(layer: nn.MultiheadAttention) -> list[tuple[Tensor, Tensor | None]]:
     """Weight and bias of query, key and value."""
-    weights: tuple[Any, ...] = (layer.q_proj_weight, layer.k_proj_weight, layer.v_proj_weight)
-    if layer.in_proj_weight is not None:
-        weights = layer.in_proj_weight.chunk(3)
-    biases = [None] * 3 if layer.in_proj_bias is None else [part.detach() for part in layer.in_proj_bias.chunk(3)]
+    names = ("in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+    joint, bias, *apart = (getattr(layer, name) for name in names)
+    weights: list[Tensor] = apart if joint is None else list(joint.chunk(3))
+    biases = [None] * 3 if bias is None else [part.detach() for part in bias.chunk(3)]
     return [(weight.detach(), bias) for weight, bias in zip(weights, biases, strict=True)]
 
 
@@ -85,7 +85,11 @@ def masks(layer: nn.MultiheadAttention, rows: int, named: dict[str, Any]) -> Ten
         mask: Tensor | None = named.get(name)
         if mask is None:
             continue
-        added = torch.zeros_like(mask, dtype=torch.float32).masked_fill_(mask, -torch.inf) if mask.dtype == torch.bool else mask
+        added = (
+            torch.zeros_like(mask, dtype=torch.float32).masked_fill_(mask, -torch.inf)
+            if mask.dtype == torch.bool
+            else mask
+        )
         if name == "key_padding_mask":
             added = added[:, None, None, :]
         elif added.dim() == 3:

@@ -66,7 +66,7 @@ class Normalised:
         bound_in_range(self.stability, "stability")
 
     def factors(self, norms: Tensor) -> Tensor:
-        """bound / (norm + stability)."""
+        """The bound over norm + stability."""
         return self.bound / (norms + self.stability)
 
 

@@ -5,6 +5,7 @@ The proof, with every constant, is in ``proofs/learning_gradients.md``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -27,7 +28,6 @@ TINY = 2.0**-125
 INWARD = 1 - 2.0**-20
 """Makes up for the roundings of factors, of float64 sums and of float32 products."""
 LEAST_FACTOR, MOST_FACTOR = 2.0**-126, 2.0**120
-LEAST_EXPONENT = -100
 CHUNK = 1 << 19
 """Coordinates that are rounded at a time, so that they stay in the cache."""
 EXACT_FROM = 2**53
@@ -91,12 +91,13 @@ class Exact:
                 self._add(multiplied(piece), scale, total)
 
     def _factored(self, outputs: Tensor, inputs: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
-        """Integers whose products are a row's contribution: inputs in half of the steps' bits, outputs in the rest."""
-        half = self.steps.bit_length() // 2
-        _, exponents = torch.frexp(inputs.abs().amax(1))
-        exponents = exponents.clamp_min(LEAST_EXPONENT)
-        right = truncated(inputs, power_of_two(half - exponents))
-        left = truncated(outputs, factor(scale * power_of_two(exponents - half)))
+        """Integers whose products are a row's contribution: the steps' bits are shared so that both are as fine."""
+        ratio = inputs.shape[1] / outputs.shape[1]
+        bits = max(0, round(math.log2(self.steps) / 2 + math.log2(ratio) / 4))
+        _, exponents = torch.frexp(row_squares(inputs).sqrt())
+        shifts = (bits - exponents).clamp(-126, 126)
+        right = truncated(inputs, power_of_two(shifts))
+        left = truncated(outputs, factor(scale * power_of_two(-shifts)))
         return left.double(), right.double()
 
 
@@ -106,7 +107,10 @@ def power_of_two(exponents: Tensor) -> Tensor:
 
 
 def multiplied(piece: Piece) -> Piece:
-    """The piece in a form whose norm needs no cancelling sums: products over time are multiplied out, repeated lines added."""
+    """The piece in a form whose norm is a sum of squares, in which nothing cancels.
+
+    Products over time are multiplied out, and repeated lines of tables added.
+    """
     match piece:
         case Series():
             return Dense(dense(piece))
@@ -128,7 +132,7 @@ def without_repeats(piece: Scatter) -> Scatter:
 
 
 def squared_norms(piece: Piece) -> Tensor:
-    """Upper bounds of each unit's squared norm over the numbers in `piece`, in float64; NaN or infinite if those are."""
+    """At least each unit's squared norm over the numbers in `piece`, in float64; NaN or infinite if those are."""
     match piece:
         case Outer(outputs, inputs):
             return row_squares(outputs) * row_squares(inputs)
@@ -163,7 +167,7 @@ def factor(scale: Tensor) -> Tensor:
 
 
 def truncated(values: Tensor, factors: Tensor) -> Tensor:
-    """values × factors, row by row, rounded towards zero, as int64."""
+    """Products of values and factors, row by row, rounded towards zero, as int64."""
     return (values * factors.unsqueeze(1)).long()
 
 

@@ -93,5 +93,3 @@ def scaled_sum(piece: Piece, factors: Tensor, total: Tensor) -> None:
             rows = factors if owners is None else torch.cat([factors, factors.new_zeros(1)])[owners]
             scaled = (values * rows.view(-1, 1, 1)).flatten(0, 1)
             total.view(height, -1).index_add_(0, indices.flatten(), scaled)
-
-

@@ -27,8 +27,8 @@ def functional(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> d
     by_row = [isinstance(leaf, Tensor) and leaf.shape[:1] == (rows,) for leaf in leaves]
     constant = [leaf.detach() if isinstance(leaf, Tensor) else leaf for leaf in leaves]
     present = [place for place, gradient in enumerate(capture.gradients) if gradient is not None]
-    slopes = [capture.gradients[place] for place in present]
-    if not any(by_row) or any(slope is None or slope.shape[:1] != (rows,) for slope in slopes):
+    slopes = [gradient for gradient in capture.gradients if gradient is not None]
+    if not any(by_row) or any(slope.shape[:1] != (rows,) for slope in slopes):
         raise coupled(capture, "does not have the batch's rows along the first axis of what it is given and gives out")
 
     def one(tensors: list[Tensor], upstream: list[Tensor]) -> dict[str, Tensor]:
@@ -41,13 +41,13 @@ def functional(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> d
             tensors = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
             return [tensors[place] for place in present]
 
-        _, pull = torch.func.vjp(forward, chosen)
+        pull = torch.func.vjp(forward, chosen)[1]
         return pull([slope.unsqueeze(0) for slope in upstream])[0]
 
     given = [leaf for leaf, batched in zip(constant, by_row, strict=True) if batched]
     try:
         gradients = torch.func.vmap(one, randomness="error")(given, slopes)
-    except (RuntimeError, ValueError, IndexError) as error:
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
         raise refused(layer, capture, error) from None
     return {name: Dense(gradients[name].reshape(rows, -1)) for name in sorted(trained)}
 

@@ -24,7 +24,7 @@ def product(outputs: Tensor, inputs: Tensor) -> Piece:
 
 
 def linear(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> dict[str, Piece]:
-    """y = W x + b, along the last axis of whatever lies between it and the rows."""
+    """The layer y = W x + b, along the last axis of whatever lies between it and the rows."""
     assert isinstance(layer, nn.Linear)
     inputs, gradient = one_input(capture), one_gradient(capture)
     if inputs.dim() < 2:
@@ -42,12 +42,13 @@ def embedding(layer: nn.Module, capture: Capture, _: frozenset[str]) -> dict[str
     assert isinstance(layer, nn.Embedding)
     if layer.scale_grad_by_freq:
         raise ParameterError(
-            f"embedding {capture.name!r} divides by how often the batch uses a word (scale_grad_by_freq), which couples "
-            "its rows; set it to False"
+            f"embedding {capture.name!r} divides by how often the batch uses a word (scale_grad_by_freq), which "
+            "couples its rows; set it to False"
         )
     if layer.max_norm is not None:
         raise ParameterError(
-            f"embedding {capture.name!r} changes its table as it reads it (max_norm), which no noise covers; set it to None"
+            f"embedding {capture.name!r} changes its table as it reads it (max_norm), which no noise covers; set it "
+            "to None"
         )
     inputs, gradient = one_input(capture), one_gradient(capture)
     indices = inputs.reshape(capture.rows, -1).long()
@@ -63,7 +64,12 @@ def embedding_bag(layer: nn.Module, capture: Capture, _: frozenset[str]) -> dict
     named = dict(zip(("input", "offsets", "per_sample_weights"), capture.arguments, strict=False)) | dict(
         capture.keywords
     )
-    if named.get("offsets") is not None or layer.mode == "max" or layer.scale_grad_by_freq or layer.max_norm is not None:
+    if (
+        named.get("offsets") is not None
+        or layer.mode == "max"
+        or layer.scale_grad_by_freq
+        or layer.max_norm is not None
+    ):
         raise ParameterError(
             f"embedding bag {capture.name!r}: private training knows bags of one length, one a row (no offsets), that "
             "are summed or averaged, without scale_grad_by_freq and max_norm"
@@ -126,8 +132,8 @@ def instance_norm(layer: nn.Module, capture: Capture, trained: frozenset[str]) -
     """Normalised over all but rows and channels."""
     assert isinstance(layer, nn.InstanceNorm1d | nn.InstanceNorm2d | nn.InstanceNorm3d)
     inputs, gradient = one_input(capture), one_gradient(capture)
-    spatial = {nn.InstanceNorm1d: 1, nn.InstanceNorm2d: 2, nn.InstanceNorm3d: 3}
-    if not any(isinstance(layer, kind) and inputs.dim() == axes + 2 for kind, axes in spatial.items()):
+    axes = 1 if isinstance(layer, nn.InstanceNorm1d) else 2 if isinstance(layer, nn.InstanceNorm2d) else 3
+    if inputs.dim() != axes + 2:
         raise coupled(capture, "was given one row without an axis of rows")
     frozen = layer.track_running_stats and not layer.training
     mean, variance = (layer.running_mean, layer.running_var) if frozen else (None, None)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -40,8 +41,8 @@ class Recorder:
             losses = loss(model(x), y)          # one a row
             pieces = recorder.backward(losses)
 
-    While it listens, no parameter asks torch for a gradient, and hooks are on the model's layers; afterwards both are as
-    before. Modules are never replaced. Raises `ParameterError` at once for a model that no per-row gradients exist of.
+    While it listens, no parameter asks torch for a gradient, and hooks are on the model's layers; afterwards both are
+    as before. Modules are never replaced. Raises `ParameterError` at once for a model without per-row gradients.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -61,12 +62,12 @@ class Recorder:
         self._listening = False
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self) -> Generator[None]:
         """Hooks are on and parameters still for as long as this lasts."""
         self._reset()
         handles = [place.layer.register_forward_hook(self._hook(place), with_kwargs=True) for place in self._places]
         for parameter in self.parameters.values():
-            parameter.requires_grad_(False)
+            parameter.requires_grad = False
         self._listening = True
         try:
             with torch.enable_grad():
@@ -75,17 +76,21 @@ class Recorder:
             for handle in handles:
                 handle.remove()
             for parameter in self.parameters.values():
-                parameter.requires_grad_(True)
+                parameter.requires_grad = True
             self._reset()
 
     def _hook(self, place: Place) -> Callable[..., Any]:
         def hook(_: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any) -> Any:
             if not self._listening or not torch.is_grad_enabled():
                 return None
-            leaves = tensors_in((arguments, keywords))
-            call = Call(place, *pytree.tree_map(detached, (arguments, keywords)), [version(leaf) for leaf in leaves])
+            versions = [version(leaf) for leaf in tensors_in((arguments, keywords))]
+            call = Call(place, pytree.tree_map(detached, arguments), pytree.tree_map(detached, keywords), versions)
             self._calls.append(call)
-            return pytree.tree_map(lambda leaf: self._heard(call, leaf), output)
+
+            def heard(leaf: Any) -> Any:
+                return self._heard(call, leaf)
+
+            return pytree.tree_map(heard, output)
 
         return hook
 
@@ -105,10 +110,15 @@ class Recorder:
         elif is_view(leaf):
             leaf = leaf.clone()
         call.waiting += 1
-        leaf.register_hook(lambda gradient: self._arrived(call, place, gradient))
+        leaf.register_hook(partial(self._arrived, call, place))
         return leaf
 
     def _arrived(self, call: Call, place: int, gradient: Tensor) -> None:
+        if gradient.dtype != torch.float32:
+            raise ParameterError(
+                f"layer {call.place.name!r} ran in {gradient.dtype}; private training is in torch.float32: leave out "
+                "autocast and .double()"
+            )
         call.gradients[place] = gradient.detach()
         call.waiting -= 1
         if not call.waiting:
@@ -116,7 +126,9 @@ class Recorder:
 
     def _finish(self, call: Call) -> None:
         place = call.place
-        if any(version(a) != b for a, b in zip(tensors_in((call.arguments, call.keywords)), call.versions, strict=True)):
+        if any(
+            version(a) != b for a, b in zip(tensors_in((call.arguments, call.keywords)), call.versions, strict=True)
+        ):
             raise ParameterError(
                 f"what layer {place.name!r} was given was overwritten in place after it was used, so its gradient is "
                 "lost; write x = x + y rather than x += y"

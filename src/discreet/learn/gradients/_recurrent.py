@@ -80,12 +80,12 @@ def recurrent(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> di
         names = list(products)
         tensors = [tensor for name in names for tensor in products[name].outputs]
         gradients = iter(
-            torch.autograd.grad([a for a, _ in chosen], tensors, [b for _, b in chosen], allow_unused=True)
+            torch.autograd.grad([a for a, _ in chosen], tensors, [b for _, b in chosen], materialize_grads=True)
         )
     pieces: dict[str, Piece] = {}
     for name in names:
         inner, outer = products[name].inputs, products[name].outputs
-        slopes = [torch.zeros_like(o) if g is None else g for o, g in zip(outer, gradients, strict=False)]
+        slopes = [next(gradients) for _ in outer]
         kept_inputs = inner[0] if inner[0].dim() == 3 else torch.stack(inner, 1)
         slope = slopes[0] if slopes[0].dim() == 3 else torch.stack(slopes, 1)
         if name in trained:
@@ -128,7 +128,7 @@ def run(layer: nn.RNNBase, inputs: Tensor, start: State) -> tuple[dict[str, Prod
     return products, [values if layer.batch_first else values.transpose(0, 1), *last]
 
 
-def one_way(
+def one_way(  # noqa: PLR0913
     layer: nn.RNNBase, values: Tensor, state: State, suffix: str, products: dict[str, Products], *, backwards: bool
 ) -> tuple[Tensor, State]:
     """One layer in one direction: its outputs in the order of time, and its state at the end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
@@ -105,14 +106,20 @@ def refuse(model: nn.Module) -> None:
             )
         if isinstance(layer, DROPOUTS) and layer.training and getattr(layer, "p", 1):
             raise ParameterError(
-                f"{label} draws from torch's own generator, which is not secure; set its probability to 0 or leave it out"
+                f"{label} draws from torch's own generator, which is not secure; set its probability to 0, or leave "
+                "it out"
             )
         if isinstance(layer, nn.RNNBase | nn.MultiheadAttention) and layer.dropout and layer.training:
-            raise ParameterError(f"{label} drops at random by torch's own generator, which is not secure; set dropout=0")
+            raise ParameterError(
+                f"{label} drops at random by torch's own generator, which is not secure; set dropout=0"
+            )
         if any(isinstance(parameter, nn.UninitializedParameter) for parameter in layer.parameters(recurse=False)):
             raise ParameterError(f"{label} has parameters without a shape yet; run the model once on a public example")
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise ParameterError("the model has no trained parameter: all are frozen")
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad and parameter.dtype.itemsize != 4:
-            raise ParameterError(f"parameter {name} is {parameter.dtype}; private training is in torch.float32")
+        if parameter.requires_grad and (parameter.dtype != torch.float32 or parameter.device.type != "cpu"):
+            raise ParameterError(
+                f"parameter {name} is {parameter.dtype} on {parameter.device.type}; private training is in "
+                "torch.float32 on the CPU, where its arithmetic has been checked"
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 
 import torch
@@ -48,33 +48,38 @@ class UnitGradients:
         return {name: part.view_as(each) for part, (name, each) in zip(parts, self.parameters.items(), strict=True)}
 
     @contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self) -> Generator[None]:
         """Around the forward pass and `add`: the model is as before afterwards, whatever happened."""
         with self._recorder.listening():
             yield
 
-    def add(
-        self, losses: Tensor, total: Tensor, *, units: Tensor | None = None, active: Tensor | None = None
-    ) -> None:
+    def add(self, losses: Tensor, total: Tensor, *, units: Tensor | None = None, active: Tensor | None = None) -> None:
         """Adds to `total` each unit's clipped gradient of the sum of its rows' losses; calls the backward pass.
 
         `losses` has one entry a row. Either every row is a unit of its own, and `active` (booleans, one a row) leaves
         out padding; or `units` names each row's unit by a number from 0 up to, not including, the number of rows, and
         -1 marks padding. Which of the two must be a public choice: roundings differ. Memory without `units` is that of
         layers' inputs and gradients, and in exact arithmetic rows × parameters of all layers but linear ones without
-        an axis of time and embeddings; with `units`, of linear ones too.
+        an axis of time and embeddings; with `units`, of linear ones too. An exact sum holds `Exact.most_units` rows in
+        all calls together: begin another before that, and add those as int64.
 
         Raises `ParameterError` for losses that are no vector, and layers that do not keep rows apart.
         """
-        rows = len(losses) if losses.dim() else 0
+        if losses.dim() != 1:
+            raise ParameterError(
+                "private training needs the losses of the rows one by one, a vector: use reduction='none', and take no "
+                "mean or sum"
+            )
+        rows = len(losses)
         if isinstance(self.arithmetic, Exact) and rows > self.arithmetic.most_units:
             raise ParameterError(
                 f"{rows} rows at once are more than sums of {self.arithmetic.steps} steps hold exactly; use smaller "
                 "microbatches or fewer steps"
             )
         owners, used = slots(units, active, rows)
-        pieces = self._recorder.backward(losses, owners)
-        self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
+        with torch.autocast("cpu", enabled=False):
+            pieces = self._recorder.backward(losses, owners)
+            self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
 
 
 def slots(units: Tensor | None, active: Tensor | None, rows: int) -> tuple[Tensor | None, Tensor]:
@@ -98,7 +103,7 @@ def flat_views(views: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name: view.view(-1) for name, view in views.items()}
 
 
-def contributions(
+def contributions(  # noqa: PLR0913
     model: nn.Module,
     losses: Callable[[], Tensor],
     clipping: Clipping,

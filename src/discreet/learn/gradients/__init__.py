@@ -1,0 +1,37 @@
+"""Per-unit gradients of torch models in one backward pass: clipped, and summed exactly. Nothing here draws noise.
+
+What these functions return is private; the trainer adds noise and charges. Importing this sets ``MKL_CBWR=AUTO`` unless
+the environment has another value: Intel's library then adds in the same order in every row of a product.
+"""
+
+import os
+
+try:
+    import torch as _torch
+except ImportError:
+    from discreet.errors import MissingExtra
+
+    raise MissingExtra("training needs torch: pip install 'discreet[torch]'") from None
+
+os.environ.setdefault("MKL_CBWR", "AUTO")  # read once, at the first product
+
+from discreet.learn.gradients._clipping import Clipping, Fixed, Normalised
+from discreet.learn.gradients._exact import Exact
+from discreet.learn.gradients._float import Float
+from discreet.learn.gradients._probe import Column, Losses, probe
+from discreet.learn.gradients._unit_gradients import UnitGradients, contributions
+
+__all__ = [
+    "Clipping",
+    "Column",
+    "Exact",
+    "Fixed",
+    "Float",
+    "Losses",
+    "Normalised",
+    "UnitGradients",
+    "contributions",
+    "probe",
+]
+
+del _torch, os

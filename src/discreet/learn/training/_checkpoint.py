@@ -1,0 +1,160 @@
+"""Checkpoints of a run: weights, the optimiser and the noise's secret, as safetensors; no code in them is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from discreet.errors import DataError, ParameterError
+from discreet.learn.correlated import NoiseState
+
+__all__ = ["Checkpoint", "read_checkpoint", "write_checkpoint"]
+
+_FORMAT = "1"
+_DAMAGED = "is no checkpoint that can be read: torn, damaged, or another file; name one that training wrote"
+_STATE_TYPES = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True, repr=False)
+class Checkpoint:
+    """All that a run needs to go on. **A secret**: with it and later weights, the noise of some steps can be taken off.
+
+    Attributes
+    ----------
+    step
+        The last step that is in the weights.
+    run
+        The ledger's name of the run.
+    public
+        What was asked, as `PreparedTraining.public` has it.
+    weights
+        The network's tensors by name.
+    optimizer
+        Its state: tensors by the number and name of what they belong to, and plain values.
+    noise
+        What the noise of the next steps is correlated with.
+    """
+
+    step: int
+    run: str
+    public: Mapping[str, Any]
+    weights: Mapping[str, Tensor]
+    optimizer: Mapping[str, Any]
+    noise: NoiseState
+
+    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        """Give the network and the optimiser the state of the checkpoint. Raises `ParameterError` if they differ."""
+        try:
+            model.load_state_dict(dict(self.weights))
+            own = optimizer.state_dict()
+            if [len(each["params"]) for each in own["param_groups"]] != [
+                len(each["params"]) for each in self.optimizer["param_groups"]
+            ]:
+                raise ValueError
+            optimizer.load_state_dict(dict(self.optimizer))
+        except (RuntimeError, ValueError, KeyError, TypeError):
+            raise ParameterError(
+                "the checkpoint is of another network or optimiser; give those it was made with"
+            ) from None
+
+
+def write_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
+    """Put it in place of the file at once, durably, and for this user alone. Raises `DataError` if it cannot."""
+    tensors: dict[str, Tensor] = {
+        f"weights.{name}": each.detach().contiguous() for name, each in checkpoint.weights.items()
+    }
+    plain: dict[str, Any] = {"param_groups": checkpoint.optimizer["param_groups"], "state": {}}
+    for number, state in checkpoint.optimizer["state"].items():
+        values: dict[str, Any] = {}
+        for name, value in state.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{number}.{name}"] = value.detach().contiguous()
+            elif isinstance(value, _STATE_TYPES):
+                values[name] = value
+            else:
+                raise ParameterError(
+                    f"a checkpoint holds no {type(value).__name__}, which this optimiser keeps as {name}"
+                )
+        plain["state"][str(number)] = values
+    rows = checkpoint.noise.rows
+    if rows.dtype == object:
+        raise ParameterError("the noise of this run is too large for a checkpoint")
+    tensors["noise"] = torch.from_numpy(np.ascontiguousarray(rows))
+    head = {"step": checkpoint.step, "run": checkpoint.run, "public": dict(checkpoint.public), "optimizer": plain}
+    text = json.dumps(head, sort_keys=True)
+    metadata = {"format": _FORMAT, "training": text, "digest": _digest(text, tensors)}
+    payload = safetensors.torch.save(tensors, metadata)
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(payload)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be written: {error.strerror}") from None
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """The checkpoint in a file, which may be anybody's. Raises `DataError` if it is none, or damaged."""
+    try:
+        payload = path.read_bytes()
+        tensors = safetensors.torch.load(payload)
+        metadata = _metadata(payload)
+        text = metadata["training"]
+        if metadata["format"] != _FORMAT or metadata["digest"] != _digest(text, tensors):
+            raise ValueError
+        head = json.loads(text)
+        weights = {name.removeprefix("weights."): each for name, each in tensors.items() if name.startswith("weights.")}
+        state: dict[int, dict[str, Any]] = {
+            int(number): dict(values) for number, values in head["optimizer"]["state"].items()
+        }
+        for name, each in tensors.items():
+            if name.startswith("optimizer."):
+                _, number, field = name.split(".", 2)
+                state[int(number)][field] = each
+        rows = tensors["noise"].numpy()
+        step, run, public = head["step"], head["run"], head["public"]
+        if type(step) is not int or not isinstance(run, str) or not isinstance(public, dict):
+            raise ValueError
+        optimizer = {"state": state, "param_groups": head["optimizer"]["param_groups"]}
+        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, NoiseState(step, rows))
+    except OSError as error:
+        raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError, safetensors.SafetensorError):
+        raise DataError(f"{os.fspath(path)!r} {_DAMAGED}") from None
+
+
+def _metadata(payload: bytes) -> dict[str, Any]:
+    length = int.from_bytes(payload[:8], "little")
+    return json.loads(payload[8 : 8 + length])["__metadata__"]
+
+
+def _digest(text: str, tensors: Mapping[str, Tensor]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name, each in sorted(tensors.items()):
+        digest.update(f"{name} {each.dtype} {tuple(each.shape)}".encode())
+        if each.numel():
+            digest.update(each.contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,114 @@
+"""Which noise a training run takes, from what was asked for: its sampling, its strategy, and its loss."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Literal
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.learn.correlated import (
+    CorrelatedGaussian,
+    CyclicPoisson,
+    Independent,
+    MinimumSeparation,
+    cheapest,
+    strategy_from_json,
+    strategy_to_json,
+)
+from discreet.privacy import Loss, budget_of
+from discreet.rational import Number, from_exact_text, rational
+
+__all__ = ["mechanism_for", "mechanism_from_json", "mechanism_to_json"]
+
+_LONGEST = 400
+
+
+def mechanism_for(  # noqa: PLR0913
+    spend: Loss,
+    steps: int,
+    *,
+    rate: Number | None,
+    epochs: int | None,
+    noise: Literal["independent", "auto"],
+    bound: int,
+    size: int,
+) -> CorrelatedGaussian:
+    """The noise of a run of so many steps that a spend allows.
+
+    `rate` takes each person by a coin in each step; 1 takes everybody. `epochs` takes everybody once in each epoch, in
+    groups. ``"auto"`` takes the least planned error of what is proved for them.
+    Raises `ParameterError` for both or neither, a pure ε, and as `CorrelatedGaussian.calibrate` does.
+    """
+    kind, _ = budget_of(spend)
+    if kind == "pure":
+        raise ParameterError("training adds Gaussian noise, which has no pure ε: spend (ε, δ), ρ or μ")
+    if (rate is None) == (epochs is None):
+        raise ParameterError("say how people take part: rate=0.01, a coin for each in each step, or epochs=5")
+    if noise not in ("independent", "auto"):
+        raise ParameterError(f"noise is 'independent' or 'auto', not {noise!r}")
+    if epochs is not None:
+        apart = MinimumSeparation.epochs(steps, epochs)
+        if noise == "auto":
+            return cheapest(spend, apart, bound=bound, size=size, secret_samples=False)
+        return CorrelatedGaussian.calibrate(spend, Independent(), apart, bound=bound, size=size)
+    assert rate is not None
+    exact = rational(rate, "rate")
+    if exact == 1:
+        everybody = MinimumSeparation(steps, steps, 1)
+        if noise == "auto":
+            return cheapest(spend, everybody, bound=bound, size=size, secret_samples=False)
+        return CorrelatedGaussian.calibrate(spend, Independent(), everybody, bound=bound, size=size)
+    if kind != "approx":
+        raise ParameterError(
+            f"in {kind} a secret sample costs as much as everybody: use rate=1, or epochs= with noise='auto'"
+        )
+    return CorrelatedGaussian.calibrate(spend, Independent(), CyclicPoisson(steps, exact), bound=bound, size=size)
+
+
+def mechanism_to_json(mechanism: CorrelatedGaussian) -> dict[str, Any]:
+    """It as plain JSON, with exact numbers, for a certificate."""
+    sampling = mechanism.sampling
+    if isinstance(sampling, CyclicPoisson):
+        taken: dict[str, Any] = {"sampling": "CyclicPoisson", "rate": str(sampling.rate), "groups": sampling.groups}
+    else:
+        taken = {
+            "sampling": "MinimumSeparation",
+            "participations": sampling.participations,
+            "separation": sampling.separation,
+        }
+    return {
+        "strategy": strategy_to_json(mechanism.strategy),
+        "taken": {**taken, "steps": sampling.steps},
+        "sigma": str(mechanism.sigma),
+        "bound": str(mechanism.bound),
+        "size": mechanism.size,
+    }
+
+
+def mechanism_from_json(data: Any) -> CorrelatedGaussian:
+    """The inverse. Raises `LedgerError` or `ParameterError` for anything else."""
+    match data:
+        case {"strategy": strategy, "taken": taken, "sigma": str(sigma), "bound": str(bound), "size": int(size)}:
+            match taken:
+                case {"sampling": "CyclicPoisson", "rate": str(rate), "groups": int(groups), "steps": int(steps)}:
+                    sampling: CyclicPoisson | MinimumSeparation = CyclicPoisson(steps, _exact(rate), groups)
+                case {
+                    "sampling": "MinimumSeparation",
+                    "participations": int(many),
+                    "separation": int(separation),
+                    "steps": int(steps),
+                }:
+                    sampling = MinimumSeparation(steps, many, separation)
+                case _:
+                    raise LedgerError("the certificate of this model says no sampling that is known")
+            return CorrelatedGaussian(
+                strategy_from_json(strategy), sampling, _exact(sigma), bound=_exact(bound), size=size
+            )
+        case _:
+            raise LedgerError("the certificate of this model states no noise that is known")
+
+
+def _exact(text: str) -> Fraction:
+    if len(text) > _LONGEST:
+        raise LedgerError("the certificate of this model has a number longer than any that it is made with")
+    return from_exact_text(text)

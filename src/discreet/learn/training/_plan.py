@@ -1,0 +1,67 @@
+"""A training that was planned: its noise, its loss and how much of a gradient is noise. All of it is public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson
+from discreet.privacy import Loss, in_words
+
+__all__ = ["TrainingPlan"]
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What a training costs and how much noise it adds, before anything is spent.
+
+    Attributes
+    ----------
+    mechanism
+        The noise, with its sampling.
+    spend
+        What is charged.
+    divisor, grid
+        By which sums in whole numbers are divided, and what one of them is worth in the gradient of the loss.
+    arithmetic
+        What is claimed of the numbers that the machine computes.
+    """
+
+    mechanism: CorrelatedGaussian
+    spend: Loss
+    divisor: float
+    grid: float
+    arithmetic: str
+
+    @property
+    def loss(self) -> Loss:
+        """What all steps lose together: within the spend."""
+        return self.mechanism.loss
+
+    @property
+    def noise_multiplier(self) -> float:
+        """The standard deviation of the noise of a step, in parts of what one person adds at most."""
+        return float(self.mechanism.sigma / self.mechanism.bound)
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of the noise in one entry of a step's gradient, a mean over people."""
+        return float(self.mechanism.sigma) / self.divisor
+
+    def explain(self) -> str:
+        """The plan in words. Costs nothing."""
+        sampling = self.mechanism.sampling
+        if isinstance(sampling, CyclicPoisson):
+            how = f"takes each person with probability {float(sampling.rate):g}, by an exact coin"
+        elif sampling.most == sampling.steps:
+            how = "takes everybody"
+        else:
+            how = f"takes a group; a person takes part in {sampling.most:,} steps at most"
+        strategy = type(self.mechanism.strategy).__name__
+        kind = "independent noise" if strategy == "Independent" else f"noise correlated between steps ({strategy})"
+        return "\n".join([
+            f"{sampling.steps:,} steps, each {how}",
+            f"what a person adds is clipped; the noise is {self.noise_multiplier:.4g} times that, {kind}",
+            f"each entry of a step's gradient, a mean over people, has noise of {self.noise:.3g} (standard deviation)",
+            f"cost {in_words(self.spend)}, charged before the first step",
+            self.arithmetic,
+        ])  # fmt: skip

@@ -1,0 +1,245 @@
+"""Training on the ledger: charged whole, given again for free, resumed from checkpoints, refused in words."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from torch import nn
+from trainings import POLICY, QUERY, SPEND, network, training, visits
+
+import discreet as dp
+from discreet import learn
+from discreet.errors import BudgetExceeded, DataError, LedgerError, ParameterError
+from discreet.learn.training._checkpoint import read_checkpoint
+from discreet.release import load, verify_loss
+
+pytestmark = pytest.mark.usefixtures("one_database")
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    return visits()
+
+
+@pytest.fixture
+def session(table: pa.Table) -> Iterator[dp.Session]:
+    with dp.connect({"visits": table}, POLICY) as opened:
+        yield opened
+
+
+def test_training_is_charged_once_and_the_same_one_is_free(session: dp.Session, tmp_path: Path) -> None:
+    net, trainer = training(session)
+    trained = trainer.fit()
+    assert session.spent == SPEND == trained.loss and trained.inputs is not None
+    same, again = training(session)
+    assert again.fit().to_bytes() == trained.to_bytes() and session.spent == SPEND
+    assert all((a == b).all() for a, b in zip(net.state_dict().values(), same.state_dict().values(), strict=True))
+    _, named = training(session, name="another")
+    named.fit()
+    assert session.spent == dp.approx(4, "2e-6")
+    trained.save(tmp_path / "sick.net")
+    loaded = load(tmp_path / "sick.net")
+    assert isinstance(loaded, learn.Network) and loaded.to_bytes() == trained.to_bytes()
+    fresh = network(9)
+    loaded.load_into(fresh)
+    assert (fresh[0].weight == net[0].weight).all()  # type: ignore[index]
+    with pytest.raises(ParameterError, match="architecture"):
+        loaded.load_into(nn.Linear(3, 3))
+    with pytest.raises(BudgetExceeded):
+        training(session, spend=dp.approx(6, "1e-6"))[1].fit()
+
+
+def test_a_certificate_recomputes_the_loss(session: dp.Session) -> None:
+    _, trainer = training(session)
+    certificate = json.loads(json.dumps(trainer.fit().certificate))
+    assert verify_loss(certificate) is None
+    noise = certificate["noise"]
+    changes: dict[str, Any] = {
+        "less noise": {**noise, "sigma": str(2**35)},
+        "more steps": {**noise, "taken": {**noise["taken"], "steps": 13}},
+        "a higher rate": {**noise, "taken": {**noise["taken"], "rate": "1/4"}},
+        "a larger bound": {**noise, "bound": str(2**37)},
+        "another sampling": {**noise, "taken": {"sampling": "shuffled", "steps": 12}},
+        "everybody": {
+            **noise,
+            "taken": {"sampling": "MinimumSeparation", "participations": 12, "separation": 1, "steps": 12},
+        },
+        "nothing": None,
+    }
+    for change in changes.values():
+        with pytest.raises(LedgerError):
+            verify_loss({**certificate, "noise": change})
+    with pytest.raises(LedgerError):
+        verify_loss({**certificate, "loss": {"kind": "approx", "epsilon": "1", "delta": "1/1000000"}})
+
+
+def test_it_learns(session: dp.Session, table: pa.Table) -> None:
+    """Classes that two columns tell apart: a coin is right in more than 390 of 600 with probability 1e-13."""
+    net, trainer = training(session, steps=60)
+    x = trainer.fit().encode(table)
+    right = net(x).argmax(1).numpy() == np.array(table["sick"].to_pylist())
+    assert right.sum() > 390
+
+
+class Stopped(Exception):
+    """The process was killed."""
+
+
+def broken_off(session: dp.Session, path: Path, at: int, every: int = 4) -> None:
+    """A training that stops in the middle of a step, as one that is killed does."""
+    net, trainer = training(session)
+    taken = 0
+    for batch in trainer._private.batches(path, every):
+        taken += not batch.rehearsal
+        if taken == at:
+            return
+        trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+
+
+def test_a_checkpoint_goes_on_from_the_counter(session: dp.Session, tmp_path: Path) -> None:
+    path = tmp_path / "net.ckpt"
+    broken_off(session, path, at=20, every=3)
+    saved = read_checkpoint(path)
+    assert 0 < saved.step < 12 and path.stat().st_mode & 0o077 == 0
+    with pytest.raises(LedgerError, match="go on from its checkpoint"):
+        training(session)[1].fit()
+    with pytest.raises(ParameterError, match="differs in places"):
+        training(session, places=16)[1].fit(path)
+    with pytest.raises(ParameterError, match="noise, rate or steps"):
+        training(session, steps=13)[1].fit(path)
+    trained = training(session, network(2))[1].fit(path, 3)
+    assert session.spent == SPEND and verify_loss(trained.certificate) is None
+    assert read_checkpoint(path).step == 12
+    assert training(session)[1].fit().to_bytes() == trained.to_bytes()
+
+
+def test_of_two_resumes_of_a_checkpoint_one_wins(session: dp.Session, tmp_path: Path) -> None:
+    """The second goes on from where the first has moved the counter; the first may then begin no step."""
+    path = tmp_path / "net.ckpt"
+    broken_off(session, path, at=20, every=3)
+
+    def steps() -> Iterator[None]:
+        net, trainer = training(session)
+        for batch in trainer._private.batches(path, 2):
+            if not batch.rehearsal:
+                yield
+            trainer._private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+
+    first, second = steps(), steps()
+    next(first)
+    next(second)
+    with pytest.raises(LedgerError, match="moved on"):
+        list(first)
+    list(second)
+    assert training(session)[1].fit().loss == SPEND
+
+
+@pytest.mark.parametrize("fuzzed", range(2))
+def test_torn_and_foreign_checkpoints_are_refused(session: dp.Session, tmp_path: Path, fuzzed: int) -> None:
+    path = tmp_path / "net.ckpt"
+    broken_off(session, path, at=20, every=3)
+    whole, dice, bad = path.read_bytes(), random.Random(fuzzed), tmp_path / "bad.ckpt"
+    for _ in range(300):
+        changed = bytearray(whole)
+        place = dice.randrange(len(changed))
+        match dice.randrange(3):
+            case 0:
+                changed[place] ^= 1 << dice.randrange(8)
+            case 1:
+                del changed[place:]
+            case _:
+                changed[place:place] = bytes(dice.randrange(256) for _ in range(9))
+        bad.write_bytes(bytes(changed))
+        with pytest.raises(DataError):
+            read_checkpoint(bad)
+    with dp.connect({"visits": visits()}, POLICY) as other, pytest.raises(ParameterError, match="another run"):
+        training(other)[1].fit(path)
+
+
+def test_what_cannot_be_trained_is_refused_before_the_charge(session: dp.Session) -> None:
+    data, loss = session.records(QUERY, label="sick"), nn.CrossEntropyLoss(reduction="none")
+    bad: dict[str, dict[str, Any]] = {
+        "no pure": {"spend": dp.pure(1)},
+        "rate=0.01": {"rate": None},
+        "secret sample": {"spend": dp.rho(1)},
+        "about": {"about": 0},
+        "places": {"places": 2},
+        "noise is": {"noise": "none"},
+        "arithmetic is": {"arithmetic": "double"},
+        "must be a loss": {"spend": 1.0},
+    }
+    for words, change in bad.items():
+        with pytest.raises(ParameterError, match=words):
+            training(session, **change)[1].fit()
+    net = network()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1)
+    settings: dict[str, Any] = {"spend": SPEND, "steps": 3, "rate": "0.2", "about": 300}
+    from torch.utils.data import DataLoader, TensorDataset
+
+    with pytest.raises(ParameterError, match="takes its rows itself"):
+        learn.Private(net, optimizer, DataLoader(TensorDataset(torch.zeros(3, 4))), **settings)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="optimiser"):
+        learn.Private(net, torch.optim.SGD(network().parameters(), lr=1), data, **settings)
+    for wrong in (
+        lambda out, y: loss(out, y).mean(),
+        lambda out, y: loss(out, y) * out.mean(),
+        lambda out, y: loss(out - out.mean(0), y),
+    ):
+        with pytest.raises(ParameterError):
+            learn.Trainer(net, optimizer, wrong, data, **settings).fit()
+    normed = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))
+    with pytest.raises(ParameterError):
+        learn.Trainer(normed, torch.optim.SGD(normed.parameters(), lr=1), loss, data, **settings).fit()
+    private = learn.Private(net, optimizer, data, **settings)
+    with pytest.raises(ParameterError, match="once for each batch"):
+        private.step(torch.zeros(64))
+    batches = private.batches()
+    next(batches)
+    with pytest.raises(ParameterError, match="without step"):
+        next(batches)
+    assert session.remaining == dp.approx(9, "1e-4")
+
+
+def test_a_plan_is_free_and_says_what_it_costs(session: dp.Session) -> None:
+    plan = training(session)[1].plan()
+    assert plan.loss.fits(SPEND) and not (plan.loss + dp.pure("0.01")).fits(SPEND)
+    assert "12 steps" in plan.explain() and "probability 0.2" in plan.explain()
+    assert "correlated" in training(session, rate=None, epochs=3, noise="auto")[1].plan().explain()
+    assert session.remaining == dp.approx(9, "1e-4")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"rate": 1}, {"rate": None, "epochs": 3}, {"rate": None, "epochs": 3, "noise": "auto"}]
+)
+def test_without_amplification_any_currency_is_charged(table: pa.Table, settings: dict[str, Any]) -> None:
+    policy = {**POLICY, "budget": {"rho": 1}}
+    with dp.connect({"visits": table}, policy) as session:
+        trained = training(session, spend=dp.rho(1), **settings)[1].fit()
+        assert session.spent == dp.rho(1) and verify_loss(trained.certificate) is None
+
+
+def test_tensors_charge_nobody_and_have_no_checkpoint(tmp_path: Path) -> None:
+    net = network()
+    rows = learn.Tensors(torch.rand(50, 4), torch.randint(2, (50,)))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    loss = nn.CrossEntropyLoss(reduction="none")
+    trainer = learn.Trainer(net, optimizer, loss, rows, spend=SPEND, steps=3, rate="0.5", about=50)
+    assert trainer.fit().inputs is None
+    with pytest.raises(ParameterError, match="durable counter"):
+        trainer.fit(tmp_path / "a.ckpt")
