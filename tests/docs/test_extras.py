@@ -25,10 +25,12 @@ RUN_PAGE = Path(__file__).with_name("pages.py")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 NEEDED_BY = {
     "ibis": r"import ibis|(?:visits|session)\.table\(",
+    "learn": r"learn\.(?!load\b)[A-Z]\w*\((?:spend|\s)|model\.|often\.model|fitted",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
     "shell": r"discreet shell",
     "spark": r"pyspark",
+    "torch": r"torch|private\.|network|learn\.correlated|often\.net",
 }
 """What a block has in it if it needs the extra."""
 NOBODYS = r"import polars|rows_to_p"
@@ -74,7 +76,9 @@ REFUSED = {
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
     "shell": "from discreet.cli.shell._prompt import check_installed; check_installed()",
+    "learn": "from discreet import learn; learn.NaiveBayes",
     "spark": 'dp.connect("spark://local?visits=rand/visits.csv", "rand/visits.toml")',
+    "torch": "from discreet import learn; learn.Private",
 }
 """What is refused without the extra."""
 

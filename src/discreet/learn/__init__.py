@@ -14,15 +14,29 @@ from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
 
 if TYPE_CHECKING:
-    from discreet.learn.estimators import NaiveBayes
+    from discreet.learn.estimators import PCA, KMeans, LogisticRegression, NaiveBayes, Ridge
     from discreet.learn.training import Batch, Network, Private, Tensors, Trainer, TrainingPlan
 
 __all__ = [
-    "KIND", "Batch", "Fit", "Model", "NaiveBayes", "Network", "Private", "Tensors", "Trainer", "TrainingPlan", "load",
-]  # fmt: skip
+    "KIND",
+    "PCA",
+    "Batch",
+    "Fit",
+    "KMeans",
+    "LogisticRegression",
+    "Model",
+    "NaiveBayes",
+    "Network",
+    "Private",
+    "Ridge",
+    "Tensors",
+    "Trainer",
+    "TrainingPlan",
+    "load",
+]
 
 _LAZY = {
-    "discreet.learn.estimators": ("NaiveBayes",),
+    "discreet.learn.estimators": ("KMeans", "LogisticRegression", "NaiveBayes", "PCA", "Ridge"),
     "discreet.learn.training": ("Batch", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
 }
 

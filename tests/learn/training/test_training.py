@@ -92,13 +92,7 @@ def test_a_certificate_recomputes_the_loss(session: dp.Session) -> None:
 def test_it_learns(session: dp.Session, table: pa.Table) -> None:
     """Classes that two columns tell apart: a coin is right in more than 390 of 600 with probability 1e-13."""
     net, trainer = training(session, steps=60)
-    inputs = trainer.fit().inputs
-    assert inputs is not None
-    from discreet.learn._examples import Examples
-    from discreet.learn.training._rows import tensors_of_examples
-
-    numbers, cells = inputs.of_frame(table)
-    x = tensors_of_examples(Examples(inputs, numbers, cells, np.zeros(table.num_rows, np.int32)), None, 1).x
+    x = trainer.fit().encode(table)
     right = net(x).argmax(1).numpy() == np.array(table["sick"].to_pylist())
     assert right.sum() > 390
 

@@ -6,11 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.learn.algorithms._algorithm import Algorithm
+from discreet.learn.algorithms._k_means import KMeansAlgorithm
+from discreet.learn.algorithms._logistic import LogisticAlgorithm
 from discreet.learn.algorithms._naive_bayes import NaiveBayesAlgorithm
+from discreet.learn.algorithms._pca import PcaAlgorithm
+from discreet.learn.algorithms._ridge import RidgeAlgorithm
 
 __all__ = ["ALGORITHMS", "algorithm_from_json"]
 
-ALGORITHMS: dict[str, type[Algorithm]] = {each.name: each for each in (NaiveBayesAlgorithm,)}
+_ALL: tuple[type[Algorithm], ...] = (
+    KMeansAlgorithm,
+    LogisticAlgorithm,
+    NaiveBayesAlgorithm,
+    PcaAlgorithm,
+    RidgeAlgorithm,
+)
+ALGORITHMS: dict[str, type[Algorithm]] = {each.name: each for each in _ALL}
 
 
 def algorithm_from_json(data: Mapping[str, Any]) -> Algorithm:

@@ -11,6 +11,11 @@ from discreet.learn.gradients._pieces import Dense, Piece, Series
 
 __all__ = ["convolution", "transposed", "windows"]
 
+LARGE = 1 << 17
+"""Coordinates from which on a product is kept as its factors, if they are smaller."""
+CHUNK = 1 << 18
+"""Numbers of patches that are written out at a time."""
+
 Convolution = nn.Conv1d | nn.Conv2d | nn.Conv3d
 Transposed = nn.ConvTranspose1d | nn.ConvTranspose2d | nn.ConvTranspose3d
 
@@ -35,14 +40,23 @@ def windows(images: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], di
 def grouped(first: Tensor, patches: Tensor, groups: int, axes: int) -> Piece:
     """Of row i and group g: first[i, g] · patches[i, g]ᵀ, over positions.
 
-    `first` is (rows, channels, positions…), and `patches` as `windows` gives them.
+    `first` is (rows, channels, positions…), and `patches` as `windows` gives them. Patches overlap, so that as numbers
+    of their own they take many times an image's memory: they are written out a few rows at a time, unless the
+    products would take more.
     """
-    rows = first.shape[0]
-    inner = patches.shape[1] // groups * int(torch.Size(patches.shape[2 : 2 + axes]).numel())
-    if groups == 1:
+    rows, channels = first.shape[:2]
+    inner = patches.shape[1] // groups * patches.shape[2 : 2 + axes].numel()
+    positions = patches.shape[2 + axes :].numel()
+    if groups == 1 and channels * inner >= LARGE and 2 * positions**2 <= channels * inner:
         return Series(first.flatten(2).mT, patches.reshape(rows, inner, -1).mT)
-    outputs = first.reshape(rows * groups, first.shape[1] // groups, -1)
-    return Dense(torch.bmm(outputs, patches.reshape(rows * groups, inner, -1).mT).view(rows, -1))
+    products = first.new_empty(rows, groups, channels // groups, inner)
+    outputs = first.reshape(rows, groups, channels // groups, positions)
+    chunk = max(1, CHUNK // (groups * inner * positions))
+    for start in range(0, rows, chunk):
+        part = slice(start, start + chunk)
+        flat = patches[part].reshape(-1, inner, positions)
+        torch.bmm(outputs[part].flatten(0, 1), flat.mT, out=products[part].flatten(0, 1))
+    return Dense(products.flatten(1))
 
 
 def convolution(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> dict[str, Piece]:

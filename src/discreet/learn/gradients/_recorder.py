@@ -114,6 +114,11 @@ class Recorder:
         return leaf
 
     def _arrived(self, call: Call, place: int, gradient: Tensor) -> None:
+        if gradient.dtype != torch.float32:
+            raise ParameterError(
+                f"layer {call.place.name!r} ran in {gradient.dtype}; private training is in torch.float32: leave out "
+                "autocast and .double()"
+            )
         call.gradients[place] = gradient.detach()
         call.waiting -= 1
         if not call.waiting:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
@@ -117,5 +118,8 @@ def refuse(model: nn.Module) -> None:
     if not any(parameter.requires_grad for parameter in model.parameters()):
         raise ParameterError("the model has no trained parameter: all are frozen")
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad and parameter.dtype.itemsize != 4:
-            raise ParameterError(f"parameter {name} is {parameter.dtype}; private training is in torch.float32")
+        if parameter.requires_grad and (parameter.dtype != torch.float32 or parameter.device.type != "cpu"):
+            raise ParameterError(
+                f"parameter {name} is {parameter.dtype} on {parameter.device.type}; private training is in "
+                "torch.float32 on the CPU, where its arithmetic has been checked"
+            )

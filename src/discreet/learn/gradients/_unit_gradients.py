@@ -60,7 +60,8 @@ class UnitGradients:
         out padding; or `units` names each row's unit by a number from 0 up to, not including, the number of rows, and
         -1 marks padding. Which of the two must be a public choice: roundings differ. Memory without `units` is that of
         layers' inputs and gradients, and in exact arithmetic rows × parameters of all layers but linear ones without
-        an axis of time and embeddings; with `units`, of linear ones too.
+        an axis of time and embeddings; with `units`, of linear ones too. An exact sum holds `Exact.most_units` rows in
+        all calls together: begin another before that, and add those as int64.
 
         Raises `ParameterError` for losses that are no vector, and layers that do not keep rows apart.
         """
@@ -76,8 +77,9 @@ class UnitGradients:
                 "microbatches or fewer steps"
             )
         owners, used = slots(units, active, rows)
-        pieces = self._recorder.backward(losses, owners)
-        self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
+        with torch.autocast("cpu", enabled=False):
+            pieces = self._recorder.backward(losses, owners)
+            self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
 
 
 def slots(units: Tensor | None, active: Tensor | None, rows: int) -> tuple[Tensor | None, Tensor]:

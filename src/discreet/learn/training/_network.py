@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn._inputs import Inputs
 from discreet.learn.training._mechanism import mechanism_from_json
+from discreet.learn.training._rows import tensor_of_rows
 from discreet.privacy import Loss, from_json, to_json
 from discreet.release import BaseRelease, Content, ReleaseKind, check_within, register, stated_in
 
@@ -51,6 +52,15 @@ class Network(BaseRelease):
     def weights(self) -> dict[str, Tensor]:
         """Its tensors by name."""
         return safetensors.torch.load(self.payload)
+
+    def encode(self, rows: object) -> Tensor:
+        """What the network reads of the rows of a frame, as it was trained: numbers from −1 to 1, categories one-hot.
+
+        Costs nothing. Raises `ParameterError` for rows without its columns, and for a network trained on tensors.
+        """
+        if self.inputs is None:
+            raise ParameterError("this network was trained on tensors: encode rows as those were")
+        return tensor_of_rows(self.inputs, *self.inputs.of_frame(rows))
 
     def load_into(self, model: nn.Module) -> None:
         """Give a module of the same architecture these weights. Raises `ParameterError` for another one."""

@@ -26,7 +26,7 @@ from discreet.learn.training._checkpoint import Checkpoint, read_checkpoint, wri
 from discreet.learn.training._mechanism import mechanism_for, mechanism_to_json
 from discreet.learn.training._network import Network
 from discreet.learn.training._plan import TrainingPlan
-from discreet.learn.training._question import Training
+from discreet.learn.training._question import PreparedTraining, Training
 from discreet.learn.training._rehearsal import rehearsal
 from discreet.learn.training._rows import Sampler, Tensors, columns_of, laid_out, tensors_of_examples
 from discreet.ledger import Run, RunState, open_ledger
@@ -162,6 +162,8 @@ class Private:
             "places": places,
             "name": name,
         }
+        self._public: Mapping[str, Any] = {}
+        self._asked_for: Mapping[str, Any] = {}
         self._losses: Tensor | None = None
         self._answers = False
         self.network: Network | None = None
@@ -300,7 +302,9 @@ class Private:
             name = hashlib.sha256(noises.secret(32)).hexdigest()
             return open_ledger(None, self._spend).open_run(name, self._spend, steps), None, None
         question = Training(data.plan, data.label, self._mechanism, self._spend, self._settings)
-        self._public = data.session.prepare(question).public  # pyright: ignore[reportAttributeAccessIssue]
+        prepared = data.session.prepare(question)
+        assert isinstance(prepared, PreparedTraining)
+        self._public, self._asked_for = prepared.public, prepared.stated
         run, context = data.session.open_run(question, steps)
         return run, context, inputs_of_plan(data.plan, data.label)
 
@@ -420,9 +424,10 @@ class Private:
         bare = Network(inputs, payload, self._spend, {})
         statement: Mapping[str, Any] = {
             "kind": "network",
+            **self._asked_for,
+            **self._settings,
             "noise": mechanism_to_json(self._mechanism),
             "arithmetic": self._gradients.arithmetic.certificate,
-            **self._settings,
             "relation": "add_remove",
             "rows_per_unit": self._rows_per_unit,
             "loss": to_json(self._spend),

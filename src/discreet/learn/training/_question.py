@@ -72,6 +72,17 @@ class PreparedTraining:
         }
 
     @property
+    def stated(self) -> dict[str, Any]:
+        """What a certificate says of the question."""
+        return {
+            "plan": self.hash,
+            "query": self.question.plan.sql,
+            "policy": self.policy.digest(),
+            "version": self.policy.version,
+            "unit": self.question.plan.rows.bounded.unit or "rows",
+        }
+
+    @property
     def hash(self) -> str:
         """SHA-256 of `public`."""
         return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()

@@ -13,11 +13,11 @@ from torch import Tensor
 from discreet import noise
 from discreet.errors import ParameterError
 from discreet.learn._examples import Examples
-from discreet.learn._inputs import LEVELS, MISSING, Inputs
+from discreet.learn._inputs import LEVELS, MISSING, Inputs, Places
 from discreet.learn.correlated import CyclicPoisson, MinimumSeparation
 from discreet.learn.gradients import Column
 
-__all__ = ["Sampler", "Tensors", "columns_of", "tensors_of_examples"]
+__all__ = ["Sampler", "Tensors", "columns_of", "laid_out", "tensor_of_rows", "tensors_of_examples"]
 
 Integers = NDArray[np.int64]
 
@@ -56,20 +56,22 @@ def columns_of(inputs: Inputs) -> tuple[Column, Column]:
     return Column((width,)), Column((), None if target is None or target.is_number else target.size)
 
 
-def tensors_of_examples(examples: Examples, units: Integers | None, rows_per_unit: int) -> Tensors:
-    """Rows of records: numbers from −1 to 1 between their bounds, 0 where there is none; categories one-hot."""
-    inputs = examples.inputs
-    levels = np.where(examples.numbers == MISSING, LEVELS // 2, examples.numbers)
+def tensor_of_rows(inputs: Inputs, numbers: Places, cells: Places) -> Tensor:
+    """Numbers from −1 to 1 between their bounds, 0 where there is none; categories one-hot."""
+    levels = np.where(numbers == MISSING, LEVELS // 2, numbers)
     parts = [(levels / (LEVELS // 2) - 1).astype(np.float32)]
     for i, each in enumerate(inputs.categories):
-        parts.append((examples.cells[:, i : i + 1] == np.arange(each.size)).astype(np.float32))
-    target = inputs.target
-    y = examples.target.astype(np.int64)
+        parts.append((cells[:, i : i + 1] == np.arange(each.size)).astype(np.float32))
+    return _tensor(np.concatenate(parts, axis=1))
+
+
+def tensors_of_examples(examples: Examples, units: Integers | None, rows_per_unit: int) -> Tensors:
+    """Rows of records, with the class of each by its place, or the number that is predicted."""
+    inputs, target = examples.inputs, examples.inputs.target
+    y: NDArray[np.float32] | Integers = examples.target.astype(np.int64)
     if target is not None and target.is_number:
-        return Tensors(
-            _tensor(np.concatenate(parts, axis=1)), _tensor(target.numbers(y).astype(np.float32)), units, rows_per_unit
-        )
-    return Tensors(_tensor(np.concatenate(parts, axis=1)), _tensor(y), units, rows_per_unit)
+        y = target.numbers(y).astype(np.float32)
+    return Tensors(tensor_of_rows(inputs, examples.numbers, examples.cells), _tensor(y), units, rows_per_unit)
 
 
 def _tensor(array: NDArray[np.float32] | Integers) -> Tensor:
