@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         NaiveBayes,
         RandomForest,
         Ridge,
+        Search,
     )
     from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
 
@@ -45,6 +46,7 @@ __all__ = [
     "Private",
     "RandomForest",
     "Ridge",
+    "Search",
     "Tensors",
     "Trainer",
     "TrainingPlan",
@@ -55,7 +57,7 @@ __all__ = [
 _LAZY = {
     "discreet.learn.estimators": (
         *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
-        "Ridge",
+        *("Ridge", "Search"),
     ),
     "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
 }

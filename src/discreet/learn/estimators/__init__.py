@@ -16,6 +16,7 @@ from discreet.learn.estimators._logistic import LogisticRegression
 from discreet.learn.estimators._naive_bayes import NaiveBayes
 from discreet.learn.estimators._pca import PCA
 from discreet.learn.estimators._ridge import Ridge
+from discreet.learn.estimators._search import Search
 from discreet.learn.estimators._tree import DecisionTree
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "NaiveBayes",
     "RandomForest",
     "Ridge",
+    "Search",
 ]
