@@ -93,10 +93,10 @@ def test_every_pair_of_small_records_moves_sums_by_what_it_may() -> None:
     for target in range(3):
         for i in range(len(rows)):
             labels = np.array([0, 1, 2, target], np.int32)
-            alone = gradient_sums(rows[[i]], labels[3:], weights)
-            assert squared(alone) <= (UNIT**2 + (UNIT // 4) ** 2) * UNIT**2
-            before = gradient_sums(company, labels[:3], weights)
-            after = gradient_sums(np.concatenate([company, rows[[i]]]), labels, weights)
+            alone = gradient_sums(rows[[i]], labels[3:], weights, 0.3)
+            assert squared(alone) <= (UNIT**2 + (UNIT // 8) ** 2) * UNIT**2
+            before = gradient_sums(company, labels[:3], weights, 0.3)
+            after = gradient_sums(np.concatenate([company, rows[[i]]]), labels, weights, 0.3)
             assert (after - before == alone).all()
     for level in (0, 1, LEVELS):
         for i in range(len(rows)):
@@ -138,3 +138,30 @@ def test_what_is_missing_is_at_the_centre() -> None:
     assert not row.any()
     both = coordinates(INPUTS, np.array([[0], [LEVELS]], np.int32), np.array([[0], [1]], np.int32))
     assert both.tolist() == [[-1, 1, 0], [1, 0, 1]]
+
+
+def longest_within(monkeypatch: pytest.MonkeyPatch, name: str, mutant: object) -> bool:
+    """Whether second moments of records at the ends stay within their norm with a part of the arithmetic changed."""
+    monkeypatch.setattr(_vectors, name, mutant)
+    numbers = np.array([[each] for each, _ in RECORDS], np.int32)
+    rows = vectors(ball(0.1), INPUTS, numbers, np.array([[each] for _, each in RECORDS], np.int32))
+    level = np.full((1, 30), int(UNIT / 30**0.5), np.int16)
+    limit = 25 * UNIT**4
+    return all(squared(second_moments(each)) <= limit for each in [*rows[:, None], level])
+
+
+@pytest.mark.parametrize(
+    ("name", "mutant"),
+    [
+        ("bounded", lambda reals, bound: np.trunc(reals * bound / 8).astype(np.int32)),  # rows are not shortened
+        ("bounded", lambda reals, bound: np.clip(np.trunc(reals * bound), -bound, bound).astype(np.int32)),  # by entry
+        ("_OFF_DIAGONAL", 8),  # above 5·√2
+        ("_DIAGONAL", 6),
+    ],
+)
+def test_wrong_arithmetic_is_caught(monkeypatch: pytest.MonkeyPatch, name: str, mutant: object) -> None:
+    assert not longest_within(monkeypatch, name, mutant)
+
+
+def test_the_right_arithmetic_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert longest_within(monkeypatch, "bounded", bounded)

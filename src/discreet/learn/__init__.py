@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.learn._fit import Fit
 from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
+from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
 
 if TYPE_CHECKING:
     from discreet.learn.estimators import (
@@ -32,6 +33,8 @@ __all__ = [
     "AdditiveModel",
     "Batch",
     "DecisionTree",
+    "Evaluate",
+    "Evaluation",
     "Fit",
     "KMeans",
     "LogisticRegression",
@@ -44,6 +47,7 @@ __all__ = [
     "Tensors",
     "Trainer",
     "TrainingPlan",
+    "evaluate",
     "load",
 ]
 

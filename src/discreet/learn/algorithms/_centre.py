@@ -32,7 +32,7 @@ __all__ = [
     "widest",
 ]
 
-_COUNT_SHARE, _FIRST_SHARE = Fraction(1, 10), Fraction(1, 2)
+_COUNT_SHARE, _FIRST_SHARE = Fraction(1, 10), Fraction(45, 100)
 _FIRST_RADIUS, _SECOND_RADIUS = 0.6, 0.35
 
 

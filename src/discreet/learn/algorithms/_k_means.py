@@ -16,7 +16,7 @@ from discreet.learn._inputs import Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
 from discreet.learn.algorithms._centre import centre_norms, measure_centre, reach, relative_widths, strength
-from discreet.learn.algorithms._pca import check_numbers, principal_directions
+from discreet.learn.algorithms._pca import check_numbers, principal_directions, wide_enough
 from discreet.learn.algorithms._vectors import (
     UNIT,
     Ball,
@@ -34,8 +34,7 @@ from discreet.learn.algorithms._vectors import (
 __all__ = ["KMeansAlgorithm"]
 
 _CENTRE_SHARE, _MOMENT_SHARE, _SIZE_SHARE, _MOVE_SHARE = (Fraction(n, 100) for n in (10, 45, 10, 35))
-_RADIUS = 0.5
-_STEPS = 4
+_STEPS, _LEAST_STEPS, _MOST_STEPS = 0.2, 4, 20
 _LONGEST_MOVE = 0.4
 """In radii of the ball: rows farther from the centre of their cluster move it as if they were so far."""
 _ABOVE_NOISE, _MOST_DIRECTIONS = 0.7, 16
@@ -80,7 +79,8 @@ class KMeansAlgorithm(Algorithm):
         """The centres of the clusters in rows, from the middle of the bounds, where half the widest bounds are 1."""
         scales = relative_widths(examples.inputs)
         middle = measure_centre(measurer, examples, scales, _CENTRE_SHARE)
-        ball = Ball(scales, middle.point, _RADIUS * reach(examples.inputs, scales))
+        width = wide_enough(middle, strength(measurer))
+        ball = Ball(scales, middle.point, width * reach(examples.inputs, scales))
         rows = example_vectors(ball, examples)
         directions, variances = principal_directions(rows, middle, measurer, _MOMENT_SHARE)
         level = math.sqrt(len(scales)) / (strength(measurer) * math.sqrt(_MOMENT_SHARE)) / middle.rows
@@ -88,9 +88,11 @@ class KMeansAlgorithm(Algorithm):
         used = min(max(int((variances > _ABOVE_NOISE * level).sum()), 1), most)
         steps = np.round(directions[:, :used] * _DIRECTION_STEPS)
         centres = _normal_centres(variances[:used], self.clusters)
-        size_noise = measurer.noise_of("sizes", _SIZE_SHARE / _STEPS)
-        move_noise = measurer.noise_of("moves", _MOVE_SHARE / _STEPS)
-        for _ in range(_STEPS):
+        signal = middle.rows * strength(measurer) / math.sqrt(len(scales) * self.clusters)
+        rounds = min(max(round(_STEPS * signal), _LEAST_STEPS), _MOST_STEPS)
+        size_noise = measurer.noise_of("sizes", _SIZE_SHARE / rounds)
+        move_noise = measurer.noise_of("moves", _MOVE_SHARE / rounds)
+        for _ in range(rounds):
             exact_sizes, exact_moves = cluster_sums(rows, steps, centres)
             sizes = measurer.measure("sizes", exact_sizes, size_noise)
             moves = measurer.measure("moves", exact_moves, move_noise) * (_LONGEST_MOVE / UNIT)

@@ -37,11 +37,11 @@ from discreet.learn.algorithms._vectors import (
     second_moments,
 )
 
-__all__ = ["PcaAlgorithm", "principal_directions"]
+__all__ = ["PcaAlgorithm", "check_numbers", "principal_directions", "wide_enough"]
 
 _CENTRE_SHARE = Fraction(1, 8)
-_RADIUS = 0.5
-"""Of the reach: rows farther from the centre count as if they were so far."""
+_RADIUS, _WIDENS = 0.5, 50.0
+"""Of the reach: rows farther from the centre count as if they were so far; farther where there are many rows."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ class PcaAlgorithm(Algorithm):
         """The components in rows, the variance along each and the centre, where half the widest bounds are 1."""
         scales = relative_widths(examples.inputs)
         centre = measure_centre(measurer, examples, scales, _CENTRE_SHARE)
-        ball = Ball(scales, centre.point, _RADIUS * reach(examples.inputs, scales))
+        width = wide_enough(centre, strength(measurer))
+        ball = Ball(scales, centre.point, width * reach(examples.inputs, scales))
         rows = example_vectors(ball, examples)
         directions, values = principal_directions(rows, centre, measurer, 1 - _CENTRE_SHARE)
         first = slice(self.components)
@@ -100,6 +101,11 @@ def check_numbers(inputs: Inputs) -> None:
     if not any(each.upper > each.lower for each in inputs.numbers):
         raise ParameterError("all inputs have one value alone between their bounds")
     check_coordinates(inputs, MOST_MOMENT_COORDINATES)
+
+
+def wide_enough(centre: Centre, per_row: float) -> float:
+    """The radius of the ball for second moments, of the reach: all of it where rows are many for so many inputs."""
+    return min(_RADIUS * max(centre.rows * per_row / len(centre.point) / _WIDENS, 1.0) ** 0.25, 1.0)
 
 
 def principal_directions(rows: Vectors, centre: Centre, measurer: Measurer, share: Fraction) -> tuple[Reals, Reals]:
