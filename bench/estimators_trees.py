@@ -4,9 +4,9 @@
 
 Defaults everywhere, δ = 1e-6 and pure ε, bounds public (each column's ends). On digits and breast_cancer 20 splits into
 four fifths to fit on and one fifth; diffprivlib's forest beside ours, at pure ε, where bench/estimators.py
---install-peers has installed it. On Adult the two files of UCI, `adult_raw.data` to fit on and `adult_raw.test`, in FOLDER: all 14
-columns, numbers in equal bins between their ends; accuracy, and the area under the curve. CPU seconds are of one fit;
-set OMP_NUM_THREADS=1 for one thread.
+--install-peers has installed it. On Adult the two files of UCI, `adult_raw.data` to fit on and `adult_raw.test`, in
+FOLDER: all 14 columns, numbers in equal bins between their ends; accuracy, and the area under the curve. CPU seconds
+are of one fit; set OMP_NUM_THREADS=1 for one thread.
 """
 
 from __future__ import annotations
