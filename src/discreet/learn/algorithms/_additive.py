@@ -24,17 +24,17 @@ __all__ = ["AdditiveAlgorithm"]
 _MOST_BINS = 256
 _MOST_PLACES = 4096
 _USUAL_BINS = 32
-_USUAL_PLACES = 1024
+_USUAL_PLACES = 512
 _PAIR_SHARE = Fraction(3, 20)
 _LABEL_SHARE = Fraction(1, 10)
-_GRADIENTS = 2
+_GRADIENTS = 3
 _CURVATURE = 2 / 3
 """Of a class's π(1 − π), what the mean of p(1 − p) over rows is taken to be, once a model tells them apart."""
 _TERM_VARIANCE = 10.0
 """The variance of the sum of all terms that is expected before any row is seen; neighbouring bins differ by less."""
 
 _JUMP_VARIANCE = 7.0
-_SCALES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+_SCALES = (0.1, 0.3, 1.0, 10.0, 100.0)
 
 Numbers = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -85,7 +85,7 @@ class AdditiveAlgorithm(Algorithm):
                 raise KeyError(step)
 
     def fit(self, examples: Examples, measurer: Measurer) -> Parameters:
-        """Counts of pairs and labels; then twice what a model leaves over, or more labels where rows are few."""
+        """Counts of pairs and labels; then what a model leaves over, three times, or more labels where rows are few."""
         rows = BinnedRows.from_examples(self.binned(examples.inputs), examples)
         bins = rows.bins
         labels = measured_labels(rows, measurer, _LABEL_SHARE)
