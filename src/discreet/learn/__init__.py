@@ -15,13 +15,25 @@ from discreet.learn._model import Model, load
 from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
 
 if TYPE_CHECKING:
-    from discreet.learn.estimators import PCA, KMeans, LogisticRegression, NaiveBayes, Ridge
-    from discreet.learn.training import Batch, Network, Private, Tensors, Trainer, TrainingPlan
+    from discreet.learn.estimators import (
+        PCA,
+        AdditiveModel,
+        DecisionTree,
+        KMeans,
+        LogisticRegression,
+        NaiveBayes,
+        RandomForest,
+        Ridge,
+    )
+    from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
 
 __all__ = [
     "KIND",
     "PCA",
+    "AdditiveModel",
     "Batch",
+    "DPAdam",
+    "DecisionTree",
     "Evaluate",
     "Evaluation",
     "Fit",
@@ -31,6 +43,7 @@ __all__ = [
     "NaiveBayes",
     "Network",
     "Private",
+    "RandomForest",
     "Ridge",
     "Tensors",
     "Trainer",
@@ -40,8 +53,11 @@ __all__ = [
 ]
 
 _LAZY = {
-    "discreet.learn.estimators": ("KMeans", "LogisticRegression", "NaiveBayes", "PCA", "Ridge"),
-    "discreet.learn.training": ("Batch", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+    "discreet.learn.estimators": (
+        *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
+        "Ridge",
+    ),
+    "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
 }
 
 

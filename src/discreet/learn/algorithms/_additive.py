@@ -86,7 +86,7 @@ class AdditiveAlgorithm(Algorithm):
 
     def fit(self, examples: Examples, measurer: Measurer) -> Parameters:
         """Counts of pairs and labels; then twice what a model leaves over, or more labels where rows are few."""
-        rows = BinnedRows.of(self.binned(examples.inputs), examples)
+        rows = BinnedRows.from_examples(self.binned(examples.inputs), examples)
         bins = rows.bins
         labels = measured_labels(rows, measurer, _LABEL_SHARE)
         pairs = measured_pairs(rows, measurer, _PAIR_SHARE)
@@ -99,13 +99,13 @@ class AdditiveAlgorithm(Algorithm):
             labels = labels.pooled(measured_labels(rows, measurer, measurer.left))
             shares = labels.shares(bins)
         singles, together = pairs.denoised(bins, labels)
-        kept = slice(-_columns(examples.inputs), None)
-        solvers = [_Solver(bins, _CURVATURE * p * (1 - p) * together) for p in shares[kept]]
-        terms = _solved(solvers, labels.towards(shares)[:, kept], labels.variance / 2)
+        columns = slice(-_columns(examples.inputs), None)
+        solvers = [_Solver(bins, _CURVATURE * p * (1 - p) * together) for p in shares[columns]]
+        terms = _solved(solvers, labels.towards(shares)[:, columns], labels.variance / 2)
         intercepts = np.log(shares)
         seen: list[Matrix] = []
         for _ in range(0 if few else _GRADIENTS):
-            left_over = residuals(rows, _all_classes(terms), intercepts)[:, kept]
+            left_over = residuals(rows, _all_classes(terms), intercepts)[:, columns]
             exact = np.stack([rows.sums(column) for column in left_over.T], axis=1)
             noisy = measurer.measure("residuals", exact, noise) / GRID
             seen.append(noisy + np.stack([each.forward(terms[:, i]) for i, each in enumerate(solvers)], axis=1))
@@ -125,7 +125,7 @@ class AdditiveAlgorithm(Algorithm):
         """The probability of each class: the softmax of the intercepts and the terms of the row's bins."""
         bins = self.binned(inputs)
         scores = np.tile(parameters["intercepts"], (len(numbers), 1))
-        for start, column in zip(bins.starts, bins.of(numbers, cells).T, strict=True):
+        for start, column in zip(bins.starts, bins.places(numbers, cells).T, strict=True):
             scores += parameters["terms"][start + column]
         return probabilities(scores)
 

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from discreet.errors import ParameterError
 from discreet.learn.gradients._capture import Capture
+from discreet.learn.gradients._functional import functional
 from discreet.learn.gradients._pieces import Piece, by_unit, combined
 from discreet.learn.gradients._rules import Place, places, refuse
 
@@ -30,6 +31,19 @@ class Call:
     versions: list[int]
     gradients: list[Tensor | None] = field(default_factory=list[Tensor | None])
     waiting: int = 0
+
+
+class Rooted(torch.autograd.Function):
+    """A tensor without a history gets one, of which the root is all: it is the same tensor afterwards."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, _: Tensor) -> Tensor:
+        ctx.mark_dirty(tensor)
+        return tensor
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> tuple[None, None]:  # noqa: ARG004
+        return None, None
 
 
 class Recorder:
@@ -103,10 +117,12 @@ class Recorder:
         if not leaf.is_floating_point():
             return leaf
         if not leaf.requires_grad:
-            # The first layer: from here on there is something to differentiate by. The copy can be written in place.
-            root = leaf.detach().requires_grad_()
+            # The first layer: from here on there is something to differentiate by, also if it is written in place.
+            root = torch.zeros((), requires_grad=True)
             self._roots.append(root)
-            leaf = root.clone()
+            fresh = call.place.rule is not functional and not is_view(leaf)
+            leaf = Rooted.apply(leaf if fresh else leaf.clone(), root)
+            assert isinstance(leaf, Tensor)
         elif is_view(leaf):
             leaf = leaf.clone()
         call.waiting += 1
