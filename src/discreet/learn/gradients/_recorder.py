@@ -77,8 +77,13 @@ class Recorder:
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """Hooks are on and parameters still for as long as this lasts."""
+        """Hooks are on and parameters still for as long as this lasts.
+
+        Raises `ParameterError` if the model couples rows now: layers may have been switched to training since.
+        """
+        refuse(self.model)
         self._reset()
+        before = [(parameter, parameter.requires_grad) for parameter in self.parameters.values()]
         handles = [place.layer.register_forward_hook(self._hook(place), with_kwargs=True) for place in self._places]
         for parameter in self.parameters.values():
             parameter.requires_grad = False
@@ -89,8 +94,8 @@ class Recorder:
         finally:
             for handle in handles:
                 handle.remove()
-            for parameter in self.parameters.values():
-                parameter.requires_grad = True
+            for parameter, asked in before:
+                parameter.requires_grad = asked
             self._reset()
 
     def _hook(self, place: Place) -> Callable[..., Any]:
