@@ -1,26 +1,36 @@
 """What private training costs: CPU time of a step, with plain SGD at the same batch as 1.
 
-    python bench/learning.py
+    python bench/learning.py [--holes] [--install-peers]
 
-One thread. Each model runs a batch of 256: plain SGD, exact contributions with their noise (drawn on a thread), and
+With --holes: of a million records, most of whose gradients cancel over time, the longest contribution over its bound,
+counted in integers; beside it Opacus, which clips by a norm in float32. Without, the cost of a step, in one thread.
+Each model runs a batch of 256: plain SGD, exact contributions with their noise (drawn on a thread), and
 float contributions without noise. Steps of the three take turns, so that a busy machine slows all of them; medians.
 """
 
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from discreet.learn.gradients import Exact, Fixed, Float, UnitGradients
+from discreet.learn.gradients._exact import truncated
+from discreet.learn.gradients._pieces import Dense
+from discreet.learn.gradients._recorder import Recorder
 from discreet.noise import rounded_gaussian
+from peering import HERE, asked, install, python_of
 
+PEERS = "learning"
+RECORDS = 1_000_000
 BATCH = 256
 ROUNDS = 15
 
@@ -131,7 +141,54 @@ def seconds(step: Callable[[], None]) -> float:
     return time.process_time() - start
 
 
+def cancelling(rows: int, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sequences of two vectors, and the gradients of the outputs, which nearly cancel."""
+    rng = np.random.default_rng(number)
+    inputs = np.repeat(rng.normal(size=(rows, 1, 20)), 2, axis=1) * 10 ** rng.uniform(-3, 3, size=(rows, 1, 1))
+    slopes = rng.normal(size=(rows, 2, 20)) * 10 ** rng.uniform(-3, 3, size=(rows, 1, 1))
+    slopes[:, 1] = -slopes[:, 0] * (1 + 1e-6 * rng.integers(0, 100, size=(rows, 1)))
+    return inputs.astype(np.float32), slopes.astype(np.float32)
+
+
+def squares(integers: Tensor) -> Tensor:
+    """Sums of squares of each row, exactly: in parts of 2^20, as float64 holds them."""
+    high, low = integers.div(2**20, rounding_mode="floor"), integers.remainder(2**20)
+    parts = [(high * high).sum(1), (high * low).sum(1), (low * low).sum(1)]
+    return parts[0].double() * 2.0**40 + parts[1].double() * 2.0**21 + parts[2].double()
+
+
+def longest_of_ours(rows: int) -> float:
+    """The longest contribution of so many records, over its bound."""
+    exact, longest, batch = Exact(), 0.0, 1000
+    layer = nn.Linear(20, 20, bias=False)
+    recorder = Recorder(layer)
+    for number in range(rows // batch):
+        inputs, slopes = (torch.from_numpy(each) for each in cancelling(batch, number))
+        with recorder.listening():
+            pieces = recorder.backward((layer(inputs) * slopes).sum((1, 2)))
+        ready, scale = exact.prepared(pieces, Fixed(1.0), torch.ones(batch, dtype=torch.bool))
+        piece = ready["weight"]
+        assert isinstance(piece, Dense)
+        integers = truncated(piece.values, scale.float())
+        longest = max(longest, float(squares(integers).max().sqrt()) / exact.steps)
+    return longest
+
+
+def holes() -> None:
+    torch.set_num_threads(1)
+    print(f"{RECORDS:,} records whose gradients cancel over time: the longest contribution over its bound")
+    case = {"records": RECORDS}
+    opacus = asked([str(python_of(PEERS)), str(HERE / "peers" / "learning_peers.py"), "longest"], case, 3600)
+    print(f"  Opacus, ghost clipping: {opacus if opacus is None else f'{opacus:.4g}'}")
+    print(f"  discreet, exact: {longest_of_ours(RECORDS):.6f}", flush=True)
+
+
 def main() -> None:
+    if "--install-peers" in sys.argv:
+        install(PEERS, "learning.txt")
+    if "--holes" in sys.argv:
+        holes()
+        return
     torch.set_num_threads(1)
     print(f"batch {BATCH}, one thread, medians of {ROUNDS} steps in turn, CPU ms")
     print(f"{'model':<22}{'plain':>8}{'exact + noise':>16}{'ratio':>7}{'float':>10}{'ratio':>7}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -63,23 +64,30 @@ def taken(examples: Examples, places: Any) -> Examples:
 class Replayed(Measurer):
     """Keeps the exact sums that are asked for; answers with what another fit was answered with, if it is given."""
 
-    answers: list[Any] = field(default_factory=list)
+    answers: dict[tuple[str, int], Any] = field(default_factory=dict[tuple[str, int], Any])
     replays: bool = False
     exact: list[tuple[str, Any]] = field(default_factory=list)
+    draws: int = 0
 
     def measure(self, name: str, sums: Any, noise: Any) -> Any:
         self.exact.append((name, np.asarray(sums).astype(np.int64)))
-        if self.replays:
-            return self.answers[len(self.exact) - 1].copy()
-        self.answers.append(super().measure(name, sums, noise))
-        return self.answers[-1].copy()
+        return self._answer("exact", len(self.exact), lambda: super(Replayed, self).measure(name, sums, noise)).copy()
 
-    def choose(self, name: str, scores: Any, share: Fraction) -> int:
-        self.exact.append((name, np.asarray(scores).astype(np.int64)))
-        if self.replays:
-            return self.answers[len(self.exact) - 1]
-        self.answers.append(super().choose(name, scores, share))
-        return self.answers[-1]
+    def choose_in_parts(self, name: str, scores: Any, share: Fraction) -> list[int]:
+        self.exact += [(name, np.asarray(each).astype(np.int64)) for each in scores]
+        return self._answer(
+            "exact", len(self.exact), lambda: super(Replayed, self).choose_in_parts(name, scores, share)
+        )
+
+    def draw(self, weights: Any, count: int) -> Any:
+        self.draws += 1
+        return self._answer("draw", self.draws, lambda: super(Replayed, self).draw(weights, count))
+
+    def _answer(self, kind: str, number: int, asked: Callable[[], Any]) -> Any:
+        answer = asked()  # a replayed step is paid too, for what is left decides on the next
+        if not self.replays:
+            self.answers[kind, number] = answer
+        return self.answers[kind, number]
 
 
 def measurer(
@@ -88,4 +96,4 @@ def measurer(
     """A measurer that replays answers, or draws them if there are none."""
     prices = Prices.of_spend(spend, Norms(1, 1))
     norms = lambda step: algorithm.row_norms(inputs, step)  # noqa: E731
-    return Replayed(prices, 1, relation, norms, answers=answers or [], replays=answers is not None)
+    return Replayed(prices, 1, relation, norms, answers=answers or {}, replays=answers is not None)

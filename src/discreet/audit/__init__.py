@@ -14,6 +14,7 @@ from discreet.audit.neighbours._hostile import hostile_databases
 from discreet.audit.neighbours._patterns import answer_patterns, record_patterns
 from discreet.audit.one_run_audit._canaries import Canaries, audit_training
 from discreet.audit.one_run_audit._one_run import one_run
+from discreet.audit.one_run_audit._training import gradient_canaries, training
 from discreet.audit.one_run_audit._verdict import Guesses, OneRunVerdict
 from discreet.audit.probes._finding import Finding, Findings
 from discreet.audit.probes._probe import PROBES, probe
@@ -51,6 +52,7 @@ __all__ = [
     "enumerate_distribution",
     "exact",
     "find_entry",
+    "gradient_canaries",
     "hostile_databases",
     "loss_between",
     "neighbouring_databases",
@@ -61,6 +63,7 @@ __all__ = [
     "run_entries",
     "sql_entries",
     "subject",
+    "training",
     "without_person",
     "without_row",
 ]

@@ -11,7 +11,7 @@ from discreet.cli._errors import careful
 from discreet.cli.audit import _audit
 from discreet.cli.collect import _app as _collect
 from discreet.cli.demo import _demo
-from discreet.cli.learn import _predict, _train
+from discreet.cli.learn import _evaluate, _predict, _train
 from discreet.cli.ledger import _app as _ledger
 from discreet.cli.policy import _app as _policy
 from discreet.cli.shell import _shell
@@ -74,6 +74,7 @@ app.command(epilog=_account.EXAMPLES)(careful(_account.account))
 app.command(epilog=_audit.EXAMPLES)(careful(_audit.audit))
 app.command(epilog=_train.EXAMPLES)(careful(_train.train))
 app.command(epilog=_predict.EXAMPLES)(careful(_predict.predict))
+app.command(epilog=_evaluate.EXAMPLES)(careful(_evaluate.evaluate))
 
 app.add_typer(_policy.policies, name="policy")
 app.add_typer(_ledger.ledgers, name="ledger")

@@ -12,18 +12,54 @@ from typing import TYPE_CHECKING, Any
 from discreet.learn._fit import Fit
 from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
+from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
 
 if TYPE_CHECKING:
-    from discreet.learn.estimators import NaiveBayes
-    from discreet.learn.training import Batch, Network, Private, Tensors, Trainer, TrainingPlan
+    from discreet.learn.estimators import (
+        PCA,
+        AdditiveModel,
+        DecisionTree,
+        KMeans,
+        LogisticRegression,
+        NaiveBayes,
+        RandomForest,
+        Ridge,
+        Search,
+    )
+    from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
 
 __all__ = [
-    "KIND", "Batch", "Fit", "Model", "NaiveBayes", "Network", "Private", "Tensors", "Trainer", "TrainingPlan", "load",
-]  # fmt: skip
+    "KIND",
+    "PCA",
+    "AdditiveModel",
+    "Batch",
+    "DPAdam",
+    "DecisionTree",
+    "Evaluate",
+    "Evaluation",
+    "Fit",
+    "KMeans",
+    "LogisticRegression",
+    "Model",
+    "NaiveBayes",
+    "Network",
+    "Private",
+    "RandomForest",
+    "Ridge",
+    "Search",
+    "Tensors",
+    "Trainer",
+    "TrainingPlan",
+    "evaluate",
+    "load",
+]
 
 _LAZY = {
-    "discreet.learn.estimators": ("NaiveBayes",),
-    "discreet.learn.training": ("Batch", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+    "discreet.learn.estimators": (
+        *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
+        *("Ridge", "Search"),
+    ),
+    "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
 }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import LedgerError
+from discreet.mechanisms import DiscreteLaplace
+from discreet.noise import fresh_draws
 from discreet.prices import (
     Additive,
     Choice,
@@ -24,7 +27,7 @@ from discreet.prices import (
 from discreet.privacy import Loss, Relation
 from discreet.sensitivity import Norms
 
-__all__ = ["Measurer", "RowNorms", "Step", "step_loss", "steps_from_json", "steps_to_json"]
+__all__ = ["Measurer", "RowNorms", "Step", "deviation", "step_loss", "steps_from_json", "steps_to_json"]
 
 _MOST_STEPS = 100_000
 
@@ -113,12 +116,32 @@ class Measurer:
 
         A unit moves each of them by no more than the L1 norm of the name. Raises `LedgerError` as `measure`.
         """
+        (chosen,) = self.choose_in_parts(name, [scores], share)
+        return chosen
+
+    def choose_in_parts(self, name: str, scores: Sequence[NDArray[Any]], share: Fraction) -> list[int]:
+        """A choice in each of several parts, into which rows are divided by what was released; paid first, as one.
+
+        A row moves each score of its own part by no more than the L1 norm of the name, and none of another part. So all
+        of them cost what one does. Source: ``proofs/learning_trees.md``. Raises `LedgerError` as `measure`.
+        """
         sensitivity = self.norms(name).of_unit(self.rows_per_unit, self.relation).l1
         choice = self.prices.choice(self.prices.total * share, sensitivity)
         self._purse.pay(choice.loss())
-        self.steps.append(Step(name, choice, len(scores)))
+        self.steps.append(Step(name, choice, sum(map(len, scores))))
         self.report(1 - self.left)
-        return int(choice.release([int(each) for each in scores]))
+        return [int(choice.release([int(each) for each in part])) for part in scores]
+
+    def draw(self, weights: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+        """Places at random, as likely as public weights: for what a model is made of beside its rows. Costs nothing."""
+        ends = np.cumsum(weights / weights.sum())
+        where = fresh_draws().below(1 << 53, count) / (1 << 53)
+        return np.minimum(np.searchsorted(ends, where, side="right"), len(weights) - 1)
+
+
+def deviation(noise: Additive) -> float:
+    """The standard deviation of noise, in the units of the sum that it is added to; within 1 of the exact one."""
+    return math.sqrt(2) * float(noise.scale) if isinstance(noise, DiscreteLaplace) else float(noise.sigma)
 
 
 def steps_to_json(steps: Iterable[Step]) -> list[dict[str, Any]]:

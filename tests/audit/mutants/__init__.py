@@ -1,19 +1,31 @@
 """Deliberately broken mechanisms, each the real code with one mistake: what the auditor must catch.
 
-`MUTANTS` are those of `discreet.noise` and `discreet.mechanisms`; those of queries, sessions and ledgers are in `sql`
-and `ledger`. ``cd tests/audit && python -m mutants`` lists them all.
+`MUTANTS` are those of `discreet.noise`, `discreet.mechanisms` and `discreet.learn`; those of queries, sessions and
+ledgers are in `sql` and `ledger`. ``cd tests/audit && python -m mutants`` lists them all.
 """
 
 from __future__ import annotations
 
-from mutants import additive, frameworks, gaussian, ledger, noise, sampling, selection, sql, streams, thresholds
+from mutants import (
+    additive,
+    correlated,
+    frameworks,
+    gaussian,
+    ledger,
+    noise,
+    sampling,
+    selection,
+    sql,
+    streams,
+    thresholds,
+)
 from mutants._mutant import Mutant, Patches, patched
 
 __all__ = ["MUTANTS", "Mutant", "Patches", "ledger", "patched", "rows", "sql"]
 
 MUTANTS: tuple[Mutant, ...] = tuple(
     mutant
-    for family in (additive, gaussian, noise, selection, streams, thresholds, frameworks, sampling)
+    for family in (additive, gaussian, noise, selection, streams, thresholds, frameworks, sampling, correlated)
     for mutant in family.MUTANTS
 )
 

@@ -158,3 +158,21 @@ def test_mutant_entries_that_increase() -> None:
 def test_independent_noise_pays_for_each_participation() -> None:
     assert sensitivity_squared(Independent(), MinimumSeparation(2048, 8, 256)) == 8
     assert sensitivity_squared(Independent(), MinimumSeparation(10, 8, 3)) == 4  # no more fit
+
+
+@given(st.one_of(falling_bands(), free_bands(most=3)), st.data())
+def test_groups_may_be_drawn_anew_where_an_epoch_ends_and_the_state_is_dropped(strategy, data) -> None:
+    """And not elsewhere: two blocks by themselves may cost more than the run."""
+    separation = data.draw(st.integers(3 if not strategy.is_nonincreasing else 1, 4))
+    steps = data.draw(st.integers(separation + 1, 12))
+    most = -(-steps // separation)
+    ends = separation * data.draw(st.integers(1, most - 1))
+    blocks = [MinimumSeparation(many, -(-many // separation), min(separation, many)) for many in (ends, steps - ends)]
+    apart = MinimumSeparation(steps, most, separation)
+    assert sum(sensitivity_squared(strategy, each) for each in blocks) <= sensitivity_squared(strategy, apart)
+
+
+def test_mutant_groups_drawn_anew_within_an_epoch() -> None:
+    strategy = BandedToeplitz.rounded([1, 0.5])
+    blocks = sum(sensitivity_squared(strategy, MinimumSeparation(many, 1, many)) for many in (3, 5))
+    assert blocks > sensitivity_squared(strategy, MinimumSeparation(8, 1, 8))

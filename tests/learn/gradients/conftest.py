@@ -1,4 +1,4 @@
-"""One thread: these tensors are small, and threads that wait for one another take minutes."""
+"""The same weights each time, and one thread: tensors are small, and threads that wait for one another take minutes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+
+
+@pytest.fixture(autouse=True)
+def same_weights() -> None:
+    """Models that a test builds start from the same weights each time."""
+    torch.manual_seed(1)
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -21,13 +21,18 @@ def curved(outputs: Tensor) -> Tensor:
     return (torch.tanh(flat) * weights).sum(1) + (flat * weights).square().sum(1).add(1).log()
 
 
-def one_by_one(model: nn.Module, rows: Tensor, loss: Callable[[Tensor], Tensor] = curved) -> Tensor:
-    """The gradient of each row alone, in float64: (rows, parameters)."""
-    twin = copy.deepcopy(model).double()
+def one_by_one(
+    model: nn.Module,
+    rows: Tensor,
+    loss: Callable[[Tensor], Tensor] = curved,
+    dtype: torch.dtype = torch.float64,
+) -> Tensor:
+    """The gradient of each row alone: (rows, parameters)."""
+    twin = copy.deepcopy(model).to(dtype)
     trained = [each for each in twin.parameters() if each.requires_grad]
     gradients: list[Tensor] = []
     for row in rows.split(1):
-        losses = loss(twin(row.double() if row.is_floating_point() else row))
+        losses = loss(twin(row.to(dtype) if row.is_floating_point() else row))
         parts = torch.autograd.grad(losses.sum(), trained, materialize_grads=True)
         gradients.append(torch.cat([part.flatten() for part in parts]))
     return torch.stack(gradients)
@@ -65,6 +70,12 @@ def distance(
     gradients = UnitGradients(model, Fixed(1.01 * float(lengths.max())), arithmetic)  # nothing is clipped
     ours = row_by_row(model, rows, gradients, loss).double() * gradients.step
     return float(((ours - theirs).norm(dim=1) / lengths).max())
+
+
+def rounding(model: nn.Module, rows: Tensor) -> float:
+    """How far torch's own gradient of a row in float32 is from that in float64: what the model itself loses."""
+    theirs = one_by_one(model, rows)
+    return float(((one_by_one(model, rows, dtype=torch.float32) - theirs).norm(dim=1) / theirs.norm(dim=1)).max())
 
 
 class Block(nn.Module):

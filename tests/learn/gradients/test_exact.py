@@ -123,6 +123,17 @@ def test_no_contribution_of_a_unit_is_longer_than_the_bound(number: int, slots: 
                 assert not vector.any()
 
 
+@pytest.mark.parametrize("width", [4, 64])
+def test_gradients_that_cancel_over_time_are_within_the_bound(width: int) -> None:
+    # The same inputs twice, and gradients that differ by a millionth: float32 inner products can be 0 for what is long.
+    generator = torch.Generator().manual_seed(8)
+    inputs = torch.randn(40, 1, width, generator=generator).repeat(1, 2, 1) * 1e3
+    outputs = torch.randn(40, 2, width, generator=generator) * 1e3
+    outputs[:, 1] = -outputs[:, 0] * (1 + 1e-6 * torch.randint(0, 100, (40, 1), generator=generator))
+    for vector in alone({"series": Series(outputs, inputs)}, Fixed(1.0), Exact(), 40):
+        assert squared_length(vector) <= Exact().steps ** 2
+
+
 @pytest.mark.parametrize("kind", ["outer", "dense", "series", "scatter"])
 def test_the_bound_is_nearly_reached(kind: str) -> None:
     generator = torch.Generator().manual_seed(1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from discreet.learn.gradients import Exact, Float
-from learn.gradients.reference import CASES, Block, Case, FirstOutput, Position, distance
+from learn.gradients.reference import CASES, Block, Case, FirstOutput, Position, distance, rounding
 
 NEAR = 1e-5
 CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
@@ -123,8 +123,10 @@ def architectures(draw: st.DrawFn) -> tuple[nn.Module, torch.Tensor]:
 
 
 def check(architecture: tuple[nn.Module, torch.Tensor]) -> None:
+    # Stacks of layers that take nearly constant inputs apart lose digits in float32, in torch's own gradients too.
     for arithmetic in (Exact(2**44), Float()):
-        assert distance(*architecture, arithmetic) <= NEAR
+        near = distance(*architecture, arithmetic)
+        assert near <= NEAR or near <= 4 * rounding(*architecture)
 
 
 @settings(max_examples=12)

@@ -68,6 +68,24 @@ def test_optimisers_that_cannot_go_on_are_refused_before_the_charge(
     assert session.remaining == WHOLE
 
 
+@pytest.mark.parametrize("name", ["DPAdam", "AdamW", "Adagrad", "NAdam"])
+def test_others_go_on_also_under_a_schedule_of_rates(session: dp.Session, tmp_path: Path, name: str) -> None:
+    """What is tried moves neither the optimiser nor its schedule."""
+    net = network()
+    kind: Any = learn.DPAdam if name == "DPAdam" else getattr(torch.optim, name)
+    optimizer = kind(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    asked, steps = private(session, net, optimizer), 0
+    for batch in asked.batches(tmp_path / "net.ckpt", 2):
+        steps += not batch.rehearsal
+        assert batch.rehearsal or optimizer.state or steps < 5
+        asked.step(LOSS(net(batch.x), batch.y))
+        if batch.rehearsal:
+            assert not optimizer.state
+    schedule.step()
+    assert asked.network is not None and session.spent == SPEND
+
+
 def test_checkpoints_that_cannot_be_written_are_refused_before_the_charge(session: dp.Session, tmp_path: Path) -> None:
     net = network()
     with pytest.raises(DataError, match="cannot be written"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from discreet.audit.black_box._verdict import Verdict
 from discreet.audit.catalog._entry import Entry
 from discreet.audit.catalog._examples import mechanism_entries, scheme_entries
+from discreet.audit.catalog._learning import learning_entries
 from discreet.audit.catalog._queries import sql_entries
 from discreet.audit.catalog._synthetic import synthetic_entries
 from discreet.errors import ParameterError
@@ -45,14 +46,15 @@ class Audited:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """An entry for each mechanism in all its variants, each scheme of `discreet.local`, synthetic tables, and SQL.
+    """An entry for each mechanism in all its variants, each local scheme, synthetic tables, learning, and SQL.
 
     Costs no privacy: the data are made up.
 
     >>> [entry.name for entry in entries() if entry.name.startswith(("Exponential", "SQL a r"))]
     ['Exponential', 'Exponential monotone', 'SQL a ratio']
     """
-    return (*mechanism_entries(), *scheme_entries(), *synthetic_entries(), *(each.entry for each in sql_entries()))
+    sql = tuple(each.entry for each in sql_entries())
+    return (*mechanism_entries(), *scheme_entries(), *synthetic_entries(), *learning_entries(), *sql)
 
 
 def find_entry(name: str) -> Entry:

@@ -24,7 +24,7 @@ from discreet.privacy import ApproxLoss, Loss, budget_of
 from discreet.rational import Number, rational
 from discreet.records import Records
 
-__all__ = ["Bounds", "PrivateClassifier", "PrivateEstimator", "PrivateRegressor"]
+__all__ = ["Bounds", "PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "middles_and_width"]
 
 Bounds = tuple[Number, Number] | Sequence[tuple[Number, Number]] | Mapping[str, tuple[Number, Number]]
 """Public bounds of the columns of a matrix: one pair for all, a pair for each, or a pair by name."""
@@ -243,3 +243,9 @@ def _type_of(classes: Sequence[Any]) -> ColumnType:
     if kind not in types or len(set(classes)) != len(classes):
         raise ParameterError("classes are different whole numbers, texts or truth values, all of one type")
     return types[kind]
+
+
+def middles_and_width(inputs: Inputs) -> tuple[NDArray[np.float64], float]:
+    """The middle of each number's bounds, and half of the widest ones."""
+    middles = np.array([float((each.lower + each.upper) / 2) for each in inputs.numbers])
+    return middles, float(max(each.upper - each.lower for each in inputs.numbers) / 2)

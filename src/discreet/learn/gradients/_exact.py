@@ -59,6 +59,14 @@ class Exact:
 
     def add(self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor, sums: Mapping[str, Tensor]) -> None:
         """Adds each active unit's integers to `sums`, by parameter. A unit whose gradient is not finite adds zeros."""
+        ready, scale = self.prepared(pieces, clipping, active)
+        for name, piece in ready.items():
+            self._add(piece, scale, sums[name])
+
+    def prepared(
+        self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor
+    ) -> tuple[dict[str, Piece], Tensor]:
+        """Pieces whose norms are sums of squares, blank where a unit is not finite or active, and each unit's scale."""
         ready = {name: multiplied(piece) for name, piece in pieces.items()}
         squared = torch.zeros(len(active), dtype=torch.float64)
         for piece in ready.values():
@@ -66,15 +74,14 @@ class Exact:
         valid = active & torch.isfinite(squared)
         norms = torch.where(valid, squared, 0).sqrt()
         scale = clipping.factors(norms) * (self.steps / clipping.bound * INWARD)
-        scale = torch.where(valid, scale, 0)
-        blank = not bool(valid.all())
-        for name, piece in ready.items():
-            self._add(blanked(piece, valid) if blank else piece, scale, sums[name])
+        if not bool(valid.all()):
+            ready = {name: blanked(piece, valid) for name, piece in ready.items()}
+        return ready, torch.where(valid, scale, 0)
 
     def _add(self, piece: Piece, scale: Tensor, total: Tensor) -> None:
         match piece:
             case Outer(outputs, inputs):
-                left, right = self._factored(outputs, inputs, scale)
+                left, right = self.factored(outputs, inputs, scale)
                 total.view(left.shape[1], right.shape[1]).addmm_(left.t(), right)
             case Scatter(indices, values, height):
                 width = values.shape[2]
@@ -90,7 +97,7 @@ class Exact:
             case Series():
                 self._add(multiplied(piece), scale, total)
 
-    def _factored(self, outputs: Tensor, inputs: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
+    def factored(self, outputs: Tensor, inputs: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
         """Integers whose products are a row's contribution: the steps' bits are shared so that both are as fine."""
         ratio = inputs.shape[1] / outputs.shape[1]
         bits = max(0, round(math.log2(self.steps) / 2 + math.log2(ratio) / 4))

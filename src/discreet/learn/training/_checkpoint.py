@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,6 +45,8 @@ class Checkpoint:
         Its state: tensors by the number and name of what they belong to, and plain values.
     noise
         What the noise of the next steps is correlated with.
+    averaged
+        The mean of earlier weights, where it is asked for.
     """
 
     step: int
@@ -53,11 +55,14 @@ class Checkpoint:
     weights: Mapping[str, Tensor]
     optimizer: Mapping[str, Any]
     noise: NoiseState
+    averaged: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Give the network and the optimiser the state of the checkpoint. Raises `ParameterError` if they differ."""
         try:
             model.load_state_dict(dict(self.weights))
+            if any(each.shape != self.weights[name].shape for name, each in self.averaged.items()):
+                raise ValueError
             own = optimizer.state_dict()
             if [len(each["params"]) for each in own["param_groups"]] != [
                 len(each["params"]) for each in self.optimizer["param_groups"]
@@ -86,6 +91,7 @@ def packed(checkpoint: Checkpoint) -> bytes:
                     f"a checkpoint holds no {type(value).__name__}, which this optimiser keeps as {name}"
                 )
         plain["state"][str(number)] = values
+    tensors |= {f"averaged.{name}": each.detach().contiguous() for name, each in checkpoint.averaged.items()}
     rows = checkpoint.noise.rows
     if rows.dtype == object:
         raise ParameterError("the noise of this run is too large for a checkpoint")
@@ -147,7 +153,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
         if type(step) is not int or not isinstance(run, str) or not isinstance(public, dict):
             raise ValueError
         optimizer = {"state": state, "param_groups": head["optimizer"]["param_groups"]}
-        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, NoiseState(step, rows))
+        averaged = {
+            name.removeprefix("averaged."): each for name, each in tensors.items() if name.startswith("averaged.")
+        }
+        noise = NoiseState(step, rows)
+        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, noise, averaged)
     except OSError as error:
         raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, safetensors.SafetensorError):

@@ -37,8 +37,23 @@ class Trainer:
         data: Records | Tensors,
         **settings: Any,
     ) -> None:
-        self._net, self._loss = net, loss
+        self._net, self._loss, self._optimizer = net, loss, optimizer
         self._private = Private(net, optimizer, data, **settings)
+
+    @property
+    def net(self) -> nn.Module:
+        """The network."""
+        return self._net
+
+    @property
+    def loss(self) -> Callable[[Tensor, Tensor], Tensor]:
+        """The loss of each row."""
+        return self._loss
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """The optimiser, whose hooks see every noisy gradient."""
+        return self._optimizer
 
     def plan(self) -> TrainingPlan:
         """What training will cost and how much noise it adds. Free, and touches no data."""

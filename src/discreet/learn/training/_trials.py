@@ -28,6 +28,9 @@ def stepped_state(optimizer: torch.optim.Optimizer) -> Mapping[str, Any]:
     """
     try:
         copied = copy.deepcopy(optimizer)
+        for name, value in vars(optimizer).items():  # torch copies state and groups alone
+            if not callable(value):
+                vars(copied).setdefault(name, value)
         for parameter in (each for group in copied.param_groups for each in group["params"]):
             parameter.grad = torch.zeros_like(parameter) if parameter.requires_grad else None
         copied.step()

@@ -1,0 +1,214 @@
+"""Models and trainings, seen by somebody who knows all rows and wonders about one."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.catalog._entry import Entry
+from discreet.errors import ParameterError
+from discreet.learn import Model
+from discreet.learn._examples import Examples
+from discreet.learn._inputs import LEVELS, Input, Inputs
+from discreet.learn._steps import Measurer
+from discreet.learn.algorithms import ALGORITHMS, Algorithm
+from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
+from discreet.prices import Additive, Prices
+from discreet.privacy import Loss, approx, mu, pure
+from discreet.sensitivity import Norms
+
+__all__ = ["learning_entries"]
+
+_CROWD = 60
+_NUMBERS = tuple(Input(f"x{i}", None, Fraction(0), Fraction(8)) for i in range(8))
+_KIND = Input("kind", ("a", "b"), type="string")
+_TARGETS = {
+    "classification": Input("y", ("no", "yes"), type="string"),
+    "regression": Input("y", None, Fraction(0), Fraction(1)),
+}
+
+
+def learning_entries() -> tuple[Entry, ...]:
+    """A model by every algorithm of `discreet.learn`, and, where torch is installed, a training of a network.
+
+    >>> [entry.name for entry in learning_entries()][:1]
+    ['Model by naive_bayes']
+    """
+    models = tuple(_model_entry(kind()) for kind in ALGORITHMS.values())
+    has_torch = all(find_spec(each) is not None for each in ("torch", "safetensors"))
+    return (*models, *((_training_entry(),) if has_torch else ()))
+
+
+def _model_entry(algorithm: Algorithm) -> Entry:
+    spend = pure(1) if "pure" in algorithm.currencies else mu(1)
+    more = _rows(algorithm)
+    fewer = _taken(more, _CROWD - 1)
+    return Entry(
+        name=f"Model by {algorithm.name}",
+        group="learning",
+        shown=f"Model by {algorithm!r}, fitted to {_CROWD} rows",
+        mechanism=_Fits(algorithm, spend, (more, fewer)),
+        pairs=((more, fewer),),
+        claim=spend,
+        kind=Model,
+        samples=4_000,
+        note="a row at the ends of its bounds is there or not; all answers are scored by who knows both tables",
+    )
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """Fits of a model: how the answers tell one table from the other, and a sum of each of the model's arrays.
+
+    The score is the loss of privacy of the noise that was added, exact for numbers: how much farther the answers of a
+    fit are from the sums of one table than from those of the other, at the same answers.
+    """
+
+    algorithm: Algorithm
+    spend: Loss
+    tables: tuple[Examples, Examples]
+
+    def draw(self, data: Examples, size: int) -> list[list[float]]:
+        """`size` independent fits."""
+        return [self._once(data) for _ in range(size)]
+
+    def _once(self, data: Examples) -> list[float]:
+        seen = self._measurer()
+        parameters = self.algorithm.fit(data, seen)
+        sums: list[list[NDArray[Any]]] = []
+        for table in self.tables:
+            replayed = self._measurer(seen.answers)
+            self.algorithm.fit(table, replayed)
+            sums.append(replayed.exact)
+        score = sum(map(_log_ratio, seen.noises, seen.answers, *sums))
+        return [score, *(float(parameters[name].sum()) for name in sorted(parameters))]
+
+    def _measurer(self, answers: list[Any] | None = None) -> _Replay:
+        inputs = self.tables[0].inputs
+        prices = Prices.of_spend(self.spend, Norms(1, 1))
+        return _Replay(prices, 1, "add_remove", lambda name: self.algorithm.row_norms(inputs, name), given=answers)
+
+
+@dataclass
+class _Replay(Measurer):
+    """Keeps exact sums, noises and answers; gives the answers of another fit, where there is one."""
+
+    given: list[Any] | None = None
+    exact: list[NDArray[Any]] = field(default_factory=list[NDArray[Any]])
+    answers: list[Any] = field(default_factory=list[Any])
+    noises: list[float | Additive] = field(default_factory=list["float | Additive"])
+
+    def measure(self, name: str, sums: NDArray[Any], noise: Additive) -> NDArray[np.float64]:
+        self.exact.append(np.asarray(sums).astype(np.float64))
+        self.noises.append(noise)
+        answer = super().measure(name, sums, noise) if self.given is None else self.given[len(self.answers)]
+        self.answers.append(answer)
+        return answer.copy()
+
+    def choose(self, name: str, scores: NDArray[Any], share: Fraction) -> int:
+        self.exact.append(np.asarray(scores).astype(np.float64))
+        self.noises.append(float(share))
+        answer = super().choose(name, scores, share) if self.given is None else self.given[len(self.answers)]
+        self.answers.append(answer)
+        return int(answer)
+
+
+def _log_ratio(noise: float | Additive, answer: Any, first: NDArray[Any], second: NDArray[Any]) -> float:
+    """How much likelier an answer is on the first table than on the second, as a logarithm; of choices roughly."""
+    if isinstance(noise, float):
+        moved = first - second
+        return noise * float((moved - moved.mean())[answer]) / max(float(np.abs(moved).max()), 1.0)
+    scale = float(getattr(noise, "scale", 0) or getattr(noise, "sigma", 0))
+    ours, theirs = answer - first, answer - second
+    if hasattr(noise, "scale"):
+        return float((np.abs(theirs) - np.abs(ours)).sum()) / scale
+    return float((theirs**2 - ours**2).sum()) / (2 * scale**2)
+
+
+def _rows(algorithm: Algorithm) -> Examples:
+    """A crowd of different rows, and a last one at the ends of all bounds; inputs that the algorithm accepts."""
+    inputs = _inputs(algorithm)
+    places = np.arange(_CROWD)
+    numbers = np.stack([(places * (37 + 54 * i)) % LEVELS for i in range(len(inputs.numbers))], axis=1)
+    cells = np.array([places % each.size for each in inputs.categories]).reshape(-1, _CROWD).T
+    target = inputs.target
+    y = np.zeros(_CROWD) if target is None else places % target.size if target.size else (places * 53) % LEVELS
+    numbers[-1], y[-1] = LEVELS, LEVELS if target is not None and target.is_number else min(int(y.max()), 1)
+    return Examples(inputs, numbers.astype(np.int32), cells.astype(np.int32), y.astype(np.int32))
+
+
+def _inputs(algorithm: Algorithm) -> Inputs:
+    target = _TARGETS.get(algorithm.task)
+    for features in ((*_NUMBERS[:2], _KIND), _NUMBERS[:2]):
+        inputs = Inputs(features, target)
+        with suppress(ParameterError):
+            algorithm.check(inputs)
+            return inputs
+    return Inputs(_NUMBERS, target)
+
+
+def _taken(examples: Examples, count: int) -> Examples:
+    return Examples(examples.inputs, examples.numbers[:count], examples.cells[:count], examples.target[:count])
+
+
+def _training_entry() -> Entry:
+    spend = approx(2, "1e-6")
+    claim = _Trainings(spend).claim
+    return Entry(
+        name="CorrelatedGaussian in a training of two steps",
+        group="learning",
+        shown="CorrelatedGaussian of discreet.learn.Trainer(…, steps=2, rate='1/2') on two records",
+        mechanism=_Trainings(spend),
+        pairs=(((-8.0, 8.0), (-8.0,)),),
+        claim=claim,
+        delta="1e-6",
+        kind=CorrelatedGaussian,
+        samples=2_000,
+        note="gradients of more than the clip, one against the other; a training takes a tenth of a second, so outputs "
+        "are few",
+    )
+
+
+@dataclass(frozen=True)
+class _Trainings:
+    """Trainings of one weight w in two steps, with the loss (w − y)² of a record y: its noisy gradients."""
+
+    spend: Loss
+
+    @property
+    def claim(self) -> Loss:
+        """What both steps lose together: noise and coins as a plan states them."""
+        halves = CyclicPoisson(2, Fraction(1, 2))
+        return CorrelatedGaussian.calibrate(self.spend, Independent(), halves, bound=1, size=1).loss
+
+    def draw(self, data: tuple[float, ...], size: int) -> list[list[float]]:
+        """`size` independent trainings."""
+        return [self._once(data) for _ in range(size)]
+
+    def _once(self, data: tuple[float, ...]) -> list[float]:
+        import torch
+
+        from discreet.learn import Tensors, Trainer
+
+        net = torch.nn.Linear(1, 1, bias=False)
+        torch.nn.init.zeros_(net.weight)
+        optimizer = torch.optim.SGD(net.parameters(), lr=1.0)
+        seen: list[float] = []
+
+        def watch(*_: Any) -> None:
+            assert net.weight.grad is not None
+            seen.append(float(net.weight.grad))
+
+        optimizer.register_step_pre_hook(watch)
+        rows = Tensors(torch.ones(len(data), 1), torch.tensor(data))
+        Trainer(
+            net, optimizer, lambda given, y: (given.squeeze(1) - y) ** 2, rows,
+            spend=self.spend, steps=2, rate="1/2", about=2, places=4,
+        ).fit()  # fmt: skip
+        return [sum(seen), *seen]

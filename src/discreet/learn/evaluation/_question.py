@@ -1,0 +1,148 @@
+"""How well a model predicts private rows: counts of right and wrong predictions, charged, with noise."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import noise
+from discreet.errors import ParameterError
+from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan
+from discreet.learn._inputs import LEVELS, Inputs
+from discreet.learn._model import Model
+from discreet.learn._steps import RowNorms
+from discreet.learn.evaluation._release import Evaluation
+from discreet.policy import Policy
+from discreet.prices import Additive, Prices, additive_to_json
+from discreet.privacy import Loss, currency, to_json
+from discreet.query import Feature, RecordPlan
+from discreet.release import ReleaseContext, Terms
+from discreet.sensitivity import Norms
+
+__all__ = ["Evaluate", "PreparedEvaluation", "evaluation_norms", "exact_counts"]
+
+_FORMAT = 1
+ERRORS = 3
+"""What is summed of a number: a whole for each row, how far off it is, and its square, each in `LEVELS` parts."""
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """How well a model predicts the label of some records: a question that `discreet.Session.answer` takes."""
+
+    model: Model
+    plan: RecordPlan
+    label: Feature | None
+    spend: Loss
+
+    def prepare(self, terms: Terms) -> PreparedEvaluation:
+        """Check it under public terms. Raises `ParameterError` for rows that are not what the model reads."""
+        terms.accept(self.plan.rows.bounded)
+        if self.model.algorithm.task not in ("classification", "regression"):
+            raise ParameterError(f"a model by {self.model.algorithm.name} predicts no label, so none can be right")
+        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError('spend must be a loss, for example dp.pure("0.1")')
+        inputs = inputs_of_plan(self.plan, self.label)
+        if inputs != self.model.inputs:
+            raise ParameterError(
+                "these records are not what the model reads and predicts: give the columns that it was trained on with "
+                "the same bounds and values, and the same label"
+            )
+        currency(self.spend)
+        bounded = self.plan.rows.bounded
+        norms = evaluation_norms(inputs).of_unit(bounded.max_rows, terms.policy.relation)
+        prices = replace(Prices.of_spend(self.spend, Norms(1, 1)), norms=norms)
+        return PreparedEvaluation(self, terms.policy, prices.measurement(prices.total), prices.currency, self.spend)
+
+
+@dataclass(frozen=True)
+class PreparedEvaluation:
+    """An evaluation that was checked; see `discreet.release.Prepared`."""
+
+    question: Evaluate
+    policy: Policy
+    mechanism: Additive
+    currency: str
+    loss: Loss
+    fresh: bool = False
+    counts: Literal["people"] = "people"
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What the distribution of the answer depends on, in plain JSON."""
+        question = self.question
+        return {
+            "kind": "evaluation",
+            "format": _FORMAT,
+            "model": question.model.digest(),
+            "query": question.plan.sql,
+            "label": None if question.label is None else question.label.name,
+            "policy": self.policy.digest(),
+            "version": self.policy.version,
+            "loss": to_json(self.loss),
+        }
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of `public`."""
+        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
+
+    def answer(self, context: ReleaseContext) -> Evaluation:
+        """Read the rows, predict each, and count. Its loss is charged."""
+        context.step(0, 1)
+        plan, label, model = self.question.plan, self.question.label, self.question.model
+        rows = context.read_records(plan.rows, noise.secret(16))
+        exact = exact_counts(model, examples_of_records(plan, label, model.inputs, rows))
+        target = model.inputs.target
+        assert target is not None
+        noisy = tuple(map(int, self.mechanism.release(exact)))
+        bare = Evaluation(model.digest(), target, noisy, self.mechanism, self.loss, {})
+        bounded = plan.rows.bounded
+        statement: Mapping[str, Any] = {
+            **self.public,
+            "plan": self.hash,
+            "unit": bounded.unit or "rows",
+            "relation": self.policy.relation,
+            "rows_per_unit": bounded.max_rows,
+            "currency": self.currency,
+            "target": target.to_json(),
+            "noise": additive_to_json(self.mechanism),
+            "answer": bare.digest(),
+        }
+        return replace(bare, certificate=context.certify(statement))
+
+    def read(self, payload: bytes) -> Evaluation:
+        """Restore a stored evaluation. Raises `LedgerError` if the bytes are none."""
+        return Evaluation.from_bytes(payload)
+
+
+def evaluation_norms(inputs: Inputs) -> RowNorms:
+    """How much one row adds: to one cell of predicted and actual classes, or to each of the `ERRORS` sums."""
+    if inputs.target is not None and inputs.target.is_number:
+        return RowNorms(ERRORS * LEVELS, ERRORS * LEVELS**2)
+    return RowNorms(1, 1)
+
+
+def exact_counts(model: Model, examples: Examples) -> NDArray[np.int64]:
+    """What is counted, before noise. Each row is predicted alone, so that no other changes what comes of it."""
+    inputs, algorithm, target = model.inputs, model.algorithm, model.inputs.target
+    assert target is not None
+    is_number = target.is_number
+    counts = np.zeros(ERRORS if is_number else target.size**2, np.int64)
+    for i in range(examples.rows):
+        with np.errstate(all="ignore"):
+            row = examples.numbers[i : i + 1], examples.cells[i : i + 1]
+            outputs = algorithm.outputs(inputs, model.parameters, *row)
+        actual = int(examples.target[i])
+        if is_number:
+            off = min(abs(int(target.levels(outputs[:, 0])[0]) - actual), LEVELS)
+            counts += (LEVELS, off, off * off // LEVELS)
+        else:
+            counts[int(outputs[0].argmax()) * target.size + actual] += 1
+    return counts

@@ -1,0 +1,181 @@
+"""An evaluation as a release: noisy counts, and accuracy or errors from them, with intervals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.learn._inputs import LEVELS, Input
+from discreet.prices import Additive, additive_from_json, additive_to_json
+from discreet.privacy import Loss, from_json, to_json
+from discreet.release import BaseRelease, Content
+
+__all__ = ["Evaluation", "evaluation_digests"]
+
+_FORMAT = 1
+_FIELDS = frozenset({"format", "model", "target", "counts", "noise"})
+_MALFORMED = (
+    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
+    *(RecursionError, MemoryError, LedgerError),
+)
+_MOST = 2**100
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(BaseRelease):
+    """How well a model predicts private rows. It may be shown to anyone: what is done with it is free.
+
+    Attributes
+    ----------
+    model
+        The digest of the model, as its certificate has it.
+    target
+        What it predicts.
+    counts
+        Of classes how many rows were predicted as one and are another, with noise, in rows of what was predicted; of a
+        number three noisy sums.
+    mechanism
+        The noise in each count.
+    loss, certificate
+        As of every release. Made by `discreet.learn.evaluate`.
+    """
+
+    model: str
+    target: Input
+    counts: tuple[int, ...]
+    mechanism: Additive
+    loss: Loss
+    certificate: Mapping[str, Any]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of classes ``"accuracy"``; of a number ``"mean_absolute_error"`` and ``"root_mean_squared_error"``."""
+        return ("mean_absolute_error", "root_mean_squared_error") if self.target.is_number else ("accuracy",)
+
+    @property
+    def confusion(self) -> NDArray[np.int64]:
+        """Noisy counts of rows by predicted and actual class. Raises `QueryError` for a number."""
+        if self.target.is_number:
+            raise QueryError(f"{self.target.name} is a number; it has no classes")
+        return np.array(self.counts, np.int64).reshape(self.target.size, self.target.size)
+
+    def estimate(self, name: str) -> float:
+        """The estimate of one of `names`. Costs nothing. Raises `QueryError` for another name."""
+        estimate, _ = self._estimated(name)
+        return estimate
+
+    def error(self, name: str, level: float = 0.95) -> float:
+        """How far off the estimate is for these rows, with a probability of `level`, to first order in the noise.
+
+        Costs nothing. Raises `QueryError` for another name, `ParameterError` unless 0 < level < 1.
+        """
+        from scipy.special import ndtri
+
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be between 0 and 1, both excluded, got {level!r}")
+        _, std = self._estimated(name)
+        return float(ndtri((1 + level) / 2)) * std
+
+    def _estimated(self, name: str) -> tuple[float, float]:
+        """The estimate and its standard deviation."""
+        if name not in self.names:
+            raise QueryError(f"nothing was estimated under the name {name!r}; there are {', '.join(self.names)}")
+        std = float(self.mechanism.std)
+        if not self.target.is_number:
+            confusion = self.confusion
+            total = max(float(confusion.sum()), 1.0)
+            accuracy = min(max(float(np.trace(confusion)) / total, 0.0), 1.0)
+            size = self.target.size
+            spread = size * (1 - accuracy) ** 2 + (size**2 - size) * accuracy**2
+            return accuracy, std * math.sqrt(spread) / total
+        rows, absolute, squared = self.counts
+        total = max(float(rows), 1.0)
+        width = float(self.target.upper - self.target.lower)
+        if name == "mean_absolute_error":
+            share = min(max(absolute / total, 0.0), 1.0)
+            return share * width, std * math.sqrt(1 + share**2) / total * width
+        share = min(max(squared / total, 0.0), 1.0)
+        root = math.sqrt(share)
+        return root * width, std * math.sqrt(1 + share**2) / total / (2 * max(root, 1 / LEVELS)) * width
+
+    def to_bytes(self) -> bytes:
+        """The evaluation as JSON; `from_bytes` restores it."""
+        return json.dumps(self.to_dict()).encode()
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """The evaluation as plain JSON: what was counted, and what follows from it at `level`."""
+        answers = {name: {"estimate": self.estimate(name), "error": self.error(name, level)} for name in self.names}
+        return {
+            **self._content(), "answers": answers, "level": level, "loss": to_json(self.loss),
+            "certificate": dict(self.certificate),
+        }  # fmt: skip
+
+    def digest(self) -> str:
+        """SHA-256 of what was counted, which its certificate states."""
+        return _digest(self._content())
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "model": self.model,
+            "target": self.target.to_json(),
+            "counts": list(self.counts),
+            "noise": additive_to_json(self.mechanism),
+        }
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Evaluation:
+        """Restore a stored evaluation. Raises `LedgerError` if the bytes are none."""
+        try:
+            content: dict[str, Any] = json.loads(payload)
+            target, counts = Input.from_json(content["target"]), content["counts"]
+            expected = 3 if target.is_number else target.size**2
+            if (
+                content["format"] != _FORMAT
+                or not isinstance(content["certificate"], dict)
+                or not isinstance(content["model"], str)
+                or len(counts) != expected
+                or any(type(count) is not int or abs(count) > _MOST for count in counts)
+            ):
+                raise ValueError
+            noise = additive_from_json(content["noise"])
+            return cls(
+                content["model"], target, tuple(counts), noise, from_json(content["loss"]), content["certificate"]
+            )
+        except _MALFORMED:
+            raise LedgerError("a stored evaluation cannot be read; it is damaged") from None
+
+    def header(self) -> list[tuple[str, bool]]:
+        """What was estimated, and how far off it is."""
+        return [("measure", False), ("estimate", True), ("error", True)]
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
+        """A row for each of `names` as text."""
+        return [
+            [name.replace("_", " "), f"{self.estimate(name):.4g}", f"± {self.error(name, level):.2g}"]
+            for name in self.names[:first]
+        ]
+
+    def note(self, level: float = 0.95) -> str:
+        """What was compared."""
+        return f"predictions of {self.target.name} on private rows; errors at {100 * level:.10g} %"
+
+
+def evaluation_digests(content: Content) -> tuple[dict[str, str], str]:
+    """The digest of what was counted, under its name in the certificate."""
+    counted = {name: value for name, value in content.fields.items() if name in _FIELDS}
+    if content.columns is not None or len(counted) != len(_FIELDS):
+        raise KeyError("a file of an evaluation has other fields")
+    return {"answer": _digest(counted)}, "the estimates; they follow from what was counted"
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
