@@ -23,7 +23,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, Independent
-from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, Normalised, UnitGradients, probe
+from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, UnitGradients, probe
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
 from discreet.learn.training._mechanism import (
@@ -119,7 +119,7 @@ class Private:
     Raises `ParameterError` for what cannot be trained. Source: Abadi et al. 2016; ``proofs/learning_training.md``.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913, PLR0915
         self,
         net: nn.Module,
         optimizer: torch.optim.Optimizer,
@@ -155,8 +155,8 @@ class Private:
         self._net, self._optimizer, self._data = net, optimizer, data
         self._places = places
         clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
-        if not isinstance(clipping, Fixed | Normalised):
-            raise ParameterError(f"clip is a number, Fixed or Normalised, whose bounds are proved, not {clip!r}")
+        if not hasattr(clipping, "factors"):
+            raise ParameterError(f"clip is a number, or a Clipping as Fixed(1.0) and Normalised(), not {clip!r}")
         self._grid = _COARSE if noise == "auto" else Exact().steps
         kinds: dict[str, Exact | Float] = {"exact": Exact(self._grid), "float": Float()}
         if arithmetic not in kinds:
@@ -411,7 +411,7 @@ class Private:
                 begun = block[-1]
                 drawn: Future[None] = beside.submit(noise.draw_ahead)
                 for step in block:
-                    exact = yield from self._summed(sampler, columns, step)
+                    yield from self._summed(sampler, columns, step)
                     if os.getpid() != process:
                         raise LedgerError(
                             "this process was forked from the one that began the step, which has its noise"
@@ -420,16 +420,14 @@ class Private:
                     added = noise.next(step)
                     if step < block[-1]:
                         drawn = beside.submit(noise.draw_ahead)
-                    self._move(exact, added, noise.places)
+                    self._move(added, noise.places)
                     self._average(step)
                     report_step(step, self._steps) if context is None else context.step(step, self._steps)
                 if path is not None:
                     write_checkpoint(self._checkpoint(begun, run, noise), path)
 
-    def _summed(
-        self, sampler: Sampler, columns: tuple[Tensor, Tensor], step: int
-    ) -> Generator[Batch, None, NDArray[np.int64]]:
-        """The exact sum of a step's contributions."""
+    def _summed(self, sampler: Sampler, columns: tuple[Tensor, Tensor], step: int) -> Generator[Batch]:
+        """The exact sum of a step's contributions, in `_sum`."""
         gradients = self._gradients
         exact = np.zeros(gradients.size, np.int64)
         total, held = gradients.zeros(), 0
@@ -453,7 +451,7 @@ class Private:
                 else:
                     gradients.add(losses, total, units=units)
             held += self._places
-        return exact + self._integers(total)
+        self._sum: NDArray[Any] = exact + self._integers(total)
 
     @property
     def _most_at_once(self) -> int:
@@ -467,8 +465,9 @@ class Private:
         grid = self._grid / self._gradients.clipping.bound
         return np.rint(total.double().numpy() * grid).astype(np.int64)
 
-    def _move(self, exact: NDArray[Any], added: NDArray[Any], places: int) -> None:
+    def _move(self, added: NDArray[Any], places: int) -> None:
         """Adds the noise, divides by public numbers, and lets the optimiser take its step on that alone."""
+        exact = self._sum
         if added.dtype == object or int(np.abs(exact).max(initial=0)) >= _MOST_EXACT >> places:
             exact, added = exact.astype(object), added.astype(object)
         noisy = (exact * (1 << places) + added).astype(np.float64) / float(1 << places)
