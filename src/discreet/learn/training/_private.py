@@ -248,8 +248,9 @@ class Private:
         """Microbatches to compute losses of, for as many steps as there are; the loop calls `step` once for each.
 
         First the loop is tried on made-up rows. Then training is charged, or goes on from the checkpoint's file, if
-        there is one, which is written every so many steps: steps that were begun after it are lost, and stay charged.
-        Once all steps are taken, the network is stored in the ledger; the same training is then given again, free.
+        there is one, which is written at the start and every so many steps: steps that were begun after it are lost,
+        and stay charged. Once all steps are taken, the network is stored in the ledger; the same training is then given
+        again, free. A loop or a loss is no part of what is compared: another one needs another name.
 
         Raises `ParameterError` for loops that mix rows, and checkpoints of another training; nothing is spent. Raises
         `BudgetExceeded`, `DataError`, `LedgerError` and `Cancelled` as `Session.answer`.
