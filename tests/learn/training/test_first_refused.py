@@ -248,3 +248,13 @@ def test_a_training_that_another_process_has_ended_gives_that_network(session: d
         asked.step(LOSS(net(batch.x), batch.y))
     assert second.network is not None and asked.network is not None
     assert asked.network.to_bytes() == second.network.to_bytes()
+
+
+def test_tokens_are_tried_as_whole_numbers_and_other_numbers_are_refused() -> None:
+    net = nn.Sequential(nn.Embedding(10, 4), nn.Flatten(), nn.Linear(12, 2))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    rows = learn.Tensors(torch.randint(10, (50, 3)), torch.randint(2, (50,)))
+    assert learn.Trainer(net, optimizer, LOSS, rows, spend=SPEND, steps=3, rate="0.5", about=50).fit().payload
+    for wrong in (torch.float64, torch.int32, torch.bool):
+        with pytest.raises(ParameterError, match="float32"):
+            learn.Tensors(rows.x.to(wrong), rows.y)

@@ -353,8 +353,8 @@ class Private:
         data = self._data
         if isinstance(data, Records):
             return columns_of(inputs_of_plan(data.plan, data.label))
-        integral = not data.y.is_floating_point()
-        return Column(tuple(data.x.shape[1:])), Column(tuple(data.y.shape[1:]), 2 if integral else None)
+        x, y = (Column(tuple(each.shape[1:]), None if each.is_floating_point() else 2) for each in (data.x, data.y))
+        return x, y
 
     def _opened(self, charged: str | None) -> tuple[Run, ReleaseContext | None, Inputs | None]:
         data, steps = self._data, self._steps + _FINISHING

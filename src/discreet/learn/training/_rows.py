@@ -29,7 +29,7 @@ class Tensors:
     Attributes
     ----------
     x, y
-        What a model reads and what it predicts, a row along the first axis of each.
+        What a model reads and what it predicts, a row along the first axis of each: float32, or int64 for what counts.
     units
         Whose each row is, as any whole numbers; None where every row is another person.
     rows_per_unit
@@ -44,6 +44,10 @@ class Tensors:
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y) or (self.units is not None and len(self.units) != len(self.x)):
             raise ParameterError("x, y and units have a row each for every row")
+        if {self.x.dtype, self.y.dtype} - {torch.float32, torch.int64}:
+            raise ParameterError(
+                "x and y are of float32 or int64, as the rows are that a loop is tried on: call float() or long()"
+            )
 
     def __repr__(self) -> str:
         return "<tensors>"
