@@ -64,6 +64,18 @@ def test_predictions_are_those_of_the_model(cli: Any) -> None:
     assert left(cli) == "2"
 
 
+def test_an_evaluation_is_bought(cli: Any) -> None:
+    trained(cli)
+    asked = ("evaluate", "old.model", QUERY, "--label", "old", *SOURCES, "--epsilon", "0.5")
+    done = cli(*asked, "--save", "old.evaluation")
+    assert done.code == 0 and "accuracy" in done.out and "±" in done.out and "left epsilon 1.5" in done.out
+    again = cli(*asked, "--format", "json").json
+    assert again["answers"]["accuracy"]["error"] < 0.2 and left(cli) == "3/2"
+    assert cli("verify", "old.evaluation", "--ledger", "visits.ledger").code == 0
+    other = cli("evaluate", "old.model", "SELECT cost, age >= 45 AS old FROM visits", *asked[3:])
+    assert other.code == 2 and "trained on" in other.err and left(cli) == "3/2"
+
+
 def test_a_csv_file_is_read_as_training_reads_one(cli: Any) -> None:
     """A text NA is a text; what is no number is null, and a truth value may be a 1."""
     policy = """
@@ -98,18 +110,6 @@ sick = { type = "bool" }
     }
     expected = learn.load("csv.model").predict_proba(pa.table(seen))
     assert pq.read_table("out.parquet")["sick=True"].to_pylist() == expected[:, 1].tolist()
-
-
-def test_an_evaluation_is_bought(cli: Any) -> None:
-    trained(cli)
-    asked = ("evaluate", "old.model", QUERY, "--label", "old", *SOURCES, "--epsilon", "0.5")
-    done = cli(*asked, "--save", "old.evaluation")
-    assert done.code == 0 and "accuracy" in done.out and "±" in done.out and "left epsilon 1.5" in done.out
-    again = cli(*asked, "--format", "json").json
-    assert again["answers"]["accuracy"]["error"] < 0.2 and left(cli) == "3/2"
-    assert cli("verify", "old.evaluation", "--ledger", "visits.ledger").code == 0
-    other = cli("evaluate", "old.model", "SELECT cost, age >= 45 AS old FROM visits", *asked[3:])
-    assert other.code == 2 and "trained on" in other.err and left(cli) == "3/2"
 
 
 @pytest.mark.parametrize(

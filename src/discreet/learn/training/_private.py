@@ -23,7 +23,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, Independent
-from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, UnitGradients, probe
+from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, Normalised, UnitGradients, probe
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
 from discreet.learn.training._mechanism import (
@@ -38,7 +38,7 @@ from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._question import PreparedTraining, Training
 from discreet.learn.training._rehearsal import rehearsal
 from discreet.learn.training._rows import Sampler, Tensors, columns_of, laid_out, tensors_of_examples
-from discreet.learn.training._trials import check_place, stepped_state, still_digest
+from discreet.learn.training._trials import check_place, stepped_state
 from discreet.ledger import Run, RunState, open_ledger
 from discreet.privacy import Loss, to_json
 from discreet.query import PERSON_COLUMN
@@ -119,7 +119,7 @@ class Private:
     Raises `ParameterError` for what cannot be trained. Source: Abadi et al. 2016; ``proofs/learning_training.md``.
     """
 
-    def __init__(  # noqa: PLR0913, PLR0915
+    def __init__(  # noqa: PLR0913
         self,
         net: nn.Module,
         optimizer: torch.optim.Optimizer,
@@ -144,10 +144,7 @@ class Private:
                 f"training takes its rows itself, by coins that the loss is for: give records, as in session.records("
                 f"query, label=…), or learn.Tensors(x, y), not {type(data).__name__}"
             )
-        if isinstance(about, bool) or not isinstance(about, int) or about < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"about is a whole number of people, 1 or more, not {about!r}")
-        if isinstance(places, bool) or not isinstance(places, int) or not 4 <= places <= 65_536:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"places is a number of rows from 4 to 65,536, not {places!r}")
+        _check_sizes(about, places)
         if (spend is None) == (multiplier is None) or (multiplier is None) != (delta is None):
             raise ParameterError("say what to spend, or in its place the noise: multiplier=1.1, delta=1e-6")
         if spend is not None and not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -155,8 +152,8 @@ class Private:
         self._net, self._optimizer, self._data = net, optimizer, data
         self._places = places
         clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
-        if not hasattr(clipping, "factors"):
-            raise ParameterError(f"clip is a number, or a Clipping as Fixed(1.0) and Normalised(), not {clip!r}")
+        if not isinstance(clipping, Fixed | Normalised):
+            raise ParameterError(f"clip is a number, Fixed or Normalised, whose bounds are proved, not {clip!r}")
         self._grid = _COARSE if noise == "auto" else Exact().steps
         kinds: dict[str, Exact | Float] = {"exact": Exact(self._grid), "float": Float()}
         if arithmetic not in kinds:
@@ -166,8 +163,8 @@ class Private:
         self._by_unit = self._rows_per_unit > 1
         if self._rows_per_unit > places:
             raise ParameterError(f"a person may have {self._rows_per_unit} rows: give as many places or more")
-        size = self._gradients.size
         # A float sum is rounded to the grid, which moves it by less than one step more in each entry.
+        size = self._gradients.size
         bound = self._grid + (math.isqrt(size) + 1 if arithmetic == "float" else 0)
         if spend is not None:
             self._mechanism = mechanism_for(spend, steps, rate=rate, epochs=epochs, noise=noise, bound=bound, size=size)
@@ -403,7 +400,6 @@ class Private:
         sampler = Sampler(rows, self._mechanism.sampling, self._places)
         columns = (rows.x, rows.y)
         begun, stored, process = state.begun, state.stored, os.getpid()
-        self._still = still_digest(self._net, self._gradients.parameters.values())
         if path is not None and not begun:
             write_checkpoint(self._checkpoint(0, run, noise), path)
         with ThreadPoolExecutor(1, "noise") as beside:
@@ -412,7 +408,7 @@ class Private:
                 begun = block[-1]
                 drawn: Future[None] = beside.submit(noise.draw_ahead)
                 for step in block:
-                    yield from self._summed(sampler, columns, step)
+                    exact = yield from self._summed(sampler, columns, step)
                     if os.getpid() != process:
                         raise LedgerError(
                             "this process was forked from the one that began the step, which has its noise"
@@ -421,14 +417,16 @@ class Private:
                     added = noise.next(step)
                     if step < block[-1]:
                         drawn = beside.submit(noise.draw_ahead)
-                    self._move(added, noise.places)
+                    self._move(exact, added, noise.places)
                     self._average(step)
                     report_step(step, self._steps) if context is None else context.step(step, self._steps)
                 if path is not None:
                     write_checkpoint(self._checkpoint(begun, run, noise), path)
 
-    def _summed(self, sampler: Sampler, columns: tuple[Tensor, Tensor], step: int) -> Generator[Batch]:
-        """The exact sum of a step's contributions, in `_sum`."""
+    def _summed(
+        self, sampler: Sampler, columns: tuple[Tensor, Tensor], step: int
+    ) -> Generator[Batch, None, NDArray[np.int64]]:
+        """The exact sum of a step's contributions."""
         gradients = self._gradients
         exact = np.zeros(gradients.size, np.int64)
         total, held = gradients.zeros(), 0
@@ -452,7 +450,7 @@ class Private:
                 else:
                     gradients.add(losses, total, units=units)
             held += self._places
-        self._sum: NDArray[Any] = exact + self._integers(total)
+        return exact + self._integers(total)
 
     @property
     def _most_at_once(self) -> int:
@@ -466,9 +464,8 @@ class Private:
         grid = self._grid / self._gradients.clipping.bound
         return np.rint(total.double().numpy() * grid).astype(np.int64)
 
-    def _move(self, added: NDArray[Any], places: int) -> None:
+    def _move(self, exact: NDArray[Any], added: NDArray[Any], places: int) -> None:
         """Adds the noise, divides by public numbers, and lets the optimiser take its step on that alone."""
-        exact = self._sum
         if added.dtype == object or int(np.abs(exact).max(initial=0)) >= _MOST_EXACT >> places:
             exact, added = exact.astype(object), added.astype(object)
         noisy = (exact * (1 << places) + added).astype(np.float64) / float(1 << places)
@@ -479,13 +476,6 @@ class Private:
             parameter.grad = part.to(parameter.dtype).clone()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
-
-    def _check_still(self) -> None:
-        if still_digest(self._net, self._gradients.parameters.values()) != self._still:
-            raise LedgerError(
-                "buffers or frozen parameters of the network have changed in training, and could carry what rows hold "
-                "past the noise: nothing is stored; keep them as they are"
-            )
 
     def _average(self, step: int) -> None:
         """Takes the weights after a step of the second half into their mean."""
@@ -498,7 +488,6 @@ class Private:
                 before += (each - before) / count
 
     def _checkpoint(self, step: int, run: Run, noise: CorrelatedNoise) -> Checkpoint:
-        self._check_still()
         return Checkpoint(
             step,
             run.id,
@@ -516,7 +505,6 @@ class Private:
         state = run.read()
         if self._given_again(run, state):  # another process has ended it meanwhile
             return
-        self._check_still()
         (step,) = run.begin(after=state)
         payload = _weights(self._net)
         bare = Network(inputs, payload, self._spend, {})
@@ -533,6 +521,13 @@ class Private:
         }
         self.network = Network(inputs, payload, self._spend, run.certify(statement))
         run.store(step, self.network.to_bytes())
+
+
+def _check_sizes(about: object, places: object) -> None:
+    if isinstance(about, bool) or not isinstance(about, int) or about < 1:
+        raise ParameterError(f"about is a whole number of people, 1 or more, not {about!r}")
+    if isinstance(places, bool) or not isinstance(places, int) or not 4 <= places <= 65_536:
+        raise ParameterError(f"places is a number of rows from 4 to 65,536, not {places!r}")
 
 
 def _described(net: nn.Module) -> str:
