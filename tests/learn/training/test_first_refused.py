@@ -192,6 +192,15 @@ def test_buffers_that_a_loop_moves_are_not_stored(session: dp.Session, tmp_path:
     assert asked.network is None and not read_checkpoint(tmp_path / "net.ckpt").weights["mean"].any()
 
 
+def test_a_mean_of_weights_leaves_buffers_as_they_are(session: dp.Session) -> None:
+    """A mask of −∞ has no mean: −∞ less −∞ is no number."""
+    net = network()
+    net.register_buffer("mask", torch.tensor([0.0, float("-inf")]))
+    asked = private(session, net, average=True)
+    taken(asked, net)
+    assert asked.network is not None and asked.network.weights["mask"].tolist() == [0.0, float("-inf")]
+
+
 class Tied(nn.Module):
     def __init__(self) -> None:
         super().__init__()

@@ -38,7 +38,7 @@ from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._question import PreparedTraining, Training
 from discreet.learn.training._rehearsal import rehearsal
 from discreet.learn.training._rows import Sampler, Tensors, columns_of, laid_out, tensors_of_examples
-from discreet.learn.training._trials import check_place, stepped_state
+from discreet.learn.training._trials import check_place, stepped_state, still_digest
 from discreet.ledger import Run, RunState, open_ledger
 from discreet.privacy import Loss, to_json
 from discreet.query import PERSON_COLUMN
@@ -400,6 +400,7 @@ class Private:
         sampler = Sampler(rows, self._mechanism.sampling, self._places)
         columns = (rows.x, rows.y)
         begun, stored, process = state.begun, state.stored, os.getpid()
+        self._still = still_digest(self._net, self._gradients.parameters.values())
         if path is not None and not begun:
             write_checkpoint(self._checkpoint(0, run, noise), path)
         with ThreadPoolExecutor(1, "noise") as beside:
@@ -482,12 +483,19 @@ class Private:
         count = step - self._steps // 2
         if self._averaged is None or count < 1:
             return
-        for name, each in self._net.state_dict().items():
-            if each.is_floating_point():
-                before = self._averaged.setdefault(name, each.detach().clone())
-                before += (each - before) / count
+        for name, each in self._gradients.parameters.items():
+            before = self._averaged.setdefault(name, each.detach().clone())
+            before += (each.detach() - before) / count
+
+    def _check_still(self) -> None:
+        if still_digest(self._net, self._gradients.parameters.values()) != self._still:
+            raise LedgerError(
+                "buffers or frozen parameters of the network have changed in training, and could carry what rows hold "
+                "past the noise: nothing is stored; keep them as they are"
+            )
 
     def _checkpoint(self, step: int, run: Run, noise: CorrelatedNoise) -> Checkpoint:
+        self._check_still()
         return Checkpoint(
             step,
             run.id,
@@ -505,6 +513,7 @@ class Private:
         state = run.read()
         if self._given_again(run, state):  # another process has ended it meanwhile
             return
+        self._check_still()
         (step,) = run.begin(after=state)
         payload = _weights(self._net)
         bare = Network(inputs, payload, self._spend, {})
