@@ -53,9 +53,17 @@ def clusters(case: Case) -> float:
     return float(distances.min(axis=1).sum())
 
 
+def forest(case: Case) -> float:
+    ends = (np.array(case["lower"]), np.array(case["upper"]))
+    fitted = models.RandomForestClassifier(epsilon=case["epsilon"], bounds=ends, classes=case["classes"])
+    fitted.fit(np.array(case["X"]), np.array(case["y"]))
+    return float((fitted.predict(np.array(case["X_test"])) == case["y_test"]).mean())
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
-    task = {"logistic": logistic, "ridge": ridge, "components": components, "clusters": clusters}[sys.argv[2]]
+    tasks = {"logistic": logistic, "ridge": ridge, "components": components, "clusters": clusters, "forest": forest}
+    task = tasks[sys.argv[2]]
     cases = json.load(sys.stdin)
     start = time.process_time()
     scores = [task(case) for case in cases]

@@ -84,8 +84,9 @@ class Replayed(Measurer):
         return self._answer("draw", self.draws, lambda: super(Replayed, self).draw(weights, count))
 
     def _answer(self, kind: str, number: int, asked: Callable[[], Any]) -> Any:
+        answer = asked()  # a replayed step is paid too, for what is left decides on the next
         if not self.replays:
-            self.answers[kind, number] = asked()
+            self.answers[kind, number] = answer
         return self.answers[kind, number]
 
 

@@ -13,17 +13,23 @@ from discreet import learn
 from discreet.errors import ParameterError
 
 ESTIMATORS: dict[str, Any] = {
+    "AdditiveModel": learn.AdditiveModel(dp.approx(1_000, 0.1), bins=8, bounds=(-10, 10)),
+    "DecisionTree": learn.DecisionTree(dp.approx(1_000, 0.1), bounds=(-10, 10)),
     "KMeans": learn.KMeans(dp.rho(10**6), bounds=(-10, 10)),
-    "LogisticRegression": learn.LogisticRegression(dp.approx(1_000, 0.1), bounds=(-10, 10)),
+    "LogisticRegression": learn.LogisticRegression(dp.approx(10**6, 0.1), bounds=(-10, 10)),
     "NaiveBayes": learn.NaiveBayes(dp.approx(1_000, 0.1), bounds=(-10, 10)),
     "PCA": learn.PCA(dp.rho(10**6), n_components=1, bounds=(-10, 10)),
+    "RandomForest": learn.RandomForest(dp.approx(1_000, 0.1), bounds=(-10, 10)),
     "Ridge": learn.Ridge(dp.rho(10**6), bounds=(-10, 10), target_bounds=(-300, 300)),
 }
 
 TWO_FITS = "two fits on the same rows differ, as their noise does"
 EXPECTED = {
     "KMeans": {"check_fit_idempotent"},
-    "LogisticRegression": {"check_fit_idempotent", "check_supervised_y_2d"},
+    "AdditiveModel": {"check_fit_idempotent", "check_supervised_y_2d"},
+    "DecisionTree": {"check_fit_idempotent", "check_supervised_y_2d"},
+    "LogisticRegression": {"check_classifier_data_not_an_array", "check_fit_idempotent", "check_supervised_y_2d"},
+    "RandomForest": {"check_fit_idempotent", "check_supervised_y_2d"},
     "PCA": {"check_fit_idempotent", "check_pipeline_consistency"},
     "Ridge": {
         "check_fit_idempotent",

@@ -112,3 +112,21 @@ def test_what_cannot_be_fitted_is_refused_in_words(estimator: Any, message: str)
     X, y = np.zeros((10, 2)), [0, 1] * 5  # noqa: N806
     with warnings.catch_warnings(), pytest.raises(ParameterError, match=message):
         estimator.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "changed"),
+    [
+        (learn.LogisticRegression(bounds=(0, 16), classes=range(10)), {"radius": np.array(1e-320)}),
+        (learn.LogisticRegression(bounds=(0, 16), classes=range(10)), {"radius": np.array(-1.0)}),
+        (learn.Ridge(bounds=(0, 16), target_bounds=(0, 9)), {"centre": np.full(64, 1e300)}),
+        (learn.PCA(bounds=(0, 16)), {"components": np.full((2, 64), 1e300)}),
+        (learn.KMeans(bounds=(0, 16)), {"centres": np.full((8, 64), 1e300)}),
+    ],
+)
+def test_parameters_that_no_fit_ends_with_are_refused(estimator: Any, changed: Any) -> None:
+    X, y = digits()  # noqa: N806
+    model = estimator.set_params(spend=dp.rho(1)).fit(X[:50], y[:50]).model_
+    model.algorithm.check_parameters(model.inputs, model.parameters)
+    with pytest.raises(ValueError):  # noqa: PT011
+        model.algorithm.check_parameters(model.inputs, {**model.parameters, **changed})

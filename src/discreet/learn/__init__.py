@@ -15,13 +15,26 @@ from discreet.learn._model import Model, load
 from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
 
 if TYPE_CHECKING:
-    from discreet.learn.estimators import PCA, KMeans, LogisticRegression, NaiveBayes, Ridge
-    from discreet.learn.training import Batch, Network, Private, Tensors, Trainer, TrainingPlan
+    from discreet.learn.estimators import (
+        PCA,
+        AdditiveModel,
+        DecisionTree,
+        KMeans,
+        LogisticRegression,
+        NaiveBayes,
+        RandomForest,
+        Ridge,
+        Search,
+    )
+    from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
 
 __all__ = [
     "KIND",
     "PCA",
+    "AdditiveModel",
     "Batch",
+    "DPAdam",
+    "DecisionTree",
     "Evaluate",
     "Evaluation",
     "Fit",
@@ -31,7 +44,9 @@ __all__ = [
     "NaiveBayes",
     "Network",
     "Private",
+    "RandomForest",
     "Ridge",
+    "Search",
     "Tensors",
     "Trainer",
     "TrainingPlan",
@@ -40,8 +55,11 @@ __all__ = [
 ]
 
 _LAZY = {
-    "discreet.learn.estimators": ("KMeans", "LogisticRegression", "NaiveBayes", "PCA", "Ridge"),
-    "discreet.learn.training": ("Batch", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+    "discreet.learn.estimators": (
+        *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
+        *("Ridge", "Search"),
+    ),
+    "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
 }
 
 

@@ -75,7 +75,7 @@ class _Core:
     def __post_init__(self) -> None:
         self.algorithm.check(self.inputs)
         prices = self.prices
-        if prices.currency not in self.algorithm.currencies:
+        if prices.currency not in self.algorithm.allowed():
             raise ParameterError(
                 f"{self.algorithm.name} adds Gaussian noise, which has no pure ε: spend (ε, δ), ρ or μ, or use a "
                 "decision tree, a random forest or naive Bayes"

@@ -109,6 +109,27 @@ def test_afterwards_a_model_trains_as_before() -> None:
     assert torch.allclose(total, theirs, atol=1e-5)
 
 
+def test_a_layer_that_was_switched_on_since_is_refused() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 3), nn.Dropout(0.5)).eval()
+    gradients = UnitGradients(model, Fixed())
+    for place, words in ((1, "normalises by the batch"), (3, "torch's own generator")):
+        model[place].train()
+        with pytest.raises(ParameterError, match=words), gradients.listening():
+            pass
+        model.eval()
+    with gradients.listening():
+        gradients.add(curved(model(torch.randn(4, 3))), gradients.zeros())
+
+
+def test_what_was_frozen_since_stays_frozen() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    gradients = UnitGradients(model, Fixed())
+    model[0].requires_grad_(False)
+    with gradients.listening():
+        gradients.add(curved(model(torch.randn(4, 3))), gradients.zeros())
+    assert [each.requires_grad for each in model.parameters()] == [False, False, True, True]
+
+
 def test_backward_belongs_inside() -> None:
     model = nn.Linear(3, 3)
     gradients = UnitGradients(model, Fixed())

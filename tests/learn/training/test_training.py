@@ -243,3 +243,64 @@ def test_tensors_charge_nobody_and_have_no_checkpoint(tmp_path: Path) -> None:
     assert trainer.fit().inputs is None
     with pytest.raises(ParameterError, match="durable counter"):
         trainer.fit(tmp_path / "a.ckpt")
+
+
+def test_a_noise_states_its_loss_and_that_is_charged(session: dp.Session) -> None:
+    _, trainer = training(session, spend=None, multiplier="1.5", delta="1e-6")
+    plan = trainer.plan()
+    assert plan.noise_multiplier == 1.5 and plan.loss.fits(plan.spend)
+    assert not plan.loss.fits(dp.approx(float(plan.loss.epsilon("1e-6")) * 0.999, "1e-6"))
+    trained = trainer.fit()
+    assert session.spent == plan.spend == trained.loss and verify_loss(trained.certificate) is None
+    for change in ({"spend": None}, {"multiplier": 1, "delta": "1e-6"}, {"spend": None, "multiplier": 1}):
+        with pytest.raises(ParameterError, match="in its place the noise"):
+            training(session, **change)
+    with pytest.raises(ParameterError, match="above 0"):
+        training(session, spend=None, multiplier=0, delta="1e-6")
+
+
+def test_averaged_weights_are_the_mean_of_the_second_half_and_survive_a_resume(
+    session: dp.Session, tmp_path: Path
+) -> None:
+    net, trainer = training(session, average=True)
+    private, seen = trainer._private, []
+    move = private._move
+
+    def moved(*arguments: Any) -> None:
+        move(*arguments)
+        seen.append(net[0].weight.detach().clone())
+
+    private._move = moved  # type: ignore[method-assign]
+    trainer.fit()
+    assert len(seen) == 12
+    assert torch.allclose(net[0].weight, torch.stack(seen[6:]).mean(0), atol=1e-6)
+    path = tmp_path / "net.ckpt"
+    other, first = training(session, average=True, name="b")
+    for batch in first._private.batches(path, 4):
+        first._private.step(nn.functional.cross_entropy(other(batch.x), batch.y, reduction="none"))
+    assert set(read_checkpoint(path).averaged) == set(other.state_dict())
+
+
+def test_dp_adam_takes_the_noise_off_its_second_moments() -> None:
+    """Of a gradient of 10 beside noise of variance 4 a step is 10 / sqrt(10² + 4 − 4): one."""
+    dice = np.random.default_rng(1)
+    entries = torch.zeros(2, 1_000, requires_grad=True)
+    adam = learn.DPAdam([entries], lr=1.0, betas=(0.0, 0.99), floor=0.01)
+    adam.noise_variance = 4.0
+    for _ in range(400):
+        entries.grad = torch.tensor(dice.normal([[0.0], [10.0]], 2.0, (2, 1_000)), dtype=torch.float32)
+        before = entries.detach().clone()
+        adam.step()
+    moved = (before - entries.detach())[1]
+    assert abs(float(moved.mean()) - 1) < 0.05
+    with pytest.raises(ParameterError):
+        learn.DPAdam([entries], lr=0)
+    net = network()
+    rows = learn.Tensors(torch.rand(50, 4), torch.randint(2, (50,)))
+    optimizer = learn.DPAdam(net.parameters(), lr=0.01)
+    loss = nn.CrossEntropyLoss(reduction="none")
+    trainer = learn.Trainer(net, optimizer, loss, rows, spend=SPEND, steps=3, rate="0.5", about=50)
+    assert optimizer.noise_variance == trainer.plan().noise ** 2 > 0
+    trainer.fit()
+    with pytest.raises(ParameterError, match="independent"):
+        learn.Trainer(net, optimizer, loss, rows, spend=SPEND, steps=12, epochs=3, about=50, noise="auto")

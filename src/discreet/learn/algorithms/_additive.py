@@ -24,17 +24,17 @@ __all__ = ["AdditiveAlgorithm"]
 _MOST_BINS = 256
 _MOST_PLACES = 4096
 _USUAL_BINS = 32
-_USUAL_PLACES = 1024
+_USUAL_PLACES = 512
 _PAIR_SHARE = Fraction(3, 20)
 _LABEL_SHARE = Fraction(1, 10)
-_GRADIENTS = 2
+_GRADIENTS = 3
 _CURVATURE = 2 / 3
 """Of a class's π(1 − π), what the mean of p(1 − p) over rows is taken to be, once a model tells them apart."""
 _TERM_VARIANCE = 10.0
 """The variance of the sum of all terms that is expected before any row is seen; neighbouring bins differ by less."""
 
 _JUMP_VARIANCE = 7.0
-_SCALES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+_SCALES = (0.1, 0.3, 1.0, 10.0, 100.0)
 
 Numbers = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -85,8 +85,8 @@ class AdditiveAlgorithm(Algorithm):
                 raise KeyError(step)
 
     def fit(self, examples: Examples, measurer: Measurer) -> Parameters:
-        """Counts of pairs and labels; then twice what a model leaves over, or more labels where rows are few."""
-        rows = BinnedRows.of(self.binned(examples.inputs), examples)
+        """Counts of pairs and labels; then what a model leaves over, three times, or more labels where rows are few."""
+        rows = BinnedRows.from_examples(self.binned(examples.inputs), examples)
         bins = rows.bins
         labels = measured_labels(rows, measurer, _LABEL_SHARE)
         pairs = measured_pairs(rows, measurer, _PAIR_SHARE)
@@ -99,13 +99,13 @@ class AdditiveAlgorithm(Algorithm):
             labels = labels.pooled(measured_labels(rows, measurer, measurer.left))
             shares = labels.shares(bins)
         singles, together = pairs.denoised(bins, labels)
-        kept = slice(-_columns(examples.inputs), None)
-        solvers = [_Solver(bins, _CURVATURE * p * (1 - p) * together) for p in shares[kept]]
-        terms = _solved(solvers, labels.towards(shares)[:, kept], labels.variance / 2)
+        columns = slice(-_columns(examples.inputs), None)
+        solvers = [_Solver(bins, _CURVATURE * p * (1 - p) * together) for p in shares[columns]]
+        terms = _solved(solvers, labels.towards(shares)[:, columns], labels.variance / 2)
         intercepts = np.log(shares)
         seen: list[Matrix] = []
         for _ in range(0 if few else _GRADIENTS):
-            left_over = residuals(rows, _all_classes(terms), intercepts)[:, kept]
+            left_over = residuals(rows, _all_classes(terms), intercepts)[:, columns]
             exact = np.stack([rows.sums(column) for column in left_over.T], axis=1)
             noisy = measurer.measure("residuals", exact, noise) / GRID
             seen.append(noisy + np.stack([each.forward(terms[:, i]) for i, each in enumerate(solvers)], axis=1))
@@ -125,7 +125,7 @@ class AdditiveAlgorithm(Algorithm):
         """The probability of each class: the softmax of the intercepts and the terms of the row's bins."""
         bins = self.binned(inputs)
         scores = np.tile(parameters["intercepts"], (len(numbers), 1))
-        for start, column in zip(bins.starts, bins.of(numbers, cells).T, strict=True):
+        for start, column in zip(bins.starts, bins.places(numbers, cells).T, strict=True):
             scores += parameters["terms"][start + column]
         return probabilities(scores)
 

@@ -39,6 +39,10 @@ class Algorithm(ABC):
     def check(self, inputs: Inputs) -> None:
         """Raise `ParameterError` for inputs or parameters that it cannot work with; by public facts alone."""
 
+    def allowed(self) -> tuple[str, ...]:
+        """In which of the currencies it can be fitted with these parameters."""
+        return self.currencies
+
     @abstractmethod
     def row_norms(self, inputs: Inputs, step: str) -> RowNorms:
         """How much any one row adds to the sum of a step. Raises `KeyError` for a step that it has none of."""

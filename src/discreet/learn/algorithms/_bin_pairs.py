@@ -102,8 +102,8 @@ class Pairs:
 def _nearer(counts: Numbers, mean: float, variance: float) -> Numbers:
     """Counts moved towards their mean as far as their noise is all that they show; none of them far below it."""
     apart = float(np.square(counts - mean).mean())
-    kept = max(0.0, 1 - variance / max(apart, 1e-9))
-    return np.maximum(mean + kept * (counts - mean), min(1.0, mean / 10))
+    trust = max(0.0, 1 - variance / max(apart, 1e-9))
+    return np.maximum(mean + trust * (counts - mean), min(1.0, mean / 10))
 
 
 def measured_pairs(rows: BinnedRows, measurer: Measurer, share: Fraction) -> Pairs:

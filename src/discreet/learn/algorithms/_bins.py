@@ -25,7 +25,7 @@ class Bins:
     >>> bins = Bins(inputs, 4)
     >>> bins.sizes, bins.starts
     ((5, 3), (0, 5))
-    >>> bins.of(np.array([[0], [1024], [-1]], np.int32), np.array([[1], [0], [-1]], np.int32)).tolist()
+    >>> bins.places(np.array([[0], [1024], [-1]], np.int32), np.array([[1], [0], [-1]], np.int32)).tolist()
     [[0, 1], [3, 0], [4, 2]]
     """
 
@@ -57,7 +57,7 @@ class Bins:
         """Which inputs are numbers."""
         return np.arange(len(self.sizes)) < len(self.inputs.numbers)
 
-    def of(self, numbers: Places, cells: Places) -> Places:
+    def places(self, numbers: Places, cells: Places) -> Places:
         """The bin of each input of each row; it depends on that row alone, for it is made of whole numbers."""
         bins = np.where(numbers == MISSING, self.bins, np.minimum(numbers * self.bins // LEVELS, self.bins - 1))
         others = np.array([each.size for each in self.inputs.categories], np.int32)
@@ -87,9 +87,9 @@ class BinnedRows:
     target: Places
 
     @classmethod
-    def of(cls, bins: Bins, examples: Examples) -> BinnedRows:
+    def from_examples(cls, bins: Bins, examples: Examples) -> BinnedRows:
         """The rows of a fit."""
-        return cls(bins, bins.of(examples.numbers, examples.cells), examples.target)
+        return cls(bins, bins.places(examples.numbers, examples.cells), examples.target)
 
     def __repr__(self) -> str:
         return "<rows in bins>"

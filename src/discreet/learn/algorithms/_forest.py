@@ -61,10 +61,10 @@ class RandomForestAlgorithm(Algorithm):
         """Count classes; buy which splits tell them apart, if that can be seen; draw trees; count leaves; sharpen."""
         inputs, target = examples.inputs, examples.target
         bins = Bins(inputs, self.bins)
-        rows = BinnedRows.of(bins, examples)
+        rows = BinnedRows.from_examples(bins, examples)
         places = rows.places
         classes = self._classes(target, len(inputs.classes), measurer)
-        splits = Splits.of(bins)
+        splits = Splits.over(bins)
         weights = self._weights(rows, classes, splits, measurer)
         trees = self.trees or (16 if measurer.currency == "pure" else 128)
         noise = measurer.noise_of("tree", (measurer.left - _SHARPNESS_SHARE) / trees)
@@ -76,7 +76,7 @@ class RandomForestAlgorithm(Algorithm):
         for i in range(trees):
             at = leaves(bins, places, split_inputs[i], thresholds[i], depth)
             exact = np.bincount(at * len(classes) + target, minlength=tables[i].size).reshape(tables[i].shape)
-            tables[i] = _log_lifts(measurer.measure("tree", exact, noise), classes, sd) / trees
+            tables[i] = _log_ratios(measurer.measure("tree", exact, noise), classes, sd) / trees
         model = _model(split_inputs, thresholds, tables, classes)
         sums = votes(bins, model, places)
         scores = [int((_scores(model, sums, each).argmax(axis=1) == target).sum()) for each in _SHARPNESS]
@@ -90,7 +90,7 @@ class RandomForestAlgorithm(Algorithm):
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """The probability of each class by the votes of all trees."""
         bins = Bins(inputs, self.bins)
-        return probabilities(_scores(parameters, votes(bins, parameters, bins.of(numbers, cells)), 1.0))
+        return probabilities(_scores(parameters, votes(bins, parameters, bins.places(numbers, cells)), 1.0))
 
     def _classes(self, target: Places, classes: int, measurer: Measurer) -> NDArray[np.float64]:
         """About how many rows each class has: noisy counts, nearer to equal ones the less they say."""
@@ -98,8 +98,8 @@ class RandomForestAlgorithm(Algorithm):
         noisy = measurer.measure("classes", np.bincount(target, minlength=classes), noise)
         mean = max(float(noisy.mean()), 1.0)
         apart = float(np.square(noisy - noisy.mean()).sum()) / (classes - 1)
-        kept = max(0.0, 1 - deviation(noise) ** 2 / max(apart, 1e-9))
-        return np.maximum(mean + kept * (noisy - noisy.mean()), mean / 50)
+        trust = max(0.0, 1 - deviation(noise) ** 2 / max(apart, 1e-9))
+        return np.maximum(mean + trust * (noisy - noisy.mean()), mean / 50)
 
     def _weights(
         self,
@@ -115,14 +115,14 @@ class RandomForestAlgorithm(Algorithm):
         if float(np.median(blur)) > _BLUR:
             return splits.base
         noisy = measurer.measure("bins", rows.counts(), noise)
-        told = np.maximum(_told_apart(splits, noisy, classes) - blur, 0)
-        return splits.base * (told + blur / 2 + _FLOOR)
+        separation = np.maximum(_separation(splits, noisy, classes) - blur, 0)
+        return splits.base * (separation + blur / 2 + _FLOOR)
 
 
-def _told_apart(splits: Splits, counts: NDArray[np.float64], classes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _separation(splits: Splits, counts: NDArray[np.float64], classes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The mean over classes of the squared distance of their shares to the right of each split from all rows'."""
     apart = counts - classes / classes.sum() * counts.sum(axis=1, keepdims=True)
-    return np.square(splits.right(apart) - splits.whole(apart) / 2) @ (1 / classes) / classes.sum()
+    return np.square(splits.right(apart) - splits.total(apart) / 2) @ (1 / classes) / classes.sum()
 
 
 def _depth_for(classes: NDArray[np.float64], trees: int, sd: float) -> int:
@@ -132,7 +132,7 @@ def _depth_for(classes: NDArray[np.float64], trees: int, sd: float) -> int:
     return max(1, min(round(math.log2(max(clear, 1.0))) + 1, most, _MOST_DEPTH))
 
 
-def _log_lifts(counts: NDArray[np.float64], classes: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
+def _log_ratios(counts: NDArray[np.float64], classes: NDArray[np.float64], sd: float) -> NDArray[np.float64]:
     """The logarithm of each class's share in each leaf over its share in all, nearer to 0 the less a count says."""
     prior = classes / classes.sum()
     extra = 0.6 * sd * len(classes) * prior

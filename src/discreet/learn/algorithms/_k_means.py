@@ -43,6 +43,7 @@ _DIRECTION_STEPS = 2.0**12
 _SPREAD, _ROUNDS = 2_048, 20
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
 _MOST_CLUSTERS = 1_000
+_FARTHEST = 1e6
 _ROWS = 2**13
 
 
@@ -106,6 +107,8 @@ class KMeansAlgorithm(Algorithm):
         """Raise `ValueError` unless there is a centre for each cluster."""
         shapes = {"centres": (self.clusters, coordinate_count(inputs))}
         if {name: array.shape for name, array in parameters.items()} != shapes:
+            raise ValueError
+        if (abs(parameters["centres"]) > _FARTHEST).any():
             raise ValueError
 
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:

@@ -109,13 +109,18 @@ class LogisticAlgorithm(Algorithm):
         """Raise `ValueError` unless there is a weight for each coordinate and class, and a ball."""
         count = coordinate_count(inputs)
         shapes = {"weights": (count + 1, len(inputs.classes)), "centre": (count,), "radius": ()}
-        if {name: array.shape for name, array in parameters.items()} != shapes or not parameters["radius"] > 0:
+        if {name: array.shape for name, array in parameters.items()} != shapes:
             raise ValueError
+        _ball(inputs, parameters).check()
 
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """The probability of each class."""
-        ball = Ball(np.ones(coordinate_count(inputs)), parameters["centre"], float(parameters["radius"]))
+        ball = _ball(inputs, parameters)
         return _probabilities(vectors(ball, inputs, numbers, cells), _grid_steps(parameters["weights"]))
+
+
+def _ball(inputs: Inputs, parameters: Parameters) -> Ball:
+    return Ball(np.ones(coordinate_count(inputs)), parameters["centre"], float(parameters["radius"]))
 
 
 def gradient_sums(rows: Vectors, target: Places, weights: Reals, longest: float) -> NDArray[np.int64]:

@@ -40,6 +40,7 @@ from discreet.learn.algorithms._vectors import (
 __all__ = ["PcaAlgorithm", "check_numbers", "principal_directions", "wide_enough"]
 
 _CENTRE_SHARE = Fraction(1, 8)
+_LARGEST = 1 + 1e-9
 _RADIUS, _WIDENS = 0.5, 50.0
 """Of the reach: rows farther from the centre count as if they were so far; farther where there are many rows."""
 
@@ -86,6 +87,8 @@ class PcaAlgorithm(Algorithm):
         count = coordinate_count(inputs)
         shapes = {"components": (self.components, count), "variances": (self.components,), "centre": (count,)}
         if {name: array.shape for name, array in parameters.items()} != shapes:
+            raise ValueError
+        if any((abs(parameters[name]) > _LARGEST).any() for name in ("components", "centre")):
             raise ValueError
 
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:

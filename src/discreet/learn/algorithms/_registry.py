@@ -15,7 +15,7 @@ from discreet.learn.algorithms._pca import PcaAlgorithm
 from discreet.learn.algorithms._ridge import RidgeAlgorithm
 from discreet.learn.algorithms._tree import DecisionTreeAlgorithm
 
-__all__ = ["ALGORITHMS", "algorithm_from_json"]
+__all__ = ["ALGORITHMS", "algorithm_from_json", "enlist"]
 
 _ALL: tuple[type[Algorithm], ...] = (
     AdditiveAlgorithm,
@@ -28,6 +28,11 @@ _ALL: tuple[type[Algorithm], ...] = (
     RidgeAlgorithm,
 )
 ALGORITHMS: dict[str, type[Algorithm]] = {each.name: each for each in _ALL}
+
+
+def enlist(kind: type[Algorithm]) -> None:
+    """Make one known that is built of the others."""
+    ALGORITHMS[kind.name] = kind
 
 
 def algorithm_from_json(data: Mapping[str, Any]) -> Algorithm:

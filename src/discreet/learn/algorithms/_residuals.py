@@ -43,13 +43,13 @@ def residuals(rows: BinnedRows, terms: NDArray[np.float64], intercepts: NDArray[
     for i in range(1, classes):
         np.maximum(best, scores[i], out=best)
     weights = [_TABLE[np.minimum((best - each) // _STEP, len(_TABLE) - 1)] for each in scores]
-    whole = np.zeros(len(places), np.int64)
+    total = np.zeros(len(places), np.int64)
     for each in weights:
-        whole += each
+        total += each
     left = np.zeros((len(places), classes), np.int64)
     others = np.zeros(len(places), np.int64)
     for i, each in enumerate(weights):
-        share = np.where(target == i, 0, each * GRID // whole)
+        share = np.where(target == i, 0, each * GRID // total)
         left[:, i] = -share
         others += share
     left[np.arange(len(places)), target] = others

@@ -99,17 +99,22 @@ class RidgeAlgorithm(Algorithm):
         """Raise `ValueError` unless there is a weight for each coordinate, an intercept and a ball."""
         count = coordinate_count(inputs)
         shapes = {"weights": (count, 1), "intercept": (), "centre": (count,), "radius": ()}
-        if {name: array.shape for name, array in parameters.items()} != shapes or not parameters["radius"] > 0:
+        if {name: array.shape for name, array in parameters.items()} != shapes:
             raise ValueError
+        _ball(inputs, parameters).check()
 
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """The number that is predicted, within the target's bounds."""
-        ball = Ball(np.ones(coordinate_count(inputs)), parameters["centre"], float(parameters["radius"]))
+        ball = _ball(inputs, parameters)
         rows = vectors(ball, inputs, numbers, cells)
         predicted = np.clip(_predicted(rows, parameters["weights"], float(parameters["intercept"])), -1, 1)
         target = inputs.target
         assert target is not None
         return target.numbers((predicted + 1) / 2 * LEVELS)
+
+
+def _ball(inputs: Inputs, parameters: Parameters) -> Ball:
+    return Ball(np.ones(coordinate_count(inputs)), parameters["centre"], float(parameters["radius"]))
 
 
 def error_sums(rows: Vectors, target: Places, weights: Reals, intercept: float, longest: float) -> NDArray[np.int64]:

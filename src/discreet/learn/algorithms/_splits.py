@@ -34,7 +34,7 @@ class Splits:
     base: NDArray[np.float64]
 
     @classmethod
-    def of(cls, bins: Bins) -> Splits:
+    def over(cls, bins: Bins) -> Splits:
         """All splits of some inputs."""
         numbers = len(bins.inputs.numbers)
         thresholds = [np.arange(1, bins.bins) if i < numbers else np.arange(size) for i, size in enumerate(bins.sizes)]
@@ -51,6 +51,6 @@ class Splits:
             sums[mine] = ends[self.thresholds[mine]]
         return sums
 
-    def whole(self, counts: NDArray[Any]) -> NDArray[Any]:
+    def total(self, counts: NDArray[Any]) -> NDArray[Any]:
         """The sums of all rows by the counts of each split's input."""
         return np.add.reduceat(counts, self.bins.starts, axis=0)[self.inputs]

@@ -18,11 +18,11 @@ from discreet.learn.algorithms._bins import BinnedRows, Bins, check_classes, che
 from discreet.learn.algorithms._splits import Splits
 from discreet.learn.algorithms._trees import check_trees, leaves, probabilities, votes
 
-__all__ = ["DecisionTreeAlgorithm"]
+__all__ = ["GRID", "DecisionTreeAlgorithm", "shares_on_grid", "split_scores"]
 
 _MOST_BINS = 256
 _MOST_DEPTH = 12
-_GRID = 16
+GRID = 16
 """Into how many parts the classes' shares are divided that splits are scored by."""
 _COUNT_SHARE = Fraction(1, 10)
 _LEAF_SHARE = Fraction(3, 10)
@@ -50,15 +50,15 @@ class DecisionTreeAlgorithm(Algorithm):
     def row_norms(self, inputs: Inputs, step: str) -> RowNorms:
         """A row is of one class in one node of a level, and moves a score of its node by twice the grid at most."""
         del inputs
-        return {"counts": RowNorms(1, 1), "split": RowNorms(2 * _GRID, (2 * _GRID) ** 2)}[step]
+        return {"counts": RowNorms(1, 1), "split": RowNorms(2 * GRID, (2 * GRID) ** 2)}[step]
 
     def fit(self, examples: Examples, measurer: Measurer) -> Parameters:
         """Counts of all rows say how deep; then splits and counts, and the leaves' counts with what is left."""
         inputs, target = examples.inputs, examples.target
         classes = len(inputs.classes)
         bins = Bins(inputs, self.bins)
-        splits = Splits.of(bins)
-        binned = BinnedRows.of(bins, examples)
+        splits = Splits.over(bins)
+        binned = BinnedRows.from_examples(bins, examples)
         places = binned.places
         noise = measurer.noise_of("counts", _COUNT_SHARE / 2)
         counts = measurer.measure("counts", np.bincount(target, minlength=classes).reshape(1, -1), noise)
@@ -73,7 +73,7 @@ class DecisionTreeAlgorithm(Algorithm):
                 counts = measurer.measure("counts", _counts(at, target, 1 << level, classes), noise)
                 shares = _smoothed(counts, np.repeat(shares, 2, axis=0), deviation(noise))
             scores = [
-                _scores(splits, binned.some(rows).counts(), _on_grid(shares[node]))
+                split_scores(splits, binned.some(rows).counts(), shares_on_grid(shares[node]))
                 for node, rows in enumerate(_rows_of(at, 1 << level))
             ]
             chosen.append(np.array(measurer.choose_in_parts("split", scores, choice_share)))
@@ -97,7 +97,7 @@ class DecisionTreeAlgorithm(Algorithm):
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """The shares of the classes in the leaf of each row."""
         bins = Bins(inputs, self.bins)
-        return probabilities(parameters["priors"] + votes(bins, parameters, bins.of(numbers, cells)))
+        return probabilities(parameters["priors"] + votes(bins, parameters, bins.places(numbers, cells)))
 
 
 def _rows_of(at: NDArray[np.int64], nodes: int) -> list[NDArray[np.int64]]:
@@ -109,22 +109,22 @@ def _counts(at: NDArray[np.int64], target: Places, nodes: int, classes: int) -> 
     return np.bincount(at * classes + target, minlength=nodes * classes).reshape(nodes, classes)
 
 
-def _scores(splits: Splits, counts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.int64]:
+def split_scores(splits: Splits, counts: NDArray[np.int64], shares: NDArray[np.int64]) -> NDArray[np.int64]:
     """Σ over both sides and all classes of |grid · rows of the class − its share · rows|, for each split.
 
     `counts` are the node's rows by bin and class, `shares` whole numbers that sum to the grid.
     """
     right = splits.right(counts)
     left = counts[: splits.bins.sizes[0]].sum(axis=0) - right
-    sides = (_GRID * side - shares * side.sum(axis=1, keepdims=True) for side in (left, right))
+    sides = (GRID * side - shares * side.sum(axis=1, keepdims=True) for side in (left, right))
     return np.sum([np.abs(side).sum(axis=1) for side in sides], axis=0)
 
 
-def _on_grid(shares: NDArray[np.float64]) -> NDArray[np.int64]:
+def shares_on_grid(shares: NDArray[np.float64]) -> NDArray[np.int64]:
     """Shares as whole numbers that sum to the grid: the largest remainders are rounded up."""
-    parts = shares * _GRID
+    parts = shares * GRID
     lower = np.floor(parts).astype(np.int64)
-    missing = _GRID - int(lower.sum())
+    missing = GRID - int(lower.sum())
     lower[np.argsort(lower - parts)[:missing]] += 1
     return lower
 

@@ -42,6 +42,7 @@ Reals = NDArray[np.float64]
 Vectors = NDArray[np.int16]
 
 _ROWS = 2**13
+_LEAST_RADIUS = 0.01
 _DIAGONAL, _OFF_DIAGONAL = 5, 7
 """Weights of the entries of a second moment: 7/5 is a little below √2, so that both triangles count as one matrix."""
 
@@ -100,6 +101,11 @@ class Ball:
     weights: Reals
     centre: Reals
     radius: float
+
+    def check(self) -> None:
+        """Raise `ValueError` for a ball that no fit ends with, in coordinates that weigh 1: it may be anybody's."""
+        if not (self.radius >= _LEAST_RADIUS and (abs(self.centre) <= 1).all()):
+            raise ValueError
 
     def vectors(self, reals: Reals) -> Vectors:
         """Rows as integers with L2 norm `UNIT` or less; what is missing is at the centre."""

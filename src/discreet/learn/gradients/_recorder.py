@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from discreet.errors import ParameterError
 from discreet.learn.gradients._capture import Capture
+from discreet.learn.gradients._functional import functional
 from discreet.learn.gradients._pieces import Piece, by_unit, combined
 from discreet.learn.gradients._rules import Place, places, refuse
 
@@ -30,6 +31,19 @@ class Call:
     versions: list[int]
     gradients: list[Tensor | None] = field(default_factory=list[Tensor | None])
     waiting: int = 0
+
+
+class Rooted(torch.autograd.Function):
+    """A tensor without a history gets one, of which the root is all: it is the same tensor afterwards."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, _: Tensor) -> Tensor:
+        ctx.mark_dirty(tensor)
+        return tensor
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> tuple[None, None]:  # noqa: ARG004
+        return None, None
 
 
 class Recorder:
@@ -63,8 +77,13 @@ class Recorder:
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """Hooks are on and parameters still for as long as this lasts."""
+        """Hooks are on and parameters still for as long as this lasts.
+
+        Raises `ParameterError` if the model couples rows now: layers may have been switched to training since.
+        """
+        refuse(self.model)
         self._reset()
+        before = [(parameter, parameter.requires_grad) for parameter in self.parameters.values()]
         handles = [place.layer.register_forward_hook(self._hook(place), with_kwargs=True) for place in self._places]
         for parameter in self.parameters.values():
             parameter.requires_grad = False
@@ -75,8 +94,8 @@ class Recorder:
         finally:
             for handle in handles:
                 handle.remove()
-            for parameter in self.parameters.values():
-                parameter.requires_grad = True
+            for parameter, asked in before:
+                parameter.requires_grad = asked
             self._reset()
 
     def _hook(self, place: Place) -> Callable[..., Any]:
@@ -103,10 +122,12 @@ class Recorder:
         if not leaf.is_floating_point():
             return leaf
         if not leaf.requires_grad:
-            # The first layer: from here on there is something to differentiate by. The copy can be written in place.
-            root = leaf.detach().requires_grad_()
+            # The first layer: from here on there is something to differentiate by, also if it is written in place.
+            root = torch.zeros((), requires_grad=True)
             self._roots.append(root)
-            leaf = root.clone()
+            fresh = call.place.rule is not functional and not is_view(leaf)
+            leaf = Rooted.apply(leaf if fresh else leaf.clone(), root)
+            assert isinstance(leaf, Tensor)
         elif is_view(leaf):
             leaf = leaf.clone()
         call.waiting += 1

@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -45,6 +45,8 @@ class Checkpoint:
         Its state: tensors by the number and name of what they belong to, and plain values.
     noise
         What the noise of the next steps is correlated with.
+    averaged
+        The mean of earlier weights, where it is asked for.
     """
 
     step: int
@@ -53,6 +55,7 @@ class Checkpoint:
     weights: Mapping[str, Tensor]
     optimizer: Mapping[str, Any]
     noise: NoiseState
+    averaged: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Give the network and the optimiser the state of the checkpoint. Raises `ParameterError` if they differ."""
@@ -88,6 +91,7 @@ def write_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
                     f"a checkpoint holds no {type(value).__name__}, which this optimiser keeps as {name}"
                 )
         plain["state"][str(number)] = values
+    tensors |= {f"averaged.{name}": each.detach().contiguous() for name, each in checkpoint.averaged.items()}
     rows = checkpoint.noise.rows
     if rows.dtype == object:
         raise ParameterError("the noise of this run is too large for a checkpoint")
@@ -139,7 +143,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
         if type(step) is not int or not isinstance(run, str) or not isinstance(public, dict):
             raise ValueError
         optimizer = {"state": state, "param_groups": head["optimizer"]["param_groups"]}
-        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, NoiseState(step, rows))
+        averaged = {
+            name.removeprefix("averaged."): each for name, each in tensors.items() if name.startswith("averaged.")
+        }
+        noise = NoiseState(step, rows)
+        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, noise, averaged)
     except OSError as error:
         raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError, safetensors.SafetensorError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -15,10 +16,17 @@ from discreet.learn.correlated import (
     strategy_from_json,
     strategy_to_json,
 )
-from discreet.privacy import Loss, budget_of
+from discreet.privacy import ApproxLoss, Loss, budget_of
 from discreet.rational import Number, from_exact_text, rational
 
-__all__ = ["mechanism_for", "mechanism_from_json", "mechanism_to_json"]
+__all__ = [
+    "mechanism_for",
+    "mechanism_from_json",
+    "mechanism_of_multiplier",
+    "mechanism_to_json",
+    "sampling_for",
+    "spend_of_noise",
+]
 
 _LONGEST = 400
 
@@ -42,27 +50,46 @@ def mechanism_for(  # noqa: PLR0913
     kind, _ = budget_of(spend)
     if kind == "pure":
         raise ParameterError("training adds Gaussian noise, which has no pure ε: spend (ε, δ), ρ or μ")
-    if (rate is None) == (epochs is None):
-        raise ParameterError("say how people take part: rate=0.01, a coin for each in each step, or epochs=5")
     if noise not in ("independent", "auto"):
         raise ParameterError(f"noise is 'independent' or 'auto', not {noise!r}")
-    if epochs is not None:
-        apart = MinimumSeparation.epochs(steps, epochs)
-        if noise == "auto":
-            return cheapest(spend, apart, bound=bound, size=size, secret_samples=False)
-        return CorrelatedGaussian.calibrate(spend, Independent(), apart, bound=bound, size=size)
-    assert rate is not None
-    exact = rational(rate, "rate")
-    if exact == 1:
-        everybody = MinimumSeparation(steps, steps, 1)
-        if noise == "auto":
-            return cheapest(spend, everybody, bound=bound, size=size, secret_samples=False)
-        return CorrelatedGaussian.calibrate(spend, Independent(), everybody, bound=bound, size=size)
-    if kind != "approx":
+    taken = sampling_for(steps, rate=rate, epochs=epochs)
+    if isinstance(taken, CyclicPoisson) and kind != "approx":
         raise ParameterError(
             f"in {kind} a secret sample costs as much as everybody: use rate=1, or epochs= with noise='auto'"
         )
-    return CorrelatedGaussian.calibrate(spend, Independent(), CyclicPoisson(steps, exact), bound=bound, size=size)
+    if isinstance(taken, MinimumSeparation) and noise == "auto":
+        return cheapest(spend, taken, bound=bound, size=size, secret_samples=False)
+    return CorrelatedGaussian.calibrate(spend, Independent(), taken, bound=bound, size=size)
+
+
+def sampling_for(steps: int, *, rate: Number | None, epochs: int | None) -> CyclicPoisson | MinimumSeparation:
+    """Which steps a person takes part in. Raises `ParameterError` for both or neither of the two."""
+    if (rate is None) == (epochs is None):
+        raise ParameterError("say how people take part: rate=0.01, a coin for each in each step, or epochs=5")
+    if epochs is not None:
+        return MinimumSeparation.epochs(steps, epochs)
+    assert rate is not None
+    exact = rational(rate, "rate")
+    return MinimumSeparation(steps, steps, 1) if exact == 1 else CyclicPoisson(steps, exact)
+
+
+def mechanism_of_multiplier(
+    multiplier: Number, taken: CyclicPoisson | MinimumSeparation, *, bound: int, size: int
+) -> CorrelatedGaussian:
+    """Independent noise of so many times what one person adds to a step at most. Raises `ParameterError` below 0."""
+    exact = rational(multiplier, "multiplier")
+    if exact <= 0:
+        raise ParameterError("multiplier is a number above 0: the noise, in parts of what one person adds at most")
+    return CorrelatedGaussian(Independent(), taken, exact * bound, bound=bound, size=size)
+
+
+def spend_of_noise(mechanism: CorrelatedGaussian, delta: Number) -> Loss:
+    """The (ε, δ) that a run costs, rounded up to a millionth. Raises `ParameterError` unless 0 < δ < 1."""
+    exact = rational(delta, "delta")
+    if not 0 < exact < 1:
+        raise ParameterError("delta is a number above 0 and below 1")
+    millions = math.ceil(mechanism.loss.epsilon(exact) * 1e6 * (1 + 1e-12)) + 1
+    return ApproxLoss(Fraction(millions, 10**6), exact)
 
 
 def mechanism_to_json(mechanism: CorrelatedGaussian) -> dict[str, Any]:

@@ -20,10 +20,17 @@ from discreet.elapsed import report_step
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
-from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson
+from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, Independent
 from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, UnitGradients, probe
+from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._checkpoint import Checkpoint, read_checkpoint, write_checkpoint
-from discreet.learn.training._mechanism import mechanism_for, mechanism_to_json
+from discreet.learn.training._mechanism import (
+    mechanism_for,
+    mechanism_of_multiplier,
+    mechanism_to_json,
+    sampling_for,
+    spend_of_noise,
+)
 from discreet.learn.training._network import Network
 from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._question import PreparedTraining, Training
@@ -83,6 +90,8 @@ class Private:
         Records of a session, whose ledger is charged; or `Tensors` in memory, and nobody is charged.
     spend
         What it costs: (ε, δ) with δ > 0, ρ or μ. The noise follows from it.
+    multiplier, delta
+        In place of a spend the noise, in parts of what one person adds at most, and a δ: the ε follows, and is charged.
     steps
         How many steps.
     rate, epochs
@@ -98,6 +107,8 @@ class Private:
         certificate says "in real-number arithmetic".
     places
         How many rows a microbatch has: a public number that bounds memory.
+    average
+        Whether the network that comes out has the mean of the weights after each step of the second half: less noise.
     name
         A public name: another name is another training, with a charge of its own.
 
@@ -110,15 +121,18 @@ class Private:
         optimizer: torch.optim.Optimizer,
         data: Records | Tensors,
         *,
-        spend: Loss,
         steps: int,
         about: int,
+        spend: Loss | None = None,
+        multiplier: Number | None = None,
+        delta: Number | None = None,
         rate: Number | None = None,
         epochs: int | None = None,
         clip: float | Clipping = 1.0,
         noise: Literal["independent", "auto"] = "independent",
         arithmetic: Literal["exact", "float"] = "exact",
         places: int = 64,
+        average: bool = False,
         name: str = "",
     ) -> None:
         if not isinstance(data, Records | Tensors):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -130,10 +144,12 @@ class Private:
             raise ParameterError(f"about is a whole number of people, 1 or more, not {about!r}")
         if isinstance(places, bool) or not isinstance(places, int) or not 4 <= places <= 65_536:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"places is a number of rows from 4 to 65,536, not {places!r}")
-        if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if (spend is None) == (multiplier is None) or (multiplier is None) != (delta is None):
+            raise ParameterError("say what to spend, or in its place the noise: multiplier=1.1, delta=1e-6")
+        if spend is not None and not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.approx(3, "1e-6")')
         self._net, self._optimizer, self._data = net, optimizer, data
-        self._spend, self._places = spend, places
+        self._places = places
         clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
         self._grid = _COARSE if noise == "auto" else Exact().steps
         kinds: dict[str, Exact | Float] = {"exact": Exact(self._grid), "float": Float()}
@@ -144,9 +160,17 @@ class Private:
         self._by_unit = self._rows_per_unit > 1
         if self._rows_per_unit > places:
             raise ParameterError(f"a person may have {self._rows_per_unit} rows: give as many places or more")
-        self._mechanism = mechanism_for(
-            spend, steps, rate=rate, epochs=epochs, noise=noise, bound=self._grid, size=self._gradients.size
-        )
+        size = self._gradients.size
+        if spend is not None:
+            self._mechanism = mechanism_for(
+                spend, steps, rate=rate, epochs=epochs, noise=noise, bound=self._grid, size=size
+            )
+            self._spend = spend
+        else:
+            assert multiplier is not None and delta is not None
+            taken = sampling_for(steps, rate=rate, epochs=epochs)
+            self._mechanism = mechanism_of_multiplier(multiplier, taken, bound=self._grid, size=size)
+            self._spend = spend_of_noise(self._mechanism, delta)
         self._resumable = epochs is None
         grid = self._grid / float(self._gradients.clipping.bound)
         sampling = self._mechanism.sampling
@@ -160,8 +184,14 @@ class Private:
             "arithmetic": arithmetic,
             "about": about,
             "places": places,
+            "average": bool(average),
             "name": name,
         }
+        self._averaged: dict[str, Tensor] | None = {} if average else None
+        if isinstance(optimizer, DPAdam):
+            if not isinstance(self._mechanism.strategy, Independent):
+                raise ParameterError("DPAdam knows the variance of independent noise alone: use noise='independent'")
+            optimizer.noise_variance = self.plan().noise ** 2
         self._public: Mapping[str, Any] = {}
         self._asked_for: Mapping[str, Any] = {}
         self._losses: Tensor | None = None
@@ -241,6 +271,8 @@ class Private:
             )
         if saved is not None:
             saved.restore(self._net, self._optimizer)
+            if self._averaged is not None:
+                self._averaged = dict(saved.averaged)
         noise = self._mechanism.resume(None if saved is None else saved.noise, min(state.begun, self._steps))
         yield from self._trained(run, context, noise, state, path, every)
         self._finish(run, inputs)
@@ -355,6 +387,7 @@ class Private:
                     if step < block[-1]:
                         drawn = beside.submit(noise.draw_ahead)
                     self._move(added, noise.places)
+                    self._average(step)
                     report_step(step, self._steps) if context is None else context.step(step, self._steps)
                 if path is not None:
                     write_checkpoint(self._checkpoint(begun, run, noise), path)
@@ -411,13 +444,31 @@ class Private:
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
 
+    def _average(self, step: int) -> None:
+        """Takes the weights after a step of the second half into their mean."""
+        count = step - self._steps // 2
+        if self._averaged is None or count < 1:
+            return
+        for name, each in self._net.state_dict().items():
+            if each.is_floating_point():
+                before = self._averaged.setdefault(name, each.detach().clone())
+                before += (each - before) / count
+
     def _checkpoint(self, step: int, run: Run, noise: CorrelatedNoise) -> Checkpoint:
         return Checkpoint(
-            step, run.id, self._public, self._net.state_dict(), self._optimizer.state_dict(), noise.state()
+            step,
+            run.id,
+            self._public,
+            self._net.state_dict(),
+            self._optimizer.state_dict(),
+            noise.state(),
+            self._averaged or {},
         )
 
     def _finish(self, run: Run, inputs: Inputs | None) -> None:
         """The network as a release, stored in the ledger before anybody has it from there."""
+        if self._averaged:
+            self._net.load_state_dict({**self._net.state_dict(), **self._averaged})
         state = run.read()
         (step,) = run.begin(after=state)
         payload = safetensors.torch.save({name: each.contiguous() for name, each in self._net.state_dict().items()})
