@@ -26,7 +26,7 @@ class Answers(Protocol):
         """See `discreet.Session.prepare`."""
         ...
 
-    def open_run(self, question: Question[_R], steps: int) -> tuple[Run, ReleaseContext]:
+    def open_run(self, question: Question[_R], steps: int, charged: str | None = None) -> tuple[Run, ReleaseContext]:
         """See `discreet.Session.open_run`."""
         ...
 

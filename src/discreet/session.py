@@ -172,12 +172,13 @@ class Session:
             check_cancelled()
             return spend_first(self._ledger, request, lambda it: prepared.answer(self._context(it)), prepared.read)
 
-    def open_run(self, question: Question[_R], steps: int) -> tuple[Run, ReleaseContext]:
-        """Charge a question whole that its asker answers in steps, or go on with its run. Raises as `answer`."""
+    def open_run(self, question: Question[_R], steps: int, charged: str | None = None) -> tuple[Run, ReleaseContext]:
+        """Charge a question whole that is answered in steps, or go on with its run: free, and `charged`, if given."""
         policy, prepared = self._policy, self.prepare(question)
         run = self._ledger.open_run(
-            prepared.hash, prepared.loss, steps, part=policy.part, relation=policy.relation, counts=prepared.counts
-        )
+            prepared.hash, prepared.loss, steps, part=policy.part, relation=policy.relation, counts=prepared.counts,
+            charged=charged,
+        )  # fmt: skip
         return run, self._context(run.certify)
 
     def _context(self, certify: Certify) -> ReleaseContext:

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -73,6 +74,42 @@ def test_an_evaluation_is_bought(cli: Any) -> None:
     assert cli("verify", "old.evaluation", "--ledger", "visits.ledger").code == 0
     other = cli("evaluate", "old.model", "SELECT cost, age >= 45 AS old FROM visits", *asked[3:])
     assert other.code == 2 and "trained on" in other.err and left(cli) == "3/2"
+
+
+def test_a_csv_file_is_read_as_training_reads_one(cli: Any) -> None:
+    """A text NA is a text; what is no number is null, and a truth value may be a 1."""
+    policy = """
+version = "1"
+budget = { epsilon = 3 }
+
+[tables.visits]
+unit = "person"
+max_rows = 1
+
+[tables.visits.columns]
+land = { type = "string", keys = ["NA", "DE", "null"] }
+ward = { type = "int", keys = [1, 2] }
+dear = { type = "bool" }
+age = { type = "int", bounds = [0, 9] }
+sick = { type = "bool" }
+"""
+    rows = 'person,land,ward,dear,age,sick\n1,NA,1,true,1,1\n2,DE,2,0,NA,true\n3,"",1,1,5,0\n4,null,,f,x,1\n'
+    Path("visits.toml").write_text(policy, encoding="utf-8")
+    Path("visits.csv").write_text(rows, encoding="utf-8")
+    query = "SELECT land, ward, dear, age, sick FROM visits"
+    sources = ("--data", "visits.csv", "--policy", "visits.toml", "--ledger", "csv.ledger")
+    done = cli("train", "naive-bayes", query, "--label", "sick", *sources, "--epsilon", "1", "-o", "csv.model")
+    assert done.code == 0, done.err
+    done = cli("predict", "csv.model", "--data", "visits.csv", "--probabilities", "-o", "out.parquet")
+    assert done.code == 0, done.err
+    seen = {
+        "land": ["NA", "DE", None, "null"],
+        "ward": [1, 2, 1, None],
+        "dear": [True, False, True, False],
+        "age": [1, None, 5, None],
+    }
+    expected = learn.load("csv.model").predict_proba(pa.table(seen))
+    assert pq.read_table("out.parquet")["sick=True"].to_pylist() == expected[:, 1].tolist()
 
 
 @pytest.mark.parametrize(

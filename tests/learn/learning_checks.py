@@ -86,9 +86,9 @@ def watching(seen: Seen, coins: Callable[[int, int], np.ndarray] | None) -> Iter
         seen.drawn.append(draw(sigma, size))
         return seen.drawn[-1].copy()
 
-    def moved(self: Private, added: np.ndarray, places: int) -> None:
-        seen.sums.append(self._sum.copy())
-        move(self, added, places)
+    def moved(self: Private, exact: np.ndarray, added: np.ndarray, places: int) -> None:
+        seen.sums.append(exact.copy())
+        move(self, exact, added, places)
 
     def tossed(probability: Any, size: int) -> np.ndarray:
         seen.coins.append((Fraction(probability), size))

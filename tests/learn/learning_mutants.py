@@ -292,8 +292,8 @@ def _drawn_early(self: Any, strategy: Any, sigma: Any, size: int, steps: int) ->
     self.draw_ahead()
 
 
-def _none_if_empty(self: Any, added: Any, places: int) -> None:
-    _move(self, added if self._sum.any() else added * 0, places)
+def _none_if_empty(self: Any, exact: Any, added: Any, places: int) -> None:
+    _move(self, exact, added if exact.any() else added * 0, places)
 
 
 def _last_is_clean(self: Any, step: int) -> Any:
@@ -313,9 +313,9 @@ def _counted(self: Any, step: int) -> Any:
     return chosen
 
 
-def _by_real_size(self: Any, added: Any, places: int) -> None:
+def _by_real_size(self: Any, exact: Any, added: Any, places: int) -> None:
     self._divisor = self._grid / float(self._gradients.clipping.bound) * max(_REUSED[0], 1)
-    _move(self, added, places)
+    _move(self, exact, added, places)
 
 
 # What is certified.

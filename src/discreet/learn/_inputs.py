@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,7 @@ Places = NDArray[np.int32]
 """Levels or cells: a row each, a column for each input."""
 _LONGEST_NUMBER = 800
 _LONGEST_NAME = 10_000
+_FAR = Fraction(10) ** 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,13 @@ class Input:
     lower: Fraction = Fraction(0)
     upper: Fraction = Fraction(0)
     type: ColumnType = "float"
+
+    def __post_init__(self) -> None:
+        """Raises `ParameterError` for bounds between which floats have no levels."""
+        if self.values is None and self.lower < self.upper:
+            ends = [abs(each) for each in (self.lower, self.upper, self.upper - self.lower)]
+            if not (max(ends) <= _FAR and ends[2] >= 1 / _FAR and float(self.lower) < float(self.upper)):
+                raise ParameterError(f"the bounds of {self.name} are too far apart, too close or too large for floats")
 
     @property
     def is_number(self) -> bool:
@@ -84,9 +93,16 @@ class Input:
         return LEVELS / float(self.upper - self.lower) if self.upper > self.lower else 0.0
 
     def cells(self, values: Sequence[object]) -> Places:
-        """The cell of each value; `MISSING` for one that is not among the public ones."""
+        """The cell of each value; `MISSING` for one that is not among the public ones.
+
+        A whole number is an int, a 0 or 1 a truth value and a midnight a date where the public values are those.
+        Raises `ParameterError` for values of no such kind, as lists.
+        """
         places = {_known(value): i for i, value in enumerate(self.values or ())}
-        return np.array([places.get(_known(value), MISSING) for value in values], np.int32)
+        try:
+            return np.array([places.get(_known(_as_key(each, self.type)), MISSING) for each in values], np.int32)
+        except TypeError:
+            raise ParameterError(f"the column {self.name} is to be values of the type {self.type}") from None
 
     def to_json(self) -> dict[str, Any]:
         """It as plain JSON; `from_json` restores it."""
@@ -123,6 +139,25 @@ def _known(value: object) -> tuple[type, object]:
     """A value with its type, for True is not 1 here."""
     plain = value.item() if isinstance(value, np.generic) else value
     return (type(plain), plain)
+
+
+def _as_key(value: object, kind: ColumnType) -> object:
+    """A value of a frame as the policy's type has it, where frames have no such type; others as they are."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float | datetime) and plain != plain:  # noqa: PLR0124 - NaN, and no time
+        return None
+    match kind:
+        case "int" if isinstance(plain, float) and plain.is_integer():
+            return int(plain)
+        case "bool" if isinstance(plain, int | float) and plain in (0, 1):
+            return bool(plain)
+        case "date" if isinstance(plain, datetime) and plain.time() == time():
+            return date(plain.year, plain.month, plain.day)
+        case "timestamp" if isinstance(plain, datetime) and type(plain) is not datetime:
+            # A pandas timestamp: one that has nanoseconds is none of the values.
+            return None if getattr(plain, "nanosecond", 0) else datetime.combine(plain.date(), plain.timetz())
+        case _:
+            return plain
 
 
 def _exact(text: object) -> Fraction:
@@ -195,7 +230,8 @@ def _stacked(columns: Sequence[Places], rows: int) -> Places:
 
 def _columns(frame: object, names: Sequence[str]) -> list[Any]:
     if isinstance(frame, np.ndarray | list | tuple):
-        matrix = np.asarray(frame)
+        # A list may have numbers beside texts, which an array of one type would turn into texts.
+        matrix = frame if isinstance(frame, np.ndarray) else np.asarray(frame, object)
         if matrix.ndim != 2 or matrix.shape[1] != len(names):
             raise ParameterError(f"the model reads {len(names)} columns, got an array of shape {matrix.shape}")
         return list(matrix.T)
@@ -213,12 +249,17 @@ def _columns(frame: object, names: Sequence[str]) -> list[Any]:
     left = [name for name in names if name not in table.column_names]
     if left:
         raise ParameterError(f"the rows have no column {left[0]}, which the model reads; it reads {', '.join(names)}")
+    twice = [name for name in names if table.column_names.count(name) > 1]
+    if twice:
+        raise ParameterError(f"the rows have two columns {twice[0]}; keep the one that the model is to read")
     return [table.column(name) for name in names]
 
 
 def _floats(column: Any, name: str) -> NDArray[np.float64]:
     try:
         if isinstance(column, np.ndarray):
+            if column.dtype == object:
+                column = np.array([np.nan if each is None else each for each in column], object)
             return column.astype(np.float64)
         numbers = column.cast(pa.float64(), safe=False).to_numpy()
         return np.asarray(numbers, np.float64)

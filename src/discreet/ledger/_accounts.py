@@ -155,13 +155,14 @@ class AccountLedger:
         part: str | None = None,
         relation: Relation | None = None,
         counts: Counted = "people",
+        charged: str | None = None,
     ) -> Run:
         """Charge a whole run at once, durably, or go on with the one that this account has of the plan."""
         _checked("a plan hash", plan_hash)
         self._check_counted(counts)
         check_steps(steps)
         code_version()
-        charged, history = self._charge(loss)
+        cost, history = self._charge(loss)
         event: dict[str, Any] = {"history": history, "steps": steps, "sequential": bool(sequential)}
         event |= {} if part is None else {"part": part}
         store = self._store
@@ -172,6 +173,11 @@ class AccountLedger:
             store.unlock()
             row = _rows.run_of(connection, self._account, plan_hash, self._where)
             is_new = row is None
+            if charged is not None and (row is None or row.hash != charged):
+                raise LedgerError(
+                    "this account has charged no such run: go on with the ledger, the account and the policy that it "
+                    "was charged under; nothing is spent here"
+                )
             if row is None:
                 row = page.write("run", event | fixing, plan_hash=plan_hash)
             elif {name: value for name, value in store.event_of(row).items() if name != "relation"} != event or fixing:
@@ -182,7 +188,7 @@ class AccountLedger:
         if is_new:
             store.committed(page)
         at = subject_time(row, self._where)
-        reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, charged, at)
+        reservation = Reservation(store.first.hash, row.hash, self._account, plan_hash, cost, at)
         return Run(self._access, reservation, steps, sequential=bool(sequential))
 
     def _charge(self, loss: Loss) -> tuple[Loss, Mapping[str, list[str]]]:

@@ -158,11 +158,13 @@ class Ledger(Protocol):
         part: str | None = None,
         relation: Relation | None = None,
         counts: Counted = "people",
+        charged: str | None = None,
     ) -> Any:
         """Charge a whole run of so many steps at once, durably; a `discreet.ledger.Run`.
 
-        A run that this account has of this plan already goes on, at no cost, in whichever process asks. Raises what
-        `reserve` raises, and `LedgerError` if that run was charged otherwise.
+        A run that this account has of this plan already goes on, at no cost, in whichever process asks. With the
+        `charged` id of a run that one alone does, and nothing is charged. Raises what `reserve` raises, and
+        `LedgerError` if that run was charged otherwise, or the account has none of that id.
         """
         ...
 

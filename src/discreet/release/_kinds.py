@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, MissingExtra
 from discreet.privacy import Loss
 from discreet.release._base import BaseRelease
 from discreet.release._content import Content
@@ -82,9 +82,9 @@ def _find(name: str) -> None:
                 raise TypeError
             register(kind)
         except Exception as error:
+            remedy = f"{error}" if isinstance(error, MissingExtra) else f"{type(error).__name__}; install it anew"
             raise LedgerError(
-                f"the installed package that brings releases of the kind {name!r} cannot be used: "
-                f"{type(error).__name__}; install it anew"
+                f"the installed package that brings releases of the kind {name!r} cannot be used: {remedy}"
             ) from error
 
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 import discreet as dp
 from discreet import learn, noise
 from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
-from discreet.learn.gradients import Exact
+from discreet.learn.gradients import Exact, Fixed
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
 
@@ -38,10 +38,8 @@ PAIRS = {
 
 
 @dataclass(frozen=True)
-class Coarse:
+class Coarse(Fixed):
     """Clips to 1, which is 8 steps of the grid and not 2³⁶."""
-
-    bound: float = 1.0
 
     def factors(self, norms: Tensor) -> Tensor:
         return (1 / norms.clamp_min(1.0)) * (BOUND + 1) / Exact().steps
@@ -71,12 +69,20 @@ class Enumerated:
         for outcome in range(2**self.people):
             coins = np.array([bool(outcome >> i & 1) for i in range(self.people)], bool)
             with patch.object(noise, "bernoulli", lambda rate, size, coins=coins: coins):
-                for batch in self.private._summed(self.sampler, self.columns, 1):
-                    self.private.step((self.net(batch.x).squeeze(1) - batch.y) ** 2)
-            sums.append(int(self.private._sum[0]))
+                sums.append(self.step_sum())
         assert max(map(abs, sums)) <= self.people * BOUND
         assert BOUND in map(abs, sums) or self.people < 2
         return sums
+
+    def step_sum(self) -> int:
+        """The sum of a step, by the loop."""
+        batches = self.private._summed(self.sampler, self.columns, 1)
+        try:
+            while True:
+                batch = next(batches)
+                self.private.step((self.net(batch.x).squeeze(1) - batch.y) ** 2)
+        except StopIteration as end:
+            return int(end.value[0])
 
     def step_law(self) -> np.ndarray:
         """How likely each answer of a step is, at the bias that the network has."""
@@ -94,8 +100,7 @@ class Enumerated:
         rows: list[np.ndarray] = []
         for answer, chance in zip(self.answers, first, strict=True):
             nn.init.zeros_(self.net.bias)
-            self.private._sum = np.array([0])
-            self.private._move(np.array([answer]), 0)
+            self.private._move(np.array([0]), np.array([answer]), 0)
             rows.append(chance * self.step_law())
         return np.array(rows)
 

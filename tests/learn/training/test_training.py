@@ -168,7 +168,7 @@ def test_torn_and_foreign_checkpoints_are_refused(session: dp.Session, tmp_path:
         bad.write_bytes(bytes(changed))
         with pytest.raises(DataError):
             read_checkpoint(bad)
-    with dp.connect({"visits": visits()}, POLICY) as other, pytest.raises(ParameterError, match="another run"):
+    with dp.connect({"visits": visits()}, POLICY) as other, pytest.raises(LedgerError, match="no such run"):
         training(other)[1].fit(path)
 
 

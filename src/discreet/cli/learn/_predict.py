@@ -76,16 +76,31 @@ def _rows(path: Path, model: Model) -> pa.Table:
     import pyarrow.csv
     import pyarrow.parquet
 
-    categories = {each.name: pa.string() for each in model.inputs.categories if each.type == "string"}
     try:
         if path.suffix.casefold() in (".parquet", ".pq"):
             return pyarrow.parquet.read_table(path)
-        nulls = pyarrow.csv.ConvertOptions(column_types=categories, strings_can_be_null=True)
-        return pyarrow.csv.read_csv(path, convert_options=nulls)
+        texts = {each.name: pa.string() for each in model.inputs.features}
+        options = pyarrow.csv.ConvertOptions(column_types=texts, strings_can_be_null=True, null_values=[""])
+        rows = pyarrow.csv.read_csv(path, convert_options=options)
     except OSError as error:
         raise DataError(f"--data {path}: {error.strerror or 'it cannot be read'}") from None
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError):
         raise DataError(f"--data {path} is no CSV or Parquet file that can be read") from None
+    return _typed(rows, model) if all(rows.column_names.count(name) == 1 for name in texts) else rows
+
+
+def _typed(rows: pa.Table, model: Model) -> pa.Table:
+    """The texts of a CSV file as training reads them, by the casts of DuckDB: what is no value of its type is null."""
+    import duckdb
+
+    types = {"int": "BIGINT", "bool": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP", "string": "VARCHAR"}
+    features = model.inputs.features
+    texts = rows.select([each.name for each in features]).rename_columns([f"c{i}" for i in range(len(features))])
+    kinds = ["DOUBLE" if each.is_number else types.get(each.type, "DOUBLE") for each in features]
+    casts = ", ".join(f"TRY_CAST(c{i} AS {kind}) AS c{i}" for i, kind in enumerate(kinds))
+    with duckdb.connect() as connection:
+        typed = connection.from_arrow(texts).project(casts).to_arrow_table()
+    return typed.rename_columns([each.name for each in features])
 
 
 def _answers(model: Model, rows: pa.Table, probabilities: bool) -> pa.Table:  # noqa: FBT001 - as the option is

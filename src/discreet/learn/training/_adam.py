@@ -33,6 +33,9 @@ class DPAdam(torch.optim.Optimizer):
     Raises `ParameterError` for numbers outside their range. Source: Tang, Shpilevskiy and Lécuyer 2024, DP-AdamBC.
     """
 
+    noise_variance: float = 0.0
+    """Of the noise in an entry of a gradient. `Private` sets it."""
+
     def __init__(
         self,
         params: Iterable[Any],
@@ -42,8 +45,6 @@ class DPAdam(torch.optim.Optimizer):
     ) -> None:
         if not lr > 0 or not floor > 0 or not all(0 <= each < 1 for each in betas):
             raise ParameterError("lr and floor are numbers above 0, betas two from 0 to below 1")
-        self.noise_variance = 0.0
-        """Of the noise in an entry of a gradient. `Private` sets it."""
         super().__init__(params, {"lr": lr, "betas": betas, "floor": floor})
 
     @torch.no_grad()

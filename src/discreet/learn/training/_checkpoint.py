@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from discreet.errors import DataError, ParameterError
 from discreet.learn.correlated import NoiseState
 
-__all__ = ["Checkpoint", "read_checkpoint", "write_checkpoint"]
+__all__ = ["Checkpoint", "packed", "read_checkpoint", "write_checkpoint"]
 
 _FORMAT = "1"
 _DAMAGED = "is no checkpoint that can be read: torn, damaged, or another file; name one that training wrote"
@@ -73,17 +73,15 @@ class Checkpoint:
             ) from None
 
 
-def write_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
-    """Put it in place of the file at once, durably, and for this user alone. Raises `DataError` if it cannot."""
-    tensors: dict[str, Tensor] = {
-        f"weights.{name}": each.detach().contiguous() for name, each in checkpoint.weights.items()
-    }
+def packed(checkpoint: Checkpoint) -> bytes:
+    """It as a file of safetensors. Raises `ParameterError` for an optimiser whose state is no numbers and tensors."""
+    tensors: dict[str, Tensor] = {f"weights.{name}": _own(each) for name, each in checkpoint.weights.items()}
     plain: dict[str, Any] = {"param_groups": checkpoint.optimizer["param_groups"], "state": {}}
     for number, state in checkpoint.optimizer["state"].items():
         values: dict[str, Any] = {}
         for name, value in state.items():
             if isinstance(value, Tensor):
-                tensors[f"optimizer.{number}.{name}"] = value.detach().contiguous()
+                tensors[f"optimizer.{number}.{name}"] = _own(value)
             elif isinstance(value, _STATE_TYPES):
                 values[name] = value
             else:
@@ -97,9 +95,19 @@ def write_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
         raise ParameterError("the noise of this run is too large for a checkpoint")
     tensors["noise"] = torch.from_numpy(np.ascontiguousarray(rows))
     head = {"step": checkpoint.step, "run": checkpoint.run, "public": dict(checkpoint.public), "optimizer": plain}
-    text = json.dumps(head, sort_keys=True)
+    try:
+        text = json.dumps(head, sort_keys=True)
+    except TypeError as error:
+        raise ParameterError(
+            f"a checkpoint holds plain numbers of an optimiser's groups ({error}): give lr and the like as floats"
+        ) from None
     metadata = {"format": _FORMAT, "training": text, "digest": _digest(text, tensors)}
-    payload = safetensors.torch.save(tensors, metadata)
+    return safetensors.torch.save(tensors, metadata)
+
+
+def write_checkpoint(checkpoint: Checkpoint, path: Path) -> None:
+    """Put it in place of the file at once, durably, and for this user alone. Raises `DataError` if it cannot."""
+    payload = packed(checkpoint)
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -150,8 +158,13 @@ def read_checkpoint(path: Path) -> Checkpoint:
         return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, noise, averaged)
     except OSError as error:
         raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, MemoryError, safetensors.SafetensorError):
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, safetensors.SafetensorError):
         raise DataError(f"{os.fspath(path)!r} {_DAMAGED}") from None
+
+
+def _own(tensor: Tensor) -> Tensor:
+    """A copy in memory of its own: tied weights share theirs, and a file holds each name's."""
+    return tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
 def _metadata(payload: bytes) -> dict[str, Any]:

@@ -25,7 +25,7 @@ _FORMAT = 1
 _FIELDS = frozenset({"format", "inputs", "weights"})
 _MALFORMED = (
     *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RecursionError, MemoryError, LedgerError, safetensors.SafetensorError),
+    *(RuntimeError, MemoryError, LedgerError, safetensors.SafetensorError),
 )
 
 
@@ -126,6 +126,8 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 def _recompute(certificate: Mapping[str, Any]) -> Loss:
     try:
+        if certificate["relation"] != "add_remove":
+            raise ValueError
         return mechanism_from_json(certificate["noise"]).loss
     except (ParameterError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise LedgerError("the certificate of this network cannot be followed: it is malformed") from None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import os
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,9 +23,9 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, Independent
-from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, UnitGradients, probe
+from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, Normalised, UnitGradients, probe
 from discreet.learn.training._adam import DPAdam
-from discreet.learn.training._checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
 from discreet.learn.training._mechanism import (
     mechanism_for,
     mechanism_of_multiplier,
@@ -36,6 +38,7 @@ from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._question import PreparedTraining, Training
 from discreet.learn.training._rehearsal import rehearsal
 from discreet.learn.training._rows import Sampler, Tensors, columns_of, laid_out, tensors_of_examples
+from discreet.learn.training._trials import check_place, stepped_state
 from discreet.ledger import Run, RunState, open_ledger
 from discreet.privacy import Loss, to_json
 from discreet.query import PERSON_COLUMN
@@ -48,6 +51,7 @@ __all__ = ["Batch", "Private"]
 _FINISHING = 16
 """Steps of the run beside those that draw noise: as many attempts to store the network."""
 _BLOCK = 100
+_LARGEST_BLOCK = 100_000
 _MOST_EXACT = 1 << 62
 _COARSE = 1 << 20
 """Steps of the grid where noise is correlated, which has entries that are larger than the sums."""
@@ -140,10 +144,7 @@ class Private:
                 f"training takes its rows itself, by coins that the loss is for: give records, as in session.records("
                 f"query, label=…), or learn.Tensors(x, y), not {type(data).__name__}"
             )
-        if isinstance(about, bool) or not isinstance(about, int) or about < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"about is a whole number of people, 1 or more, not {about!r}")
-        if isinstance(places, bool) or not isinstance(places, int) or not 4 <= places <= 65_536:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"places is a number of rows from 4 to 65,536, not {places!r}")
+        _check_sizes(about, places)
         if (spend is None) == (multiplier is None) or (multiplier is None) != (delta is None):
             raise ParameterError("say what to spend, or in its place the noise: multiplier=1.1, delta=1e-6")
         if spend is not None and not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -151,6 +152,8 @@ class Private:
         self._net, self._optimizer, self._data = net, optimizer, data
         self._places = places
         clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
+        if not isinstance(clipping, Fixed | Normalised):
+            raise ParameterError(f"clip is a number, Fixed or Normalised, whose bounds are proved, not {clip!r}")
         self._grid = _COARSE if noise == "auto" else Exact().steps
         kinds: dict[str, Exact | Float] = {"exact": Exact(self._grid), "float": Float()}
         if arithmetic not in kinds:
@@ -160,16 +163,16 @@ class Private:
         self._by_unit = self._rows_per_unit > 1
         if self._rows_per_unit > places:
             raise ParameterError(f"a person may have {self._rows_per_unit} rows: give as many places or more")
+        # A float sum is rounded to the grid, which moves it by less than one step more in each entry.
         size = self._gradients.size
+        bound = self._grid + (math.isqrt(size) + 1 if arithmetic == "float" else 0)
         if spend is not None:
-            self._mechanism = mechanism_for(
-                spend, steps, rate=rate, epochs=epochs, noise=noise, bound=self._grid, size=size
-            )
+            self._mechanism = mechanism_for(spend, steps, rate=rate, epochs=epochs, noise=noise, bound=bound, size=size)
             self._spend = spend
         else:
             assert multiplier is not None and delta is not None
             taken = sampling_for(steps, rate=rate, epochs=epochs)
-            self._mechanism = mechanism_of_multiplier(multiplier, taken, bound=self._grid, size=size)
+            self._mechanism = mechanism_of_multiplier(multiplier, taken, bound=bound, size=size)
             self._spend = spend_of_noise(self._mechanism, delta)
         self._resumable = epochs is None
         grid = self._grid / float(self._gradients.clipping.bound)
@@ -196,6 +199,7 @@ class Private:
         self._asked_for: Mapping[str, Any] = {}
         self._losses: Tensor | None = None
         self._answers = False
+        self._is_running = False
         self.network: Network | None = None
         """What was trained, once the loop has ended."""
 
@@ -247,9 +251,18 @@ class Private:
         Raises `ParameterError` for loops that mix rows, and checkpoints of another training; nothing is spent. Raises
         `BudgetExceeded`, `DataError`, `LedgerError` and `Cancelled` as `Session.answer`.
         """
+        if self._is_running:
+            raise ParameterError("another loop takes batches of this training: end it first")
+        self._is_running = True
+        try:
+            yield from self._batches(checkpoint, every)
+        finally:
+            self._is_running = False
+
+    def _batches(self, checkpoint: str | Path | None, every: int) -> Generator[Batch]:
         path = None if checkpoint is None else Path(checkpoint)
-        if isinstance(every, bool) or not isinstance(every, int) or every < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"every is a number of steps, 1 or more, not {every!r}")
+        if isinstance(every, bool) or not isinstance(every, int) or not 1 <= every <= _LARGEST_BLOCK:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ParameterError(f"every is a number of steps, from 1 to {_LARGEST_BLOCK:,}, not {every!r}")
         if path is not None and (isinstance(self._data, Tensors) or not self._resumable):
             raise ParameterError(
                 "a checkpoint needs a durable counter, and groups that are drawn for life: train on records, with rate="
@@ -257,10 +270,14 @@ class Private:
         saved = read_checkpoint(path) if path is not None and path.exists() else None
         if saved is not None:
             self._accept(saved)
+        elif self.network is None and _weights_digest(self._net) != self._settings["weights"]:
+            raise ParameterError("the network's weights have changed since this training was made: make it anew")
+        elif self.network is not None and isinstance(self._data, Tensors):
+            self.network.load_into(self._net)
+            return
+        self._try_state(path)
         yield from self._rehearsed()
-        run, context, inputs = self._opened()
-        if saved is not None and saved.run != run.id:
-            raise ParameterError("the checkpoint is of another run: it was charged to another ledger or account")
+        run, context, inputs = self._opened(None if saved is None else saved.run)
         state = run.read()
         if self._given_again(run, state):
             return
@@ -276,6 +293,13 @@ class Private:
         noise = self._mechanism.resume(None if saved is None else saved.noise, min(state.begun, self._steps))
         yield from self._trained(run, context, noise, state, path, every)
         self._finish(run, inputs)
+
+    def _try_state(self, path: Path | None) -> None:
+        """Refuses, before the charge, an optimiser that cannot go on and a checkpoint that cannot be written."""
+        state = stepped_state(self._optimizer)
+        if path is not None:
+            check_place(path)
+            packed(Checkpoint(0, "", {}, self._net.state_dict(), state, self._mechanism.start().state()))
 
     @property
     def _steps(self) -> int:
@@ -328,7 +352,7 @@ class Private:
         integral = not data.y.is_floating_point()
         return Column(tuple(data.x.shape[1:])), Column(tuple(data.y.shape[1:]), 2 if integral else None)
 
-    def _opened(self) -> tuple[Run, ReleaseContext | None, Inputs | None]:
+    def _opened(self, charged: str | None) -> tuple[Run, ReleaseContext | None, Inputs | None]:
         data, steps = self._data, self._steps + _FINISHING
         if isinstance(data, Tensors):
             name = hashlib.sha256(noises.secret(32)).hexdigest()
@@ -337,7 +361,7 @@ class Private:
         prepared = data.session.prepare(question)
         assert isinstance(prepared, PreparedTraining)
         self._public, self._asked_for = prepared.public, prepared.stated
-        run, context = data.session.open_run(question, steps)
+        run, context = data.session.open_run(question, steps, charged)
         return run, context, inputs_of_plan(data.plan, data.label)
 
     def _given_again(self, run: Run, state: RunState) -> bool:
@@ -374,28 +398,36 @@ class Private:
         rows = self._read(context)
         sampler = Sampler(rows, self._mechanism.sampling, self._places)
         columns = (rows.x, rows.y)
-        begun, stored = state.begun, state.stored
+        begun, stored, process = state.begun, state.stored, os.getpid()
+        if path is not None and not begun:
+            write_checkpoint(self._checkpoint(0, run, noise), path)
         with ThreadPoolExecutor(1, "noise") as beside:
             while begun < self._steps:
                 block = run.begin(min(every, self._steps - begun), after=RunState(begun, stored, None))
                 begun = block[-1]
                 drawn: Future[None] = beside.submit(noise.draw_ahead)
                 for step in block:
-                    yield from self._summed(sampler, columns, step)
+                    exact = yield from self._summed(sampler, columns, step)
+                    if os.getpid() != process:
+                        raise LedgerError(
+                            "this process was forked from the one that began the step, which has its noise"
+                        )
                     drawn.result()
                     added = noise.next(step)
                     if step < block[-1]:
                         drawn = beside.submit(noise.draw_ahead)
-                    self._move(added, noise.places)
+                    self._move(exact, added, noise.places)
                     self._average(step)
                     report_step(step, self._steps) if context is None else context.step(step, self._steps)
                 if path is not None:
                     write_checkpoint(self._checkpoint(begun, run, noise), path)
 
-    def _summed(self, sampler: Sampler, columns: tuple[Tensor, Tensor], step: int) -> Generator[Batch]:
-        """The exact sum of a step's contributions, in `_sum`."""
+    def _summed(
+        self, sampler: Sampler, columns: tuple[Tensor, Tensor], step: int
+    ) -> Generator[Batch, None, NDArray[np.int64]]:
+        """The exact sum of a step's contributions."""
         gradients = self._gradients
-        self._sum: NDArray[Any] = np.zeros(gradients.size, np.int64)
+        exact = np.zeros(gradients.size, np.int64)
         total, held = gradients.zeros(), 0
         for rows, slots in sampler.batches(step):
             x, y = laid_out(columns, rows, self._places)
@@ -406,7 +438,7 @@ class Private:
                 units = torch.full((self._places,), -1, dtype=torch.int64)
                 units[: len(rows)] = torch.from_numpy(slots)
             if held + self._places > self._most_at_once:
-                self._sum = self._sum + self._integers(total)
+                exact += self._integers(total)
                 total, held = gradients.zeros(), 0
             with gradients.listening():
                 yield from self._asked(Batch(x, y))
@@ -417,7 +449,7 @@ class Private:
                 else:
                     gradients.add(losses, total, units=units)
             held += self._places
-        self._sum = self._sum + self._integers(total)
+        return exact + self._integers(total)
 
     @property
     def _most_at_once(self) -> int:
@@ -431,13 +463,13 @@ class Private:
         grid = self._grid / self._gradients.clipping.bound
         return np.rint(total.double().numpy() * grid).astype(np.int64)
 
-    def _move(self, added: NDArray[Any], places: int) -> None:
-        """Adds the noise, divides by public numbers, and lets the optimiser take its step."""
-        exact = self._sum
+    def _move(self, exact: NDArray[Any], added: NDArray[Any], places: int) -> None:
+        """Adds the noise, divides by public numbers, and lets the optimiser take its step on that alone."""
         if added.dtype == object or int(np.abs(exact).max(initial=0)) >= _MOST_EXACT >> places:
             exact, added = exact.astype(object), added.astype(object)
         noisy = (exact * (1 << places) + added).astype(np.float64) / float(1 << places)
         flat = torch.from_numpy(noisy / self._divisor)
+        self._optimizer.zero_grad(set_to_none=True)  # of what the loop may have left in others
         for name, part in self._gradients.split(flat).items():
             parameter = self._gradients.parameters[name]
             parameter.grad = part.to(parameter.dtype).clone()
@@ -470,8 +502,10 @@ class Private:
         if self._averaged:
             self._net.load_state_dict({**self._net.state_dict(), **self._averaged})
         state = run.read()
+        if self._given_again(run, state):  # another process has ended it meanwhile
+            return
         (step,) = run.begin(after=state)
-        payload = safetensors.torch.save({name: each.contiguous() for name, each in self._net.state_dict().items()})
+        payload = _weights(self._net)
         bare = Network(inputs, payload, self._spend, {})
         statement: Mapping[str, Any] = {
             "kind": "network",
@@ -488,11 +522,25 @@ class Private:
         run.store(step, self.network.to_bytes())
 
 
+def _check_sizes(about: object, places: object) -> None:
+    if isinstance(about, bool) or not isinstance(about, int) or about < 1:
+        raise ParameterError(f"about is a whole number of people, 1 or more, not {about!r}")
+    if isinstance(places, bool) or not isinstance(places, int) or not 4 <= places <= 65_536:
+        raise ParameterError(f"places is a number of rows from 4 to 65,536, not {places!r}")
+
+
 def _described(net: nn.Module) -> str:
     shapes = ", ".join(f"{name} {tuple(each.shape)}" for name, each in net.named_parameters())
     return hashlib.sha256(f"{net!r} {shapes}".encode()).hexdigest()
 
 
 def _weights_digest(net: nn.Module) -> str:
-    tensors = {name: each.contiguous() for name, each in net.state_dict().items()}
-    return hashlib.sha256(safetensors.torch.save(tensors)).hexdigest()
+    return hashlib.sha256(_weights(net)).hexdigest()
+
+
+def _weights(net: nn.Module) -> bytes:
+    """A file of the network's tensors; of tied ones under each name."""
+    state = net.state_dict()
+    return safetensors.torch.save(
+        {name: each.clone(memory_format=torch.contiguous_format) for name, each in state.items()}
+    )
