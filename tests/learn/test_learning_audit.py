@@ -145,7 +145,6 @@ def test_a_model_held_to_a_twentieth_of_its_claim_is_refuted() -> None:
     """So that its entry could fail: usual is 0.57 of the claim, and five standard deviations below it 0.05."""
     [entry] = [each for each in learning_entries() if each.name == "Model by naive_bayes"]
     assert replace(entry, claim=dp.pure("0.05")).check(samples=4_000).violated
-    assert not entry.check(samples=2_000, confidence=SURE).violated
 
 
 @pytest.mark.soak
