@@ -87,7 +87,7 @@ def test_entries_say_what_they_are(entry: Entry) -> None:
         entry.once(data)  # those of SQL answer in the next test
 
 
-SLOW = {"TopK", "Quantiles recursive", "Quantiles joint three", "CorrelatedGaussian in a training of two steps"}
+SLOW = {"TopK", "Quantiles recursive", "Quantiles joint three"}
 
 
 def _is_long(place: int, entry: Entry) -> bool:
@@ -95,7 +95,8 @@ def _is_long(place: int, entry: Entry) -> bool:
 
     So are three mechanisms of four: `test_own_laws.py` enumerates the law of each.
     """
-    return entry.name in SLOW or place % (12 if entry.kind is None else 4) > 0
+    slow = entry.name in SLOW or (entry.group == "learning" and entry.name != "Model by naive_bayes")
+    return slow or place % (12 if entry.kind is None else 4) > 0
 
 
 @pytest.mark.parametrize(
