@@ -16,7 +16,7 @@ import pytest
 import discreet as dp
 from discreet import learn
 from discreet.errors import BudgetExceeded, LedgerError, ParameterError, QueryError
-from discreet.learn.algorithms import NaiveBayesAlgorithm
+from discreet.learn.algorithms import ALGORITHMS, NaiveBayesAlgorithm
 from discreet.ledger import verify_release
 from discreet.release import load, parse_release_file, verify_loss
 
@@ -100,6 +100,11 @@ def test_what_cannot_be_fitted_is_refused_before_the_charge(session: dp.Session)
             learn.NaiveBayes(spend, bins=bins).fit(records)  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
         learn.NaiveBayes(1.0).fit(records)  # type: ignore[arg-type]
+    for kind in ALGORITHMS.values():
+        labelled = session.records(QUERY, label="sick" if kind.task == "classification" else "age")
+        if kind.task in ("classification", "regression") and "pure" in kind.currencies:
+            with pytest.raises(ParameterError):
+                session.answer(learn.Fit(labelled.plan, labelled.label, kind(), dp.pure("1e-17")))
     assert session.remaining == dp.approx(3, "1e-5")
 
 

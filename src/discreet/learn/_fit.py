@@ -10,6 +10,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
+
 from discreet import noise
 from discreet.errors import ParameterError
 from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan
@@ -59,6 +61,7 @@ class Fit:
         if task in ("classification", "regression") and self.label is None:
             raise ParameterError("the records have no label to predict: name one, as in records(query, label=…)")
         core = _Core(self.algorithm, inputs, self.spend, bounded.max_rows, terms.policy.relation)
+        core.rehearse()
         return PreparedFit(plan, self.label, core, terms.policy, bounded.unit or "rows", self.spend)
 
 
@@ -87,6 +90,16 @@ class _Core:
             raise ParameterError('spend must be a loss, for example dp.approx(1, "1e-6") or dp.rho("0.01")')
         currency(self.spend)
         return Prices.of_spend(self.spend, Norms(1, 1))
+
+    def rehearse(self) -> None:
+        """Fit a model of no rows. Raises `ParameterError` for a spend whose noise no step can have."""
+        inputs = self.inputs
+        numbers, cells = (np.zeros((0, len(each)), np.int32) for each in (inputs.numbers, inputs.categories))
+        algorithm = self.algorithm
+        measurer = Measurer(
+            self.prices, self.rows_per_unit, self.relation, lambda step: algorithm.row_norms(inputs, step)
+        )
+        algorithm.fit(Examples(inputs, numbers, cells, np.zeros(0, np.int32)), measurer)
 
     def fitted(
         self, examples: Examples, context: ReleaseContext | None, certify: Certify, statement: Mapping[str, Any]

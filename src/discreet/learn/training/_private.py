@@ -250,7 +250,7 @@ class Private:
         again, free. A loop or a loss is no part of what is compared: another one needs another name.
 
         Raises `ParameterError` for loops that mix rows, and checkpoints of another training; nothing is spent. Raises
-        `BudgetExceeded`, `DataError`, `LedgerError` and `Cancelled` as `Session.answer`.
+        `BudgetExceeded`, `DataError` and `LedgerError` as `Session.answer`. To stop, leave the loop.
         """
         if self._is_running:
             raise ParameterError("another loop takes batches of this training: end it first")
