@@ -10,12 +10,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from discreet import noise
+from discreet import noise, prices
 from discreet.marginals import Merge
 from discreet.privacy import BoundedRangeLoss
 from discreet.release import ReleaseContext
 from discreet.sensitivity import Norms
-from discreet.synth import _noise as prices
 from discreet.synth import _question as question
 from discreet.synth import _rounds as rounds
 from discreet.synth import _state as state
@@ -250,7 +249,7 @@ MUTANTS = (
     SynthMutant(
         "synth: score sensitivity halved",
         "A person moves a score by the weight times half of what a marginal moves.",
-        patched((prices, "score_sensitivity", _half)),
+        patched((rounds, "score_sensitivity", _half)),
     ),
     SynthMutant(
         "synth: float scores",
