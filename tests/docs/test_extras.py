@@ -25,7 +25,7 @@ RUN_PAGE = Path(__file__).with_name("pages.py")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 NEEDED_BY = {
     "ibis": r"import ibis|(?:visits|session)\.table\(",
-    "learn": r"learn\.(?!load\b)[A-Z]\w*\((?:spend|\s)|model\.|often\.model|fitted",
+    "learn": r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search)|model\.|often\.model|fitted",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
     "shell": r"discreet shell",
@@ -112,6 +112,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dic
         venv.create(place, with_pip=True)
         shell = {name: value for name, value in os.environ.items() if not name.startswith(("PY", "VIRTUAL", "FORCE"))}
         shell |= {"PATH": f"{place / 'bin'}{os.pathsep}{shell['PATH']}", "COLUMNS": "100"}
+        if extra == "torch":  # any build will do: the one for this machine, and not the largest
+            pinned = str(ROOT / "requirements" / "torch.txt")
+            run(["python", "-m", "pip", "install", "--quiet", "--requirement", pinned], shell, folder)
         run(["python", "-m", "pip", "install", "--quiet", f"{built}[{extra}]" if extra else str(built)], shell, folder)
         return shell
 
