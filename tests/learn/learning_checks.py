@@ -24,7 +24,7 @@ from torch import Tensor, nn
 import discreet as dp
 from discreet import learn, noise
 from discreet.errors import DiscreetError
-from discreet.learn import _steps
+from discreet.learn import _fit, _steps
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, MinimumSeparation
 from discreet.learn.correlated import _noise as drawing
 from discreet.learn.gradients import Exact, Fixed, UnitGradients
@@ -418,6 +418,7 @@ def _sums(table: pa.Table, relation: str) -> tuple[np.ndarray, DiscreteLaplace, 
 
     with (
         dp.connect({"t": table}, {**POLICY, "relation": relation}) as session,
+        patch.object(_fit._Core, "rehearse", lambda core: None),  # which fits no rows, beforehand
         patch.object(_steps.Measurer, "measure", measured),
         patch.object(DiscreteLaplace, "release", counted),
     ):
