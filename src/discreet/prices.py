@@ -22,6 +22,7 @@ __all__ = [
     "additive_to_json",
     "choice_from_json",
     "choice_to_json",
+    "price_as_loss",
 ]
 
 Additive = DiscreteLaplace | DiscreteGaussian | Gaussian
@@ -63,13 +64,7 @@ class Prices:
 
     def budget(self, price: Fraction) -> Loss:
         """A price as a loss."""
-        match self.currency:
-            case "pure":
-                return PureLoss(price)
-            case "rho":
-                return RhoLoss(price, Fraction(0))
-            case "mu":
-                return MuLoss(price, Fraction(0))
+        return price_as_loss(self.currency, price)
 
     def measurement(self, price: Fraction) -> Additive:
         """The noise of one measurement for a price."""
@@ -100,6 +95,23 @@ class Purse:
         if self.spent + cost > self.prices.total:
             raise LedgerError("a step of this release would pass what was charged; report this as a bug of discreet")
         self.spent += cost
+
+
+def price_as_loss(currency: str, price: Fraction) -> Loss:
+    """A price in a currency as a loss. Raises `LedgerError` for no currency that prices are in.
+
+    >>> price_as_loss("rho", Fraction(1, 2))
+    rho(0.5)
+    """
+    match currency:
+        case "pure":
+            return PureLoss(price)
+        case "rho":
+            return RhoLoss(price, Fraction(0))
+        case "mu":
+            return MuLoss(price, Fraction(0))
+        case _:
+            raise LedgerError("the certificate adds up its steps in no currency that is known")
 
 
 def additive_to_json(mechanism: Additive) -> dict[str, str]:

@@ -10,7 +10,8 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._inputs import Inputs
 from discreet.learn._steps import step_loss, steps_from_json
 from discreet.learn.algorithms import algorithm_from_json
-from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
+from discreet.prices import price_as_loss
+from discreet.privacy import Loss, in_currency, parts
 from discreet.release import check_within, stated_in
 
 __all__ = ["recompute_model_loss", "verify_model_loss"]
@@ -45,12 +46,4 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
     for step, times in steps:
         norms = algorithm.row_norms(inputs, step.name).of_unit(rows, relation)
         total += times * parts(in_currency(step_loss(step, norms), currency))[0]
-    match currency:
-        case "pure":
-            return PureLoss(total)
-        case "rho":
-            return RhoLoss(total, Fraction(0))
-        case "mu":
-            return MuLoss(total, Fraction(0))
-        case _:
-            raise ValueError
+    return price_as_loss(currency, total)

@@ -10,8 +10,8 @@ from fractions import Fraction
 from typing import Any, cast
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.prices import additive_from_json, choice_from_json
-from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, SumLoss, currency, from_json, in_currency, parts
+from discreet.prices import additive_from_json, choice_from_json, price_as_loss
+from discreet.privacy import Loss, PureLoss, SumLoss, currency, from_json, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.sensitivity import Norms, bounded_sum
 from discreet.synth._discovery import discovery_loss
@@ -76,13 +76,7 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
     measured = [each for each in cast("list[Any]", steps) if "measured" in each]
     if certificate["measured"] != measured_digest([each["measured"] for each in measured], measured):
         raise LedgerError("the steps of the certificate are not those that were certified: they were changed")
-    match kind:
-        case "pure":
-            return PureLoss(total)
-        case "rho":
-            return RhoLoss(total, Fraction(0))
-        case _:
-            return MuLoss(total, Fraction(0))
+    return price_as_loss(kind, total)
 
 
 def _sum(costs: Sequence[Fraction]) -> Fraction:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.prices import additive_from_json
-from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
+from discreet.prices import additive_from_json, price_as_loss
+from discreet.privacy import Loss, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.synth.checks._norms import count_norms, distance_norms, score_norms
 
@@ -48,15 +48,7 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
             case _:
                 raise ValueError
         total += parts(in_currency(additive_from_json(noise).loss(norms), currency))[0]
-    match currency:
-        case "pure":
-            return PureLoss(total)
-        case "rho":
-            return RhoLoss(total, Fraction(0))
-        case "mu":
-            return MuLoss(total, Fraction(0))
-        case _:
-            raise ValueError
+    return price_as_loss(currency, total)
 
 
 def _integer(number: object, most: int) -> int:
