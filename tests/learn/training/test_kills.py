@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -50,4 +51,14 @@ def test_a_killed_training_draws_no_step_twice(tmp_path: Path, number: int) -> N
     """Three kills and a resume each, 200 in the soak; one a day."""
     ledger = str(tmp_path / "visits.ledger")
     killed_and_resumed(tmp_path, ledger, random.Random(number), 3 if number else 1)
+    check(ledger)
+
+
+@pytest.mark.soak
+@pytest.mark.postgres
+@pytest.mark.parametrize("number", range(67))
+def test_nor_does_one_whose_ledger_is_in_postgres(postgres: str, tmp_path: Path, number: int) -> None:
+    """The same: 200 kills."""
+    ledger = f"{postgres}{'&' if '?' in postgres else '?'}ledger=kills_{os.getpid()}_{number}"
+    killed_and_resumed(tmp_path, ledger, random.Random(number), 3)
     check(ledger)
