@@ -22,6 +22,7 @@ from discreet.learn.preparing._element import (
     check_own,
     element_named,
     elements_from_json,
+    extent_of,
     fit_element,
     own_parameters,
 )
@@ -54,6 +55,11 @@ class ChainAlgorithm(Preparation):
     def may_buy(self) -> bool:
         """Whether a step may."""
         return any(isinstance(each.algorithm, Preparation) and each.algorithm.may_buy for each in self.steps)
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """All of its steps, and one deeper than they are."""
+        return extent_of(self.steps)
 
     def buys(self, inputs: Inputs) -> bool:
         """Whether a step does."""

@@ -23,6 +23,7 @@ from discreet.learn.preparing._element import (
     element_named,
     element_norms,
     elements_from_json,
+    extent_of,
     fit_element,
     own_parameters,
 )
@@ -71,6 +72,11 @@ class ColumnsAlgorithm(Preparation):
     def may_buy(self) -> bool:
         """Whether a part may."""
         return any(isinstance(each.algorithm, Preparation) and each.algorithm.may_buy for each in self.parts)
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """All of its parts, and one deeper than they are."""
+        return extent_of(self.parts)
 
     def buys(self, inputs: Inputs) -> bool:
         """Whether a part does."""

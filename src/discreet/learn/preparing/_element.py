@@ -29,11 +29,12 @@ __all__ = [
     "element_named",
     "element_norms",
     "elements_from_json",
+    "extent_of",
     "fit_element",
     "own_parameters",
 ]
 
-_MOST = 100
+_MOST, _DEEPEST = 100, 6
 _LONGEST_NAME, _LONGEST_SHARE, _LONGEST_COLUMN = 100, 100, 10_000
 Column = int | str
 
@@ -71,9 +72,9 @@ class Element:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Element:
         """Restore it from JSON that is not trusted. Raises `ValueError` for what is none."""
-        share = data["share"]
-        if set(data) != {"name", "algorithm", "share", "columns"}:
+        if not isinstance(data, dict) or set(data) != {"name", "algorithm", "share", "columns"}:
             raise ValueError
+        share = data["share"]
         if not isinstance(share, str) or len(share) > _LONGEST_SHARE:
             raise ValueError
         algorithm = None if data["algorithm"] is None else algorithm_from_json(data["algorithm"])
@@ -109,6 +110,9 @@ def check_elements(elements: Sequence[Element]) -> None:
         raise ParameterError("the steps are a tuple of elements")
     if not 0 < len(elements) <= _MOST:
         raise ParameterError(f"there are 1 to {_MOST} steps, not {len(elements)}")
+    count, depth = extent_of(elements)
+    if count > _MOST or depth > _DEEPEST:
+        raise ParameterError(f"there are {_MOST} steps at most in all, nested {_DEEPEST} deep at most")
     names = [each.name for each in elements]
     for name in names:
         if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME or ":" in name or "__" in name:  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -120,6 +124,12 @@ def check_elements(elements: Sequence[Element]) -> None:
     for each in elements:
         if any(isinstance(column, str) and len(column) > _LONGEST_COLUMN for column in each.columns):
             raise ParameterError("the name of a column is too long")
+
+
+def extent_of(elements: Sequence[Element]) -> tuple[int, int]:
+    """How many steps these are with all that they are made of, and how deep they are nested."""
+    extents = [each.algorithm.extent if isinstance(each.algorithm, Preparation) else (1, 1) for each in elements]
+    return sum(count for count, _ in extents), 1 + max((depth for _, depth in extents), default=0)
 
 
 def element_named(elements: Sequence[Element], name: str) -> Element:

@@ -35,6 +35,11 @@ class Preparation(Algorithm):
     def may_buy(self) -> bool:
         """Whether there are inputs of which it asks, for a part of the spend."""
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How many preparations it is made of, and how deep they are nested."""
+        return 1, 1
+
     @abstractmethod
     def buys(self, inputs: Inputs) -> bool:
         """Whether it asks of the rows of these inputs; by public facts alone."""
