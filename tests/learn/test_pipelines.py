@@ -6,6 +6,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 import discreet as dp
 from discreet import learn
 from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.learn.preparing import BinnerAlgorithm
 from discreet.ledger import verify_release
 from discreet.release import parse_release_file, verify_loss
 
@@ -123,6 +125,38 @@ def test_the_model_in_a_file_prepares_raw_rows(session: dp.Session, visits: pa.T
             learn.Model.from_bytes(json.dumps(content).encode())
 
 
+@pytest.mark.parametrize("changes", [150, pytest.param(3_000, marks=pytest.mark.soak)])
+def test_hostile_files_of_pipelines_are_refused_and_run_nothing(
+    session: dp.Session, visits: pa.Table, changes: int
+) -> None:
+    """Values of the JSON are replaced, and parts of it by other parts; what is read answers for rows."""
+    fitted = pipeline(learn.NaiveBayes()).fit(session.records(QUERY, label="sick"))
+    dice, payload, rows = random.Random(changes), fitted.model_.to_bytes(), visits.slice(0, 9)
+    values: list[Any] = [None, -1, 2**70, 1e308, "", "x" * 100, [], {}, [[]], True, "NaN", "1/0", "1e9999999", 0, 1]
+    read = 0
+    for _ in range(changes):
+        content: Any = json.loads(payload)
+        places: list[tuple[Any, Any]] = []
+        queue = [content]
+        while queue:
+            parent = queue.pop()
+            keys = list(parent) if isinstance(parent, dict) else range(len(parent))
+            places += [(parent, key) for key in keys]
+            queue += [parent[key] for key in keys if isinstance(parent[key], dict | list)]
+        parent, key = dice.choice(places)
+        other, at = dice.choice(places)
+        parent[key] = copy.deepcopy(other[at]) if dice.random() < 0.5 else dice.choice(values)
+        try:
+            loaded = learn.Model.from_bytes(json.dumps(content).encode())
+        except LedgerError:
+            continue
+        read += 1
+        with suppress(ParameterError):  # rows have other columns than a changed model reads
+            loaded.outputs(rows)
+        repr(loaded)
+    assert 0 < read < changes
+
+
 def test_fitted_steps_read_what_comes_before_them(session: dp.Session, visits: pa.Table) -> None:
     fitted = pipeline(learn.NaiveBayes(bins=4)).fit(session.records(QUERY, label="sick"))
     columns, model = fitted[0], fitted["model"]
@@ -167,6 +201,8 @@ def test_transformers_stand_alone_on_records(session: dp.Session, visits: pa.Tab
     assert free.transform(visits.slice(0, 5)).shape == (5, 4)
     with pytest.raises(ParameterError, match="leave spend out"):
         learn.MinMaxScaler(spend=SPEND).fit(records)
+    with pytest.raises(ParameterError, match="all of it is public"):
+        session.answer(learn.Fit(records.plan, None, BinnerAlgorithm(strategy="uniform"), SPEND))
     with pytest.raises(ParameterError, match="no default"):
         learn.StandardScaler().fit(records)
     assert session.remaining == WHOLE

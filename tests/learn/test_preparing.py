@@ -76,6 +76,7 @@ PIPELINES: dict[str, Any] = {
         (Element("columns", ColumnsAlgorithm(MIXED), FIFTH), Element("tree", DecisionTreeAlgorithm()))
     ),
     "a search": PipelineAlgorithm((Element("scale", ScalerAlgorithm(), FIFTH), Element("best", SearchAlgorithm()))),
+    "a search among pipelines": SearchAlgorithm.among([PipelineAlgorithm(), NaiveBayesAlgorithm()]),
     "steps": PipelineAlgorithm(
         (
             Element("fill", ImputerAlgorithm("middle")),

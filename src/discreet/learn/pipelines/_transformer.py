@@ -143,10 +143,10 @@ def check_part(name: str, part: PrivateEstimator, composite: str) -> None:
             raise ParameterError(f"{name} has a {field} of its own; say it once, of the {composite}")
 
 
-def adopted(estimator: Any, algorithm: Algorithm | None, inputs: Inputs, parameters: Any, whole: Model) -> Any:
+def adopted(estimator: Any, algorithm: Algorithm | None, inputs: Inputs, parameters: Any, composite: Model) -> Any:
     """A fitted copy of a part of a composite, that reads what comes of the parts before it."""
     assert algorithm is not None
     fitted = cast("Any", clone(estimator))
-    model = Model(algorithm, inputs, parameters, whole.loss, whole.certificate)
-    fitted._adopt(model, whole.loss, on_records=True)  # noqa: SLF001
+    model = Model(algorithm, inputs, parameters, composite.loss, composite.certificate)
+    fitted._adopt(model, composite.loss, on_records=True)  # noqa: SLF001
     return fitted
