@@ -92,7 +92,7 @@ class _Core:
         return Prices.of_spend(self.spend, Norms(1, 1))
 
     def rehearse(self) -> None:
-        """Fit a model of no rows. Raises `ParameterError` for a spend that buys nothing, or noise that no step can have."""
+        """Fit a model of no rows. Raises `ParameterError` for a spend that buys nothing, or whose noise no step has."""
         inputs = self.inputs
         numbers, cells = (np.zeros((0, len(each)), np.int32) for each in (inputs.numbers, inputs.categories))
         algorithm = self.algorithm
