@@ -51,14 +51,16 @@ class PreparingEstimator(PrivateEstimator):
         if not isinstance(algorithm, Preparation):
             return super().fit(X, y)
         on_records = isinstance(X, Records)
-        if on_records:
+        if on_records and y is None:
             inputs = inputs_of_plan(X.plan, X.label)
+        elif on_records:
+            raise ParameterError("records have their label, and what prepares them needs none: leave y out")
         else:
             self._matrix(X, reset=True)
             inputs = Inputs(self._inputs())
         algorithm.check(inputs)
         if algorithm.buys(inputs):
-            return super().fit(X, y if on_records else None)
+            return super().fit(X)
         if self.spend is not None:
             raise ParameterError(f"{type(self).__name__} buys nothing here, for all of it is public: leave spend out")
         free = PureLoss(Fraction(0))
