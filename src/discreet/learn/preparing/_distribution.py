@@ -18,7 +18,7 @@ __all__ = ["Distributions", "distribution_norms", "exact_counts", "measure_distr
 _FAN, _DEPTH = 4, 5
 _SIZES = tuple(_FAN**i for i in range(1, _DEPTH + 1))
 _LEAVES = _SIZES[-1]
-_ENOUGH, _TAIL, _MOST_TAIL = 6.0, 4.0, 0.25
+_ENOUGH, _TAIL, _MOST_TAIL = 6.0, 7.0, 0.25
 """Fewer rows than so many times the noise of one count say nothing; tails of fewer are noise."""
 
 Reals = NDArray[np.float64]
