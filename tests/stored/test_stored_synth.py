@@ -45,7 +45,10 @@ def is_near(value: Any, expected: Any) -> bool:
 
 @pytest.mark.parametrize(("name", "door"), [("persons", synth.load), ("people", synth.load_tables)])
 def test_a_file_gives_what_it_gave(name: str, door: Any) -> None:
-    assert is_near(cases.seen(door(FILES / f"{name}.synth")), EXPECTED[name])
+    path = FILES / f"{name}.synth"
+    model = door(path)
+    assert is_near(cases.seen(model), EXPECTED[name])
+    assert model.to_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["persons", "people"])
@@ -61,6 +64,7 @@ def test_the_same_check_is_given_again_for_nothing(ledger: Path) -> None:
         before = session.remaining
         checked = cases.check(session, synth.load(FILES / "persons.synth"))
         assert is_near(checked.to_dict(), EXPECTED["check"])
+        assert checked.to_bytes() == (FILES / "check.release").read_bytes()
         assert session.remaining == before
 
 

@@ -50,8 +50,8 @@ class Network(BaseRelease):
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """Its tensors by name."""
-        return safetensors.torch.load(self.payload)
+        """Its tensors, in the order of their names: safetensors reads them in another one each time."""
+        return dict(sorted(safetensors.torch.load(self.payload).items()))
 
     def encode(self, rows: object) -> Tensor:
         """What the network reads of the rows of a frame, as it was trained: numbers from −1 to 1, categories one-hot.
