@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.privacy import Loss, currency, from_json, in_currency, in_words
 
-__all__ = ["check_within", "stated_in"]
+__all__ = ["check_within", "refuse_malformed", "stated_in"]
+
+_Recompute = Callable[[Mapping[str, Any]], Loss]
 
 
 def stated_in(certificate: Mapping[str, Any]) -> Loss:
@@ -32,6 +35,22 @@ def check_within(part: str, lost: Loss, stated: Loss) -> None:
             f"the stated loss does not follow: {part}: the mechanisms lose {_words(lost, stated)}, and stated is "
             f"{in_words(stated)}; the release costs more than it says"
         )
+
+
+def refuse_malformed(called: str) -> Callable[[_Recompute], _Recompute]:
+    """Have what recomputes a loss raise `LedgerError` for a malformed certificate, naming what it is of."""
+
+    def decorate(recompute: _Recompute) -> _Recompute:
+        @wraps(recompute)
+        def refusing(certificate: Mapping[str, Any]) -> Loss:
+            try:
+                return recompute(certificate)
+            except (ParameterError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+                raise LedgerError(f"the certificate of this {called} cannot be followed: it is malformed") from None
+
+        return refusing
+
+    return decorate
 
 
 def _words(lost: Loss, stated: Loss) -> str:

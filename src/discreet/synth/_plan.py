@@ -236,7 +236,7 @@ def _of_prepared(prepared: PreparedTable) -> SynthesisPlan:
         noise=prepared.first_noise(),
         loss=prepared.loss,
         unit=prepared.unit,
-        relation=prepared.relation,
+        relation=prepared.policy.relation,
         rows_per_unit=prepared.rows_per_unit,
     )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -12,7 +10,7 @@ from typing import Any, cast
 from discreet.errors import LedgerError, ParameterError
 from discreet.prices import additive_from_json, choice_from_json, price_as_loss
 from discreet.privacy import Loss, PureLoss, SumLoss, currency, from_json, in_currency, parts
-from discreet.release import check_within, stated_in
+from discreet.release import check_within, json_digest, stated_in
 from discreet.sensitivity import Norms, bounded_sum
 from discreet.synth._discovery import discovery_loss
 from discreet.synth._scores import score_sensitivity
@@ -122,4 +120,4 @@ def measured_digest(columns: Sequence[Sequence[str]], mechanisms: Sequence[Mappi
         [list(names), {name: value for name, value in each.items() if name in _PARAMETERS}]
         for names, each in zip(columns, mechanisms, strict=True)
     ]
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return json_digest(plain)

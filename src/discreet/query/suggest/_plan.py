@@ -6,8 +6,6 @@ Theory: ``proofs/suggest.md``.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,8 +31,8 @@ from discreet.query.relations._columns import Columns
 from discreet.query.relations._nodes import Computed, Filtered, Grouped, Relation, Scan, Total
 from discreet.query.suggest._choose import choose_bounds, choose_cap
 from discreet.query.suggest._ladder import Ladder, cap_ladder, value_ladder
-from discreet.query.suggest._suggestion import Suggestion, suggestion_digests
-from discreet.release import ReleaseContext, ReleaseKind, Terms, register
+from discreet.query.suggest._suggestion import Suggestion
+from discreet.release import ReleaseContext, ReleaseKind, Terms, json_digest, register
 from discreet.reprs import shortened
 
 __all__ = ["PreparedSuggestion", "Suggest", "SuggestionPlan", "key_level", "plan_suggestion"]
@@ -92,7 +90,7 @@ class SuggestionPlan:
             "version": policy.version,
             "spend": to_json(self.loss),
         }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return json_digest(content)
 
     def finish(self, noisy: Sequence[Sequence[Group]], policy: Policy) -> Suggestion:
         """The suggestion from the noisy groups of each part, in its order: post-processing, which costs nothing."""
@@ -333,5 +331,5 @@ def _part_to_json(part: Part) -> dict[str, Any]:
 
 
 SUGGESTION = register(
-    ReleaseKind("suggestion", Suggestion.from_bytes, suggestion_digests, recompute_query_loss, verify_query_loss)
+    ReleaseKind("suggestion", Suggestion.from_bytes, Suggestion.digests, recompute_query_loss, verify_query_loss)
 )

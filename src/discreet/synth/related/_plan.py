@@ -236,11 +236,11 @@ def _of_prepared(prepared: PreparedTables) -> TablesPlan:
     ]
     return TablesPlan(
         tables=tuple(shape.table for shape in prepared.shapes),
-        public=tuple(dict.fromkeys(link.table for link in prepared.public)),
+        public=tuple(dict.fromkeys(link.table for link in prepared.public_tables)),
         parts=tuple(parts),
         tier=prepared.tier,
         loss=prepared.loss,
         unit=prepared.prepared[0].unit,
-        relation=prepared.prepared[0].relation,
+        relation=prepared.policy.relation,
         rules=tuple(f"{shape.table}: {each}" for shape in prepared.shapes for each in shape.rules.words()),
     )
