@@ -43,6 +43,19 @@ def test_the_same_fit_and_evaluation_are_given_again_for_nothing(ledger: Path) -
         assert session.remaining == before
 
 
+def test_a_new_certificate_says_what_a_stored_one_does() -> None:
+    with dp.connect(cases.tables(), cases.POLICY) as session:
+        model = cases.fit(session)
+        for release, name in ((model, "model"), (cases.judge(session, model), "evaluation")):
+            new, stored = json.loads(json.dumps(release.certificate)), EXPECTED[name]["certificate"]
+            assert new.keys() == stored.keys()
+            same = {"kind", "query", "label", "policy", "version", "unit", "relation", "rows_per_unit", "loss"}
+            assert {each: new[each] for each in same & new.keys()} == {
+                each: stored[each] for each in same & stored.keys()
+            }
+            assert name == "evaluation" or new["plan"] == stored["plan"]
+
+
 def test_the_same_training_has_the_hash_that_it_had() -> None:
     asked, expected = cases.asked(cases.training()), EXPECTED["training"]
     assert (asked["hash"], asked["public"]) == (expected["hash"], expected["public"])
