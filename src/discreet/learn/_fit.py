@@ -18,7 +18,7 @@ from discreet.learn._model import Model
 from discreet.learn._steps import Measurer, steps_to_json
 from discreet.learn.algorithms import Algorithm
 from discreet.policy import Policy
-from discreet.prices import Prices
+from discreet.prices import Prices, check_spend
 from discreet.privacy import Loss, Relation, currency, to_json
 from discreet.query import Feature, RecordPlan
 from discreet.release import Certify, PreparedQuestion, ReleaseContext, Terms
@@ -83,8 +83,7 @@ class _Core:
 
     @cached_property
     def prices(self) -> Prices:
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.approx(1, "1e-6") or dp.rho("0.01")')
+        check_spend(self.spend)
         currency(self.spend)
         return Prices.of_spend(self.spend, Norms(1, 1))
 

@@ -11,20 +11,17 @@ from discreet.learn._steps import step_loss, steps_from_json
 from discreet.learn.algorithms import algorithm_from_json
 from discreet.prices import price_as_loss
 from discreet.privacy import Loss, in_currency, parts
-from discreet.release import check_within, refuse_malformed, stated_in
+from discreet.release import check_within, refuse_malformed, stated_in, stated_neighbours
 
 __all__ = ["recompute_model_loss", "verify_model_loss"]
 
-_MOST_ROWS = 1_000_000
 _MOST_ENTRIES = 10_000
 
 
 @refuse_malformed("model")
 def recompute_model_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the steps lose, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
-    rows, relation, currency = certificate["rows_per_unit"], certificate["relation"], certificate["currency"]
-    if type(rows) is not int or not 1 <= rows <= _MOST_ROWS or relation not in ("add_remove", "substitute"):
-        raise ValueError
+    (rows, relation), currency = stated_neighbours(certificate), certificate["currency"]
     algorithm, inputs = algorithm_from_json(certificate["algorithm"]), Inputs.from_json(certificate["inputs"])
     algorithm.check(inputs)
     steps = steps_from_json(certificate["steps"])

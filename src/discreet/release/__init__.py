@@ -17,7 +17,8 @@ from discreet.release._mechanism_release import MechanismRelease
 from discreet.release._prepared import PreparedQuestion
 from discreet.release._question import Certify, Prepared, Question, ReleaseContext, Terms
 from discreet.release._release_file import ReleaseFile, load, parse_release_file, recompute_loss, verify_loss
-from discreet.release._stated import check_within, refuse_malformed, stated_in
+from discreet.release._shown import ShownTable
+from discreet.release._stated import check_within, refuse_malformed, stated_in, stated_neighbours
 
 __all__ = [
     "BaseRelease",
@@ -35,6 +36,7 @@ __all__ = [
     "ReleaseContext",
     "ReleaseFile",
     "ReleaseKind",
+    "ShownTable",
     "Terms",
     "check_cancelled",
     "check_new_file",
@@ -52,6 +54,7 @@ __all__ = [
     "refuse_malformed",
     "register",
     "stated_in",
+    "stated_neighbours",
     "verify_loss",
     "write_file",
 ]

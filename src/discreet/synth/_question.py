@@ -14,7 +14,7 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Numbers, merge
 from discreet.policy import Policy
-from discreet.prices import Choice, Prices, Purse
+from discreet.prices import Choice, Prices, Purse, check_spend
 from discreet.privacy import Loss, to_json
 from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
 from discreet.release import Certify, PreparedQuestion, ReleaseContext, Terms
@@ -60,8 +60,7 @@ class Synthesize:
         name, declared = private_table(policy, self.table)
         if self.tier not in DEGREE:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
+        check_spend(self.spend)
         rules, follows = sorted_rules(self.rules)
         following = following_names(policy, name, follows)
         columns = fitted_columns(policy, name, self.columns, dict(self.cells), following)

@@ -10,22 +10,15 @@ from discreet.learn.evaluation._question import evaluation_norms
 from discreet.learn.evaluation._release import Evaluation
 from discreet.prices import additive_from_json
 from discreet.privacy import Loss, in_currency
-from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in
+from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in, stated_neighbours
 
 __all__ = ["EVALUATION_KIND"]
-
-_MOST_ROWS = 1_000_000
 
 
 @refuse_malformed("evaluation")
 def _recompute(certificate: Mapping[str, Any]) -> Loss:
-    rows, relation, unit = certificate["rows_per_unit"], certificate["relation"], certificate["currency"]
-    if (
-        type(rows) is not int
-        or not 1 <= rows <= _MOST_ROWS
-        or relation not in ("add_remove", "substitute")
-        or unit not in ("pure", "rho", "mu")
-    ):
+    (rows, relation), unit = stated_neighbours(certificate), certificate["currency"]
+    if unit not in ("pure", "rho", "mu"):
         raise ValueError
     norms = evaluation_norms(Inputs((), Input.from_json(certificate["target"]))).of_unit(rows, relation)
     return in_currency(additive_from_json(certificate["noise"]).loss(norms), unit)

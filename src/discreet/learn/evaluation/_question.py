@@ -17,7 +17,7 @@ from discreet.learn._model import Model
 from discreet.learn._steps import RowNorms
 from discreet.learn.evaluation._release import Evaluation
 from discreet.policy import Policy
-from discreet.prices import Additive, Prices, additive_to_json
+from discreet.prices import Additive, Prices, additive_to_json, check_spend
 from discreet.privacy import Loss, currency
 from discreet.query import Feature, RecordPlan
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
@@ -43,8 +43,7 @@ class Evaluate:
         terms.accept(self.plan.rows.bounded)
         if self.model.algorithm.task not in ("classification", "regression"):
             raise ParameterError(f"a model by {self.model.algorithm.name} predicts no label, so none can be right")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure("0.1")')
+        check_spend(self.spend)
         inputs = inputs_of_plan(self.plan, self.label)
         if inputs != self.model.inputs:
             raise ParameterError(

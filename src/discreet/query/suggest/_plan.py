@@ -14,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from sqlglot import exp
 
-from discreet.errors import ParameterError, QueryError
+from discreet.errors import QueryError
 from discreet.policy import Column, Key, Policy, Table
+from discreet.prices import check_spend
 from discreet.privacy import Loss, Unit, to_json
 from discreet.query._certificate_levels import level_to_json
 from discreet.query._sql import noisy_groups
@@ -172,8 +173,7 @@ def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, key
     declaration = policy.tables[name]
     declared_name, declared = _declared(name, declaration, column)
     by_keys = _checked(name, declared_name, declared, keys=keys)
-    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    check_spend(spend)
     unit = policy.unit(name)
     counted = _Counted(policy, name, declaration, declared_name, _without_keys(declared))
     bought: list[tuple[What, BoundedAggregate, Ladder | None]] = [counted.keys() if by_keys else counted.values()]

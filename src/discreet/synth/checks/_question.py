@@ -16,7 +16,7 @@ from discreet import noise
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, Numbers, cells
 from discreet.policy import Column, Policy
-from discreet.prices import Additive, Prices, Purse, additive_to_json
+from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend
 from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Field, Marginals, coded_rows, scored_rows
 from discreet.release import PreparedQuestion, ReleaseContext, Terms
@@ -48,8 +48,7 @@ class CheckTable:
         """Check it under public terms. Raises `QueryError` for what cannot be asked, `ParameterError` for the rest."""
         if not isinstance(self.table, SyntheticTable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError("check a synthetic table, as discreet.synth.fit gives it")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
+        check_spend(self.spend)
         policy, columns = terms.policy, self.table.columns
         name, declared = private_table(policy, self.table.table)
         for column in columns:

@@ -10,7 +10,7 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice
 from discreet.policy import Key, Policy
-from discreet.prices import Prices
+from discreet.prices import Prices, check_spend
 from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Count, GroupKey, Scan, measure_norms
 from discreet.query import Field as ColumnField
@@ -49,8 +49,7 @@ class SynthesizeTables:
         policy = terms.policy
         if self.tier not in _TIERS:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
+        check_spend(self.spend)
         shapes = shapes_of(policy, self.tables, self.histories, self.columns, self.cells, self.links, self.rules)
         for shape in shapes:
             _check_rules(shape)
