@@ -12,6 +12,7 @@ import learn_cases as cases
 import pytest
 
 import discreet as dp
+from discreet.errors import LedgerError
 from discreet.ledger import open_ledger
 from discreet.ledger import verify_release as checks
 from discreet.release import load, parse_release_file, verify_loss
@@ -76,6 +77,13 @@ def test_the_loss_of_a_network_follows() -> None:
     file = parse_release_file((FILES / "network.release").read_bytes())
     assert verify_loss(file.certificate) is None
     assert file.digests == {"answer": file.certificate["answer"]}
+
+
+@pytest.mark.parametrize("name", ["model", "network"])
+def test_a_file_with_more_than_its_digest_covers_is_none(name: str) -> None:
+    stored = json.loads((FILES / f"{name}.release").read_text())
+    with pytest.raises(LedgerError, match="does not hold what its certificate is of"):
+        parse_release_file(json.dumps({**stored, "accuracy": 0.99}).encode())
 
 
 def test_the_files_are_the_ones_that_were_made() -> None:
