@@ -13,14 +13,14 @@ import torch
 from torch import Tensor, nn
 
 from discreet.errors import ParameterError
-from discreet.learn.features._map import FeatureMap, Reals, cut_at, shortened
+from discreet.learn.features._map import FeatureMap, Reals, cut_at, is_whole, shortened
 from discreet.learn.gradients import Column
 from discreet.marginals import PublicStream
 
 __all__ = ["Frozen"]
 
 _FLOOR = 1e-6
-_LEAST_ROWS, _MOST_ROWS = 4, 65_536
+_LEAST_ROWS, _MOST_ROWS, _MOST_NUMBERS = 4, 65_536, 2**24
 
 
 class Frozen(FeatureMap):
@@ -41,11 +41,11 @@ class Frozen(FeatureMap):
     rows
         How many rows a microbatch has places for.
 
-    Numbers of a row that are missing, or too large for float32, are 0 to the network. The output of a row of them is
-    0 where it is no finite number.
+    Numbers of a row that are missing, or too large for float32, are 0 to the network; features that are no finite
+    number are 0 too.
 
-    >>> map = Frozen(nn.Linear(2, 3, bias=False), shape=(2,))
-    >>> map.transform([[0.5, 0.5], [0.0, 0.0]]).shape, map.bounds
+    >>> frozen = Frozen(nn.Linear(2, 3, bias=False), shape=(2,))
+    >>> frozen.transform([[0.5, 0.5], [0.0, 0.0]]).shape, frozen.bounds
     ((2, 3), (-1.0, 1.0))
     """
 
@@ -87,10 +87,10 @@ class Frozen(FeatureMap):
     def _width(self, columns: int) -> int:
         if not isinstance(self.net, nn.Module):
             raise ParameterError(f"net is a torch module, as in Frozen(net, shape=(1, 28, 28)), not {self.net!r}")
-        if isinstance(self.rows, bool) or not isinstance(self.rows, int) or not _LEAST_ROWS <= self.rows <= _MOST_ROWS:
+        if not is_whole(self.rows, _LEAST_ROWS, _MOST_ROWS):
             raise ParameterError(f"rows is a whole number from {_LEAST_ROWS} to {_MOST_ROWS}, not {self.rows!r}")
         shape = self._row_shape(columns)
-        if not all(isinstance(each, int) and each >= 1 for each in shape):
+        if not all(is_whole(each, 1, _MOST_NUMBERS) for each in shape):
             raise ParameterError(f"shape is whole numbers of 1 or more, as in shape=(1, 28, 28), not {shape!r}")
         return math.prod(shape)
 
@@ -160,10 +160,10 @@ def _check_rows_apart(net: nn.Module, column: Column, rows: int) -> None:
     """
     stream, before = PublicStream(b"rows of the test of frozen networks"), _digest(net)
     crowds = [column.rows(rows, stream), column.hostile(rows)]
+    _same(_run(net, crowds[0]), _run(net, crowds[0]), "between two runs: something draws at random, or remembers")
     for _ in range(2):
         row = column.rows(1, stream)
         own = _run(net, _among(column.blank(rows), row, [0]))[0]
-        _same(own, _run(net, _among(column.blank(rows), row, [0]))[0], "between two runs: something draws at random")
         for crowd in crowds:
             company = "with other rows of the batch: batch statistics, or attention across rows?"
             _same(own, _run(net, _among(crowd, row, [0]))[0], company)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from discreet.errors import ParameterError
 
-__all__ = ["FeatureMap", "Reals", "cut_at", "read_pixels", "shortened"]
+__all__ = ["FeatureMap", "Reals", "cut_at", "is_whole", "read_pixels", "shortened"]
 
 Reals = NDArray[np.float64]
 
@@ -57,19 +57,24 @@ def shortened(rows: Reals, floor: float) -> Reals:
     return np.clip(finite / length[:, None], -cut, cut)
 
 
-def read_pixels(rows: Reals, bounds: object) -> Reals:
+def read_pixels(rows: Reals, bounds: Sequence[float]) -> Reals:
     """Numbers as 0 to 1 between their public bounds, those beyond moved to them; what is missing is at the lower one.
 
     Raises `ParameterError` for bounds that are no pair of finite numbers in order.
     """
     try:
-        lower, upper = (float(each) for each in bounds)  # type: ignore[attr-defined]  # pyright: ignore
+        lower, upper = (float(each) for each in bounds)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"pixels is a pair of numbers, as in pixels=(0, 255), not {bounds!r}") from None
     if not (math.isfinite(lower) and math.isfinite(upper) and 0 < upper - lower < math.inf):
         raise ParameterError(f"pixels is a pair of finite numbers, the lower one first, not {bounds!r}")
     known = np.where(np.isnan(rows), lower, rows)
     return (np.minimum(np.maximum(known, lower), upper) - lower) / (upper - lower)
+
+
+def is_whole(value: object, least: int, most: int) -> bool:
+    """Whether it is a whole number, no truth value, between two."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and least <= value <= most
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -118,10 +123,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _read(self, X: Any, *, reset: bool) -> Reals:  # noqa: N803
         shape: tuple[int, ...] | None = getattr(self, "shape", None)
-        if shape is not None and getattr(X, "ndim", 2) > 2 and X.shape[1:] == tuple(shape):
-            X = np.asarray(X).reshape(len(X), -1)  # noqa: N806
+        images = shape is not None and getattr(X, "ndim", 2) > 2 and X.shape[1:] == tuple(shape)
+        matrix = np.asarray(X).reshape(len(X), -1) if images else X
         rows: Reals = np.asarray(
-            validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"), np.float64
+            validate_data(self, matrix, reset=reset, dtype=np.float64, ensure_all_finite=False), np.float64
         )
         columns = rows.shape[1]
         if self._width(columns) != columns:

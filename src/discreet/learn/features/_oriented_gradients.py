@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.learn.features._map import FeatureMap, Reals, cut_at, read_pixels, shortened
+from discreet.learn.features._map import FeatureMap, Reals, cut_at, is_whole, read_pixels, shortened
 
 __all__ = ["OrientedGradients"]
 
@@ -18,7 +18,7 @@ _STEPS = 2.0**20
 """Sines and weights are whole numbers of 1 over this, so that they are the same on every machine."""
 _LEAST_DIRECTIONS, _MOST_DIRECTIONS, _MOST_CELLS, _MOST_SIDE = 5, 64, 64, 4096
 _FLOOR = 1e-3
-"""The square of a mean slope, in pixels' bounds per pixel, below which an image counts as nearly blank."""
+"""A pixel's mean slope, as a share of the bounds: images with less of it are nearly blank, and their features short."""
 
 
 class OrientedGradients(FeatureMap):
@@ -45,9 +45,9 @@ class OrientedGradients(FeatureMap):
 
     >>> images = np.zeros((2, 28, 28))
     >>> images[:, 10:18] = 0.5
-    >>> map = OrientedGradients(shape=(28, 28))
-    >>> map.transform(images).shape, map.bounds
-    ((2, 128), (0.0, 0.3535533905932738))
+    >>> gradients = OrientedGradients(shape=(28, 28))
+    >>> gradients.transform(images).shape, gradients.bounds
+    ((2, 128), (0.0, 0.35355339059327373))
     """
 
     def __init__(
@@ -80,17 +80,14 @@ class OrientedGradients(FeatureMap):
         return {"features": "oriented_gradients", "version": 1, **listed}
 
     def _sides(self, columns: int) -> tuple[int, int, int]:
-        shape = (1, columns) if self.shape is None else self.shape
-        if not (
-            isinstance(shape, tuple | list)
-            and len(shape) in (2, 3)
-            and all(isinstance(each, int | np.integer) and 1 <= each <= _MOST_SIDE for each in shape)
-        ):
+        shape: object = (1, columns) if self.shape is None else self.shape
+        sides: tuple[Any, ...] = tuple(shape) if isinstance(shape, tuple | list) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if len(sides) not in (2, 3) or not all(is_whole(each, 1, _MOST_SIDE) for each in sides):
             raise ParameterError(
                 f"shape is rows, columns and maybe channels, {_MOST_SIDE} each at most, as in shape=(28, 28), "
                 f"not {shape!r}"
             )
-        rows, across, *channels = map(int, shape)
+        rows, across, *channels = map(int, sides)
         return rows, across, channels[0] if channels else 1
 
     def _width(self, columns: int) -> int:
@@ -100,7 +97,7 @@ class OrientedGradients(FeatureMap):
             ("smooth", 0, 16),
         ):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+            if not is_whole(value, least, most):
                 raise ParameterError(f"{name} is a whole number from {least} to {most}, not {value!r}")
         return math.prod(self._sides(columns))
 
@@ -159,7 +156,7 @@ def direction_shares(down: Reals, right: Reals, directions: int) -> list[Reals]:
     The two directions on either side of a slope take it, all others nothing; an angle is never computed. Direction 0
     is to the right, and they turn downwards.
 
-    >>> [float(share) for share in direction_shares(np.array(1.0), np.array(0.0), 8)]
+    >>> [round(float(share), 6) for share in direction_shares(np.array(1.0), np.array(0.0), 8)]
     [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
     turns = [2 * math.pi * k / directions for k in range(directions)]
@@ -177,7 +174,7 @@ def _rounded(number: float) -> float:
 
 
 def _cell_weights(side: int, cells: int) -> NDArray[np.float64]:
-    """How much each pixel of a side counts in each cell: 1 in its middle, less with the distance, 0 in the next one's."""
+    """How much each pixel of a side counts in each cell: 1 in its middle, 0 in the next one's, a line between."""
     step = side / cells
     middles, pixels = (np.arange(cells) + 0.5) * step, np.arange(side) + 0.5
     weights = np.maximum(1 - np.abs(pixels - middles[:, None]) / step, 0.0)
