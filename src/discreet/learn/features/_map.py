@@ -74,7 +74,7 @@ def read_pixels(rows: Reals, bounds: Sequence[float]) -> Reals:
 
 def is_whole(value: object, least: int, most: int) -> bool:
     """Whether it is a whole number, no truth value, between two."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and least <= value <= most
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and least <= int(value) <= most
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -124,7 +124,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _read(self, X: Any, *, reset: bool) -> Reals:  # noqa: N803
         shape: tuple[int, ...] | None = getattr(self, "shape", None)
         images = shape is not None and getattr(X, "ndim", 2) > 2 and X.shape[1:] == tuple(shape)
-        matrix = np.asarray(X).reshape(len(X), -1) if images else X
+        matrix: Any = np.asarray(X).reshape(len(X), -1) if images else X
         rows: Reals = np.asarray(
             validate_data(self, matrix, reset=reset, dtype=np.float64, ensure_all_finite=False), np.float64
         )

@@ -80,8 +80,8 @@ class OrientedGradients(FeatureMap):
         return {"features": "oriented_gradients", "version": 1, **listed}
 
     def _sides(self, columns: int) -> tuple[int, int, int]:
-        shape: object = (1, columns) if self.shape is None else self.shape
-        sides: tuple[Any, ...] = tuple(shape) if isinstance(shape, tuple | list) else ()  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        shape: Any = (1, columns) if self.shape is None else self.shape
+        sides: tuple[Any, ...] = tuple(shape) if isinstance(shape, tuple | list) else ()
         if len(sides) not in (2, 3) or not all(is_whole(each, 1, _MOST_SIDE) for each in sides):
             raise ParameterError(
                 f"shape is rows, columns and maybe channels, {_MOST_SIDE} each at most, as in shape=(28, 28), "
