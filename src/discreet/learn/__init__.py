@@ -15,6 +15,7 @@ from discreet.learn._model import Model, load
 from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
 
 if TYPE_CHECKING:
+    from discreet.learn import features
     from discreet.learn.estimators import (
         PCA,
         AdditiveModel,
@@ -51,6 +52,7 @@ __all__ = [
     "Trainer",
     "TrainingPlan",
     "evaluate",
+    "features",
     "load",
 ]
 
@@ -65,6 +67,8 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is asked for. Raises `MissingExtra` without the extra that it needs."""
+    if name == "features":
+        return import_module("discreet.learn.features")
     for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(module), name)
