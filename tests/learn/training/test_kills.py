@@ -17,15 +17,17 @@ from trainings import SPEND, train
 from discreet.ledger import open_ledger
 
 STEPS, FINISHING = 40, 16
+IMPORTED = ("torch._dynamo", "sympy", "pandas", "duckdb", "scipy.optimize")
+"""What processes import before they are started, beside discreet: most of the time goes there."""
 LONGEST = 0.3
-"""Seconds after which a process is killed at the latest, from where it is ready to be charged; all steps take longer."""
+"""Seconds after which a process is killed at the latest, from where it may be charged: few have ended by then."""
 
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[ForkServerContext]:
     """Processes that start with torch imported, so that they are killed while they train."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torch", "discreet.learn.training"])
+    context.set_forkserver_preload(["discreet.session", "discreet.learn.training", *IMPORTED])
     return context
 
 

@@ -27,6 +27,8 @@ _MALFORMED = (
     *(RecursionError, MemoryError, LedgerError),
 )
 _MOST = 2**100
+_MOST_INT64 = 2**40
+"""Counts below this can be added up as int64, however many classes there are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,11 +63,16 @@ class Evaluation(BaseRelease):
         return ("mean_absolute_error", "root_mean_squared_error") if self.target.is_number else ("accuracy",)
 
     @property
-    def confusion(self) -> NDArray[np.int64]:
-        """Noisy counts of rows by predicted and actual class. Raises `QueryError` for a number."""
+    def confusion(self) -> NDArray[Any]:
+        """Noisy counts of rows by predicted and actual class, as int64, or Python ints where they are larger.
+
+        Raises `QueryError` for a number.
+        """
         if self.target.is_number:
             raise QueryError(f"{self.target.name} is a number; it has no classes")
-        return np.array(self.counts, np.int64).reshape(self.target.size, self.target.size)
+        largest = max(map(abs, self.counts), default=0)
+        counts = np.array(self.counts, np.int64 if largest < _MOST_INT64 else object)
+        return counts.reshape(self.target.size, self.target.size)
 
     def estimate(self, name: str) -> float:
         """The estimate of one of `names`. Costs nothing. Raises `QueryError` for another name."""
