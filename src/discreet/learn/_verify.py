@@ -14,7 +14,7 @@ from discreet.prices import price_as_loss
 from discreet.privacy import Loss, in_currency, parts
 from discreet.release import check_within, stated_in
 
-__all__ = ["recompute_model_loss", "verify_model_loss"]
+__all__ = ["recompute_model_loss", "step_prices", "verify_model_loss"]
 
 _MOST_ROWS = 1_000_000
 _MOST_ENTRIES = 10_000
@@ -33,7 +33,19 @@ def verify_model_loss(certificate: Mapping[str, Any]) -> None:
     check_within("all steps together", recompute_model_loss(certificate), stated_in(certificate))
 
 
+def step_prices(certificate: Mapping[str, Any]) -> list[Fraction]:
+    """What each step loses, all of its times together, in the currency of the fit. Raises as `recompute_model_loss`."""
+    try:
+        return _prices(certificate)
+    except (ParameterError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
+        raise LedgerError("the certificate of this model cannot be followed: it is malformed") from None
+
+
 def _lost(certificate: Mapping[str, Any]) -> Loss:
+    return price_as_loss(certificate["currency"], sum(_prices(certificate), Fraction(0)))
+
+
+def _prices(certificate: Mapping[str, Any]) -> list[Fraction]:
     rows, relation, currency = certificate["rows_per_unit"], certificate["relation"], certificate["currency"]
     if type(rows) is not int or not 1 <= rows <= _MOST_ROWS or relation not in ("add_remove", "substitute"):
         raise ValueError
@@ -42,8 +54,8 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
     steps = steps_from_json(certificate["steps"])
     if len(steps) > _MOST_ENTRIES:
         raise ValueError
-    total = Fraction(0)
+    prices: list[Fraction] = []
     for step, times in steps:
         norms = algorithm.row_norms(inputs, step.name).of_unit(rows, relation)
-        total += times * parts(in_currency(step_loss(step, norms), currency))[0]
-    return price_as_loss(currency, total)
+        prices.append(times * parts(in_currency(step_loss(step, norms), currency))[0])
+    return prices

@@ -183,7 +183,7 @@ def _use(loaded: learn.Network, path: Path, payload: bytes) -> None:
     asked = (
         lambda: load(path),
         lambda: repr(loaded),
-        lambda: loaded._repr_html_(),
+        loaded._repr_html_,
         loaded.to_bytes,
         lambda: loaded.encode([[30.0, "a"]]),
         lambda: loaded.load_into(network(3)),
