@@ -116,7 +116,8 @@ def coefficient_chart(
 
     The 40 inputs with the largest coefficients are drawn; the chart says of how many.
 
-    >>> spec = coefficient_chart([Coefficient("age", "sick", 0.8), Coefficient("site", "sick", -1)], "Model", "log-odds")
+    >>> both = [Coefficient("age", "sick", 0.8), Coefficient("site", "sick", -1)]
+    >>> spec = coefficient_chart(both, "Model", "log-odds")
     >>> [row["input"] for row in spec["data"]["values"]]
     ['site', 'age']
     """

@@ -94,9 +94,9 @@ class Model(BaseRelease):
         Parameters
         ----------
         what
-            ``"terms"``, of additive models and naive Bayes: what each bin of an input adds to the logarithm of a class's
-            odds. ``"coefficients"``, of linear models and components. ``"spend"``, of any model: what its steps cost.
-            None: the first of these that it has.
+            ``"terms"``, of additive models and naive Bayes: what each bin of an input adds to the logarithm of the odds
+            of a class. ``"coefficients"``, of linear models and components. ``"spend"``, of any model: what its steps
+            cost. None: the first of these that it has.
 
         Raises `QueryError` for a picture that the model does not have, `LedgerError` for a spend whose certificate
         cannot be followed, `MissingExtra` without altair.
