@@ -64,6 +64,9 @@ def use(payload: bytes, path: Path) -> bool:
         lambda: repr(loaded),
         loaded.to_bytes,
         loaded._repr_html_,
+        loaded.to_vega_lite,
+        lambda: loaded.to_vega_lite("spend"),
+        loaded.outline,
     ):
         _house(each)
     path.write_bytes(payload)

@@ -179,7 +179,9 @@ def accuracy_chart(points: Sequence[Accuracy], title: str, notes: Sequence[str] 
         for each in sorted(points, key=lambda each: each.epsilon)
     ]
     ends = [each.epsilon for each in points if each.epsilon > 0]
-    scale: dict[str, Any] = {"type": "log", "padding": 16} if ends and len(ends) == len(points) else {"padding": 16}
+    scale: dict[str, Any] = (
+        {"type": "log", "padding": 16, "nice": False} if ends and len(ends) == len(points) else {"padding": 16}
+    )
     listed = sorted(set(ends)) if len(set(ends)) <= _MOST_TICKS else None
     x: dict[str, Any] = {"field": "epsilon", "type": "quantitative", "title": "ε of the model", "scale": scale}
     x["axis"] = {"format": "~g", "grid": False} | ({"values": listed} if listed else {"tickCount": 5})
