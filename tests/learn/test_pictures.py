@@ -58,9 +58,9 @@ def _has(model: learn.Model, what: Any) -> bool:
 @pytest.mark.parametrize("name", ["additive", "naive_bayes"])
 def test_terms_are_differences_of_predictions(name: str) -> None:
     """Two rows that differ in one input differ in their log-odds by the difference of two bars."""
-    X, y = load_iris(return_X_y=True)
+    x, y = load_iris(return_X_y=True)
     kind = {"additive": learn.AdditiveModel, "naive_bayes": learn.NaiveBayes}[name]
-    model = kind(spend=dp.approx(5, "1e-6"), bins=4, bounds=(0, 8), classes=[0, 1]).fit(X[:100], y[:100])
+    model = kind(spend=dp.approx(5, "1e-6"), bins=4, bounds=(0, 8), classes=[0, 1]).fit(x[:100], y[:100])
     panels = model.model_.to_vega_lite()["concat"]
     panel = next(each for each in panels if each["title"]["text"] == "x2")
     rows = {row["bin"]: row["term"] for row in panel["data"]["values"]}
@@ -72,9 +72,9 @@ def test_terms_are_differences_of_predictions(name: str) -> None:
 
 def test_a_coefficient_is_what_half_the_bounds_of_an_input_move() -> None:
     dice = np.random.default_rng(1)
-    X = dice.uniform(-1, 1, size=(3_000, 3))
-    y = X @ [2.0, -1.0, 0.0]
-    ridge = learn.Ridge(spend=dp.approx(50, "1e-3"), bounds=(-1, 1), target_bounds=(-4, 4)).fit(X, y)
+    x = dice.uniform(-1, 1, size=(3_000, 3))
+    y = x @ [2.0, -1.0, 0.0]
+    ridge = learn.Ridge(spend=dp.approx(50, "1e-3"), bounds=(-1, 1), target_bounds=(-4, 4)).fit(x, y)
     values = ridge.model_.to_vega_lite("coefficients")["data"]["values"]
     near = ridge.predict([[0.1, 0, 0], [0, 0, 0]])
     own = next(row["coefficient"] for row in values if row["input"] == "x0")
@@ -179,9 +179,9 @@ def test_accuracy_by_epsilon_takes_what_was_paid_for_and_public_rows(session: dp
 
 
 def test_a_loss_in_rho_has_an_epsilon_at_a_delta() -> None:
-    X, y = load_iris(return_X_y=True)
-    model = learn.NaiveBayes(spend=dp.rho(1), bounds=(0, 8), classes=[0, 1, 2]).fit(X, y)
-    measured: Any = [(model, learn.PublicRows(X, y))]
+    x, y = load_iris(return_X_y=True)
+    model = learn.NaiveBayes(spend=dp.rho(1), bounds=(0, 8), classes=[0, 1, 2]).fit(x, y)
+    measured: Any = [(model, learn.PublicRows(x, y))]
     with pytest.raises(ParameterError, match="delta=1e-6"):
         learn.accuracy_by_epsilon(measured)
     (point,) = learn.accuracy_by_epsilon(measured, delta=Fraction(1, 10**6)).points

@@ -134,9 +134,9 @@ def _shares(certificate: Mapping[str, Any]) -> list[Share]:
     """What the steps of each name cost, in parts of what all of them did."""
     shares: dict[str, Share] = {}
     prices = step_prices(certificate)
-    whole = float(sum(prices)) or 1.0
+    total = float(sum(prices)) or 1.0
     for (step, _), price in zip(steps_from_json(certificate["steps"]), prices, strict=True):
-        before, share = shares.get(step.name, Share(step.name, 0.0, 0.0)), float(price) / whole
+        before, share = shares.get(step.name, Share(step.name, 0.0, 0.0)), float(price) / total
         if isinstance(step.mechanism, Additive):
             shares[step.name] = Share(step.name, before.measured + share, before.chosen)
         else:
