@@ -6,8 +6,7 @@ import multiprocessing
 import os
 import random
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -51,8 +50,8 @@ def killed_and_resumed(processes: ForkServerContext, folder: Path, ledger: str, 
         kills += 1
 
 
-def check(ledger: str) -> int:
-    """The chain holds each step once, and no more than were charged; the charge is one. How many were begun."""
+def check(ledger: str) -> None:
+    """The chain holds each step once, and no more than were charged; the charge is one."""
     with open_ledger(ledger) as opened:
         assert opened.spent == SPEND
         begun: list[int] = []
@@ -61,27 +60,36 @@ def check(ledger: str) -> int:
                 assert entry.steps is not None
                 begun.extend(range(entry.steps[0], entry.steps[1] + 1))
     assert begun == list(range(1, len(begun) + 1)) and STEPS < len(begun) <= STEPS + FINISHING
-    return len(begun)
+
+
+def check_kills(
+    processes: ForkServerContext, folder: Path, ledger_in: Callable[[Path], str], dice: random.Random, wanted: int
+) -> None:
+    """Train anew until so many processes were killed, up to four of one training, and check every ledger."""
+    kills = 0
+    for place in range(100):
+        if kills == wanted:
+            return
+        own = folder / str(place)
+        own.mkdir()
+        kills += killed_and_resumed(processes, own, ledger_in(own), dice, min(4, wanted - kills))
+        check(ledger_in(own))
+    raise AssertionError(f"only {kills} of {wanted} processes were killed before they ended")
+
+
+def in_sqlite(folder: Path) -> str:
+    return str(folder / "visits.ledger")
 
 
 def test_a_killed_training_draws_no_step_twice(processes: ForkServerContext, tmp_path: Path) -> None:
-    ledger = str(tmp_path / "visits.ledger")
-    assert killed_and_resumed(processes, tmp_path, ledger, random.Random(0), 1) == 1
-    check(ledger)
+    check_kills(processes, tmp_path, in_sqlite, random.Random(0), 1)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", range(20))
 def test_nor_does_one_that_is_killed_again_and_again(processes: ForkServerContext, tmp_path: Path, number: int) -> None:
-    """10 kills each, 200 in all, up to 4 of one training."""
-    dice, kills = random.Random(number), Counter[int]()
-    while (place := len(kills)) < 100 and kills.total() < 10:
-        folder = tmp_path / str(place)
-        folder.mkdir()
-        ledger = str(folder / "visits.ledger")
-        kills[place] = killed_and_resumed(processes, folder, ledger, dice, min(4, 10 - kills.total()))
-        check(ledger)
-    assert kills.total() == 10
+    """200 kills in all."""
+    check_kills(processes, tmp_path, in_sqlite, random.Random(number), 10)
 
 
 @pytest.mark.soak
@@ -91,12 +99,8 @@ def test_nor_does_one_whose_ledger_is_in_postgres(
     processes: ForkServerContext, postgres: str, tmp_path: Path, number: int
 ) -> None:
     """The same: 200 kills."""
-    dice, kills = random.Random(number), Counter[int]()
-    while (place := len(kills)) < 100 and kills.total() < 10:
-        folder = tmp_path / str(place)
-        folder.mkdir()
-        name = f"kills_{os.getpid()}_{number}_{place}"
-        ledger = f"{postgres}{'&' if '?' in postgres else '?'}ledger={name}"
-        kills[place] = killed_and_resumed(processes, folder, ledger, dice, min(4, 10 - kills.total()))
-        check(ledger)
-    assert kills.total() == 10
+
+    def in_postgres(folder: Path) -> str:
+        return f"{postgres}{'&' if '?' in postgres else '?'}ledger=kills_{os.getpid()}_{number}_{folder.name}"
+
+    check_kills(processes, tmp_path, in_postgres, random.Random(number), 10)
