@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from discreet.learn._fit import Fit
 from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
-from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
+from discreet.learn.evaluation import (
+    AccuracyByEpsilon,
+    Evaluate,
+    Evaluation,
+    PublicRows,
+    accuracy_by_epsilon,
+    evaluate,
+)
 
 if TYPE_CHECKING:
     from discreet.learn import features
@@ -32,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KIND",
     "PCA",
+    "AccuracyByEpsilon",
     "AdditiveModel",
     "Batch",
     "DPAdam",
@@ -45,12 +53,14 @@ __all__ = [
     "NaiveBayes",
     "Network",
     "Private",
+    "PublicRows",
     "RandomForest",
     "Ridge",
     "Search",
     "Tensors",
     "Trainer",
     "TrainingPlan",
+    "accuracy_by_epsilon",
     "evaluate",
     "features",
     "load",
