@@ -13,9 +13,17 @@ import discreet.learn.preparing  # noqa: F401  # pyright: ignore[reportUnusedImp
 from discreet.learn._fit import Fit
 from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
-from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
+from discreet.learn.evaluation import (
+    AccuracyByEpsilon,
+    Evaluate,
+    Evaluation,
+    PublicRows,
+    accuracy_by_epsilon,
+    evaluate,
+)
 
 if TYPE_CHECKING:
+    from discreet.learn import features
     from discreet.learn.estimators import (
         PCA,
         AdditiveModel,
@@ -42,6 +50,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KIND",
     "PCA",
+    "AccuracyByEpsilon",
     "AdditiveModel",
     "Batch",
     "Binner",
@@ -62,6 +71,7 @@ __all__ = [
     "OrdinalEncoder",
     "Pipeline",
     "Private",
+    "PublicRows",
     "RandomForest",
     "Ridge",
     "Search",
@@ -69,7 +79,9 @@ __all__ = [
     "Tensors",
     "Trainer",
     "TrainingPlan",
+    "accuracy_by_epsilon",
     "evaluate",
+    "features",
     "load",
 ]
 
@@ -88,6 +100,8 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is asked for. Raises `MissingExtra` without the extra that it needs."""
+    if name == "features":
+        return import_module("discreet.learn.features")
     for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(module), name)
