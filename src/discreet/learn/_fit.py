@@ -88,7 +88,7 @@ class _Core:
         return Prices.of_spend(self.spend, Norms(1, 1))
 
     def rehearse(self) -> None:
-        """Fit a model of no rows. Raises `ParameterError` for a spend whose noise no step can have."""
+        """Fit a model of no rows. Raises `ParameterError` for a spend that buys nothing, or whose noise no step has."""
         inputs = self.inputs
         numbers, cells = (np.zeros((0, len(each)), np.int32) for each in (inputs.numbers, inputs.categories))
         algorithm = self.algorithm
@@ -96,6 +96,10 @@ class _Core:
             self.prices, self.rows_per_unit, self.relation, lambda step: algorithm.row_norms(inputs, step)
         )
         algorithm.fit(Examples(inputs, numbers, cells, np.zeros(0, np.int32)), measurer)
+        if not measurer.steps:
+            raise ParameterError(
+                f"{algorithm.name} asks nothing of rows here, for all of it is public: spend nothing on it"
+            )
 
     def fitted(
         self, examples: Examples, context: ReleaseContext | None, certify: Certify, statement: Mapping[str, Any]

@@ -30,7 +30,7 @@ __all__ = ["learning_entries"]
 
 _CROWD = 60
 _NUMBERS = tuple(Input(f"x{i}", None, Fraction(0), Fraction(8)) for i in range(8))
-_KIND = Input("kind", ("a", "b"), type="string")
+_KIND = Input("kind", ("a", "b", "c"), type="string")
 _TARGETS = {
     "classification": Input("y", ("no", "yes"), type="string"),
     "regression": Input("y", None, Fraction(0), Fraction(1)),
