@@ -21,8 +21,8 @@ def rows(many: int) -> tuple[Any, Any]:
     return x[:, None], (np.floor(x * 8) % 2).astype(int)
 
 
-def search(spend: dp.Loss, **grid: Any) -> learn.Search:
-    return learn.Search(learn.NaiveBayes(), grid, spend=spend, bounds=(0, 1), classes=[0, 1])
+def search(spend: dp.Loss, way: Any = "all", **grid: Any) -> learn.Search:
+    return learn.Search(learn.NaiveBayes(), grid, spend=spend, way=way, bounds=(0, 1), classes=[0, 1])
 
 
 def test_the_better_setting_is_chosen() -> None:

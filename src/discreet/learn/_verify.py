@@ -10,7 +10,6 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._inputs import Inputs
 from discreet.learn._steps import step_loss, steps_from_json
 from discreet.learn.algorithms import algorithm_from_json
-from discreet.prices import price_as_loss
 from discreet.privacy import Loss, in_currency, parts
 from discreet.release import check_within, stated_in
 
@@ -46,4 +45,4 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
     for step, times in steps:
         norms = algorithm.row_norms(inputs, step.name).of_unit(rows, relation)
         total += times * parts(in_currency(step_loss(step, norms), currency))[0]
-    return price_as_loss(currency, total)
+    return algorithm.loss_of(total, certificate)
