@@ -80,7 +80,10 @@ class Algorithm(ABC):
 
     @abstractmethod
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
-        """For each row: of a classification the probability of each class, else its numbers, one column at least."""
+        """For each row: of a classification the probability of each class, else its numbers, one column at least.
+
+        What it is of a row depends on that row alone, to the last bit, in any company and at any place.
+        """
 
     def to_json(self) -> dict[str, Any]:
         """Its name and parameters as plain JSON."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import Examples
-from discreet.learn._inputs import LEVELS, Inputs, Places
+from discreet.learn._inputs import LEVELS, MISSING, Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
 from discreet.learn.algorithms._registry import algorithm_from_json, enlist
@@ -30,6 +30,7 @@ _LONGEST = 1_000_000
 _LONGEST_PRICE = 100
 _WIDTH = 4
 """Errors of more than this part of the width of a target's bounds count as if they were so large."""
+_ROWS = 1 << 12
 _OWN = ("chosen", "score")
 
 
@@ -162,17 +163,18 @@ class SearchAlgorithm(Algorithm):
         return "right" if self.task == "classification" else "close"
 
     def _scores(self, examples: Examples, fitted: Sequence[tuple[int, Parameters]]) -> NDArray[np.int64]:
-        """The score of each: rows are asked one by one, so that no row changes what is predicted of another."""
+        """The score of each: a sum over rows, of what depends on one of them alone."""
         inputs, scores = examples.inputs, np.zeros(len(fitted), np.int64)
-        models = [(self.algorithms[place], parameters) for place, parameters in fitted]
-        for row in range(examples.rows):
-            values = examples.numbers[row : row + 1], examples.cells[row : row + 1]
-            target = int(examples.target[row])
-            for i, (each, parameters) in enumerate(models):
+        for start in range(0, examples.rows, _ROWS):
+            rows = slice(start, start + _ROWS)
+            numbers, cells, target = examples.numbers[rows], examples.cells[rows], examples.target[rows]
+            for i, (place, parameters) in enumerate(fitted):
                 with np.errstate(all="ignore"):
-                    predicted = each.outputs(inputs, parameters, *values)[0]
-                scores[i] += int(predicted.argmax()) == target if self._scored == "right" else _close(
-                    inputs, predicted, target
+                    predicted = self.algorithms[place].outputs(inputs, parameters, numbers, cells)
+                scores[i] += (
+                    (predicted.argmax(axis=1) == target).sum()
+                    if self._scored == "right"
+                    else _close(inputs, predicted[:, 0], target)
                 )
         return scores
 
@@ -193,12 +195,12 @@ class SearchAlgorithm(Algorithm):
         return self.algorithms[int(chosen[0])]
 
 
-def _close(inputs: Inputs, predicted: NDArray[np.float64], target: int) -> int:
-    """From 0 to `LEVELS`: how close a number is to a level, by the square of the error."""
+def _close(inputs: Inputs, predicted: NDArray[np.float64], target: Places) -> int:
+    """How close numbers are to levels: from 0 to `LEVELS` for each row, by the square of the error."""
     assert inputs.target is not None
-    level = int(inputs.target.levels(predicted[:1])[0])
-    error = LEVELS if level < 0 else min(_WIDTH * abs(level - target), LEVELS)
-    return LEVELS - error * error // LEVELS
+    levels = inputs.target.levels(predicted).astype(np.int64)
+    errors = np.where(levels == MISSING, LEVELS, np.minimum(_WIDTH * np.abs(levels - target), LEVELS))
+    return int((LEVELS - errors * errors // LEVELS).sum())
 
 
 def _own(parameters: Parameters) -> Parameters:

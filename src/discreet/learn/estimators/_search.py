@@ -66,7 +66,7 @@ class Search(PrivateEstimator):
     ('all', {'bins': 8})
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but two by keyword
         self,
         estimator: Any = None,
         grid: Mapping[str, Sequence[Any]] | None = None,
@@ -81,7 +81,7 @@ class Search(PrivateEstimator):
         self.estimator = estimator
         self.grid = grid
         self.spend = spend
-        self.way = way
+        self.way: Way = way
         self.tries = tries
         self.bounds = bounds
         self.classes = classes

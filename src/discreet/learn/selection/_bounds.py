@@ -29,7 +29,7 @@ _ROUGH = 2.0**-46
 
 @lru_cache(maxsize=64)
 def _falls(tries: Tries) -> tuple[Reals, float]:
-    """How far ln f′(1 − u) falls at most from the first tail to each, where f(x) is the mean of x to the power of tries.
+    """How far ln f′(1 − u) falls at most from the first tail to each; f(x) is the mean of x to the power of the tries.
 
     In ln u it falls at the rate u f″(1 − u)/f′(1 − u), which on a cell between two tails is at most its ends allow. And
     how far it falls from u = 0 to the first tail.
@@ -52,8 +52,8 @@ def _spread(tries: Tries, grown: Callable[[Reals], Reals]) -> float:
     """The most that a selection adds to a log-likelihood ratio: sup of ln f′(1 − u)/f′(1 − v), from above.
 
     u and v are the chances, on two neighbouring tables, that a try beats a given result: v is at most `grown` of u,
-    which grows with u, and by a factor that falls. On a cell, that of its lower end is taken; how far ln f′ falls from u
-    to v is a broken line in ln u then, greatest at an end of the cell or where v passes a tail.
+    which grows with u, and by a factor that falls. On a cell, that of its lower end is taken; how far ln f′ falls from
+    u to v is a broken line in ln u then, greatest at an end of the cell or where v passes a tail.
     """
     falls, before = _falls(tries)
     places = np.log(_TAILS)
@@ -62,7 +62,7 @@ def _spread(tries: Tries, grown: Callable[[Reals], Reals]) -> float:
     passing = np.clip(np.ceil((lower + factor - places[0]) / _CELL) * _CELL + places[0] - factor, lower, upper)
     fallen = [np.interp(at + factor, places, falls) - np.interp(at, places, falls) for at in (lower, passing, upper)]
     from_nothing = before + float(np.interp(places[0] + growth[0], places, falls))
-    return max(max(float(each.max()) for each in fallen), from_nothing, 0.0) * (1 + _LOST) + _LOST
+    return max(*(float(each.max()) for each in fallen), from_nothing, 0.0) * (1 + _LOST) + _LOST
 
 
 def epsilon_of_best(tries: Tries, epsilon: Fraction) -> Fraction:

@@ -20,7 +20,7 @@ Way = Literal["auto", "all", "random"]
 CHOOSING = Fraction(1, 10)
 """The part of a spend that chooses among candidates; and the part of a try's that says how good it is."""
 _FEW = {"pure": 2, "approx": 4}
-"""Of so many candidates or fewer, all are paid for: parts of ε are smaller than those of noise, which add in squares."""
+"""Of so many candidates or fewer, all are paid for: parts of ε are small, those of Gaussian noise add in squares."""
 _SHAPE = {"pure": Fraction(0), "approx": Fraction(1)}
 _TRIES = {"pure": 16, "approx": 64}
 
@@ -65,10 +65,10 @@ class SearchPlan:
             return f"{fits}. Each is fitted for {in_words(self.one_try)}, and a tenth chooses one: {noise}."
         none = self.tries.chance_of_none(self.candidates)
         return (
-            f"{fits}. A secret random number of times, {float(self.tries.mean):.0f} on average and {self.tries.most} at "
-            f"most, one is drawn, fitted and scored for {in_words(self.one_try)}; the best is shown: {noise}. A "
-            f"candidate is never tried with probability {none:.0%}. How long it takes depends on how many tries there "
-            "are: show that to nobody."
+            f"{fits}. A secret random number of times, {float(self.tries.mean):.0f} on average and {self.tries.most} "
+            f"at most, one is drawn, fitted and scored for {in_words(self.one_try)}; the best is shown: {noise}. A "
+            f"candidate is never tried with probability {none:.0%}. How long the search takes depends on how many "
+            "tries there are: show that to nobody."
         )
 
 
@@ -84,7 +84,9 @@ def plan_search(spend: Loss, candidates: int, way: Way = "auto", tries: int | No
         way = "random" if kind in _FEW and (tries is not None or candidates > _FEW[kind]) else "all"
     if way == "all":
         if tries is not None:
-            raise ParameterError("tries are random only in pure ε or (ε, δ), and where way is not 'all': leave tries out")
+            raise ParameterError(
+                "tries are random only in pure ε or (ε, δ), and where way is not 'all': leave tries out"
+            )
         part = prices.total * (1 - CHOOSING) / candidates
         return SearchPlan("all", candidates, spend, price_as_loss(prices.currency, part))
     if kind not in _FEW:
@@ -100,4 +102,3 @@ def _kind(spend: Loss) -> str:
     """``"approx"`` only with a δ."""
     kind, allowed = budget_of(spend)
     return "pure" if kind == "approx" and not allowed[1] else kind
-
