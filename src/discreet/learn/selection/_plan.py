@@ -19,7 +19,7 @@ Way = Literal["auto", "all", "random"]
 
 CHOOSING = Fraction(1, 10)
 """The part of a spend that chooses among candidates; and the part of a try's that says how good it is."""
-_FEW = {"pure": 2, "approx": 4}
+_FEW = {"pure": 2, "approx": 3}
 """Of so many candidates or fewer, all are paid for: parts of ε are small, those of Gaussian noise add in squares."""
 _SHAPE = {"pure": Fraction(0), "approx": Fraction(1)}
 _TRIES = {"pure": 16, "approx": 64}

@@ -28,7 +28,8 @@ class Tries:
     """A truncated negative binomial number of tries, 1 at least and `most` at most.
 
     The weight of k + 1 tries is that of k times (k + shape)(1 − stop)/(k + 1), cut to whole numbers; with whole
-    weights a number of tries is drawn exactly. Source: Papernot and Steinke 2022, Definition 1, cut off at `most`.
+    weights a number of tries is drawn exactly. Source: the negative binomial number
+    of Papernot and Steinke 2022, cut off at `most`.
 
     Attributes
     ----------
