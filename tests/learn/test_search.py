@@ -167,6 +167,12 @@ def test_regressions_are_searched_by_how_closely_they_predict() -> None:
     many = learn.Search(learn.Ridge(), {"penalty": [1e5, 1e4, 0.2, 0.1]}, way="random", **fits).fit(x, y)  # type: ignore[arg-type]
     assert many.score(x, y) > 0.9 and [each["measured"] for each in many.certificate["steps"]][-1] == "close"
     assert verify_loss(many.certificate) is None and not hasattr(many, "predict_proba")
+    for wrong in (-1, 10**7):
+        with pytest.raises(ParameterError, match="penalty is a number"):
+            learn.Ridge(penalty=wrong, **fits).fit(x, y)  # type: ignore[arg-type]
+    for text in ("", "x", "1" * 200, 0.2, None):
+        with pytest.raises(ParameterError, match="penalty is a number"):
+            RidgeAlgorithm(text).check(many.model_.inputs)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="private classifiers, or private regressions"):
         learn.Search([learn.Ridge(), learn.NaiveBayes()], **fits).fit(x, y)  # type: ignore[arg-type]
 
@@ -174,7 +180,7 @@ def test_regressions_are_searched_by_how_closely_they_predict() -> None:
 @pytest.mark.parametrize("dice", [1, 2])
 def test_a_row_moves_each_score_of_a_regression_by_what_is_its_own(dice: int) -> None:
     """From 0 to all levels, whoever else is there."""
-    both = [RidgeAlgorithm(0.1), RidgeAlgorithm(5.0)]
+    both = [RidgeAlgorithm("1/10"), RidgeAlgorithm("5")]
     algorithm = SearchAlgorithm.among(both)
     inputs = inputs_for(algorithm)
     examples = some_examples(inputs, random.Random(dice), 30)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.learn.algorithms import Algorithm, RidgeAlgorithm
 from discreet.learn.estimators._base import Bounds, PrivateRegressor
 from discreet.privacy import Loss
-from discreet.rational import Number
+from discreet.rational import Number, rational
 
 __all__ = ["Ridge"]
 
@@ -38,7 +38,7 @@ class Ridge(PrivateRegressor):
         self,
         spend: Loss | None = None,
         *,
-        penalty: float = 0.2,
+        penalty: Number = 0.2,
         bounds: Bounds | None = None,
         target_bounds: tuple[Number, Number] | None = None,
     ) -> None:
@@ -48,4 +48,4 @@ class Ridge(PrivateRegressor):
         self.target_bounds = target_bounds
 
     def _algorithm(self) -> Algorithm:
-        return RidgeAlgorithm(self.penalty)
+        return RidgeAlgorithm(str(rational(self.penalty, "penalty")))
