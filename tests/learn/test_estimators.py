@@ -21,6 +21,10 @@ ESTIMATORS: dict[str, Any] = {
     "PCA": learn.PCA(dp.rho(10**6), n_components=1, bounds=(-10, 10)),
     "RandomForest": learn.RandomForest(dp.approx(1_000, 0.1), bounds=(-10, 10)),
     "Ridge": learn.Ridge(dp.rho(10**6), bounds=(-10, 10), target_bounds=(-300, 300)),
+    "Search": learn.Search(learn.NaiveBayes(), {"bins": [7, 8]}, spend=dp.approx(1_000, 0.1), bounds=(-10, 10)),
+    "Search of regressions": learn.Search(
+        learn.Ridge(), {"penalty": [0.1, 0.2]}, spend=dp.rho(10**6), bounds=(-10, 10), target_bounds=(-300, 300)
+    ),
 }
 
 FAR = {"bounds": (-10, 10)}
@@ -72,6 +76,14 @@ EXPECTED: dict[str, set[str]] = {
     "RandomForest": {"check_fit_idempotent", "check_supervised_y_2d"},
     "PCA": {"check_fit_idempotent", "check_pipeline_consistency"},
     "Ridge": {
+        "check_fit_idempotent",
+        "check_pipeline_consistency",
+        "check_regressor_data_not_an_array",
+        "check_regressors_int",
+        "check_supervised_y_2d",
+    },
+    "Search": {"check_classifier_data_not_an_array", "check_fit_idempotent", "check_supervised_y_2d"},
+    "Search of regressions": {
         "check_fit_idempotent",
         "check_pipeline_consistency",
         "check_regressor_data_not_an_array",
