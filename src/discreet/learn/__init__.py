@@ -26,7 +26,17 @@ if TYPE_CHECKING:
         Ridge,
         Search,
     )
-    from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
+    from discreet.learn.training import (
+        Batch,
+        DPAdam,
+        Network,
+        Private,
+        Processes,
+        Tensors,
+        Trainer,
+        TrainingPlan,
+        Worker,
+    )
 
 __all__ = [
     "KIND",
@@ -44,12 +54,14 @@ __all__ = [
     "NaiveBayes",
     "Network",
     "Private",
+    "Processes",
     "RandomForest",
     "Ridge",
     "Search",
     "Tensors",
     "Trainer",
     "TrainingPlan",
+    "Worker",
     "evaluate",
     "load",
 ]
@@ -59,7 +71,9 @@ _LAZY = {
         *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
         *("Ridge", "Search"),
     ),
-    "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+    "discreet.learn.training": (
+        *("Batch", "DPAdam", "Network", "Private", "Processes", "Tensors", "Trainer", "TrainingPlan", "Worker"),
+    ),
 }
 
 
