@@ -1,4 +1,4 @@
-"""What tests run in each process of a group: python processes.py SCENARIO RANK COUNT FOLDER."""
+"""What tests run in groups of processes: python processes.py FOLDER SCENARIO…"""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
+import traceback
+from collections.abc import Generator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -71,7 +74,7 @@ def private(session: dp.Session, net: nn.Module, **changes: Any) -> Private:
 
 
 @contextlib.contextmanager
-def refused(*kinds: type[Exception]) -> Iterator[list[str]]:
+def refused(*kinds: type[Exception]) -> Generator[list[str]]:
     words: list[str] = []
     try:
         yield words
@@ -99,11 +102,11 @@ def in_turn(rank: int, folder: Path) -> None:
                 net = nn.Linear(4, 2)
             if scenario == "moved":
                 net.register_buffer("mean", torch.zeros(4))
-            others: dict[str, Any] = {"name": scenario if scenario != "again" else "whole", "spend": dp.approx(1, "1e-6")}
+            others = {"name": "whole" if scenario == "again" else scenario, "spend": dp.approx(1, "1e-6")}
             action: Any = None
             if rank:
                 asked: Any = learn.Worker(net)
-                action = {"left": left, "raised": raised, "moved": lambda batch: net.mean.copy_(batch.x[0])}.get(scenario)  # type: ignore[union-attr, operator]
+                action = {"left": left, "raised": raised, "moved": partial(moved, net)}.get(scenario)
             else:
                 assert session is not None
                 asked = private(session, net, processes=learn.Processes(), **others)
@@ -131,6 +134,10 @@ def left(_: Any) -> None:
     raise Left
 
 
+def moved(net: Any, batch: learn.Batch) -> None:
+    net.mean.copy_(batch.x[0])
+
+
 def raised(_: Any) -> None:
     raise ZeroDivisionError
 
@@ -149,14 +156,14 @@ def on_ledger(rank: int, folder: Path, action: Any) -> None:
             with dp.connect({"visits": visits()}, POLICY, str(folder / "visits.ledger")) as session:
                 asked = private(session, net, processes=learn.Processes(timeout=8))
                 loop(net, asked, 9, action or (lambda _: None), folder / "net.ckpt", 2)
-    (folder / f"report{rank}.json").write_text(json.dumps(words))
+    (folder / f"words{rank}.json").write_text(json.dumps(words))
 
 
-def main(scenario: str, rank: int, count: int, folder: Path) -> None:
-    torch.set_num_threads(1)
+def member(scenario: str, rank: int, count: int, folder: Path) -> None:
+    """One process of the group."""
     dist.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=count)
-    match scenario.split():
-        case ["in_turn"]:
+    match scenario.split("-"):
+        case ["turns"]:
             in_turn(rank, folder)
         case ["killed", victim]:
             on_ledger(rank, folder, killed(signal.SIGKILL) if rank == int(victim) else None)
@@ -164,9 +171,44 @@ def main(scenario: str, rank: int, count: int, folder: Path) -> None:
             on_ledger(rank, folder, killed(signal.SIGSTOP) if rank == int(victim) else None)
         case _:
             on_ledger(rank, folder, None)
-    sys.stdout.flush()
-    os._exit(0)  # the group's threads may wait for processes that were killed
+
+
+def group(scenario: str, count: int, folder: Path) -> float:
+    """Run a scenario in as many processes, forked from this one; the seconds until all have ended but a stuck one."""
+    (folder / "meeting").unlink(missing_ok=True)
+    began, pids = time.monotonic(), list[int]()
+    for rank in range(count):
+        pid = os.fork()
+        if not pid:
+            try:
+                member(scenario, rank, count, folder)
+            except BaseException:  # noqa: BLE001 - whatever it is, the test is to see it
+                traceback.print_exc()
+                sys.stderr.flush()
+            os._exit(0)  # the group's threads may wait for processes that were killed
+        pids.append(pid)
+    stuck = int(scenario.split("-")[1]) if scenario.startswith("stuck") else None
+    for rank, pid in enumerate(pids):
+        if rank != stuck:
+            os.waitpid(pid, 0)
+    seconds = time.monotonic() - began
+    if stuck is not None:
+        os.kill(pids[stuck], signal.SIGKILL)
+        os.waitpid(pids[stuck], 0)
+    return seconds
+
+
+def main(folder: Path, scenarios: Sequence[str]) -> None:
+    """Each scenario, as killed-1:3 for three processes, in a folder of its name; one after an = goes on in that one."""
+    torch.set_num_threads(1)
+    for each in scenarios:
+        name, _, count = each.partition(":")
+        scenario, _, place = name.partition("=")
+        own = folder / (place or scenario)
+        own.mkdir(exist_ok=True)
+        seconds = group(scenario, int(count or 2), own)
+        (own / f"seconds {scenario}.json").write_text(json.dumps(seconds))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
+    main(Path(sys.argv[1]), sys.argv[2:])
