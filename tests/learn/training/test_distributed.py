@@ -15,6 +15,8 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from trainings import SPEND, network
 
 from discreet import learn
@@ -158,6 +160,7 @@ def test_one_process_is_a_group_too(tmp_path: Path) -> None:
             learn.Processes(timeout=0)
         wrapped: Sequence[tuple[Any, str]] = [
             (nn.parallel.DistributedDataParallel(network()), r"give net\.module"),
+            (fully_shard(network(), mesh=init_device_mesh("cpu", (1,))), "before it is sharded"),
         ]
         for each, what in wrapped:
             with pytest.raises(ParameterError, match=what):

@@ -317,8 +317,8 @@ def check_bare(net: nn.Module) -> None:
             )
         if any(kind.__module__.startswith("torch.distributed.fsdp") for kind in type(each).__mro__):
             raise ParameterError(
-                "a network that fully_shard has sharded gathers its weights in every pass, so all processes must make "
-                "as many, and how many microbatches a step has is secret: give the network before it is sharded"
+                "fully_shard has sharded this network, so no process has all of its weights, which a step, a checkpoint "
+                "and the stored network need: give it before it is sharded, and processes=learn.Processes()"
             )
 
 
