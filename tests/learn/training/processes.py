@@ -28,6 +28,8 @@ from discreet.learn.training._private import Private
 LOSS = nn.CrossEntropyLoss(reduction="none")
 STEPS = 6
 UNITS = 150
+PATIENCE = 25
+"""Seconds to wait for another process: the machine may be busy."""
 
 
 def rows(*, by_unit: bool) -> learn.Tensors:
@@ -151,10 +153,10 @@ def on_ledger(rank: int, folder: Path, action: Any) -> None:
     net = network()
     with refused(dp.DiscreetError) as words:
         if rank:
-            loop(net, learn.Worker(net, timeout=8), 9, action or (lambda _: None))
+            loop(net, learn.Worker(net, timeout=PATIENCE), 9, action or (lambda _: None))
         else:
             with dp.connect({"visits": visits()}, POLICY, str(folder / "visits.ledger")) as session:
-                asked = private(session, net, processes=learn.Processes(timeout=8))
+                asked = private(session, net, processes=learn.Processes(timeout=PATIENCE))
                 loop(net, asked, 9, action or (lambda _: None), folder / "net.ckpt", 2)
     (folder / f"words{rank}.json").write_text(json.dumps(words))
 

@@ -317,7 +317,7 @@ def check_bare(net: nn.Module) -> None:
             )
         if any(kind.__module__.startswith("torch.distributed.fsdp") for kind in type(each).__mro__):
             raise ParameterError(
-                "fully_shard has sharded this network, so no process has all of its weights, which a step, a checkpoint "
+                "fully_shard has sharded this network: no process has all of its weights, which a step, a checkpoint "
                 "and the stored network need: give it before it is sharded, and processes=learn.Processes()"
             )
 
