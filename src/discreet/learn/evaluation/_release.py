@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,25 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.errors import ParameterError, QueryError
 from discreet.learn._inputs import LEVELS, Input
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Content
+from discreet.privacy import Loss
+from discreet.release import JsonRelease
 
-__all__ = ["Evaluation", "evaluation_digests"]
+__all__ = ["Evaluation"]
 
-_FORMAT = 1
-_FIELDS = frozenset({"format", "model", "target", "counts", "noise"})
-_MALFORMED = (
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RecursionError, MemoryError, LedgerError),
-)
 _MOST = 2**100
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(BaseRelease):
+class Evaluation(JsonRelease):
     """How well a model predicts private rows. It may be shown to anyone: what is done with it is free.
 
     Attributes
@@ -47,6 +39,10 @@ class Evaluation(BaseRelease):
     loss, certificate
         As of every release. Made by `discreet.learn.evaluate`.
     """
+
+    called = "evaluation"
+    fields = frozenset({"model", "target", "counts", "noise"})
+    left_out = "the estimates; they follow from what was counted"
 
     model: str
     target: Input
@@ -106,52 +102,32 @@ class Evaluation(BaseRelease):
         root = math.sqrt(share)
         return root * width, std * math.sqrt(1 + share**2) / total / (2 * max(root, 1 / LEVELS)) * width
 
-    def to_bytes(self) -> bytes:
-        """The evaluation as JSON; `from_bytes` restores it."""
-        return json.dumps(self.to_dict()).encode()
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """The evaluation as plain JSON: what was counted, and what follows from it at `level`."""
-        answers = {name: {"estimate": self.estimate(name), "error": self.error(name, level)} for name in self.names}
+    def content(self) -> dict[str, Any]:
+        """What was counted, of which model, with which noise."""
         return {
-            **self._content(), "answers": answers, "level": level, "loss": to_json(self.loss),
-            "certificate": dict(self.certificate),
-        }  # fmt: skip
-
-    def digest(self) -> str:
-        """SHA-256 of what was counted, which its certificate states."""
-        return _digest(self._content())
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "format": _FORMAT,
             "model": self.model,
             "target": self.target.to_json(),
             "counts": list(self.counts),
             "noise": additive_to_json(self.mechanism),
         }
 
+    def derived(self, level: float) -> dict[str, Any]:
+        """What follows from the counts at `level`."""
+        answers = {name: {"estimate": self.estimate(name), "error": self.error(name, level)} for name in self.names}
+        return {"answers": answers, "level": level}
+
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Evaluation:
-        """Restore a stored evaluation. Raises `LedgerError` if the bytes are none."""
-        try:
-            content: dict[str, Any] = json.loads(payload)
-            target, counts = Input.from_json(content["target"]), content["counts"]
-            expected = 3 if target.is_number else target.size**2
-            if (
-                content["format"] != _FORMAT
-                or not isinstance(content["certificate"], dict)
-                or not isinstance(content["model"], str)
-                or len(counts) != expected
-                or any(type(count) is not int or abs(count) > _MOST for count in counts)
-            ):
-                raise ValueError
-            noise = additive_from_json(content["noise"])
-            return cls(
-                content["model"], target, tuple(counts), noise, from_json(content["loss"]), content["certificate"]
-            )
-        except _MALFORMED:
-            raise LedgerError("a stored evaluation cannot be read; it is damaged") from None
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Evaluation:
+        """The inverse of `content`."""
+        target, counts = Input.from_json(content["target"]), content["counts"]
+        expected = 3 if target.is_number else target.size**2
+        if (
+            not isinstance(content["model"], str)
+            or len(counts) != expected
+            or any(type(count) is not int or abs(count) > _MOST for count in counts)
+        ):
+            raise ValueError
+        return cls(content["model"], target, tuple(counts), additive_from_json(content["noise"]), loss, certificate)
 
     def header(self) -> list[tuple[str, bool]]:
         """What was estimated, and how far off it is."""
@@ -167,15 +143,3 @@ class Evaluation(BaseRelease):
     def note(self, level: float = 0.95) -> str:
         """What was compared."""
         return f"predictions of {self.target.name} on private rows; errors at {100 * level:.10g} %"
-
-
-def evaluation_digests(content: Content) -> tuple[dict[str, str], str]:
-    """The digest of what was counted, under its name in the certificate."""
-    counted = {name: value for name, value in content.fields.items() if name in _FIELDS}
-    if content.columns is not None or len(counted) != len(_FIELDS):
-        raise KeyError("a file of an evaluation has other fields")
-    return {"answer": _digest(counted)}, "the estimates; they follow from what was counted"
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
