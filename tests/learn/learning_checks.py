@@ -226,8 +226,8 @@ class Here:
     def start(self, net: nn.Module, units: int) -> None:
         self.owners = np.arange(units) % 2
 
-    def scatter(self, shares: list[list[Any]]) -> list[Any]:
-        return [each for share in shares for each in share]
+    def scatter(self, shares: list[tuple[int, Any]]) -> list[Any]:
+        return [each for _, share in shares for each in share]
 
     def gather(self, exact: np.ndarray) -> np.ndarray:
         return exact

@@ -7,7 +7,7 @@ the rows of its part of a step; sums in whole numbers come back, and weights go 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -124,14 +124,14 @@ class Processes:
         self._say(_Kind.STATE)
         self._wire.share(_state_of(net))
 
-    def scatter(self, shares: Sequence[Sequence[Microbatch]]) -> Sequence[Microbatch]:
-        """Sends the others their part of a step's rows; what is left is this process's own."""
-        for number, share in enumerate(shares[1:], start=1):
-            self._send(number, _Kind.STEP, len(share))
+    def scatter(self, shares: Sequence[tuple[int, Iterable[Microbatch]]]) -> Iterable[Microbatch]:
+        """Sends the others their part of a step, so many microbatches each; what is left is this process's own."""
+        for number, (count, share) in enumerate(shares[1:], start=1):
+            self._send(number, _Kind.STEP, count)
             for each in share:
                 self._wire.send(each, number)
         self._waiting = sum(each.numel() for each in self._parameters)
-        return shares[0]
+        return shares[0][1]
 
     def gather(self, exact: NDArray[np.int64]) -> NDArray[np.int64]:
         """The exact sum of all parts of a step. Raises `LedgerError` if a process has left its loop."""

@@ -392,7 +392,8 @@ class Private:
         if self._processes is None:
             return (yield from self._loop.summed(self._laid_out(sampler.batches(step), columns)))
         shares = sampler.shares(step, self._processes.owners, self._processes.count)
-        own = self._processes.scatter([list(self._laid_out(each, columns)) for each in shares])
+        chosen = [list(each) for each in shares]
+        own = self._processes.scatter([(len(each), self._laid_out(each, columns)) for each in chosen])
         exact = yield from self._loop.summed(own)
         return self._processes.gather(exact)
 
