@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import release
+from discreet.charts import load_altair
 from discreet.errors import LedgerError, QueryError
 from discreet.learn._inputs import Inputs
+from discreet.learn._pictures import Picture, outline, picture
 from discreet.learn.algorithms import Algorithm, Parameters, algorithm_from_json
 from discreet.privacy import Loss
 from discreet.release import JsonRelease
@@ -80,6 +82,32 @@ class Model(JsonRelease):
     def outputs(self, rows: object) -> NDArray[np.float64]:
         """What the algorithm computes for each row. Costs nothing. Raises `ParameterError` for another shape."""
         return self.algorithm.outputs(self.inputs, self.parameters, *self.inputs.of_frame(rows))
+
+    def plot(self, what: Picture | None = None) -> Any:
+        """A picture of the model as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
+
+        Parameters
+        ----------
+        what
+            ``"terms"``, of additive models and naive Bayes: what each bin of an input adds to the logarithm of the odds
+            of a class. ``"coefficients"``, of linear models and components. ``"spend"``, of any model: what its steps
+            cost. None: the first of these that it has.
+
+        Raises `QueryError` for a picture that the model does not have, `LedgerError` for a spend whose certificate
+        cannot be followed, `MissingExtra` without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what))
+
+    def to_vega_lite(self, what: Picture | None = None) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        return picture((self.algorithm, self.inputs, self.parameters), what, self.loss, self.certificate)
+
+    def outline(self) -> str:
+        """A decision tree as indented text: its questions, and the likeliest class of each leaf. Costs nothing.
+
+        Raises `QueryError` for another model, and for a tree of more than 256 leaves.
+        """
+        return outline(self.algorithm, self.inputs, self.parameters)
 
     def content(self) -> dict[str, Any]:
         """How it was learnt, what it reads, and its arrays: float64 in base 64."""

@@ -13,7 +13,7 @@ from discreet.prices import price_as_loss
 from discreet.privacy import Loss, in_currency, parts
 from discreet.release import check_within, refuse_malformed, stated_in, stated_neighbours
 
-__all__ = ["recompute_model_loss", "verify_model_loss"]
+__all__ = ["recompute_model_loss", "step_prices", "verify_model_loss"]
 
 _MOST_ENTRIES = 10_000
 
@@ -21,19 +21,29 @@ _MOST_ENTRIES = 10_000
 @refuse_malformed("model")
 def recompute_model_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the steps lose, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
+    return price_as_loss(certificate["currency"], sum(_prices(certificate), Fraction(0)))
+
+
+def verify_model_loss(certificate: Mapping[str, Any]) -> None:
+    """Raise `LedgerError` where the steps lose more than is stated."""
+    check_within("all steps together", recompute_model_loss(certificate), stated_in(certificate))
+
+
+def step_prices(certificate: Mapping[str, Any]) -> list[Fraction]:
+    """What each step loses, all of its times together, in the currency of the fit. Raises as `recompute_model_loss`."""
+    recompute_model_loss(certificate)  # refuses what cannot be followed
+    return _prices(certificate)
+
+
+def _prices(certificate: Mapping[str, Any]) -> list[Fraction]:
     (rows, relation), currency = stated_neighbours(certificate), certificate["currency"]
     algorithm, inputs = algorithm_from_json(certificate["algorithm"]), Inputs.from_json(certificate["inputs"])
     algorithm.check(inputs)
     steps = steps_from_json(certificate["steps"])
     if len(steps) > _MOST_ENTRIES:
         raise ValueError
-    total = Fraction(0)
+    prices: list[Fraction] = []
     for step, times in steps:
         norms = algorithm.row_norms(inputs, step.name).of_unit(rows, relation)
-        total += times * parts(in_currency(step_loss(step, norms), currency))[0]
-    return price_as_loss(currency, total)
-
-
-def verify_model_loss(certificate: Mapping[str, Any]) -> None:
-    """Raise `LedgerError` where the steps lose more than is stated."""
-    check_within("all steps together", recompute_model_loss(certificate), stated_in(certificate))
+        prices.append(times * parts(in_currency(step_loss(step, norms), currency))[0])
+    return prices

@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.charts import chart, load_altair
 from discreet.errors import ParameterError, QueryError
 from discreet.learn._inputs import LEVELS, Input
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss
+from discreet.privacy import Loss, in_words
 from discreet.release import JsonRelease
 
 __all__ = ["Evaluation"]
 
 _MOST = 2**100
+_MOST_INT64 = 2**40
+"""Counts below this can be added up as int64, however many classes there are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,11 +61,16 @@ class Evaluation(JsonRelease):
         return ("mean_absolute_error", "root_mean_squared_error") if self.target.is_number else ("accuracy",)
 
     @property
-    def confusion(self) -> NDArray[np.int64]:
-        """Noisy counts of rows by predicted and actual class. Raises `QueryError` for a number."""
+    def confusion(self) -> NDArray[Any]:
+        """Noisy counts of rows by predicted and actual class, as int64, or Python ints where they are larger.
+
+        Raises `QueryError` for a number.
+        """
         if self.target.is_number:
             raise QueryError(f"{self.target.name} is a number; it has no classes")
-        return np.array(self.counts, np.int64).reshape(self.target.size, self.target.size)
+        largest = max(map(abs, self.counts), default=0)
+        counts = np.array(self.counts, np.int64 if largest < _MOST_INT64 else object)
+        return counts.reshape(self.target.size, self.target.size)
 
     def estimate(self, name: str) -> float:
         """The estimate of one of `names`. Costs nothing. Raises `QueryError` for another name."""
@@ -101,6 +110,33 @@ class Evaluation(JsonRelease):
         share = min(max(squared / total, 0.0), 1.0)
         root = math.sqrt(share)
         return root * width, std * math.sqrt(1 + share**2) / total / (2 * max(root, 1 / LEVELS)) * width
+
+    def plot(self, level: float = 0.95) -> Any:
+        """It as an altair chart: of classes the noisy counts by predicted and actual class, of a number its errors.
+
+        Costs nothing. Raises `MissingExtra` without altair, `ParameterError` unless 0 < level < 1.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(level))
+
+    def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        errors = {name: self.error(name, level) for name in self.names}
+        notes = [f"{name.replace('_', ' ')} {self.estimate(name):.4g} ± {error:.2g}" for name, error in errors.items()]
+        subtitle = f"{100 * level:.10g} % intervals of the noise, cost {in_words(self.loss)}"
+        if self.target.is_number:
+            table = pa.table({name: [self.estimate(name)] for name in errors})
+            return chart(table, {name: [error] for name, error in errors.items()}, subtitle=subtitle)
+        names = ["null" if each is None else str(each) for each in self.target.values or ()]
+        table = pa.table({
+            "predicted": [name for name in names for _ in names],
+            "actual": [name for _ in names for name in names],
+            "rows": [float(count) for count in self.counts],
+        })  # fmt: skip
+        half = float(self.mechanism.error(level))
+        return chart(
+            table, {"rows": [half] * table.num_rows}, words={"rows": f"rows of {self.target.name}"}, counts=["rows"],
+            subtitle=subtitle, notes=notes,
+        )  # fmt: skip
 
     def content(self) -> dict[str, Any]:
         """What was counted, of which model, with which noise."""
