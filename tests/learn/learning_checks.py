@@ -213,6 +213,47 @@ def check_neighbours() -> None:
         assert (moved == sums[3] - sums[2]).all(), "what a person adds depends on others"
 
 
+class Here:
+    """Two processes in one: every share of a step is computed here, one after the other."""
+
+    count = 2
+
+    def accept(self, arithmetic: str) -> Here:
+        return self
+
+    def led(self, batches: Any, net: nn.Module) -> Any:
+        return batches
+
+    def begin(self, *_: Any, **__: Any) -> None: ...
+
+    def agree(self) -> None: ...
+
+    def start(self, net: nn.Module, units: int) -> None:
+        self.owners = np.arange(units) % 2
+
+    def scatter(self, shares: list[tuple[int, Any]]) -> list[Any]:
+        return [each for _, share in shares for each in share]
+
+    def gather(self, exact: np.ndarray) -> np.ndarray:
+        return exact
+
+    def move(self) -> None: ...
+
+    def check_still(self) -> None: ...
+
+
+def check_processes() -> None:
+    """A person more moves the sum of two processes by no more than the bound, and it is that of one process."""
+    rows, last = rows_of(UNITS), UNITS == 3
+    with_last, without, alone = (
+        trained(taken(rows, chosen), coins=everybody, steps=1, processes=processes).sums[0]
+        for chosen, processes in ((~last | last, Here()), (~last, Here()), (~last | last, None))
+    )
+    moved = (with_last - without).astype(object)
+    assert int((moved**2).sum()) <= Exact().steps ** 2, "a person moves the sum of processes by more than the bound"
+    assert (with_last == alone).all(), "two processes have another sum than one"
+
+
 # What a step draws, and what comes of it.
 
 

@@ -263,6 +263,17 @@ def _parted(self: Any, step: int) -> Iterator[Any]:
 
 _batches, _chosen = Sampler.batches, Sampler._chosen
 
+
+def _rows_dealt(self: Any, step: int, owners: Any, count: int) -> list[Any]:
+    """Rows go to the processes in turn, whosever they are: each process clips what it has of a person."""
+    del owners
+    shares: list[list[Any]] = [[] for _ in range(count)]
+    for rows, slots in _batches(self, step):
+        for number, share in enumerate(shares):
+            share.append((rows[number::count], slots[number::count]))
+    return shares
+
+
 # Noise.
 
 _start, _next, _move = CorrelatedNoise.__init__, CorrelatedNoise.next, Private._move
@@ -443,6 +454,10 @@ MUTANTS = (
     Mutant(
         "a person in two microbatches", "Each part is clipped by itself.",
         ((Sampler, "batches", _parted),), checks.check_neighbours, training(2),
+    ),
+    Mutant(
+        "a person in two processes", "Each process clips what it has of a person.",
+        ((Sampler, "shares", _rows_dealt),), checks.check_processes, training(2),
     ),
     Mutant(
         "shuffled, charged as Poisson", "Batches of one size, each person once in an epoch, with the loss of coins.",

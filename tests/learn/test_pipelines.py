@@ -17,6 +17,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 import discreet as dp
 from discreet import learn
 from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.learn._verify import verify_model_loss
 from discreet.learn.preparing import BinnerAlgorithm
 from discreet.ledger import verify_release
 from discreet.release import parse_release_file, verify_loss
@@ -333,3 +334,21 @@ def test_a_matrix_with_what_is_missing() -> None:
         learn.Pipeline([("scale", learn.MinMaxScaler())]).fit(X)
     with pytest.raises(QueryError):
         ridge.model_.transform(X)
+
+
+@pytest.mark.parametrize("way", ["all", "random"])
+def test_a_search_may_be_among_pipelines(session: dp.Session, way: Any) -> None:
+    steps = [("scale", learn.StandardScaler()), ("model", learn.NaiveBayes())]
+    grid = {"scale__clip": [2, 3], "model__bins": [4, 8]}
+    search = learn.Search(learn.Pipeline(steps), grid, spend=dp.approx(1, "1e-6"), way=way)
+    fitted = search.fit(session.records(QUERY, label="sick"))
+    assert set(fitted.best_params_) == {"scale__clip", "model__bins"}
+    verify_model_loss(fitted.certificate)
+
+
+def test_tries_inside_a_pipeline_are_refused(session: dp.Session) -> None:
+    search = learn.Search(learn.NaiveBayes(), {"bins": [2, 4, 8, 16]}, way="random")
+    with pytest.raises(ParameterError, match="put the pipeline into the search"):
+        learn.Pipeline([("fill", learn.Imputer()), ("model", search)], spend=dp.approx(1, "1e-6")).fit(
+            session.records(QUERY, label="sick")
+        )

@@ -45,7 +45,17 @@ if TYPE_CHECKING:
         Pipeline,
         StandardScaler,
     )
-    from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
+    from discreet.learn.training import (
+        Batch,
+        DPAdam,
+        Network,
+        Private,
+        Processes,
+        Tensors,
+        Trainer,
+        TrainingPlan,
+        Worker,
+    )
 
 __all__ = [
     "KIND",
@@ -71,6 +81,7 @@ __all__ = [
     "OrdinalEncoder",
     "Pipeline",
     "Private",
+    "Processes",
     "PublicRows",
     "RandomForest",
     "Ridge",
@@ -79,6 +90,7 @@ __all__ = [
     "Tensors",
     "Trainer",
     "TrainingPlan",
+    "Worker",
     "accuracy_by_epsilon",
     "evaluate",
     "features",
@@ -94,7 +106,9 @@ _LAZY = {
         *("Binner", "ColumnTransformer", "Imputer", "MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "Pipeline"),
         "StandardScaler",
     ),
-    "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+    "discreet.learn.training": (
+        *("Batch", "DPAdam", "Network", "Private", "Processes", "Tensors", "Trainer", "TrainingPlan", "Worker"),
+    ),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -120,7 +120,7 @@ class Search(PrivateEstimator):
 
     def _role(self) -> type[PrivateClassifier] | type[PrivateRegressor]:
         first = self._estimators()[0] if self._estimators() else None
-        return PrivateRegressor if isinstance(first, PrivateRegressor) else PrivateClassifier
+        return PrivateRegressor if isinstance(first, PrivateEstimator) and is_regressor(first) else PrivateClassifier
 
     def _estimators(self) -> list[Any]:
         several = isinstance(self.estimator, list | tuple)
@@ -132,7 +132,8 @@ class Search(PrivateEstimator):
     def _settings(self) -> list[tuple[Any, dict[str, Any]]]:
         """Each candidate, with what of the grid it has."""
         estimators, role = self._estimators(), self._role()
-        if not all(isinstance(each, role) for each in estimators):
+        predicts = is_classifier if role is PrivateClassifier else is_regressor
+        if not all(isinstance(each, PrivateEstimator) and predicts(each) for each in estimators):
             raise ParameterError(
                 "a search takes private classifiers, or private regressions, as in "
                 "Search(learn.NaiveBayes(), {'bins': [4, 8]})"
@@ -151,7 +152,13 @@ class Search(PrivateEstimator):
 
     def _algorithm(self) -> Algorithm:
         candidates = [each._algorithm() for each, _ in self._settings()]  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        return SearchAlgorithm.among(candidates, self.plan().tries)
+        return SearchAlgorithm.among(candidates, None if self._is_part() else self.plan().tries)
+
+    def _is_part(self) -> bool:
+        """Whether it is a step of a pipeline, which spends for all of it: there every candidate is paid for."""
+        if self.spend is None and self.way == "random":
+            raise ParameterError("tries at random are of all that is spent: put the pipeline into the search")
+        return self.spend is None
 
     def _after_fit(self) -> None:
         if self._role() is PrivateClassifier:

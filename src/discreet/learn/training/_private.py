@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,9 +22,11 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, Independent
-from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, Normalised, UnitGradients, probe
+from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, Normalised, UnitGradients
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
+from discreet.learn.training._distributed import Processes, check_bare
+from discreet.learn.training._loop import Batch, Loop, Microbatch
 from discreet.learn.training._mechanism import (
     mechanism_for,
     mechanism_of_multiplier,
@@ -36,8 +37,7 @@ from discreet.learn.training._mechanism import (
 from discreet.learn.training._network import Network
 from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._question import PreparedTraining, Training
-from discreet.learn.training._rehearsal import rehearsal
-from discreet.learn.training._rows import Sampler, Tensors, columns_of, laid_out, tensors_of_examples
+from discreet.learn.training._rows import Sampler, Tensors, columns_of, microbatch, tensors_of_examples
 from discreet.learn.training._trials import check_place, stepped_state, still_digest
 from discreet.ledger import Run, RunState, open_ledger
 from discreet.privacy import Loss, to_json
@@ -55,26 +55,6 @@ _LARGEST_BLOCK = 100_000
 _MOST_EXACT = 1 << 62
 _COARSE = 1 << 20
 """Steps of the grid where noise is correlated, which has entries that are larger than the sums."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Batch:
-    """One microbatch: rows of people in the first places, zeros in the rest. Private, but in a rehearsal.
-
-    Attributes
-    ----------
-    x, y
-        What a model reads and what it predicts, a row along the first axis, always as many.
-    rehearsal
-        Whether the rows are made up: before training, the loop is tried on such rows.
-    """
-
-    x: Tensor
-    y: Tensor
-    rehearsal: bool = False
-
-    def __repr__(self) -> str:
-        return f"<batch of {len(self.x)} places>"
 
 
 class Private:
@@ -115,6 +95,8 @@ class Private:
         Whether the network that comes out has the mean of the weights after each step of the second half: less noise.
     name
         A public name: another name is another training, with a charge of its own.
+    processes
+        The other processes of a group of torch.distributed that compute with this one, each a `Worker`.
 
     Raises `ParameterError` for what cannot be trained. Source: Abadi et al. 2016; ``proofs/learning_training.md``.
     """
@@ -138,7 +120,9 @@ class Private:
         places: int = 64,
         average: bool = False,
         name: str = "",
+        processes: Processes | None = None,
     ) -> None:
+        check_bare(net)
         if not isinstance(data, Records | Tensors):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(
                 f"training takes its rows itself, by coins that the loss is for: give records, as in session.records("
@@ -179,6 +163,8 @@ class Private:
         sampling = self._mechanism.sampling
         share = float(sampling.rate) if isinstance(sampling, CyclicPoisson) else 1 / sampling.separation
         self._divisor = share * about * grid
+        self._loop = Loop(self._gradients, places, self._grid, by_unit=self._by_unit)
+        self._processes = processes if processes is None else processes.accept(arithmetic)
         self._settings: dict[str, Any] = {
             "network": _described(net),
             "optimizer": repr(optimizer),
@@ -197,8 +183,6 @@ class Private:
             optimizer.noise_variance = self.plan().noise ** 2
         self._public: Mapping[str, Any] = {}
         self._asked_for: Mapping[str, Any] = {}
-        self._losses: Tensor | None = None
-        self._answers = False
         self._is_running = False
         self.network: Network | None = None
         """What was trained, once the loop has ended."""
@@ -232,14 +216,7 @@ class Private:
 
     def step(self, losses: Tensor) -> None:
         """Takes the losses of the rows of the batch that the loop got last. Raises `ParameterError` for others."""
-        if self._losses is not None or not self._answers:
-            raise ParameterError("a batch takes its losses once: call step(losses) once for each batch of batches()")
-        if losses.dim() != 1 or len(losses) != self._places:
-            raise ParameterError(
-                f"step takes a loss for each of {self._places} rows of the batch, got the shape {tuple(losses.shape)}: "
-                "use reduction='none', and take no mean or sum"
-            )
-        self._losses = losses
+        self._loop.step(losses)
 
     def batches(self, checkpoint: str | Path | None = None, every: int = _BLOCK) -> Iterator[Batch]:
         """Microbatches to compute losses of, for as many steps as there are; the loop calls `step` once for each.
@@ -256,7 +233,10 @@ class Private:
             raise ParameterError("another loop takes batches of this training: end it first")
         self._is_running = True
         try:
-            yield from self._batches(checkpoint, every)
+            if self._processes is None:
+                yield from self._batches(checkpoint, every)
+            else:
+                yield from self._processes.led(self._batches(checkpoint, every), self._net)
         finally:
             self._is_running = False
 
@@ -277,7 +257,11 @@ class Private:
             self.network.load_into(self._net)
             return
         self._try_state(path)
+        if self._processes is not None:
+            self._processes.begin(self._net, self._gradients, self._columns(), self._places, by_unit=self._by_unit)
         yield from self._rehearsed()
+        if self._processes is not None:
+            self._processes.agree()
         run, context, inputs = self._opened(None if saved is None else saved.run)
         state = run.read()
         if self._given_again(run, state):
@@ -319,32 +303,7 @@ class Private:
         self._settings["weights"] = weights
 
     def _rehearsed(self) -> Generator[Batch]:
-        columns = self._columns()
-        tried = rehearsal(
-            lambda losses: probe(
-                self._net, losses, columns, self._places, clipping=self._gradients.clipping,
-                arithmetic=self._gradients.arithmetic if isinstance(self._gradients.arithmetic, Exact) else None,
-                by_unit=self._by_unit,
-            )
-        )  # fmt: skip
-        try:
-            batch = next(tried)
-            while True:
-                yield from self._asked(Batch(batch[0], batch[1], rehearsal=True))
-                losses, self._losses = self._losses, None
-                assert losses is not None
-                batch = tried.send(losses)
-        except StopIteration:
-            return
-        finally:
-            tried.close()
-
-    def _asked(self, batch: Batch) -> Generator[Batch]:
-        self._losses, self._answers = None, True
-        yield batch
-        self._answers = False
-        if self._losses is None:
-            raise ParameterError("the loop took a batch without step(losses): call it once for each batch")
+        yield from self._loop.rehearsed(self._net, self._columns())
 
     def _columns(self) -> tuple[Column, Column]:
         data = self._data
@@ -399,6 +358,8 @@ class Private:
         rows = self._read(context)
         sampler = Sampler(rows, self._mechanism.sampling, self._places)
         columns = (rows.x, rows.y)
+        if self._processes is not None:
+            self._processes.start(self._net, sampler.units)
         begun, stored, process = state.begun, state.stored, os.getpid()
         self._still = still_digest(self._net, self._gradients.parameters.values())
         if path is not None and not begun:
@@ -428,42 +389,18 @@ class Private:
         self, sampler: Sampler, columns: tuple[Tensor, Tensor], step: int
     ) -> Generator[Batch, None, NDArray[np.int64]]:
         """The exact sum of a step's contributions."""
-        gradients = self._gradients
-        exact = np.zeros(gradients.size, np.int64)
-        total, held = gradients.zeros(), 0
-        for rows, slots in sampler.batches(step):
-            x, y = laid_out(columns, rows, self._places)
-            active = torch.zeros(self._places, dtype=torch.bool)
-            active[: len(rows)] = True
-            units: Tensor | None = None
-            if self._by_unit:
-                units = torch.full((self._places,), -1, dtype=torch.int64)
-                units[: len(rows)] = torch.from_numpy(slots)
-            if held + self._places > self._most_at_once:
-                exact += self._integers(total)
-                total, held = gradients.zeros(), 0
-            with gradients.listening():
-                yield from self._asked(Batch(x, y))
-                losses, self._losses = self._losses, None
-                assert losses is not None
-                if units is None:
-                    gradients.add(losses, total, active=active)
-                else:
-                    gradients.add(losses, total, units=units)
-            held += self._places
-        return exact + self._integers(total)
+        if self._processes is None:
+            return (yield from self._loop.summed(self._laid_out(sampler.batches(step), columns)))
+        shares = sampler.shares(step, self._processes.owners, self._processes.count)
+        chosen = [list(each) for each in shares]
+        own = self._processes.scatter([(len(each), self._laid_out(each, columns)) for each in chosen])
+        exact = yield from self._loop.summed(own)
+        return self._processes.gather(exact)
 
-    @property
-    def _most_at_once(self) -> int:
-        arithmetic = self._gradients.arithmetic
-        return arithmetic.most_units if isinstance(arithmetic, Exact) else 1 << 30
-
-    def _integers(self, total: Tensor) -> NDArray[np.int64]:
-        """The sum in whole numbers of the grid; float sums are rounded to it."""
-        if isinstance(self._gradients.arithmetic, Exact):
-            return total.numpy().astype(np.int64)
-        grid = self._grid / self._gradients.clipping.bound
-        return np.rint(total.double().numpy() * grid).astype(np.int64)
+    def _laid_out(
+        self, batches: Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]], columns: tuple[Tensor, Tensor]
+    ) -> Iterator[Microbatch]:
+        return (microbatch(columns, rows, slots, self._places) for rows, slots in batches)
 
     def _move(self, exact: NDArray[Any], added: NDArray[Any], places: int) -> None:
         """Adds the noise, divides by public numbers, and lets the optimiser take its step on that alone."""
@@ -477,6 +414,8 @@ class Private:
             parameter.grad = part.to(parameter.dtype).clone()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
+        if self._processes is not None:
+            self._processes.move()
 
     def _average(self, step: int) -> None:
         """Takes the weights after a step of the second half into their mean."""
@@ -493,6 +432,8 @@ class Private:
                 "buffers or frozen parameters of the network have changed in training, and could carry what rows hold "
                 "past the noise: nothing is stored; keep them as they are"
             )
+        if self._processes is not None:
+            self._processes.check_still()
 
     def _checkpoint(self, step: int, run: Run, noise: CorrelatedNoise) -> Checkpoint:
         self._check_still()
