@@ -9,9 +9,10 @@ except ImportError:
     raise MissingExtra("training needs torch and safetensors: pip install 'discreet[torch]'") from None
 
 from discreet.learn.training._adam import DPAdam
+from discreet.learn.training._loop import Batch
 from discreet.learn.training._network import NETWORK_KIND, Network
 from discreet.learn.training._plan import TrainingPlan
-from discreet.learn.training._private import Batch, Private
+from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Tensors
 from discreet.learn.training._trainer import Trainer
 
