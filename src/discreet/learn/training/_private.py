@@ -22,7 +22,7 @@ from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._rows import Sampler, Tensors, columns_of
 from discreet.learn.training._settings import Choices, settings_of
 from discreet.learn.training._sums import LocalSums, Sums
-from discreet.learn.training._training_run import TrainingRun, open_training
+from discreet.learn.training._training_run import TrainingRun, check_size, open_training
 from discreet.learn.training._trials import check_place, stepped_state
 from discreet.learn.training._update import Update
 from discreet.learn.training._weights import StillTensors, WeightMean, weights_digest
@@ -181,7 +181,8 @@ class Private:
         return saved
 
     def _try_state(self, path: Path | None) -> None:
-        """Refuses, before the charge, an optimiser that cannot go on and a checkpoint that cannot be written."""
+        """Refuses, before the charge, what cannot go on, be written as a checkpoint, or be stored at the end."""
+        check_size(self._net, self._data)
         state = stepped_state(self._optimizer)
         if path is not None:
             check_place(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from torch import nn
 
 from discreet import noise as noises
 from discreet.elapsed import report_step
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.training._mechanism import mechanism_to_json
@@ -22,16 +23,18 @@ from discreet.learn.training._question import PreparedTraining, Training
 from discreet.learn.training._rows import Tensors, tensors_of_examples
 from discreet.learn.training._settings import Settings
 from discreet.learn.training._weights import weights_to_bytes
-from discreet.ledger import Run, RunState, open_ledger
+from discreet.ledger import LARGEST_PAYLOAD, Run, RunState, open_ledger
 from discreet.privacy import to_json
 from discreet.query import PERSON_COLUMN
 from discreet.records import Records
 from discreet.release import ReleaseContext
 
-__all__ = ["TrainingRun", "open_training"]
+__all__ = ["TrainingRun", "check_size", "open_training"]
 
 _FINISHING = 16
 """Steps of the run beside those that draw noise: as many attempts to store the network."""
+_ROOM = 1 << 16
+"""Bytes for what is stored beside the weights, but for names of inputs and of tensors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,6 +111,21 @@ class TrainingRun:
         network = Network(inputs, payload, settings.spend, self.run.certify(statement))
         self.run.store(step, network.to_bytes())
         return network
+
+
+def check_size(net: nn.Module, data: Records | Tensors) -> None:
+    """Raise `ParameterError` for a network that no ledger stores: its tensors in base 64, with their names."""
+    inputs = _inputs_of(data)
+    facts = "" if inputs is None else json.dumps(inputs.to_json())
+    tensors = net.state_dict()
+    size = sum(each.numel() * each.element_size() for each in tensors.values()) + 200 * len(tensors)
+    size += sum(len(name.encode()) for name in tensors)
+    needed = -(-size // 3) * 4 + 2 * len(facts.encode()) + _ROOM
+    if needed > LARGEST_PAYLOAD:
+        raise ParameterError(
+            f"the network takes about {needed:,} bytes, and the largest that a ledger stores is {LARGEST_PAYLOAD:,}: "
+            "train a part of it (an adapter), and keep frozen tensors outside the module"
+        )
 
 
 def open_training(settings: Settings, data: Records | Tensors, charged: str | None) -> TrainingRun:
