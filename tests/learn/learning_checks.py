@@ -34,8 +34,8 @@ from discreet.learn.correlated import _noise as drawing
 from discreet.learn.gradients import Exact, Fixed, UnitGradients
 from discreet.learn.gradients._pieces import Dense, Series
 from discreet.learn.preparing import PipelineAlgorithm
-from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
+from discreet.learn.training._update import Update
 from discreet.ledger import Run
 from discreet.mechanisms import DiscreteLaplace
 from discreet.release import verify_loss
@@ -84,14 +84,14 @@ class Seen:
 
 @contextmanager
 def watching(seen: Seen, coins: Callable[[int, int], np.ndarray] | None) -> Iterator[None]:
-    draw, move, batches = drawing.rounded_gaussian, Private._move, Sampler.batches
+    draw, move, batches = drawing.rounded_gaussian, Update.apply, Sampler.batches
 
     def drawn(sigma: Any, size: int) -> np.ndarray:
         seen.sigmas.append(Fraction(sigma))
         seen.drawn.append(draw(sigma, size))
         return seen.drawn[-1].copy()
 
-    def moved(self: Private, exact: np.ndarray, added: np.ndarray, places: int) -> None:
+    def moved(self: Update, exact: np.ndarray, added: np.ndarray, places: int) -> None:
         seen.sums.append(exact.copy())
         move(self, exact, added, places)
 
@@ -108,7 +108,7 @@ def watching(seen: Seen, coins: Callable[[int, int], np.ndarray] | None) -> Iter
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(drawing, "rounded_gaussian", drawn))
-        stack.enter_context(patch.object(Private, "_move", moved))
+        stack.enter_context(patch.object(Update, "apply", moved))
         stack.enter_context(patch.object(Sampler, "batches", rows))
         if coins is not None:
             stack.enter_context(patch.object(noise, "bernoulli", tossed))
@@ -411,7 +411,7 @@ def check_resume() -> None:
             net = nn.Linear(1, 2)
             records = session.records("SELECT x, y FROM t", label="y")
             settings = {"spend": SPEND, "steps": 8, "rate": RATE, "about": 40, "places": 64}
-            private = Private(net, torch.optim.SGD(net.parameters(), lr=0.1), records, **settings)
+            private = learn.Private(net, torch.optim.SGD(net.parameters(), lr=0.1), records, **settings)
             steps = 0
             for batch in private.batches(path, 2):
                 steps += not batch.rehearsal

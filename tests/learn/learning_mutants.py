@@ -24,9 +24,10 @@ from discreet.learn.correlated._noise import CorrelatedNoise
 from discreet.learn.gradients import Exact, Fixed, UnitGradients, _exact, _recorder, _rules, _unit_gradients
 from discreet.learn.gradients._pieces import Dense, Series, dense
 from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
-from discreet.learn.training import _private, _question
+from discreet.learn.training import _question, _settings, _training_run
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
+from discreet.learn.training._update import Update
 from discreet.mechanisms import Gaussian
 from discreet.release import Terms
 
@@ -256,9 +257,9 @@ def _parted(self: Any, step: int) -> Iterator[Any]:
     rows, slots = [np.concatenate([np.zeros(0, np.int64), *parts]) for parts in zip(*_batches(self, step), strict=True)]
     owners = np.repeat(np.arange(self.units), np.diff(self._starts))[np.argsort(self._order)][rows]
     del slots
-    for start in range(0, max(len(rows), 1), self._places):
-        part = owners[start : start + self._places]
-        yield rows[start : start + self._places], np.unique(part, return_inverse=True)[1].astype(np.int64)
+    for start in range(0, max(len(rows), 1), self.places):
+        part = owners[start : start + self.places]
+        yield rows[start : start + self.places], np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 
 _batches, _chosen = Sampler.batches, Sampler._chosen
@@ -276,7 +277,7 @@ def _rows_dealt(self: Any, step: int, owners: Any, count: int) -> list[Any]:
 
 # Noise.
 
-_start, _next, _move = CorrelatedNoise.__init__, CorrelatedNoise.next, Private._move
+_start, _next, _move = CorrelatedNoise.__init__, CorrelatedNoise.next, Update.apply
 
 
 def _halved(self: Any, strategy: Any, sigma: Any, size: int, steps: int) -> None:
@@ -326,14 +327,14 @@ def _counted(self: Any, step: int) -> Any:
 
 
 def _by_real_size(self: Any, exact: Any, added: Any, places: int) -> None:
-    self._divisor = self._grid / float(self._gradients.clipping.bound) * max(_REUSED[0], 1)
+    self.divisor = Exact().steps / float(self._gradients.clipping.bound) * max(_REUSED[0], 1)
     _move(self, exact, added, places)
 
 
 # What is certified.
 
 _to_json, _of_unit, _measure, _answer = (
-    _private.mechanism_to_json, _steps.RowNorms.of_unit, _steps.Measurer.measure, _fit.PreparedFit.answer,
+    _training_run.mechanism_to_json, _steps.RowNorms.of_unit, _steps.Measurer.measure, _fit.PreparedFit.answer,
 )  # fmt: skip
 _examples, _prepare = _fit.examples_of_records, _question.Training.prepare
 
@@ -449,7 +450,7 @@ MUTANTS = (
     ),
     Mutant(
         "rows of a person clipped one by one", "Three rows are three contributions.",
-        ((Private, "_rows_per_unit", property(_lying_rows)),), checks.check_neighbours, training(3),
+        ((_settings, "_rows_per_unit", _lying_rows),), checks.check_neighbours, training(3),
     ),
     Mutant(
         "a person in two microbatches", "Each part is clipped by itself.",
@@ -505,7 +506,7 @@ MUTANTS = (
     ),
     Mutant(
         "no noise on empty batches", "A step of zeros says that nobody was there.",
-        ((Private, "_move", _none_if_empty),), checks.check_steps, infinite,
+        ((Update, "apply", _none_if_empty),), checks.check_steps, infinite,
     ),
     Mutant(
         "no noise in the last step", "The final weights are to be accurate.",
@@ -517,7 +518,7 @@ MUTANTS = (
     ),
     Mutant(
         "the real batch size as divisor", "Noisy sums are multiples of a number that tells how many there were.",
-        ((Sampler, "_chosen", _counted), (Private, "_move", _by_real_size)), checks.check_steps, infinite,
+        ((Sampler, "_chosen", _counted), (Update, "apply", _by_real_size)), checks.check_steps, infinite,
     ),
     Mutant(
         "a loop that is not rehearsed", "Losses that mix rows move every contribution.",
@@ -533,7 +534,7 @@ MUTANTS = (
     ),
     Mutant(
         "a step that is not certified", "The certificate states a step less than ran.",
-        ((_private, "mechanism_to_json", _one_step_less),), checks.check_certificate, training(),
+        ((_training_run, "mechanism_to_json", _one_step_less),), checks.check_certificate, training(),
         claimed=training(steps=checks.STEPS - 1),
     ),
     Mutant(

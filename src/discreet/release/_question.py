@@ -11,7 +11,7 @@ from discreet.errors import DataError
 from discreet.policy import Policy
 from discreet.privacy import Loss, currency
 from discreet.release._base import BaseRelease
-from discreet.release._cancelling import check_cancelled
+from discreet.release._cancelling import Cancellation, check_cancelled
 
 __all__ = ["Certify", "Prepared", "Question", "ReleaseContext", "Terms"]
 
@@ -70,6 +70,8 @@ class ReleaseContext:
     read_records
         Reads the rows of a `discreet.query.RecordRows` with 16 secret bytes, as an Arrow table: those that `aggregate`
         counts, one by one, and private as the groups are.
+    cancellation
+        Whether a question that is answered in steps was cancelled; one that is answered at once has its thread's.
     """
 
     policy: Policy
@@ -77,10 +79,13 @@ class ReleaseContext:
     count_marginals: Callable[[Any, bytes], Any]
     certify: Certify
     read_records: Callable[[Any, bytes], Any] = _no_records
+    cancellation: Cancellation | None = None
 
     def step(self, done: int, total: int) -> None:
         """Report progress in public numbers of steps. Raises `Cancelled` if the caller no longer waits."""
         check_cancelled()
+        if self.cancellation is not None:
+            self.cancellation.check()
         report_step(done, total)
 
 

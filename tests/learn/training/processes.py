@@ -24,6 +24,7 @@ from trainings import POLICY, QUERY, SPEND, network, visits
 import discreet as dp
 from discreet import learn, noise
 from discreet.learn.training._private import Private
+from discreet.learn.training._update import Update
 
 LOSS = nn.CrossEntropyLoss(reduction="none")
 STEPS = 6
@@ -42,9 +43,9 @@ def fixed_sums(data: learn.Tensors, processes: learn.Processes | None) -> tuple[
     """The sums of all steps before their noise, which is the same in each training, as the coins are."""
     dice = np.random.default_rng(7)
     seen: list[np.ndarray] = []
-    move = Private._move
+    move = Update.apply
 
-    def moved(self: Private, exact: np.ndarray, added: np.ndarray, places: int) -> None:
+    def moved(self: Update, exact: np.ndarray, added: np.ndarray, places: int) -> None:
         seen.append(exact.copy())
         move(self, exact, dice.integers(-(2**36), 2**36, len(added)), places)
 
@@ -53,7 +54,7 @@ def fixed_sums(data: learn.Tensors, processes: learn.Processes | None) -> tuple[
     settings: dict[str, Any] = {"spend": SPEND, "steps": STEPS, "rate": "0.5", "about": UNITS, "places": 32}
     with (
         patch.object(noise, "bernoulli", lambda rate, size: dice.random(size) < float(rate)),
-        patch.object(Private, "_move", moved),
+        patch.object(Update, "apply", moved),
     ):
         learn.Trainer(net, optimizer, LOSS, data, processes=processes, **settings).fit()
     return np.array(seen), list(net.state_dict().values())

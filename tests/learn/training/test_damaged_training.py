@@ -109,9 +109,9 @@ def test_damaged_checkpoints_end_in_house_errors_and_run_nothing(
                 continue
             read += 1
             try:
-                private._accept(saved)
+                private._settings.accept(saved.public)
                 saved.restore(net, private._optimizer)
-                noise = private._mechanism.resume(saved.noise, 11)
+                noise = private._settings.mechanism.resume(saved.noise, 11)
             except DiscreetError:
                 continue
             noise.next(12)

@@ -20,10 +20,10 @@ from torch.distributed.fsdp import fully_shard
 from trainings import SPEND, network
 
 from discreet import learn
-from discreet.errors import ParameterError
+from discreet.errors import LedgerError, ParameterError
 from discreet.learn.correlated import CyclicPoisson
 from discreet.learn.training._rows import Sampler
-from discreet.learn.training._trials import still_digest
+from discreet.learn.training._weights import StillTensors
 from discreet.ledger import open_ledger
 
 STEPS, FINISHING = 12, 16
@@ -149,9 +149,10 @@ def test_one_process_is_a_group_too(tmp_path: Path) -> None:
         rows = learn.Tensors(torch.rand(50, 4), torch.randint(2, (50,)))
         settings: dict[str, Any] = {"spend": SPEND, "steps": 3, "rate": "0.5", "about": 50, "places": 32}
         optimizer = torch.optim.SGD(net.parameters(), lr=1)
-        loss, still = nn.CrossEntropyLoss(reduction="none"), still_digest(net, [])
+        loss, still = nn.CrossEntropyLoss(reduction="none"), StillTensors(net, [])
         learn.Trainer(net, optimizer, loss, rows, processes=learn.Processes(), **settings).fit()
-        assert still_digest(net, []) != still
+        with pytest.raises(LedgerError, match="have changed"):
+            still.check()
         with pytest.raises(ParameterError, match="sums of floats"):
             learn.Private(net, optimizer, rows, processes=learn.Processes(), arithmetic="float", **settings)
         with pytest.raises(ParameterError, match="process 0"):

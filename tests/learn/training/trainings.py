@@ -6,6 +6,7 @@ import random
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import torch
@@ -13,6 +14,7 @@ from torch import nn
 
 import discreet as dp
 from discreet import learn
+from discreet.learn.training import _private
 
 POLICY: dict[str, Any] = {
     "version": "1",
@@ -67,12 +69,11 @@ def train(ledger: str, checkpoint: str, steps: int, ready: Connection) -> None:
     with dp.connect({"visits": visits()}, POLICY, ledger) as session:
         start = 1 if not Path(checkpoint).exists() else 2
         _, trainer = training(session, network(start), steps=steps)
-        private: Any = trainer._private
-        opened = private._opened
+        opened = _private.open_training
 
-        def announced(charged: str | None) -> Any:
+        def announced(*asked: Any) -> Any:
             ready.send_bytes(b"ready")
-            return opened(charged)
+            return opened(*asked)
 
-        private._opened = announced
-        trainer.fit(checkpoint, 1)
+        with patch.object(_private, "open_training", announced):
+            trainer.fit(checkpoint, 1)

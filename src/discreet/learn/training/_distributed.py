@@ -19,8 +19,9 @@ from torch import Tensor, nn
 from discreet import noise as noises
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Normalised, UnitGradients
-from discreet.learn.training._loop import Batch, Loop, Microbatch
-from discreet.learn.training._trials import still_digest
+from discreet.learn.training._adder import Adder
+from discreet.learn.training._loop import Batch, Exchange, Microbatch
+from discreet.learn.training._weights import StillTensors
 from discreet.learn.training._wire import HEADER, Wire
 
 __all__ = ["Processes", "Worker", "check_bare"]
@@ -203,15 +204,15 @@ class Worker:
         self._net, self._wire = net, Wire(timeout)
         if not self._wire.rank:
             raise ParameterError("this is process 0, which has the session: make a learn.Private with processes= here")
-        self._loop: Loop | None = None
+        self._exchange: Exchange | None = None
         self._waiting: int | None = None
         self._is_running = False
 
     def step(self, losses: Tensor) -> None:
         """As `Private.step`."""
-        if self._loop is None:
+        if self._exchange is None:
             raise ParameterError("a batch takes its losses once: call step(losses) once for each batch of batches()")
-        self._loop.step(losses)
+        self._exchange.step(losses)
 
     def batches(self) -> Iterator[Batch]:
         """As `Private.batches`; at the end the network has the weights that process 0 stored.
@@ -232,7 +233,7 @@ class Worker:
 
     def _batches(self) -> Generator[Batch]:
         kind, number = self._heard()
-        if kind is _Kind.END and self._loop is not None:  # the same training once more
+        if kind is _Kind.END and self._exchange is not None:  # the same training once more
             self._wire.share(_state_of(self._net))
             return
         if kind is not _Kind.BEGIN:
@@ -241,15 +242,16 @@ class Worker:
         self._waiting = 0
         settings = json.loads(text.numpy().tobytes())
         gradients, columns = self._taken(settings)
-        loop = self._loop = Loop(gradients, settings["places"], gradients_steps(gradients), by_unit=settings["by_unit"])
+        exchange = self._exchange = Exchange(settings["places"])
+        adder = Adder(gradients, exchange, settings["places"], settings["steps"], by_unit=settings["by_unit"])
         self._report()
         self._wire.share(_state_of(self._net))
         self._waiting = 0
-        yield from loop.rehearsed(self._net, columns)
+        yield from adder.rehearse(self._net, columns)
         self._report()
         parameters = list(gradients.parameters.values())
         like = (*(each.blank(settings["places"]) for each in columns), torch.zeros(settings["places"]).long())
-        still = ""
+        still = StillTensors(self._net, parameters)
         while True:
             kind, number = self._heard()
             match kind:
@@ -257,18 +259,17 @@ class Worker:
                     self._wire.share(_state_of(self._net))
                     if kind is _Kind.END:
                         return
-                    still = still_digest(self._net, parameters)
+                    still = StillTensors(self._net, parameters)
                 case _Kind.STEP:
                     received = [self._wire.receive(like) for _ in range(number)]
                     self._waiting = gradients.size
-                    exact = yield from loop.summed((x, y, slots) for x, y, slots in received)
+                    exact = yield from adder.sum((x, y, slots) for x, y, slots in received)
                     self._report(exact)
                 case _Kind.MOVE:
                     self._wire.share_trained(parameters)
                 case _Kind.CHECK:
                     self._waiting = 0
-                    if still_digest(self._net, parameters) != still:
-                        raise LedgerError("buffers or frozen parameters of the network have changed in training")
+                    still.check()
                     self._report()
                 case _:
                     raise LedgerError("process 0 goes on with another training than this process")
@@ -320,11 +321,6 @@ def check_bare(net: nn.Module) -> None:
                 "fully_shard has sharded this network: no process has all of its weights, which a step, a checkpoint "
                 "and the stored network need: give it before it is sharded, and processes=learn.Processes()"
             )
-
-
-def gradients_steps(gradients: UnitGradients) -> int:
-    assert isinstance(gradients.arithmetic, Exact)
-    return gradients.arithmetic.steps
 
 
 def _clipping_to_json(clipping: Clipping) -> dict[str, Any]:

@@ -91,7 +91,7 @@ class Sampler:
     """
 
     def __init__(self, rows: Tensors, sampling: CyclicPoisson | MinimumSeparation, places: int) -> None:
-        self._sampling, self._places = sampling, places
+        self._sampling, self.places = sampling, places
         order = np.arange(len(rows.x))
         owners = order
         if rows.units is not None:
@@ -125,8 +125,8 @@ class Sampler:
 
     def _laid(self, chosen: Integers) -> Iterator[tuple[Integers, Integers]]:
         if self._single:
-            for start in range(0, max(len(chosen), 1), self._places):
-                part = chosen[start : start + self._places]
+            for start in range(0, max(len(chosen), 1), self.places):
+                part = chosen[start : start + self.places]
                 yield self._order[part], np.arange(len(part))
             return
         rows: list[Integers] = []
@@ -134,7 +134,7 @@ class Sampler:
         held = 0
         for unit in chosen:
             own = self._order[self._starts[unit] : self._starts[unit + 1]]
-            if held + len(own) > self._places:
+            if held + len(own) > self.places:
                 yield np.concatenate(rows), np.concatenate(slots)
                 rows, slots, held = [], [], 0
             slots.append(np.full(len(own), len(slots), np.int64))
