@@ -48,7 +48,7 @@ def sums(
     loss: Callable[[Tensor], Tensor] = curved,
 ) -> Tensor:
     total = gradients.zeros()
-    with gradients.listening():
+    with gradients.listening(len(rows)):
         gradients.add(loss(model(rows)), total, active=active, units=units)
     return total
 

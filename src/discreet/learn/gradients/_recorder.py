@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from discreet.errors import ParameterError
 from discreet.learn.gradients._capture import Capture
 from discreet.learn.gradients._functional import functional
 from discreet.learn.gradients._pieces import Piece, by_unit, combined
-from discreet.learn.gradients._rules import Place, places, refuse
+from discreet.learn.gradients._rules import ROWS_MAY_BE_SECOND, Place, places, refuse, uncompiled
 
 __all__ = ["Recorder"]
 
@@ -51,15 +52,17 @@ class Recorder:
 
     Use::
 
-        with recorder.listening():
+        with recorder.listening(rows=len(x)):
             losses = loss(model(x), y)          # one a row
             pieces = recorder.backward(losses)
 
     While it listens, no parameter asks torch for a gradient, and hooks are on the model's layers; afterwards both are
-    as before. Modules are never replaced. Raises `ParameterError` at once for a model without per-row gradients.
+    as before. Modules are never replaced. What `torch.compile` made runs as it was written meanwhile, since no hook is
+    called inside a compiled graph. Raises `ParameterError` at once for a model without per-row gradients.
     """
 
     def __init__(self, model: nn.Module) -> None:
+        model = uncompiled(model)
         refuse(model)
         self.model = model
         self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
@@ -76,20 +79,24 @@ class Recorder:
         self._listening = False
 
     @contextmanager
-    def listening(self) -> Generator[None]:
+    def listening(self, rows: int = 1) -> Generator[None]:
         """Hooks are on and parameters still for as long as this lasts.
+
+        Given how many rows the batch has, a layer that reads one line for all of them (of positions, as in BERT) gives
+        it out once for each row, so that each has a gradient of its own.
 
         Raises `ParameterError` if the model couples rows now: layers may have been switched to training since.
         """
         refuse(self.model)
         self._reset()
+        self._rows = rows
         before = [(parameter, parameter.requires_grad) for parameter in self.parameters.values()]
         handles = [place.layer.register_forward_hook(self._hook(place), with_kwargs=True) for place in self._places]
         for parameter in self.parameters.values():
             parameter.requires_grad = False
         self._listening = True
         try:
-            with torch.enable_grad():
+            with torch.enable_grad(), as_written():
                 yield
         finally:
             for handle in handles:
@@ -103,6 +110,8 @@ class Recorder:
             if not self._listening or not torch.is_grad_enabled():
                 return None
             versions = [version(leaf) for leaf in tensors_in((arguments, keywords))]
+            if self._is_shared(place, arguments, keywords, output):
+                arguments, keywords, output = pytree.tree_map(self._for_each_row, (arguments, keywords, output))
             call = Call(place, pytree.tree_map(detached, arguments), pytree.tree_map(detached, keywords), versions)
             self._calls.append(call)
 
@@ -112,6 +121,16 @@ class Recorder:
             return pytree.tree_map(heard, output)
 
         return hook
+
+    def _is_shared(self, place: Place, *trees: Any) -> bool:
+        """Whether a layer was given, and gives out, one line for all rows of the batch."""
+        if self._rows == 1 or isinstance(place.layer, ROWS_MAY_BE_SECOND):
+            return False
+        leaves = tensors_in(trees)
+        return bool(leaves) and all(leaf.shape[:1] == (1,) and leaf.dim() > 1 for leaf in leaves)
+
+    def _for_each_row(self, leaf: Any) -> Any:
+        return leaf.expand(self._rows, *leaf.shape[1:]) if isinstance(leaf, Tensor) else leaf
 
     def _heard(self, call: Call, leaf: Any) -> Any:
         """An output of a layer, from now on with a hook for its gradient."""
@@ -190,6 +209,13 @@ class Recorder:
         if units is not None:
             return {name: by_unit(piece, units) for name, piece in pieces.items()}
         return pieces
+
+
+def as_written() -> AbstractContextManager[Any]:
+    """What was compiled runs as it was written for as long as this lasts, in all threads."""
+    if "torch._dynamo" in sys.modules:  # otherwise nothing was compiled, and loading the compiler takes a second
+        return torch.compiler.set_stance("force_eager")
+    return nullcontext()
 
 
 def tensors_in(tree: Any) -> list[Tensor]:

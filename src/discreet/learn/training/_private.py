@@ -442,7 +442,7 @@ class Private:
             if held + self._places > self._most_at_once:
                 exact += self._integers(total)
                 total, held = gradients.zeros(), 0
-            with gradients.listening():
+            with gradients.listening(self._places):
                 yield from self._asked(Batch(x, y))
                 losses, self._losses = self._losses, None
                 assert losses is not None
