@@ -16,10 +16,15 @@ from torch.utils import _pytree as pytree
 from discreet.errors import ParameterError
 from discreet.learn.gradients._capture import Capture
 from discreet.learn.gradients._functional import functional
+from discreet.learn.gradients._layers import linear, turned_linear
 from discreet.learn.gradients._pieces import Piece, by_unit, combined
 from discreet.learn.gradients._rules import ROWS_MAY_BE_SECOND, Place, places, refuse, uncompiled
 
 __all__ = ["Recorder"]
+
+
+def unchanged(piece: Piece) -> Piece:
+    return piece
 
 
 @dataclass(slots=True)
@@ -45,6 +50,22 @@ class Rooted(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *_: Any) -> tuple[None, None]:  # noqa: ARG004
         return None, None
+
+
+class Apart(torch.autograd.Function):
+    """The same numbers in the same memory, no longer as a view: what writes over them moves no hook to elsewhere.
+
+    For what nothing else reads, and no backward pass has kept: what a linear layer gave out.
+    """
+
+    @staticmethod
+    def forward(_: Any, tensor: Tensor) -> Tensor:
+        shape = (tensor.storage_offset(), tensor.size(), tensor.stride())
+        return torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage(), *shape)
+
+    @staticmethod
+    def backward(_: Any, *gradients: Any) -> Any:
+        return gradients[0]
 
 
 class Recorder:
@@ -77,6 +98,7 @@ class Recorder:
         self._pieces: dict[str, list[Piece]] = {}
         self._rows = 0
         self._listening = False
+        self._arrange: Callable[[Piece], Piece] = unchanged
 
     @contextmanager
     def listening(self, rows: int = 1) -> Generator[None]:
@@ -148,7 +170,8 @@ class Recorder:
             leaf = Rooted.apply(leaf if fresh else leaf.clone(), root)
             assert isinstance(leaf, Tensor)
         elif is_view(leaf):
-            leaf = leaf.clone()
+            leaf = Apart.apply(leaf) if call.place.rule in (linear, turned_linear) else leaf.clone()
+            assert isinstance(leaf, Tensor)
         call.waiting += 1
         leaf.register_hook(partial(self._arrived, call, place))
         return leaf
@@ -182,14 +205,20 @@ class Recorder:
             self._listening = True
         owned = dict(place.layer.named_parameters(remove_duplicate=False))
         for name in sorted(pieces):
-            self._pieces.setdefault(self._names[id(owned[name])], []).append(pieces[name])
+            piece = pieces.pop(name)
+            self._pieces.setdefault(self._names[id(owned[name])], []).append(self._arrange(piece))
         call.arguments, call.keywords, call.gradients, call.waiting = (), {}, [], -1
 
-    def backward(self, losses: Tensor, units: Tensor | None = None) -> dict[str, Piece]:
+    def backward(
+        self, losses: Tensor, units: Tensor | None = None, arrange: Callable[[Piece], Piece] = unchanged
+    ) -> dict[str, Piece]:
         """The gradients of each row's loss by parameter, or of each unit's, summed over its rows.
 
         `losses` has one entry a row. `units` names each row's unit by a number below the number of rows, and by the
         number of rows itself rows that are padding. A parameter that no loss depends on is left out.
+        Each piece is given to `arrange` once it is there, if every row is a unit of its own: what a piece is made of is
+        let go then, and what it becomes is held.
+
         Raises `ParameterError` for a loss that is no vector and for layers that do not keep rows apart.
         """
         if not self._listening:
@@ -199,12 +228,12 @@ class Recorder:
                 "private training needs the losses of the rows one by one, a vector of them that depends on the "
                 "model's parameters: use reduction='none', and take no mean or sum"
             )
-        self._rows = len(losses)
+        self._rows, self._arrange = len(losses), arrange if units is None else unchanged
         torch.autograd.grad(losses.sum(), self._roots, allow_unused=True)
         for call in self._calls:
             if call.waiting > 0 and any(gradient is not None for gradient in call.gradients):
                 self._finish(call)
-        pieces = {name: combined(self._pieces[name]) for name in self.parameters if name in self._pieces}
+        pieces = {name: combined(self._pieces.pop(name)) for name in self.parameters if name in self._pieces}
         self._calls, self._pieces, self._roots = [], {}, []
         if units is not None:
             return {name: by_unit(piece, units) for name, piece in pieces.items()}

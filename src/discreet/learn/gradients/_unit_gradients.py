@@ -81,7 +81,7 @@ class UnitGradients:
             )
         owners, used = slots(units, active, rows)
         with torch.autocast("cpu", enabled=False):
-            pieces = self._recorder.backward(losses, owners)
+            pieces = self._recorder.backward(losses, owners, self.arithmetic.arrange)
             self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
 
 
