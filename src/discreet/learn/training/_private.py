@@ -23,7 +23,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, Independent
-from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, Normalised, UnitGradients, probe
+from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Float, Normalised, UnitGradients, probe, uncompiled
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
 from discreet.learn.training._mechanism import (
@@ -149,6 +149,7 @@ class Private:
             raise ParameterError("say what to spend, or in its place the noise: multiplier=1.1, delta=1e-6")
         if spend is not None and not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError('spend must be a loss, for example dp.approx(3, "1e-6")')
+        net = uncompiled(net)
         self._net, self._optimizer, self._data = net, optimizer, data
         self._places = places
         clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
