@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -207,18 +208,16 @@ def most_memory(kind: str, place: int, microbatch: int) -> float:
     return resident("VmHWM") - before
 
 
+def peak_of_process(kind: str, microbatch: int, *, place: int, variables: dict[str, str]) -> float:
+    command = [sys.executable, __file__, "--memory-of", kind, str(place), str(microbatch)]
+    return float(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout)
+
+
 def memory() -> None:
     print(f"MiB above the imports, batch {BATCH} at once and in microbatches of 64; plain = 1")
     for allocator, words in ({}, "as glibc keeps them"), ({"MALLOC_MMAP_THRESHOLD_": "65536"}, "freed at once"):
         for place, subject in enumerate(subjects()):
-
-            def measured(
-                kind: str, microbatch: int, place: int = place, allocator: dict[str, str] = allocator
-            ) -> float:
-                command = [sys.executable, __file__, "--memory-of", kind, str(place), str(microbatch)]
-                shell = os.environ | allocator
-                return float(subprocess.run(command, env=shell, capture_output=True, text=True, check=True).stdout)
-
+            measured = partial(peak_of_process, place=place, variables=os.environ | allocator)
             plain = measured("plain", BATCH)
             ratios = [f"{kind} {measured(kind, size) / plain:.2f} at {size}" for kind in ("float", "exact")
                       for size in (BATCH, 64)]  # fmt: skip
