@@ -64,7 +64,7 @@ class Apart(torch.autograd.Function):
         return torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage(), *shape)
 
     @staticmethod
-    def backward(_: Any, *gradients: Any) -> Any:
+    def backward(ctx: Any, *gradients: Any) -> Any:  # noqa: ARG004
         return gradients[0]
 
 
