@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Any
 from discreet.learn._fit import Fit
 from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
-from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
+from discreet.learn.evaluation import (
+    AccuracyByEpsilon,
+    Evaluate,
+    Evaluation,
+    PublicRows,
+    accuracy_by_epsilon,
+    evaluate,
+)
 
 if TYPE_CHECKING:
+    from discreet.learn import features
     from discreet.learn.estimators import (
         PCA,
         AdditiveModel,
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KIND",
     "PCA",
+    "AccuracyByEpsilon",
     "AdditiveModel",
     "Batch",
     "DPAdam",
@@ -44,13 +53,16 @@ __all__ = [
     "NaiveBayes",
     "Network",
     "Private",
+    "PublicRows",
     "RandomForest",
     "Ridge",
     "Search",
     "Tensors",
     "Trainer",
     "TrainingPlan",
+    "accuracy_by_epsilon",
     "evaluate",
+    "features",
     "load",
 ]
 
@@ -65,6 +77,8 @@ _LAZY = {
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is asked for. Raises `MissingExtra` without the extra that it needs."""
+    if name == "features":
+        return import_module("discreet.learn.features")
     for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(module), name)

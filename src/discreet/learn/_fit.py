@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from discreet import noise
 from discreet.errors import ParameterError
-from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan
+from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan, rows_asked
 from discreet.learn._inputs import Inputs
 from discreet.learn._model import Model
 from discreet.learn._steps import Measurer, steps_to_json
 from discreet.learn.algorithms import Algorithm
 from discreet.policy import Policy
-from discreet.prices import Prices
+from discreet.prices import Prices, check_spend
 from discreet.privacy import Loss, Relation, currency, to_json
 from discreet.query import Feature, RecordPlan
-from discreet.release import Certify, ReleaseContext, Terms
+from discreet.release import Certify, PreparedQuestion, ReleaseContext, Terms
 from discreet.sensitivity import Norms
 
 __all__ = ["Fit", "PreparedFit", "fit_examples"]
 
-_FORMAT = 1
 _TICKS = 100
 
 
@@ -86,8 +83,7 @@ class _Core:
 
     @cached_property
     def prices(self) -> Prices:
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.approx(1, "1e-6") or dp.rho("0.01")')
+        check_spend(self.spend)
         currency(self.spend)
         return Prices.of_spend(self.spend, Norms(1, 1))
 
@@ -133,8 +129,10 @@ class _Core:
 
 
 @dataclass(frozen=True)
-class PreparedFit:
+class PreparedFit(PreparedQuestion):
     """A fit that was checked; see `discreet.release.Prepared`."""
+
+    kind = "model"
 
     plan: RecordPlan
     label: Feature | None
@@ -142,27 +140,14 @@ class PreparedFit:
     policy: Policy
     unit: str
     loss: Loss
-    fresh: bool = False
-    counts: Literal["people"] = "people"
 
     @property
-    def public(self) -> dict[str, Any]:
-        """What the distribution of the answer depends on, in plain JSON."""
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
         return {
-            "kind": "model",
-            "format": _FORMAT,
-            "query": self.plan.sql,
-            "label": None if self.label is None else self.label.name,
+            **rows_asked(self.plan, self.label),
             "algorithm": self.core.algorithm.to_json(),
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "loss": to_json(self.loss),
         }
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of `public`."""
-        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
 
     def answer(self, context: ReleaseContext) -> Model:
         """Read the rows and fit. Its loss is charged."""
@@ -170,13 +155,7 @@ class PreparedFit:
         plan = self.plan
         rows = context.read_records(plan.rows, noise.secret(16))
         examples = examples_of_records(plan, self.label, self.core.inputs, rows)
-        statement = {
-            "plan": self.hash,
-            "query": plan.sql,
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "unit": self.unit,
-        }
+        statement = {**self.stated, "query": plan.sql, "unit": self.unit}
         return self.core.fitted(examples, context, context.certify, statement)
 
     def read(self, payload: bytes) -> Model:

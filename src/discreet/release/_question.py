@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from discreet.elapsed import report_step
 from discreet.errors import DataError
 from discreet.policy import Policy
-from discreet.privacy import Loss
+from discreet.privacy import Loss, currency
 from discreet.release._base import BaseRelease
 from discreet.release._cancelling import check_cancelled
 
@@ -38,6 +38,12 @@ class Terms:
     policy: Policy
     currency: str
     accept: Callable[[Any], None]
+
+    @classmethod
+    def of_policy(cls, policy: Policy) -> Terms:
+        """Those of a policy alone, before there is a source or a ledger: an engine may still refuse what is asked."""
+        counts_in = "pure" if policy.budget is None else currency(policy.budget.loss())
+        return cls(policy, counts_in, lambda _: None)
 
 
 def _no_records(request: Any, salt: bytes) -> Any:  # noqa: ARG001 - as engines read them

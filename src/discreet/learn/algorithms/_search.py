@@ -90,21 +90,23 @@ class SearchAlgorithm(Algorithm):
 
     def check_parameters(self, inputs: Inputs, parameters: Parameters) -> None:
         """Raise `ValueError` unless they are a candidate's, with its place."""
-        self._chosen(parameters).check_parameters(inputs, _own(parameters))
+        self.chosen(parameters).check_parameters(inputs, self.parameters_of_chosen(parameters))
 
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """The probability of each class, by the candidate that was chosen."""
-        return self._chosen(parameters).outputs(inputs, _own(parameters), numbers, cells)
+        own = self.parameters_of_chosen(parameters)
+        return self.chosen(parameters).outputs(inputs, own, numbers, cells)
 
-    def _chosen(self, parameters: Parameters) -> Algorithm:
+    def chosen(self, parameters: Parameters) -> Algorithm:
+        """The candidate that was chosen. Raises `ValueError` if the parameters name none."""
         chosen = parameters.get("chosen")
         if chosen is None or chosen.shape != (1,) or chosen[0] not in range(len(self.algorithms)):
             raise ValueError
         return self.algorithms[int(chosen[0])]
 
-
-def _own(parameters: Parameters) -> Parameters:
-    return {name: array for name, array in parameters.items() if name != "chosen"}
+    def parameters_of_chosen(self, parameters: Parameters) -> Parameters:
+        """The parameters that are the candidate's own."""
+        return {name: array for name, array in parameters.items() if name != "chosen"}
 
 
 class _Part(Measurer):

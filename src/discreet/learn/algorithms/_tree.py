@@ -99,6 +99,11 @@ class DecisionTreeAlgorithm(Algorithm):
         bins = Bins(inputs, self.bins)
         return probabilities(parameters["priors"] + votes(bins, parameters, bins.places(numbers, cells)))
 
+    def leaf_shares(self, parameters: Parameters) -> NDArray[np.float64]:
+        """The share of each class in each leaf, from the left. Raises `ValueError` for arrays of several trees."""
+        (table,) = parameters["tables"]
+        return probabilities(parameters["priors"] + table)
+
 
 def _rows_of(at: NDArray[np.int64], nodes: int) -> list[NDArray[np.int64]]:
     """The rows of each node."""

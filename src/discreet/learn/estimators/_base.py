@@ -17,6 +17,7 @@ from discreet.learn._examples import Examples
 from discreet.learn._fit import Fit, fit_examples
 from discreet.learn._inputs import Input, Inputs, Places
 from discreet.learn._model import Model
+from discreet.learn._pictures import Picture
 from discreet.learn.algorithms import Algorithm
 from discreet.mechanisms import PartitionSelection
 from discreet.policy import ColumnType, Key
@@ -126,6 +127,11 @@ class PrivateEstimator(BaseEstimator):
         """What ran, in plain JSON; signed by the ledger, if it was fitted on records."""
         check_is_fitted(self)
         return self.model_.certificate
+
+    def plot(self, what: Picture | None = None) -> Any:
+        """A picture of the fitted model as an altair chart; see `Model.plot`. Costs nothing."""
+        check_is_fitted(self)
+        return self.model_.plot(what)
 
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
