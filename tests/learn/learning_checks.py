@@ -7,6 +7,7 @@ optimiser is given, and at the certificate. Coins are scripted and noise is watc
 from __future__ import annotations
 
 import math
+import random
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,16 +20,20 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import torch
+from learners import inputs_for, measurer, some_examples
+from learners import taken as chosen_of
 from torch import Tensor, nn
 
 import discreet as dp
 from discreet import learn, noise
 from discreet.errors import DiscreetError
 from discreet.learn import _fit, _steps
+from discreet.learn._inputs import LEVELS
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, MinimumSeparation
 from discreet.learn.correlated import _noise as drawing
 from discreet.learn.gradients import Exact, Fixed, UnitGradients
 from discreet.learn.gradients._pieces import Dense, Series
+from discreet.learn.preparing import PipelineAlgorithm
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
 from discreet.ledger import Run
@@ -429,6 +434,26 @@ def _sums(table: pa.Table, relation: str) -> tuple[np.ndarray, DiscreteLaplace, 
     noise_of_step = steps[0][0].mechanism
     assert isinstance(noise_of_step, DiscreteLaplace)
     return exact[0], noise_of_step, noisy[0]
+
+
+def check_preparing() -> None:
+    """Of a pipeline, sums move by what is charged, and nothing but noisy sums decides on what is released."""
+    algorithm = PipelineAlgorithm()
+    inputs = inputs_for(algorithm)
+    rows = some_examples(inputs, random.Random(1), 40)
+    rows.numbers[:] = np.minimum(rows.numbers, LEVELS // 2)
+    rows.numbers[-1] = LEVELS  # beyond all others
+    first = measurer(algorithm, inputs, dp.pure(1))
+    before = algorithm.fit(chosen_of(rows, range(39)), first)
+    again = measurer(algorithm, inputs, dp.pure(1), first.answers)
+    after = algorithm.fit(rows, again)
+    assert all((array == after[name]).all() for name, array in before.items()), "a row more moves what is not noisy"
+    cost = Fraction(0)
+    for step, (_, one), (_, other) in zip(first.steps, first.exact, again.exact, strict=True):
+        moved = np.abs(one - other).ravel().astype(object)
+        assert isinstance(step.mechanism, DiscreteLaplace)
+        cost += first.prices.cost(step.mechanism.loss(Norms(int(moved.sum()), int((moved**2).sum()))))
+    assert cost <= 1, f"a row costs {float(cost):.3g}"
 
 
 def check_canaries(count: int = 1_000) -> None:

@@ -23,6 +23,7 @@ from discreet.learn._inputs import LEVELS
 from discreet.learn.correlated._noise import CorrelatedNoise
 from discreet.learn.gradients import Exact, Fixed, UnitGradients, _exact, _recorder, _rules, _unit_gradients
 from discreet.learn.gradients._pieces import Dense, Series, dense
+from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
 from discreet.learn.training import _private, _question
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
@@ -363,6 +364,32 @@ def _lying_rows(self: Any) -> int:
     return 1
 
 
+# How rows are prepared.
+
+_fit_scaler, _apply_scaler, _fit_element = ScalerAlgorithm.fit, ScalerAlgorithm.apply, _chain.fit_element
+
+
+def _one_level(inputs: Any) -> Any:
+    return _steps.RowNorms(len(inputs.numbers), len(inputs.numbers))
+
+
+def _exact_means(self: Any, examples: Any, measurer: Any) -> Any:
+    bought = _fit_scaler(self, examples, measurer)
+    return {**bought, "means": examples.numbers.mean(axis=0).clip(0, LEVELS)}
+
+
+def _beside_others(self: Any, inputs: Any, parameters: Any, numbers: Any, cells: Any) -> Any:
+    least = numbers.min(axis=0, initial=LEVELS)
+    most = numbers.max(axis=0, initial=0)
+    shown = (numbers - least) * LEVELS // np.maximum(most - least, 1)
+    return _apply_scaler(self, inputs, parameters, shown.astype(np.int32), cells)
+
+
+def _all_again(element: Any, examples: Any, measurer: Any, share: Any) -> Any:
+    again = 1 if element.name == "model" else share
+    return _fit_element(element, examples, measurer, again)
+
+
 MUTANTS = (
     Mutant(
         "a norm in float32 that cancels", "A product over time has the norm of inner products: 27 counts as 0.",
@@ -524,5 +551,21 @@ MUTANTS = (
     Mutant(
         "empty cells without noise", "A zero says that nobody is in a cell.",
         ((_steps.Measurer, "measure", _empty_cells_clean),), checks.check_empty_cells, infinite, claimed=one,
+    ),
+    Mutant(
+        "a tree of counts charged as one level", "A row is in five nodes of each tree, and noise is for one.",
+        ((_scaler, "distribution_norms", _one_level),), checks.check_preparing, constant(1.8), claimed=one,
+    ),
+    Mutant(
+        "means that are not bought", "Rows are scaled by their exact means, and a model shows them.",
+        ((ScalerAlgorithm, "fit", _exact_means),), checks.check_preparing, infinite, claimed=one,
+    ),
+    Mutant(
+        "rows scaled beside others", "The least and the most number of all rows decide where each one is.",
+        ((ScalerAlgorithm, "apply", _beside_others),), checks.check_preparing, infinite, claimed=one,
+    ),
+    Mutant(
+        "a model that spends everything again", "Preparations take their share, and the model all of the spend.",
+        ((_chain, "fit_element", _all_again),), checks.check_preparing, constant(1.2), claimed=one,
     ),
 )  # fmt: skip

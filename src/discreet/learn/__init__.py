@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import discreet.learn.preparing  # noqa: F401  # pyright: ignore[reportUnusedImport] - models in files may have its algorithms
 from discreet.learn._fit import Fit
 from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
@@ -34,6 +35,16 @@ if TYPE_CHECKING:
         Ridge,
         Search,
     )
+    from discreet.learn.pipelines import (
+        Binner,
+        ColumnTransformer,
+        Imputer,
+        MinMaxScaler,
+        OneHotEncoder,
+        OrdinalEncoder,
+        Pipeline,
+        StandardScaler,
+    )
     from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
 
 __all__ = [
@@ -42,21 +53,29 @@ __all__ = [
     "AccuracyByEpsilon",
     "AdditiveModel",
     "Batch",
+    "Binner",
+    "ColumnTransformer",
     "DPAdam",
     "DecisionTree",
     "Evaluate",
     "Evaluation",
     "Fit",
+    "Imputer",
     "KMeans",
     "LogisticRegression",
+    "MinMaxScaler",
     "Model",
     "NaiveBayes",
     "Network",
+    "OneHotEncoder",
+    "OrdinalEncoder",
+    "Pipeline",
     "Private",
     "PublicRows",
     "RandomForest",
     "Ridge",
     "Search",
+    "StandardScaler",
     "Tensors",
     "Trainer",
     "TrainingPlan",
@@ -70,6 +89,10 @@ _LAZY = {
     "discreet.learn.estimators": (
         *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
         *("Ridge", "Search"),
+    ),
+    "discreet.learn.pipelines": (
+        *("Binner", "ColumnTransformer", "Imputer", "MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "Pipeline"),
+        "StandardScaler",
     ),
     "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
 }

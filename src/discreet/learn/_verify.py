@@ -9,7 +9,6 @@ from typing import Any
 from discreet.learn._inputs import Inputs
 from discreet.learn._steps import step_loss, steps_from_json
 from discreet.learn.algorithms import algorithm_from_json
-from discreet.prices import price_as_loss
 from discreet.privacy import Loss, in_currency, parts
 from discreet.release import check_within, refuse_malformed, stated_in, stated_neighbours
 
@@ -21,7 +20,8 @@ _MOST_ENTRIES = 10_000
 @refuse_malformed("model")
 def recompute_model_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the steps lose, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
-    return price_as_loss(certificate["currency"], sum(_prices(certificate), Fraction(0)))
+    total = sum(_prices(certificate), Fraction(0))
+    return algorithm_from_json(certificate["algorithm"]).loss_of(total, certificate)
 
 
 def verify_model_loss(certificate: Mapping[str, Any]) -> None:
