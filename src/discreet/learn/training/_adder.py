@@ -47,7 +47,7 @@ class Adder:
             if filled + places > self._most_at_once:
                 exact += self._integers(total)
                 total, filled = gradients.zeros(), 0
-            with gradients.listening():
+            with gradients.listening(places):
                 losses = yield from self._exchange.ask(Batch(x, y))
                 if self._by_unit:
                     gradients.add(losses, total, units=slots)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from discreet import noise as noises
 from discreet.errors import LedgerError, ParameterError
-from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Normalised, UnitGradients
+from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Normalised, UnitGradients, uncompiled
 from discreet.learn.training._adder import Adder
 from discreet.learn.training._loop import Batch, Exchange, Microbatch
 from discreet.learn.training._weights import StillTensors
@@ -200,6 +200,7 @@ class Worker:
     """
 
     def __init__(self, net: nn.Module, timeout: float = _SECONDS) -> None:
+        net = uncompiled(net)
         check_bare(net)
         self._net, self._wire = net, Wire(timeout)
         if not self._wire.rank:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import inputs_of_plan
 from discreet.learn.correlated import CorrelatedNoise
-from discreet.learn.gradients import Clipping, Column
+from discreet.learn.gradients import Clipping, Column, uncompiled
 from discreet.learn.training._adder import Adder
 from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
 from discreet.learn.training._distributed import Processes, check_bare
@@ -104,6 +104,7 @@ class Private:
         name: str = "",
         processes: Processes | None = None,
     ) -> None:
+        net = uncompiled(net)
         check_bare(net)
         choices = Choices(
             steps, about, spend, multiplier, delta, rate, epochs, clip, noise, arithmetic, places, average, name
