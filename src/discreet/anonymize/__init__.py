@@ -1,0 +1,33 @@
+"""Classical anonymisation: masking, k-anonymity and its kin, and what they do not promise.
+
+Nothing here is differential privacy, and no ledger counts it: a table that is published so is outside, beside whatever
+the ledger has counted.
+"""
+
+from __future__ import annotations
+
+from discreet.anonymize._anonymized import LIMITS, Anonymized
+from discreet.anonymize._models import KAnonymity
+from discreet.anonymize.conditions import Condition, LDiversity, TCloseness
+from discreet.anonymize.hierarchies import Hierarchy, intervals, load_hierarchies, load_taxonomy, prefixes, taxonomy
+from discreet.anonymize.losses import Losses
+from discreet.anonymize.verification import Spread, Verdict, verify
+
+__all__ = [
+    "LIMITS",
+    "Anonymized",
+    "Condition",
+    "Hierarchy",
+    "KAnonymity",
+    "LDiversity",
+    "Losses",
+    "Spread",
+    "TCloseness",
+    "Verdict",
+    "intervals",
+    "load_hierarchies",
+    "load_taxonomy",
+    "prefixes",
+    "taxonomy",
+    "verify",
+]

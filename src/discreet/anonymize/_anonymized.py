@@ -1,0 +1,117 @@
+"""An anonymised table, with its certificate and the reasons for its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.anonymize._reasons import why_class_is_undivided
+from discreet.anonymize.algorithms import Problem
+from discreet.anonymize.losses import Losses
+from discreet.anonymize.tables import Codes
+from discreet.anonymize.verification import Verdict
+from discreet.errors import ParameterError
+
+__all__ = ["LIMITS", "Anonymized"]
+
+LIMITS = (
+    "Whoever knows more columns of a person than the quasi-identifiers may single that person out.",
+    "A class whose sensitive values are all or nearly the same tells them of everybody in it.",
+    "Two such tables of the same people can be joined, and tell more than each.",
+    "The choice of classes depends on the rows, and may be reversed (minimality, downcoding).",
+    "Nothing here is differential privacy: no ledger counts this table, and no loss is known.",
+)
+"""What no condition on classes promises."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Anonymized:
+    """A table of classes of rows that look alike.
+
+    Attributes
+    ----------
+    table
+        In the kind of frame that was given: the quasi-identifiers as texts, then sensitive and other columns.
+    verdict
+        What the table satisfies, as the verifier read it off the cells.
+    losses
+        What it cost.
+    certificate
+        The model, its parameters, what was found, and what is not promised, in plain JSON.
+    """
+
+    table: Any
+    verdict: Verdict
+    losses: Losses
+    certificate: Mapping[str, Any]
+    _problem: Problem
+    _classes: Codes
+
+    def __repr__(self) -> str:
+        return (
+            f"<Anonymized: {self.verdict.rows:,} rows in {self.verdict.classes:,} classes of {self.verdict.k:,} or more, "
+            f"certainty penalty {self.losses.certainty:.3f}>"
+        )
+
+    @property
+    def rows(self) -> Codes:
+        """Which rows of the given table are in this one, in order."""
+        return np.flatnonzero(self._classes >= 0)
+
+    def explain(self, *, row: int | None = None, column: str | None = None) -> str:
+        """Why a row was suppressed or its cells were coarsened, or a column, in words.
+
+        Parameters
+        ----------
+        row
+            The place of a row in the table that was given, from 0.
+        column
+            A quasi-identifier.
+
+        Raises
+        ------
+        ParameterError
+            For a row or column that is not there, or none or both of them.
+        """
+        if (row is None) == (column is None):
+            raise ParameterError("say which row or which column is to be explained: explain(row=17)")
+        return self._explain_column(column) if column is not None else self._explain_row(row)
+
+    def _explain_row(self, row: int | None) -> str:
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < len(self._classes):
+            raise ParameterError(f"row is a place from 0 to {len(self._classes) - 1:,}, not {row!r}")
+        own = self._classes[row]
+        if own < 0:
+            equal = int((self._problem.distinct.of_row == self._problem.distinct.of_row[row]).sum())
+            return "\n".join([
+                f"row {row:,} is suppressed: no class within the limits could hold it",
+                f"it shares its quasi-identifiers with {equal - 1:,} other rows, and k is {self._problem.k:,}",
+            ])  # fmt: skip
+        size = int((self._classes == own).sum())
+        reasons = why_class_is_undivided(self._problem, self._classes, int(row))
+        return "\n".join([
+            f"row {row:,} is in a class of {size:,} rows that look alike",
+            *(reasons or ["all its cells are as they were"]),
+        ])  # fmt: skip
+
+    def _explain_column(self, column: str) -> str:
+        if column not in self.losses.by_column:
+            raise ParameterError(f"{column} is no quasi-identifier; those are {', '.join(self.losses.by_column)}")
+        place = list(self.losses.by_column).index(column)
+        there = self._classes >= 0
+        codes, classes = self._problem.quasi[place].codes[there], self._classes[there]
+        size = self._problem.quasi[place].size
+        pairs = np.unique(classes * size + codes)
+        values = np.bincount(pairs // size)[classes]
+        return "\n".join([
+            f"{column} costs {self.losses.by_column[column]:.3f} of 1 (certainty penalty)",
+            f"{(values == 1).mean():.0%} of its cells are one value; the others stand for {_mean(values):.1f} on average",
+        ])  # fmt: skip
+
+
+def _mean(values: Codes) -> float:
+    several = values[values > 1]
+    return float(several.mean()) if len(several) else 1.0

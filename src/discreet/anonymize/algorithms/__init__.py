@@ -1,0 +1,10 @@
+"""Ways to divide a table into classes of rows that look alike."""
+
+from __future__ import annotations
+
+from discreet.anonymize.algorithms._best_mondrian import best_mondrian
+from discreet.anonymize.algorithms._extents import Extent, extent_of
+from discreet.anonymize.algorithms._fast_mondrian import fast_mondrian
+from discreet.anonymize.algorithms._problem import Problem, Spread, classes_in_order
+
+__all__ = ["Extent", "Problem", "Spread", "best_mondrian", "classes_in_order", "extent_of", "fast_mondrian"]

@@ -1,0 +1,130 @@
+"""Hierarchies: for each value of a column the coarser ones that may stand for it, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.anonymize.tables import Codes, Column
+from discreet.errors import ParameterError
+
+__all__ = ["ANY", "Hierarchy", "intervals", "prefixes", "taxonomy"]
+
+ANY = "*"
+"""What stands for every value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """For each value its ancestors, from the value itself up to the root.
+
+    Attributes
+    ----------
+    column
+        Whose values.
+    ancestors
+        From a value as text to itself and its ancestors as texts, all of them equally many.
+    """
+
+    column: str
+    ancestors: Mapping[str, tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        """Raises `ParameterError` unless it is a tree: values that share an ancestor share all above it."""
+        heights = {len(each) for each in self.ancestors.values()}
+        if len(heights) != 1 or heights == {0}:
+            raise ParameterError(f"the hierarchy of {self.column} has values of different heights: pad them to one")
+        parents: dict[tuple[int, str], str] = {}
+        for chain in self.ancestors.values():
+            for level, (child, parent) in enumerate(zip(chain, chain[1:], strict=False)):
+                if parents.setdefault((level, child), parent) != parent:
+                    raise ParameterError(
+                        f"the hierarchy of {self.column} puts {child!r} below {parents[level, child]!r} and {parent!r}"
+                    )
+
+    @cached_property
+    def height(self) -> int:
+        """How many levels there are above the values."""
+        return len(next(iter(self.ancestors.values()))) - 1
+
+    def groups(self, column: Column, level: int) -> Codes:
+        """For each value of the column the number of its ancestor at a level, in the order in which they come.
+
+        Raises `ParameterError` for a value that is not in the hierarchy.
+        """
+        places: dict[str, int] = {}
+        return np.array([places.setdefault(each, len(places)) for each in self.labels(column, level)], np.int64)
+
+    def labels(self, column: Column, level: int) -> list[str]:
+        """For each value of the column its ancestor at a level. Raises `ParameterError` as `groups`."""
+        texts = [text_of(each) for each in column.values]
+        left = [text for text in texts if text not in self.ancestors]
+        if left:
+            raise ParameterError(
+                f"the hierarchy of {self.column} has no value {left[0]!r}, which the column has"
+                f"{f', and {len(left) - 1} more' if len(left) > 1 else ''}: add it"
+            )
+        return [self.ancestors[text][level] for text in texts]
+
+
+def text_of(value: Any) -> str:
+    """A value as hierarchies name it."""
+    return "" if value is None else str(value)
+
+
+def taxonomy(column: str, rows: Sequence[Sequence[str]]) -> Hierarchy:
+    """A hierarchy from rows of a value, its parent, and so on up to the root, as ARX writes them.
+
+    >>> taxonomy("town", [["Delft", "Holland", "*"], ["Leiden", "Holland", "*"]]).height
+    2
+    """
+    ancestors: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        if ancestors.setdefault(row[0], tuple(row)) != tuple(row):
+            raise ParameterError(f"the hierarchy of {column} has two rows for {row[0]!r}")
+    if not ancestors:
+        raise ParameterError(f"the hierarchy of {column} is empty")
+    return Hierarchy(column, ancestors)
+
+
+def intervals(column: Column, widths: Sequence[float], start: float | None = None) -> Hierarchy:
+    """A hierarchy of a number: intervals of growing widths, each a multiple of the one before, and then the root.
+
+    >>> import pyarrow as pa
+    >>> from discreet.anonymize.tables import read_columns, read_frame
+    >>> (age,) = read_columns(read_frame(pa.table({"age": [31, 34, 47]})), ["age"], "quasi")
+    >>> intervals(age, [5, 10], start=0).ancestors["34"]
+    ('34', '[30, 35)', '[30, 40)', '*')
+    """
+    if not column.is_number:
+        raise ParameterError(f"{column.name} is no number: it has no intervals")
+    if not widths or any(not each > 0 for each in widths) or any(b % a for a, b in zip(widths, widths[1:], strict=False)):
+        raise ParameterError(f"the widths of {column.name} are positive, each a multiple of the one before")
+    origin = float(column.places[0]) if start is None else start
+    chains: dict[str, tuple[str, ...]] = {}
+    for value, place in zip(column.values, column.places, strict=True):
+        ends = [(origin + (place - origin) // width * width, width) for width in widths]
+        chains[text_of(value)] = (text_of(value), *(f"[{low:g}, {low + width:g})" for low, width in ends), ANY)
+    return Hierarchy(column.name, chains)
+
+
+def prefixes(column: Column, lengths: Sequence[int]) -> Hierarchy:
+    """A hierarchy of texts, as postcodes: ever shorter prefixes, the rest starred, and then the root.
+
+    >>> import pyarrow as pa
+    >>> from discreet.anonymize.tables import read_columns, read_frame
+    >>> (zip_code,) = read_columns(read_frame(pa.table({"zip": ["02138", "02139"]})), ["zip"], "quasi")
+    >>> prefixes(zip_code, [4, 2]).ancestors["02138"]
+    ('02138', '0213*', '02***', '*')
+    """
+    if not lengths or any(b >= a or b < 1 for a, b in zip(lengths, lengths[1:], strict=False)) or lengths[0] < 1:
+        raise ParameterError(f"the lengths of {column.name}'s prefixes are whole numbers, each less than the one before")
+    texts = [text_of(each) for each in column.values]
+    return Hierarchy(
+        column.name,
+        {text: (text, *(text[:n] + ANY * max(len(text) - n, 0) for n in lengths), ANY) for text in texts},
+    )
