@@ -21,6 +21,9 @@ class Losses:
     certainty
         The normalised certainty penalty (NCP): the mean over all cells of what each costs, from 0 to 1; a suppressed
         row costs 1 in each. Source: Xu et al. 2006.
+    geometric
+        The geometric mean over columns instead, as ARX has it: the product of 1 + each, to the power of one over how
+        many there are, less 1.
     by_column
         The same of each quasi-identifier.
     discernibility
@@ -35,6 +38,7 @@ class Losses:
     """
 
     certainty: float
+    geometric: float
     by_column: dict[str, float]
     discernibility: int
     average_class: float
@@ -51,9 +55,10 @@ def losses_of(problem: Problem, classes: Codes) -> Losses:
     for column, extent in zip(problem.quasi, problem.extents, strict=True):
         lost = float(extent.of_classes(classes[there], column.codes[there]) @ sizes) if len(sizes) else 0.0
         by_column[column.name] = (lost + left_out) / problem.rows
-    weights = np.array(problem.weights)
+    weights, lost_in = np.array(problem.weights), np.array(list(by_column.values()))
     return Losses(
-        certainty=float(np.array(list(by_column.values())) @ weights / weights.sum()),
+        certainty=float(lost_in @ weights / weights.sum()),
+        geometric=float(np.exp(np.log1p(lost_in).mean()) - 1),
         by_column=by_column,
         discernibility=int((sizes**2).sum()) + left_out * problem.rows,
         average_class=float(sizes.mean()) if len(sizes) else 0.0,

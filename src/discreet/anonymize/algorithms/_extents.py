@@ -75,7 +75,7 @@ class _TreeExtent(Extent):
     levels: tuple[_Ints, ...]
     """For each level the group of each value."""
     others: tuple[_Floats, ...]
-    """For each level and group: how many values there are below it beside one, over those of the column."""
+    """For each level and group: how many values there are below it beside one, over those of the hierarchy."""
 
     def on_both_sides(self, groups: Groups, codes: _Ints) -> tuple[_Floats, _Floats]:
         left, right = np.ones(len(codes)), np.ones(len(codes))
@@ -110,6 +110,8 @@ def extent_of(column: Column, hierarchy: Hierarchy | None) -> Extent:
     """How wide the cells of a column are. Raises `ParameterError` for a value that the hierarchy has not."""
     if hierarchy is not None:
         levels = tuple(hierarchy.groups(column, level) for level in range(hierarchy.height + 1))
-        others = tuple((np.bincount(level) - 1) / max(column.size - 1, 1) for level in levels)
-        return _TreeExtent(levels, others)
+        others = [np.zeros(int(level.max()) + 1) for level in levels]
+        for height, (level, other) in enumerate(zip(levels, others, strict=True)):
+            other[level] = hierarchy.shares(column, height)
+        return _TreeExtent(levels, tuple(others))
     return _NumberExtent(column.places) if column.is_number else _CategoryExtent(column.size)

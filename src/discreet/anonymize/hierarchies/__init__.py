@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from discreet.anonymize.hierarchies._files import load_hierarchies, load_taxonomy
-from discreet.anonymize.hierarchies._hierarchy import ANY, Hierarchy, intervals, prefixes, taxonomy, text_of
+from discreet.anonymize.hierarchies._hierarchy import (
+    ANY,
+    Hierarchy,
+    intervals,
+    prefixes,
+    taxonomy,
+    text_of,
+    two_levels,
+)
 
-__all__ = ["ANY", "Hierarchy", "intervals", "load_hierarchies", "load_taxonomy", "prefixes", "taxonomy", "text_of"]
+__all__ = ["ANY", "Hierarchy", "intervals", "load_hierarchies", "load_taxonomy", "prefixes", "taxonomy", "text_of", "two_levels"]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.anonymize.tables import Codes, Column
 from discreet.errors import ParameterError
 
-__all__ = ["ANY", "Hierarchy", "intervals", "prefixes", "taxonomy"]
+__all__ = ["ANY", "Hierarchy", "intervals", "prefixes", "taxonomy", "text_of", "two_levels"]
 
 ANY = "*"
 """What stands for every value."""
@@ -59,6 +61,12 @@ class Hierarchy:
         places: dict[str, int] = {}
         return np.array([places.setdefault(each, len(places)) for each in self.labels(column, level)], np.int64)
 
+    def shares(self, column: Column, level: int) -> NDArray[np.float64]:
+        """For each value of the column what its ancestor costs: the other values below it, over those of the hierarchy."""
+        below = Counter(chain[level] for chain in self.ancestors.values())
+        others = max(len(self.ancestors) - 1, 1)
+        return np.array([(below[label] - 1) / others for label in self.labels(column, level)])
+
     def labels(self, column: Column, level: int) -> list[str]:
         """For each value of the column its ancestor at a level. Raises `ParameterError` as `groups`."""
         texts = [text_of(each) for each in column.values]
@@ -89,6 +97,11 @@ def taxonomy(column: str, rows: Sequence[Sequence[str]]) -> Hierarchy:
     if not ancestors:
         raise ParameterError(f"the hierarchy of {column} is empty")
     return Hierarchy(column, ancestors)
+
+
+def two_levels(column: Column) -> Hierarchy:
+    """The hierarchy of a column that is shown as it is or not at all."""
+    return Hierarchy(column.name, {text_of(each): (text_of(each), ANY) for each in column.values})
 
 
 def intervals(column: Column, widths: Sequence[float], start: float | None = None) -> Hierarchy:
