@@ -7,7 +7,7 @@ the ledger has counted.
 from __future__ import annotations
 
 from discreet.anonymize._anonymized import LIMITS, Anonymized
-from discreet.anonymize._models import KAnonymity
+from discreet.anonymize._models import DeltaPresence, KAnonymity, KMap, Model
 from discreet.anonymize.conditions import Condition, LDiversity, TCloseness
 from discreet.anonymize.hierarchies import Hierarchy, intervals, load_hierarchies, load_taxonomy, prefixes, taxonomy
 from discreet.anonymize.losses import Losses
@@ -17,10 +17,13 @@ __all__ = [
     "LIMITS",
     "Anonymized",
     "Condition",
+    "DeltaPresence",
     "Hierarchy",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "Losses",
+    "Model",
     "Spread",
     "TCloseness",
     "Verdict",

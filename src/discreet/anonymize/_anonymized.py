@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from discreet.anonymize._cells import cell_texts
 from discreet.anonymize._reasons import why_class_is_undivided
 from discreet.anonymize.algorithms import Problem
-from discreet.anonymize.losses import Losses
-from discreet.anonymize.tables import Codes
-from discreet.anonymize.verification import Verdict
+from discreet.anonymize.losses import Losses, losses_of
+from discreet.anonymize.tables import Codes, Column, Frame
+from discreet.anonymize.verification import Verdict, verify
 from discreet.errors import ParameterError
 
-__all__ = ["LIMITS", "Anonymized"]
+__all__ = ["LIMITS", "Anonymized", "anonymized", "table_digest"]
 
 LIMITS = (
     "Whoever knows more columns of a person than the quasi-identifiers may single that person out.",
@@ -60,6 +63,14 @@ class Anonymized:
     def rows(self) -> Codes:
         """Which rows of the given table are in this one, in order."""
         return np.flatnonzero(self._classes >= 0)
+
+    def is_made_of(self, columns: Sequence[Column]) -> bool:
+        """Whether these are the quasi-identifiers of the table that was given."""
+        rows = len(columns[0].codes)
+        return len(self._classes) == rows and all(
+            [a.values[each] for each in a.codes] == [b.values[each] for each in b.codes[:rows]]
+            for a, b in zip(columns, self._problem.quasi, strict=True)
+        )
 
     def explain(self, *, row: int | None = None, column: str | None = None) -> str:
         """Why a row was suppressed or its cells were coarsened, or a column, in words.
@@ -115,3 +126,45 @@ class Anonymized:
 def _mean(values: Codes) -> float:
     several = values[values > 1]
     return float(several.mean()) if len(several) else 1.0
+
+
+def anonymized(
+    frame: Frame, problem: Problem, classes: Codes, stated: Mapping[str, Any], passed: Sequence[str]
+) -> Anonymized:
+    """The table with the cells of its classes.
+
+    Rows of a population may come after the table's in problem and classes: they widen cells, and are not published.
+    """
+    there = np.flatnonzero(classes >= 0)
+    ours = there[there < frame.table.num_rows]
+    cells = {
+        column.name: cell_texts(column, tree, classes[there], there).take(pa.array(classes[ours]))
+        for column, tree in zip(problem.quasi, problem.hierarchies, strict=True)
+    }
+    rest = frame.table.select(list(passed)).take(pa.array(ours))
+    made = pa.table({**cells, **{name: rest.column(name) for name in rest.column_names}})
+    if not made.num_rows:
+        raise ParameterError("no row could be published: ask for less, or use method='best'")
+    verdict = verify(made, list(cells), stated["sensitive"])
+    losses = losses_of(problem, classes)
+    certificate = {
+        "kind": "anonymised table",
+        **stated,
+        "left out": [name for name in frame.table.column_names if name not in made.column_names],
+        "found": verdict.to_json(),
+        "certainty_penalty": losses.certainty,
+        "suppressed": losses.suppressed,
+        "digest": table_digest(made),
+        "not promised": list(LIMITS),
+    }
+    return Anonymized(frame.restore(made), verdict, losses, certificate, problem, classes[: frame.table.num_rows])
+
+
+def table_digest(table: pa.Table) -> str:
+    """SHA-256 of a table's columns, which another order of rows changes."""
+    digest = hashlib.sha256()
+    for name in table.column_names:
+        digest.update(f"{name}\0{table.column(name).type}\0".encode())
+        for text in table.column(name).cast(pa.string()).to_pylist():
+            digest.update(b"\0" if text is None else f"{len(text)}:{text}".encode())
+    return digest.hexdigest()

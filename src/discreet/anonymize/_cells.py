@@ -36,7 +36,9 @@ def cell_texts(
         firsts, lasts = codes[starts[:-1]], codes[starts[1:] - 1]
         cells = [texts[a] if a == b else f"[{texts[a]}, {texts[b]}]" for a, b in zip(firsts, lasts, strict=True)]
     else:
-        cells = [_set([texts[each] for each in codes[a:b]], column.size) for a, b in zip(starts, starts[1:], strict=False)]
+        cells = [
+            _set([texts[each] for each in codes[a:b]], column.size) for a, b in zip(starts, starts[1:], strict=False)
+        ]
     return pa.array(cells, pa.string())
 
 

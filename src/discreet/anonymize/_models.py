@@ -1,31 +1,129 @@
-"""k-anonymity and what may be asked beside it, with fit and transform as scikit-learn has them."""
+"""Models of anonymity, with fit and transform as scikit-learn has them."""
 
 from __future__ import annotations
 
-import hashlib
+import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymize._anonymized import LIMITS, Anonymized
-from discreet.anonymize._cells import cell_texts
-from discreet.anonymize.algorithms import Problem, Spread, best_mondrian, fast_mondrian
-from discreet.anonymize.conditions import Condition, LDiversity, TCloseness
-from discreet.anonymize.hierarchies import Hierarchy, load_hierarchies
-from discreet.anonymize.losses import losses_of
-from discreet.anonymize.tables import Codes, Column, Frame, read_columns, read_frame
-from discreet.anonymize.verification import verify
+from discreet.anonymize._anonymized import Anonymized, anonymized
+from discreet.anonymize._parameters import METHODS, check_columns, check_conditions, check_k, problem_of
+from discreet.anonymize.algorithms import Problem
+from discreet.anonymize.conditions import Condition, LDiversity, PopulationSize, Presence, TCloseness
+from discreet.anonymize.hierarchies import Hierarchy
+from discreet.anonymize.tables import Frame, read_columns, read_frame
 from discreet.errors import ParameterError
 
-__all__ = ["KAnonymity"]
+__all__ = ["DeltaPresence", "KAnonymity", "KMap", "Model"]
 
-_METHODS = {"best": best_mondrian, "fast": fast_mondrian}
+_PRESENT = "is in the table"
 
 
-class KAnonymity:
+class Model(ABC):
+    """What is asked of a table's classes, and how it is divided. Parameters are attributes of the same names."""
+
+    quasi: Sequence[str]
+    sensitive: Sequence[str]
+    hierarchies: str | Path | Mapping[str, Hierarchy] | None
+    weights: Mapping[str, float] | None
+    other: Sequence[str]
+    method: str
+    suppression: float
+
+    @abstractmethod
+    def _stated(self) -> dict[str, Any]:
+        """The model with its own parameters, for the certificate."""
+
+    @abstractmethod
+    def _divided(self, frame: Frame) -> tuple[Problem, list[Condition]]:
+        """What the table is divided by; rows of the table come first, those of a population after them."""
+
+    def fit_transform(self, table: object, y: object = None) -> Anonymized:  # noqa: ARG002 - as scikit-learn has it
+        """Divide a table into classes and give it with coarser cells.
+
+        Raises
+        ------
+        ParameterError
+            For a k larger than the table, columns that are missing, named twice or cannot be read, hierarchies without
+            a value, conditions that the table as one class does not satisfy, and more suppression than is allowed.
+        """
+        check_columns(self.quasi, self.sensitive, self.other)
+        if self.method not in METHODS:
+            raise ParameterError(f"the method is one of {', '.join(METHODS)}; not {self.method!r}")
+        if not 0 <= self.suppression <= 1:
+            raise ParameterError(f"suppression is a share of rows from 0 to 1, not {self.suppression!r}")
+        frame = read_frame(table)
+        read_columns(frame, [*self.sensitive, *self.other], "sensitive or other")
+        problem, conditions = self._divided(frame)
+        check_satisfiable(problem)
+        classes = METHODS[self.method](problem)
+        rows = frame.table.num_rows
+        lost = float((classes[:rows] < 0).mean())
+        if lost > self.suppression:
+            raise ParameterError(
+                f"{self.method} would suppress {lost:.1%} of the rows, and suppression allows {self.suppression:.1%}: "
+                "allow more, lower k, or use method='best', which suppresses none"
+            )
+        stated = {
+            **self._stated(),
+            "method": self.method,
+            "quasi": list(self.quasi),
+            "sensitive": list(self.sensitive),
+            "other": list(self.other),
+            "conditions": [each.to_json() for each in conditions],
+        }
+        return anonymized(frame, problem, classes, stated, [*self.sensitive, *self.other])
+
+    def fit(self, table: object, y: object = None) -> Self:  # noqa: ARG002 - as scikit-learn has it
+        """Divide a table into classes, for `transform`. Raises `ParameterError` as `fit_transform`."""
+        self.fitted_ = self.fit_transform(table)
+        return self
+
+    def transform(self, table: object) -> Anonymized:
+        """The table that was fitted, with coarser cells.
+
+        Classes are of these rows alone: others in their cells would be no part of any class of k.
+        Raises `ParameterError` for another table, or before `fit`.
+        """
+        fitted: Anonymized | None = getattr(self, "fitted_", None)
+        if fitted is None:
+            raise ParameterError("fit the table first, or call fit_transform")
+        if not fitted.is_made_of(read_columns(read_frame(table), self.quasi, "quasi")):
+            raise ParameterError("classes hold for the rows that were fitted alone: call fit_transform on this table")
+        return fitted
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - as scikit-learn has it
+        """The parameters by name, as scikit-learn's `clone` reads them."""
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name. Raises `ParameterError` for others."""
+        left = set(parameters) - set(self.get_params())
+        if left:
+            raise ParameterError(f"there is no parameter {sorted(left)[0]}")
+        for name, value in parameters.items():
+            setattr(self, name, value)
+        return self
+
+
+def check_satisfiable(problem: Problem) -> None:
+    """Raise `ParameterError` unless the table as one class satisfies everything."""
+    if problem.rows < problem.k:
+        raise ParameterError(f"the table has {problem.rows:,} rows, fewer than k = {problem.k:,}: lower k")
+    one = np.zeros(problem.rows, np.int64)
+    for spread in problem.spreads:
+        if not spread.holds_of(one, 1).all():
+            raise ParameterError(
+                f"the condition on {spread.column.name} does not hold even of the table as one class: ask for less"
+            )
+
+
+class KAnonymity(Model):
     """Coarsens quasi-identifiers until every row looks like k − 1 others at least, and sensitive columns vary within.
 
     It is a condition on the table, and not differential privacy: see `Anonymized.certificate` for what it does not
@@ -40,7 +138,7 @@ class KAnonymity:
     sensitive
         Columns that are published as they are, which nobody is to learn of a person.
     l
-        Every class has l different values of each sensitive column.
+        Every class has l different values of each sensitive column (p-sensitivity is the same).
     t
         The earth mover's distance of each class from the table is at most t, where all values are 1 apart.
     conditions
@@ -52,7 +150,11 @@ class KAnonymity:
     other
         More columns that are published as they are, at one's own risk. All others are left out.
     method
-        ``"best"`` weighs every cut by the loss that it saves, ``"fast"`` cuts at medians.
+        ``"best"`` weighs every cut by the loss that it saves; ``"fast"`` cuts at medians; ``"full-domain"`` has one
+        level for each column, the best of all, and others for the rows that would be suppressed (``"full-domain without
+        recoding"`` suppresses them); ``"datafly"`` and ``"microaggregation"`` are baselines.
+    suppression
+        The largest share of rows that may be left out.
 
     Source: Samarati and Sweeney 1998; LeFevre, DeWitt and Ramakrishnan 2006.
 
@@ -76,165 +178,118 @@ class KAnonymity:
         hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
         weights: Mapping[str, float] | None = None,
         other: Sequence[str] = (),
-        method: Literal["best", "fast"] = "best",
+        method: str = "best",
+        suppression: float = 0.0,
     ) -> None:
         self.k, self.quasi, self.sensitive = k, quasi, sensitive
         self.l, self.t, self.conditions = l, t, conditions
-        self.hierarchies, self.weights, self.other, self.method = hierarchies, weights, other, method
+        self.hierarchies, self.weights, self.other = hierarchies, weights, other
+        self.method, self.suppression = method, suppression
 
-    def fit_transform(self, table: object, y: object = None) -> Anonymized:  # noqa: ARG002 - as scikit-learn has it
-        """Divide a table into classes and give it with coarser cells.
+    def _stated(self) -> dict[str, Any]:
+        return {"model": "k-anonymity", "k": self.k}
 
-        Raises
-        ------
-        ParameterError
-            For a k larger than the table, columns that are missing, named twice or cannot be read, hierarchies without
-            a value, and conditions that the table as one class does not satisfy.
-        """
-        self._check()
-        frame = read_frame(table)
-        problem = self._problem(frame)
-        one = np.zeros(problem.rows, np.int64)
-        if problem.rows < problem.k:
-            raise ParameterError(f"the table has {problem.rows:,} rows, fewer than k = {problem.k:,}: lower k")
-        for spread in problem.spreads:
-            if not spread.holds_of(one, 1).all():
-                raise ParameterError(
-                    f"{spread.column.name} does not vary enough even in the table as one class: lower l, or raise t"
-                )
-        classes = _METHODS[self.method](problem)
-        return self._result(frame, problem, classes)
-
-    def _check(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError(f"k is a whole number of rows, 1 or more, not {self.k!r}")
-        if self.method not in _METHODS:
-            raise ParameterError(f"the method is {' or '.join(_METHODS)}, not {self.method!r}")
-        for called, names in (("quasi", self.quasi), ("sensitive", self.sensitive), ("other", self.other)):
-            if isinstance(names, str):
-                raise ParameterError(f"{called} is a list of columns: {called}=[{names!r}]")
-        if not self.quasi:
-            raise ParameterError("name the quasi-identifiers: quasi=['age', 'sex']")
-        for name in [*self.sensitive, *self.other]:
-            if name in self.quasi:
-                raise ParameterError(
-                    f"the column {name} is a quasi-identifier, and named as one that is published as it is: choose one"
-                )
-        left = [name for name in self.weights or {} if name not in self.quasi]
-        if left:
-            raise ParameterError(f"weights names {left[0]}, which is no quasi-identifier")
-        if any(not (weight > 0 and np.isfinite(weight)) for weight in (self.weights or {}).values()):
-            raise ParameterError("weights are positive numbers")
-
-    def _problem(self, frame: Frame) -> Problem:
-        quasi = read_columns(frame, self.quasi, "quasi")
-        conditions = self._conditions()
-        sensitive = {each.name: each for each in read_columns(frame, self.sensitive, "sensitive")}
-        trees = self._trees({each.name: each for each in quasi})
-        return Problem(
-            quasi,
-            self.k,
-            tuple(Spread(sensitive[each.column], each.check(sensitive[each.column])) for each in conditions),
-            tuple(float((self.weights or {}).get(each.name, 1)) for each in quasi),
-            tuple(trees.get(each.name) for each in quasi),
-        )
-
-    def _conditions(self) -> list[Condition]:
+    def _divided(self, frame: Frame) -> tuple[Problem, list[Condition]]:
         conditions = list(self.conditions)
+        if (self.l is not None or self.t is not None) and not self.sensitive:
+            raise ParameterError("l and t are of sensitive columns: name them, as in sensitive=['salary']")
         if self.l is not None:
             conditions += [LDiversity(name, self.l) for name in self.sensitive]
         if self.t is not None:
             conditions += [TCloseness(name, self.t) for name in self.sensitive]
-        if (self.l is not None or self.t is not None) and not self.sensitive:
-            raise ParameterError("l and t are of sensitive columns: name them, as in sensitive=['salary']")
-        for each in conditions:
-            if each.column not in self.sensitive:
-                raise ParameterError(f"a condition names {each.column}, which is not among the sensitive columns")
-        return conditions
-
-    def _trees(self, columns: Mapping[str, Column]) -> Mapping[str, Hierarchy]:
-        match self.hierarchies:
-            case None:
-                return {}
-            case str() | Path():
-                return load_hierarchies(self.hierarchies, columns)
-            case _:
-                left = [name for name in self.hierarchies if name not in columns]
-                if left:
-                    raise ParameterError(f"hierarchies names {left[0]}, which is no quasi-identifier")
-                return self.hierarchies
-
-    def _result(self, frame: Frame, problem: Problem, classes: Codes) -> Anonymized:
-        there = np.flatnonzero(classes >= 0)
-        own = classes[there]
-        columns = {
-            column.name: cell_texts(column, tree, own, there).take(pa.array(own))
-            for column, tree in zip(problem.quasi, problem.hierarchies, strict=True)
-        }
-        passed = frame.table.select([*self.sensitive, *self.other]).take(pa.array(there))
-        made = pa.table({**columns, **{name: passed.column(name) for name in passed.column_names}})
-        verdict = verify(made, list(self.quasi), list(self.sensitive))
-        losses = losses_of(problem, classes)
-        certificate = {
-            "kind": "anonymised table",
-            "k": self.k,
-            "method": self.method,
-            "quasi": list(self.quasi),
-            "sensitive": list(self.sensitive),
-            "conditions": [each.to_json() for each in self._conditions()],
-            "other": list(self.other),
-            "left out": [name for name in frame.table.column_names if name not in made.column_names],
-            "found": verdict.to_json(),
-            "certainty_penalty": losses.certainty,
-            "suppressed": losses.suppressed,
-            "digest": table_digest(made),
-            "not promised": list(LIMITS),
-        }
-        return Anonymized(frame.restore(made), verdict, losses, certificate, problem, classes)
-
-    def fit(self, table: object, y: object = None) -> Self:  # noqa: ARG002 - as scikit-learn has it
-        """Divide a table into classes, for `transform`. Raises `ParameterError` as `fit_transform`."""
-        self.fitted_ = self.fit_transform(table)
-        return self
-
-    def transform(self, table: object) -> Anonymized:
-        """The table that was fitted, with coarser cells.
-
-        Classes are of these rows alone: others in their cells would be no part of any class of k.
-        Raises `ParameterError` for another table, or before `fit`.
-        """
-        fitted: Anonymized | None = getattr(self, "fitted_", None)
-        if fitted is None:
-            raise ParameterError("fit the table first, or call fit_transform")
-        columns = read_columns(read_frame(table), self.quasi, "quasi")
-        ours = fitted._problem.quasi  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-        same = all(
-            a.values == b.values and np.array_equal(a.codes, b.codes) for a, b in zip(columns, ours, strict=True)
-        )
-        if not same:
-            raise ParameterError("classes hold for the rows that were fitted alone: call fit_transform on this table")
-        return fitted
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002, FBT001, FBT002 - as scikit-learn has it
-        """The parameters by name, as scikit-learn's `clone` reads them."""
-        names = ("k", "quasi", "sensitive", "l", "t", "conditions", "hierarchies", "weights", "other", "method")
-        return {name: getattr(self, name) for name in names}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name. Raises `ParameterError` for others."""
-        left = set(parameters) - set(self.get_params())
-        if left:
-            raise ParameterError(f"there is no parameter {sorted(left)[0]}")
-        for name, value in parameters.items():
-            setattr(self, name, value)
-        return self
+        check_conditions(conditions, self.sensitive)
+        k = check_k(self.k)
+        return problem_of(frame, self.quasi, k, conditions, self.hierarchies, self.weights), conditions
 
 
-def table_digest(table: pa.Table) -> str:
-    """SHA-256 of a table's columns, which another order of rows changes."""
-    digest = hashlib.sha256()
-    for name in table.column_names:
-        digest.update(f"{name}\0{table.column(name).type}\0".encode())
-        for text in table.column(name).cast(pa.string()).to_pylist():
-            digest.update(b"\0" if text is None else f"{len(text)}:{text}".encode())
-    return digest.hexdigest()
+class _InPopulation(Model):
+    """A model that knows the population of which the table's people are a part."""
+
+    population: Any
+
+    @abstractmethod
+    def _condition(self) -> Condition:
+        """What each class satisfies, by how many of it are in the table."""
+
+    def _divided(self, frame: Frame) -> tuple[Problem, list[Condition]]:
+        population = read_frame(self.population)
+        for name in self.quasi:
+            for each, called in ((frame, "table"), (population, "population")):
+                if name not in each.table.column_names:
+                    raise ParameterError(f"the {called} has no column {name}, which is named in quasi")
+        names = list(self.quasi)
+        try:
+            both = pa.concat_tables(
+                [frame.table.select(names), population.table.select(names)], promote_options="permissive"
+            )
+        except pa.ArrowInvalid:
+            raise ParameterError("the population's columns are of other types than the table's") from None
+        present = pa.array(["in"] * frame.table.num_rows + ["population"] * population.table.num_rows)
+        condition = self._condition()
+        marked = Frame(both.append_column(_PRESENT, present), frame.restore)
+        return problem_of(marked, names, 1, [condition], self.hierarchies, self.weights), [condition]
+
+
+class KMap(_InPopulation):
+    """Every class of the table looks like k people of the population at least, who need not be in the table.
+
+    Parameters are those of `KAnonymity`, and `population`: a table with the same quasi-identifiers of all people among
+    whom somebody might look. Source: Sweeney 2001.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        k: int,
+        quasi: Sequence[str],
+        population: Any,
+        sensitive: Sequence[str] = (),
+        *,
+        hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+        weights: Mapping[str, float] | None = None,
+        other: Sequence[str] = (),
+        method: str = "best",
+        suppression: float = 0.0,
+    ) -> None:
+        self.k, self.quasi, self.population, self.sensitive = k, quasi, population, sensitive
+        self.hierarchies, self.weights, self.other = hierarchies, weights, other
+        self.method, self.suppression = method, suppression
+
+    def _stated(self) -> dict[str, Any]:
+        return {"model": "k-map", "k": self.k}
+
+    def _condition(self) -> Condition:
+        return PopulationSize(_PRESENT, check_k(self.k))
+
+
+class DeltaPresence(_InPopulation):
+    """Of the people of the population who look alike, between two shares are in the table.
+
+    Parameters are those of `KAnonymity`, and `population`: a table with the same quasi-identifiers of all people among
+    whom somebody might look, those in the table too; `low` and `high`, the shares. Source: Nergiz, Atzori and Clifton
+    2007.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        low: float,
+        high: float,
+        quasi: Sequence[str],
+        population: Any,
+        sensitive: Sequence[str] = (),
+        *,
+        hierarchies: str | Path | Mapping[str, Hierarchy] | None = None,
+        weights: Mapping[str, float] | None = None,
+        other: Sequence[str] = (),
+        method: str = "best",
+        suppression: float = 0.0,
+    ) -> None:
+        self.low, self.high = low, high
+        self.quasi, self.population, self.sensitive = quasi, population, sensitive
+        self.hierarchies, self.weights, self.other = hierarchies, weights, other
+        self.method, self.suppression = method, suppression
+
+    def _stated(self) -> dict[str, Any]:
+        return {"model": "δ-presence", "low": self.low, "high": self.high}
+
+    def _condition(self) -> Condition:
+        return Presence(_PRESENT, self.low, self.high)

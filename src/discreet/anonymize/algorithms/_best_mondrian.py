@@ -8,8 +8,8 @@ depth are cut at once. After LeFevre, DeWitt and Ramakrishnan 2006 (strict multi
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
+from scipy import sparse
 
 from discreet.anonymize.algorithms._groups import Groups
 from discreet.anonymize.algorithms._problem import Problem

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
+from scipy import sparse
 
 from discreet.anonymize.algorithms._extents import Extent, extent_of
 from discreet.anonymize.conditions import Check

@@ -5,5 +5,6 @@ from __future__ import annotations
 from discreet.anonymize.conditions._closeness import TCloseness
 from discreet.anonymize.conditions._condition import Check, Condition, Counts
 from discreet.anonymize.conditions._diversity import LDiversity
+from discreet.anonymize.conditions._population import PopulationSize, Presence
 
-__all__ = ["Check", "Condition", "Counts", "LDiversity", "TCloseness"]
+__all__ = ["Check", "Condition", "Counts", "LDiversity", "PopulationSize", "Presence", "TCloseness"]

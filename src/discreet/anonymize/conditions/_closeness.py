@@ -46,7 +46,9 @@ class TCloseness(Condition):
         if self.distance not in ("equal", "ordered", "hierarchical"):
             raise ParameterError(f"the distance is equal, ordered or hierarchical, not {self.distance!r}")
         if (self.distance == "hierarchical") != (self.hierarchy is not None):
-            raise ParameterError("the hierarchical distance needs a hierarchy of the sensitive column, others take none")
+            raise ParameterError(
+                "the hierarchical distance needs a hierarchy of the sensitive column, others take none"
+            )
 
     def check(self, column: Column) -> Check:
         """See `Condition.check`."""

@@ -13,4 +13,14 @@ from discreet.anonymize.hierarchies._hierarchy import (
     two_levels,
 )
 
-__all__ = ["ANY", "Hierarchy", "intervals", "load_hierarchies", "load_taxonomy", "prefixes", "taxonomy", "text_of", "two_levels"]
+__all__ = [
+    "ANY",
+    "Hierarchy",
+    "intervals",
+    "load_hierarchies",
+    "load_taxonomy",
+    "prefixes",
+    "taxonomy",
+    "text_of",
+    "two_levels",
+]

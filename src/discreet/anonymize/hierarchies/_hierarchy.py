@@ -115,7 +115,11 @@ def intervals(column: Column, widths: Sequence[float], start: float | None = Non
     """
     if not column.is_number:
         raise ParameterError(f"{column.name} is no number: it has no intervals")
-    if not widths or any(not each > 0 for each in widths) or any(b % a for a, b in zip(widths, widths[1:], strict=False)):
+    if (
+        not widths
+        or any(not each > 0 for each in widths)
+        or any(b % a for a, b in zip(widths, widths[1:], strict=False))
+    ):
         raise ParameterError(f"the widths of {column.name} are positive, each a multiple of the one before")
     origin = float(column.places[0]) if start is None else start
     chains: dict[str, tuple[str, ...]] = {}
@@ -135,7 +139,9 @@ def prefixes(column: Column, lengths: Sequence[int]) -> Hierarchy:
     ('02138', '0213*', '02***', '*')
     """
     if not lengths or any(b >= a or b < 1 for a, b in zip(lengths, lengths[1:], strict=False)) or lengths[0] < 1:
-        raise ParameterError(f"the lengths of {column.name}'s prefixes are whole numbers, each less than the one before")
+        raise ParameterError(
+            f"the lengths of {column.name}'s prefixes are whole numbers, each less than the one before"
+        )
     texts = [text_of(each) for each in column.values]
     return Hierarchy(
         column.name,

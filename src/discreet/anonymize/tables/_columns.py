@@ -82,7 +82,10 @@ def column_from_arrow(name: str, array: pa.ChunkedArray[Any]) -> Column:
     if nulls == len(array):
         raise ParameterError(f"the column {name} has no value at all: leave it out")
     is_number = (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_temporal(kind)
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_temporal(kind)
     )
     if is_number and nulls:
         raise ParameterError(f"the column {name} has {nulls:,} nulls: fill them, drop the rows, or make it a text")
@@ -115,5 +118,3 @@ def _as_float(value: object) -> float:
             return float(value)
         case _:
             raise ParameterError(f"a value of type {type(value).__name__} has no distance to others: make it a text")
-
-

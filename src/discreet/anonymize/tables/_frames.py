@@ -58,7 +58,9 @@ def read_columns(frame: Frame, names: Sequence[str], called: str) -> tuple[Colum
     there = frame.table.column_names
     for name in names:
         if name not in there:
-            raise ParameterError(f"the table has no column {name}, which is named in {called}; it has {', '.join(there)}")
+            raise ParameterError(
+                f"the table has no column {name}, which is named in {called}; it has {', '.join(there)}"
+            )
     if len(set(names)) < len(names):
         raise ParameterError(f"{called} names a column twice")
     return tuple(column_from_arrow(name, frame.table.column(name)) for name in names)
