@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet import (
         advice,
+        anonymize,
         audit,
         datasets,
         explain,
@@ -78,6 +79,7 @@ __all__ = [
     "Suggestion",
     "Unit",
     "advice",
+    "anonymize",
     "approx",
     "audit",
     "bounded_range",
@@ -142,8 +144,8 @@ _HOMES = {
     "session": ("Session", "connect"),
 }
 _MODULES = (
-    "advice", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise", "privacy", "release",
-    "sensitivity",
+    "advice", "anonymize", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise", "privacy",
+    "release", "sensitivity",
 )  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -55,8 +55,8 @@ class Anonymized:
 
     def __repr__(self) -> str:
         return (
-            f"<Anonymized: {self.verdict.rows:,} rows in {self.verdict.classes:,} classes of {self.verdict.k:,} or more, "
-            f"certainty penalty {self.losses.certainty:.3f}>"
+            f"<Anonymized: {self.verdict.rows:,} rows in {self.verdict.classes:,} classes of {self.verdict.k:,} or "
+            f"more, NCP {self.losses.certainty:.3f}>"
         )
 
     @property
@@ -119,7 +119,7 @@ class Anonymized:
         values = np.bincount(pairs // size)[classes]
         return "\n".join([
             f"{column} costs {self.losses.by_column[column]:.3f} of 1 (certainty penalty)",
-            f"{(values == 1).mean():.0%} of its cells are one value; the others stand for {_mean(values):.1f} on average",
+            f"{(values == 1).mean():.0%} of its cells are one value; others stand for {_mean(values):.1f} on average",
         ])  # fmt: skip
 
 
@@ -138,26 +138,26 @@ def anonymized(
     there = np.flatnonzero(classes >= 0)
     ours = there[there < frame.table.num_rows]
     cells = {
-        column.name: cell_texts(column, tree, classes[there], there).take(pa.array(classes[ours]))
+        column.name: cell_texts(column, tree, classes[there], there).take(classes[ours])
         for column, tree in zip(problem.quasi, problem.hierarchies, strict=True)
     }
-    rest = frame.table.select(list(passed)).take(pa.array(ours))
-    made = pa.table({**cells, **{name: rest.column(name) for name in rest.column_names}})
-    if not made.num_rows:
+    rest = frame.table.select(list(passed)).take(ours)
+    published = pa.table([*cells.values(), *rest.columns], [*cells, *rest.column_names])
+    if not published.num_rows:
         raise ParameterError("no row could be published: ask for less, or use method='best'")
-    verdict = verify(made, list(cells), stated["sensitive"])
+    verdict = verify(published, list(cells), stated["sensitive"])
     losses = losses_of(problem, classes)
     certificate = {
         "kind": "anonymised table",
         **stated,
-        "left out": [name for name in frame.table.column_names if name not in made.column_names],
+        "left out": [name for name in frame.table.column_names if name not in published.column_names],
         "found": verdict.to_json(),
         "certainty_penalty": losses.certainty,
         "suppressed": losses.suppressed,
-        "digest": table_digest(made),
+        "digest": table_digest(published),
         "not promised": list(LIMITS),
     }
-    return Anonymized(frame.restore(made), verdict, losses, certificate, problem, classes[: frame.table.num_rows])
+    return Anonymized(frame.restore(published), verdict, losses, certificate, problem, classes[: frame.table.num_rows])
 
 
 def table_digest(table: pa.Table) -> str:

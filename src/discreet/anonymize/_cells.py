@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ __all__ = ["cell_texts"]
 def cell_texts(
     column: Column, hierarchy: Hierarchy | None, classes: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> pa.Array:
-    """The cell of each class of some rows: a value, an interval of a number, a set of a category, an ancestor in a hierarchy.
+    """The cell of each class of some rows: a value, an interval, a set of values, or an ancestor in a hierarchy.
 
     >>> import pyarrow as pa
     >>> from discreet.anonymize.tables import read_columns, read_frame
@@ -36,9 +37,7 @@ def cell_texts(
         firsts, lasts = codes[starts[:-1]], codes[starts[1:] - 1]
         cells = [texts[a] if a == b else f"[{texts[a]}, {texts[b]}]" for a, b in zip(firsts, lasts, strict=True)]
     else:
-        cells = [
-            _set([texts[each] for each in codes[a:b]], column.size) for a, b in zip(starts, starts[1:], strict=False)
-        ]
+        cells = [_set([texts[each] for each in codes[a:b]], column.size) for a, b in pairwise(starts)]
     return pa.array(cells, pa.string())
 
 

@@ -1,7 +1,7 @@
 """Mondrian whose cuts save the most: every cut of every column is weighed by the loss that it leaves in all columns.
 
-A number is cut between any two of its values. A category is cut into any two sets of values that lie next to one another
-in the order of how frequent they are in the class, so that a frequent value may be split off alone. All classes of one
+A number is cut between any two of its values. A category is cut anywhere in the order of how frequent its values are in
+the class, so that a frequent value may be split off alone. All classes of one
 depth are cut at once. After LeFevre, DeWitt and Ramakrishnan 2006 (strict multidimensional partitioning).
 """
 
@@ -67,17 +67,17 @@ class _BestMondrian:
             losses[~allowed] = np.inf
             losses[losses >= least[groups.of_row]] = np.inf
             self._refuse(losses, rows[order], groups)
-            found = np.minimum.reduceat(losses, groups.starts)
-            better = found < least
+            lowest = np.minimum.reduceat(losses, groups.starts)
+            better = lowest < least
             if not better.any():
                 continue
-            candidates = np.flatnonzero((losses == found[groups.of_row]) & better[groups.of_row])
+            candidates = np.flatnonzero((losses == lowest[groups.of_row]) & better[groups.of_row])
             cut, first = np.unique(groups.of_row[candidates], return_index=True)
             last_on_left = np.full(groups.count, -1)
             last_on_left[cut] = candidates[first]
             renewed = better[groups.of_row]
             side[order[renewed]] = np.flatnonzero(renewed) > last_on_left[groups.of_row[renewed]]
-            least = np.minimum(least, found)
+            least = np.minimum(least, lowest)
         return side, np.isfinite(least)
 
     def _losses(self, groups: Groups, codes: _Ints, weights: _Ints) -> tuple[_Ints, NDArray[np.float64]]:

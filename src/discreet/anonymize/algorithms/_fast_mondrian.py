@@ -19,9 +19,8 @@ def fast_mondrian(problem: Problem) -> Codes:
     """
     codes = np.stack([each.codes for each in problem.quasi])
     rows = np.arange(problem.rows)
-    costs = np.array([
-        weight / each.extent if each.extent else 0.0 for each, weight in zip(problem.quasi, problem.weights, strict=True)
-    ])  # fmt: skip
+    weighed = zip(problem.quasi, problem.weights, strict=True)
+    costs = np.array([weight / each.extent if each.extent else 0.0 for each, weight in weighed])
     classes = np.zeros(problem.rows, np.int64)
     waiting, ended = [(0, problem.rows)], 0
     while waiting:

@@ -29,24 +29,21 @@ def microaggregation(problem: Problem) -> Codes:
         far = _farthest(points[rows], points[rows].mean(axis=0))
         other = _farthest(points[rows], points[rows[far]])
         for centre in (points[rows[far]], points[rows[other]]):
-            rows = _taken(points, rows, centre, k, classes, numbered)
-            numbered += 1
+            nearest = _nearest(points[rows], centre, k)
+            classes[rows[nearest]] = numbered
+            rows, numbered = np.delete(rows, nearest), numbered + 1
     if len(rows) >= 2 * k:
         far = _farthest(points[rows], points[rows].mean(axis=0))
-        rows = _taken(points, rows, points[rows[far]], k, classes, numbered)
-        numbered += 1
+        nearest = _nearest(points[rows], points[rows[far]], k)
+        classes[rows[nearest]] = numbered
+        rows, numbered = np.delete(rows, nearest), numbered + 1
     classes[rows] = numbered
     return classes
 
 
-def _taken(
-    points: NDArray[np.float64], rows: Codes, centre: NDArray[np.float64], k: int, classes: Codes, number: int
-) -> Codes:
-    """Puts the k rows that are nearest to a centre into a class, and gives the others."""
-    distances = ((points[rows] - centre) ** 2).sum(axis=1)
-    nearest = np.argpartition(distances, k - 1)[:k]
-    classes[rows[nearest]] = number
-    return np.delete(rows, nearest)
+def _nearest(points: NDArray[np.float64], centre: NDArray[np.float64], k: int) -> Codes:
+    """The places of the k points that are nearest to a centre."""
+    return np.argpartition(((points - centre) ** 2).sum(axis=1), k - 1)[:k]
 
 
 def _farthest(points: NDArray[np.float64], centre: NDArray[np.float64]) -> int:

@@ -89,6 +89,7 @@ class _ClosenessCheck(Check):
         far = np.zeros(len(moved))
         for groups in self.levels[:-1]:
             summed = np.zeros((len(moved), int(groups.max()) + 1))
-            np.add.at(summed, (slice(None), groups), moved)
+            for value, group in enumerate(groups):
+                summed[:, group] += moved[:, value]
             far += np.abs(summed).sum(axis=1)
         return far / (2 * height)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Hierarchy:
             raise ParameterError(f"the hierarchy of {self.column} has values of different heights: pad them to one")
         parents: dict[tuple[int, str], str] = {}
         for chain in self.ancestors.values():
-            for level, (child, parent) in enumerate(zip(chain, chain[1:], strict=False)):
+            for level, (child, parent) in enumerate(pairwise(chain)):
                 if parents.setdefault((level, child), parent) != parent:
                     raise ParameterError(
                         f"the hierarchy of {self.column} puts {child!r} below {parents[level, child]!r} and {parent!r}"
@@ -62,7 +63,7 @@ class Hierarchy:
         return np.array([places.setdefault(each, len(places)) for each in self.labels(column, level)], np.int64)
 
     def shares(self, column: Column, level: int) -> NDArray[np.float64]:
-        """For each value of the column what its ancestor costs: the other values below it, over those of the hierarchy."""
+        """What the ancestor of each value costs: the other values below it, over those of the hierarchy."""
         below = Counter(chain[level] for chain in self.ancestors.values())
         others = max(len(self.ancestors) - 1, 1)
         return np.array([(below[label] - 1) / others for label in self.labels(column, level)])
@@ -115,11 +116,7 @@ def intervals(column: Column, widths: Sequence[float], start: float | None = Non
     """
     if not column.is_number:
         raise ParameterError(f"{column.name} is no number: it has no intervals")
-    if (
-        not widths
-        or any(not each > 0 for each in widths)
-        or any(b % a for a, b in zip(widths, widths[1:], strict=False))
-    ):
+    if not widths or any(not each > 0 for each in widths) or any(b % a for a, b in pairwise(widths)):
         raise ParameterError(f"the widths of {column.name} are positive, each a multiple of the one before")
     origin = float(column.places[0]) if start is None else start
     chains: dict[str, tuple[str, ...]] = {}
@@ -138,7 +135,7 @@ def prefixes(column: Column, lengths: Sequence[int]) -> Hierarchy:
     >>> prefixes(zip_code, [4, 2]).ancestors["02138"]
     ('02138', '0213*', '02***', '*')
     """
-    if not lengths or any(b >= a or b < 1 for a, b in zip(lengths, lengths[1:], strict=False)) or lengths[0] < 1:
+    if not lengths or any(b >= a or b < 1 for a, b in pairwise(lengths)) or lengths[0] < 1:
         raise ParameterError(
             f"the lengths of {column.name}'s prefixes are whole numbers, each less than the one before"
         )

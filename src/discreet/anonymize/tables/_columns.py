@@ -60,7 +60,7 @@ class Column:
 
     @cached_property
     def extent(self) -> float:
-        """What the widest cell costs before it is divided: the range of a number, or how many other values there are."""
+        """The range of a number, or how many values a category has beside one."""
         return float(self.places[-1] - self.places[0])
 
     def taken(self, rows: NDArray[Any]) -> Column:
@@ -71,8 +71,8 @@ class Column:
 def column_from_arrow(name: str, array: pa.ChunkedArray[Any]) -> Column:
     """Read one column.
 
-    Raises `ParameterError` for a column that is null everywhere, a number that is null or NaN somewhere, and values that
-    have no order, as lists.
+    Raises `ParameterError` for a column that is null everywhere, a number that is null or NaN somewhere, and values
+    that have no order, as lists.
     """
     kind = array.type
     if pa.types.is_dictionary(kind):
@@ -93,9 +93,7 @@ def column_from_arrow(name: str, array: pa.ChunkedArray[Any]) -> Column:
         raise ParameterError(f"the column {name} has numbers that are not finite: fill them, or drop the rows")
     if not (is_number or pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise ParameterError(f"the column {name} is of type {kind}: numbers, dates, texts and truth values can be read")
-    encoded = array.combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.combine_chunks()
+    encoded: Any = array.combine_chunks().dictionary_encode()
     listed: list[Any] = encoded.dictionary.to_pylist()
     order = sorted(range(len(listed)), key=listed.__getitem__)
     place = np.empty(len(listed) + 1, np.int64)

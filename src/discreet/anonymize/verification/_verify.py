@@ -119,7 +119,7 @@ def verify(table: object, quasi: Sequence[str], sensitive: Sequence[str] = ()) -
         raise ParameterError(f"the column {both[0]} is named as a quasi-identifier and as sensitive: choose one")
     classes, values, sizes = _classes(rows.select(list(dict.fromkeys(quasi))))
     order = np.argsort(sizes, kind="stable")[:10]
-    smallest = values.take(pa.array(order)).to_pylist()
+    smallest = values.take(order).to_pylist()
     return Verdict(
         k=int(sizes.min()),
         classes=len(sizes),
@@ -140,17 +140,16 @@ def _classes(rows: pa.Table) -> tuple[_Ints, pa.Table, _Ints]:
     """The class of each row, the values of each class, and its size."""
     of_row = np.zeros(rows.num_rows, np.int64)
     for name in rows.column_names:
-        encoded = pc.dictionary_encode(rows.column(name).combine_chunks(), null_encoding="encode")
+        encoded: Any = pc.dictionary_encode(rows.column(name).combine_chunks(), null_encoding="encode")
         codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         of_row = np.unique(of_row * (len(encoded.dictionary) + 1) + codes, return_inverse=True)[1].astype(np.int64)
     _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
-    return of_row, rows.take(pa.array(first)), sizes
+    return of_row, rows.take(first), sizes
 
 
 def _spread(classes: _Ints, sizes: _Ints, column: pa.ChunkedArray[Any]) -> Spread:
-    counted = pa.table({"class": classes, "value": column.combine_chunks()}).group_by(["class", "value"]).aggregate([
-        ([], "count_all")
-    ])  # fmt: skip
+    pairs = pa.table([pa.array(classes), column.combine_chunks()], ["class", "value"])
+    counted = pairs.group_by(["class", "value"]).aggregate([([], "count_all")])
     owner = counted.column("class").to_numpy()
     listed = pc.rank(counted.column("value").combine_chunks(), "ascending", tiebreaker="dense").to_numpy()
     count = counted.column("count_all").to_numpy().astype(np.float64)
