@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from discreet import (
         advice,
         anonymize,
+        attack,
         audit,
         datasets,
         explain,
@@ -81,6 +82,7 @@ __all__ = [
     "advice",
     "anonymize",
     "approx",
+    "attack",
     "audit",
     "bounded_range",
     "connect",
@@ -144,7 +146,7 @@ _HOMES = {
     "session": ("Session", "connect"),
 }
 _MODULES = (
-    "advice", "anonymize", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise", "privacy",
+    "advice", "anonymize", "attack", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise", "privacy",
     "release", "sensitivity",
 )  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

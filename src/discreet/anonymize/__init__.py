@@ -9,15 +9,27 @@ from __future__ import annotations
 from discreet.anonymize._anonymized import LIMITS, Anonymized
 from discreet.anonymize._models import DeltaPresence, KAnonymity, KMap, Model
 from discreet.anonymize.conditions import Condition, LDiversity, TCloseness
-from discreet.anonymize.hierarchies import Hierarchy, intervals, load_hierarchies, load_taxonomy, prefixes, taxonomy
+from discreet.anonymize.hierarchies import (
+    ANY,
+    Hierarchy,
+    intervals,
+    load_hierarchies,
+    load_taxonomy,
+    prefixes,
+    taxonomy,
+    text_of,
+)
 from discreet.anonymize.losses import Losses
+from discreet.anonymize.tables import Frame, read_frame
 from discreet.anonymize.verification import Spread, Verdict, verify
 
 __all__ = [
+    "ANY",
     "LIMITS",
     "Anonymized",
     "Condition",
     "DeltaPresence",
+    "Frame",
     "Hierarchy",
     "KAnonymity",
     "KMap",
@@ -31,6 +43,8 @@ __all__ = [
     "load_hierarchies",
     "load_taxonomy",
     "prefixes",
+    "read_frame",
     "taxonomy",
+    "text_of",
     "verify",
 ]

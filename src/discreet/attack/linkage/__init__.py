@@ -1,0 +1,8 @@
+"""Linkage: names come back by what a release shares with what is known otherwise."""
+
+from __future__ import annotations
+
+from discreet.attack.linkage._histories import histories
+from discreet.attack.linkage._register import linkage
+
+__all__ = ["histories", "linkage"]
