@@ -146,8 +146,8 @@ _HOMES = {
     "session": ("Session", "connect"),
 }
 _MODULES = (
-    "advice", "anonymize", "attack", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise", "privacy",
-    "release", "sensitivity",
+    "advice", "anonymize", "attack", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise",
+    "privacy", "release", "sensitivity",
 )  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

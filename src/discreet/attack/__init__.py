@@ -7,6 +7,24 @@ another one may have one. Only the ledger bounds all of them.
 from __future__ import annotations
 
 from discreet.attack._outcome import Control, Outcome, proportion_interval
+from discreet.attack.anonymised import downcoding, homogeneity, intersection
+from discreet.attack.differencing import averaging, differencing, tracker
 from discreet.attack.linkage import histories, linkage
+from discreet.attack.reconstruction import asker, reconstruct, reconstruction
 
-__all__ = ["Control", "Outcome", "histories", "linkage", "proportion_interval"]
+__all__ = [
+    "Control",
+    "Outcome",
+    "asker",
+    "averaging",
+    "differencing",
+    "downcoding",
+    "histories",
+    "homogeneity",
+    "intersection",
+    "linkage",
+    "proportion_interval",
+    "reconstruct",
+    "reconstruction",
+    "tracker",
+]

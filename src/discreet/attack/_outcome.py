@@ -115,8 +115,8 @@ class Outcome:
         low, high = self.interval()
         gain_low, gain_high = self.advantage_interval()
         lines = [
-            f"{self.attack}: {self.right:,} of {self.targets:,} targets guessed rightly, {self.success:.1%} "
-            f"({low:.1%} to {high:.1%})",
+            f"{self.attack}: {self.right:,} of {self.targets:,} targets guessed rightly",
+            f"success {self.success:.1%} ({low:.1%} to {high:.1%})",
             f"without the release the same guesser is right for {self.baseline:.1%}",
             f"advantage {self.advantage:+.1%} ({gain_low:+.1%} to {gain_high:+.1%})",
         ]

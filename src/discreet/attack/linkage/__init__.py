@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from discreet.attack.linkage._cells import compatible, is_generalised
 from discreet.attack.linkage._histories import histories
 from discreet.attack.linkage._register import linkage
 
-__all__ = ["histories", "linkage"]
+__all__ = ["compatible", "histories", "is_generalised", "linkage"]

@@ -1,0 +1,97 @@
+"""Intersection: two tables of the same people leave fewer values than each. Source: Ganta et al. 2008."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.attack._outcome import Control, Outcome
+from discreet.attack.anonymised._classes import Published, published
+from discreet.errors import ParameterError
+
+__all__ = ["intersection"]
+
+
+def intersection(
+    first: object,
+    second: object,
+    quasi: Sequence[str],
+    sensitive: str,
+    *,
+    second_quasi: Sequence[str] | None = None,
+    truth: Sequence[int] | NDArray[np.int64] | None = None,
+) -> Outcome:
+    """Keep of each person the sensitive values that both of their classes have; claim where one is left.
+
+    The control is the better of the two tables alone: how many have a class of one value in it.
+
+    Parameters
+    ----------
+    first, second
+        Tables as they were published.
+    quasi, sensitive, second_quasi
+        The columns by which people are found, and the one that is guessed; `second_quasi` if others are in the second.
+    truth
+        For each row of the first table its row in the second, −1 if it has none; the same rows, if it is left out.
+
+    Raises
+    ------
+    ParameterError
+        For columns that are missing, and a truth that does not fit.
+    """
+    ours, theirs = published(first, quasi, [sensitive]), published(second, second_quasi or quasi, [sensitive])
+    other = _other_rows(truth, ours, theirs)
+    seen = other >= 0
+    codes, values = ours.codes(sensitive)
+    their_codes, their_values = theirs.codes(sensitive)
+    place = {each: i for i, each in enumerate(values)}
+    translated = np.array([place.get(each, -1) for each in their_values])[their_codes]
+    here = _values_of(ours.class_of, codes, len(values))
+    there = _values_of(theirs.class_of[translated >= 0], translated[translated >= 0], len(values), theirs.count)
+    left = here[ours.class_of]
+    both = left.copy()
+    both[seen] &= there[theirs.class_of[other[seen]]]
+    claimed = both.sum(axis=1) == 1
+    right = claimed & both[np.arange(len(codes)), codes]
+    alone = float((left.sum(axis=1) == 1).mean())
+    in_second = np.zeros(len(codes), bool)
+    in_second[seen] = there[theirs.class_of[other[seen]]].sum(axis=1) == 1
+    evidence = pa.table(
+        [pa.array(left.sum(axis=1)), pa.array(both.sum(axis=1)), pa.array(claimed), pa.array(right)],
+        ["values in one", "values in both", "claimed", "right"],
+    )
+    return Outcome(
+        "intersection",
+        int(right.sum()),
+        len(codes),
+        Control(max(alone, float(in_second.mean())), len(codes)),
+        evidence,
+        claims=int(claimed.sum()),
+        false_claims=int((claimed & ~right).sum()),
+    )
+
+
+def _other_rows(
+    truth: Sequence[int] | NDArray[np.int64] | None, ours: Published, theirs: Published
+) -> NDArray[np.int64]:
+    rows, others = ours.table.num_rows, theirs.table.num_rows
+    if truth is None:
+        if rows != others:
+            raise ParameterError(f"the tables have {rows:,} and {others:,} rows: say by truth= which row is whose")
+        return np.arange(rows)
+    other = np.asarray(truth)
+    if other.shape != (rows,) or other.dtype.kind not in "iu" or not ((other >= -1) & (other < others)).all():
+        raise ParameterError("truth is a row of the second table for each row of the first, or -1")
+    return other.astype(np.int64)
+
+
+def _values_of(
+    class_of: NDArray[np.int64], codes: NDArray[np.int64], size: int, count: int | None = None
+) -> NDArray[np.bool_]:
+    """For each class which values it has."""
+    has = np.zeros((int(class_of.max(initial=-1)) + 1 if count is None else count, size), bool)
+    has[class_of, codes] = True
+    return has

@@ -1,0 +1,8 @@
+"""Reconstruction: rows come back from many answers about them."""
+
+from __future__ import annotations
+
+from discreet.attack.reconstruction._asking import Asks, asker, reconstruction
+from discreet.attack.reconstruction._subsets import random_subsets, reconstruct, solve_bits
+
+__all__ = ["Asks", "asker", "random_subsets", "reconstruct", "reconstruction", "solve_bits"]

@@ -1,0 +1,84 @@
+"""Reconstruction from answers about many subsets: too many answers that are too good give every bit away.
+
+Source: Dinur and Nissim 2003; the linear program of Dwork, McSherry and Talwar 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+
+from discreet.attack._outcome import Control, Outcome
+from discreet.errors import ParameterError
+from discreet.noise import fresh_draws
+
+__all__ = ["random_subsets", "reconstruct", "solve_bits"]
+
+
+def random_subsets(people: int, queries: int) -> NDArray[np.bool_]:
+    """For each query who is asked about: everybody by a fair coin."""
+    return fresh_draws().below(2, people * queries).reshape(queries, people).astype(bool)
+
+
+def solve_bits(subsets: NDArray[np.bool_], answers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The numbers from 0 to 1, one for each person, whose sums are nearest to the answers in total.
+
+    >>> solve_bits(np.array([[True, True], [True, False]]), np.array([1.2, 0.1])).round()
+    array([0., 1.])
+    """
+    from scipy.optimize import linprog
+
+    queries, people = subsets.shape
+    if len(answers) != queries or not queries:
+        raise ParameterError(f"there are {queries:,} subsets and {len(answers):,} answers: one for each is needed")
+    sums = sparse.csr_array(subsets.astype(np.float64))
+    slack = sparse.identity(queries, format="csr")
+    rows = sparse.block_array([[sums, -slack], [-sums, -slack]], format="csr")
+    solved: Any = linprog(
+        np.r_[np.zeros(people), np.ones(queries)],
+        A_ub=rows,
+        b_ub=np.r_[answers, -answers],
+        bounds=[(0, 1)] * people + [(0, None)] * queries,
+        method="highs-ipm",
+    )
+    if solved.x is None:
+        raise ParameterError(f"the linear program was not solved: {solved.message}")
+    return np.asarray(solved.x[:people])
+
+
+def reconstruct(ask: Callable[[NDArray[np.bool_]], float], secret: NDArray[np.bool_], queries: int = 1000) -> Outcome:
+    """Ask about random subsets of people, and guess everybody's bit.
+
+    Parameters
+    ----------
+    ask
+        Answers how many of a subset have the secret, as well as the release does.
+    secret
+        The truth, to which guesses are compared.
+    queries
+        How many subsets.
+
+    Returns the outcome; the control guesses for everybody what most have. Raises `ParameterError` for nobody.
+
+    >>> secret = np.arange(32) % 3 == 0
+    >>> reconstruct(lambda subset: float((subset & secret).sum()), secret, queries=128).success
+    1.0
+    """
+    if not len(secret) or queries < 1:
+        raise ParameterError("there are no people or no queries to ask about")
+    subsets = random_subsets(len(secret), queries)
+    answers = np.array([float(ask(each)) for each in subsets])
+    places = solve_bits(subsets, answers)
+    guess = places > 0.5
+    right = guess == secret
+    share = float(secret.mean())
+    evidence = pa.table(
+        [pa.array(np.arange(len(secret))), pa.array(guess), pa.array(np.abs(places - 0.5) * 2), pa.array(right)],
+        ["person", "guess", "confidence", "right"],
+    )
+    return Outcome("reconstruction", int(right.sum()), len(secret), Control(max(share, 1 - share)), evidence)
