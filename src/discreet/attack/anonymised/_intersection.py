@@ -15,7 +15,7 @@ from discreet.errors import ParameterError
 __all__ = ["intersection"]
 
 
-def intersection(
+def intersection(  # noqa: PLR0913
     first: object,
     second: object,
     quasi: Sequence[str],

@@ -58,11 +58,8 @@ def _number(value: Any) -> float | None:
     if isinstance(value, str):
         with suppress(ValueError):
             return float(value)
-        with suppress(pa.ArrowInvalid):
-            return float(pa.scalar(value).cast(pa.timestamp("us")).value)
-        return None
     if isinstance(value, int | float):
         return float(value)
-    with suppress(pa.ArrowInvalid, TypeError):
-        return float(pa.scalar(value).cast(pa.timestamp("us")).value)
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError, TypeError):
+        return float(pa.scalar(value).cast(pa.timestamp("us")).cast(pa.int64()).as_py())
     return None
