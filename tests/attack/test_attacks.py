@@ -155,12 +155,11 @@ def test_dinur_and_nissim_hold_where_errors_are_small() -> None:
 @pytest.fixture
 def session(tmp_path: Path) -> Any:
     secret = np.random.default_rng(9).random(40) < 0.5
+    columns = {"id": {"type": "int", "bounds": [0, 100]}, "ill": {"type": "bool"}}
     policy = {
         "version": "1",
         "budget": {"epsilon": 1},
-        "tables": {
-            "people": {"unit": "rows", "columns": {"id": {"type": "int", "bounds": [0, 100]}, "ill": {"type": "bool"}}}
-        },
+        "tables": {"people": {"unit": "rows", "columns": columns}},
     }
     table = pa.table({"id": np.arange(40), "ill": secret})
     with closing(dp.connect({"people": table}, policy=policy, ledger=str(tmp_path / "l.ledger"))) as opened:

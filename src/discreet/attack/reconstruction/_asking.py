@@ -92,4 +92,4 @@ def reconstruction(  # noqa: PLR0913
         As the session's `sql`.
     """
     ask = asker(session, table, person, list(range(len(truth))), secret, spend)
-    return reconstruct(ask, truth, queries)
+    return reconstruct(ask, truth, queries, "total")

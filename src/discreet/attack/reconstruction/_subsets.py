@@ -6,7 +6,7 @@ Source: Dinur and Nissim 2003; the linear program of Dwork, McSherry and Talwar 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +25,13 @@ def random_subsets(people: int, queries: int) -> NDArray[np.bool_]:
     return fresh_draws().below(2, people * queries).reshape(queries, people).astype(bool)
 
 
-def solve_bits(subsets: NDArray[np.bool_], answers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The numbers from 0 to 1, one for each person, whose sums are nearest to the answers in total.
+def solve_bits(
+    subsets: NDArray[np.bool_], answers: NDArray[np.float64], nearest: Literal["largest", "total"] = "largest"
+) -> NDArray[np.float64]:
+    """The numbers from 0 to 1, one for each person, whose sums are nearest to the answers.
+
+    Nearest by the largest error, which is best where errors are bounded (Dinur and Nissim), or by the total of all,
+    which is best where a few are large (Dwork, McSherry and Talwar).
 
     >>> solve_bits(np.array([[True, True], [True, False]]), np.array([1.2, 0.1])).round()
     array([0., 1.])
@@ -37,13 +42,15 @@ def solve_bits(subsets: NDArray[np.bool_], answers: NDArray[np.float64]) -> NDAr
     if len(answers) != queries or not queries:
         raise ParameterError(f"there are {queries:,} subsets and {len(answers):,} answers: one for each is needed")
     sums = sparse.csr_array(subsets.astype(np.float64))
-    slack = sparse.identity(queries, format="csr")
+    ones = sparse.csr_array(np.ones((queries, 1)))
+    slack = ones if nearest == "largest" else sparse.identity(queries, format="csr")
+    slacks = slack.shape[1]
     rows = sparse.block_array([[sums, -slack], [-sums, -slack]], format="csr")
     solved: Any = linprog(
-        np.r_[np.zeros(people), np.ones(queries)],
+        np.r_[np.zeros(people), np.ones(slacks)],
         A_ub=rows,
         b_ub=np.r_[answers, -answers],
-        bounds=[(0, 1)] * people + [(0, None)] * queries,
+        bounds=[(0, 1)] * people + [(0, None)] * slacks,
         method="highs-ipm",
     )
     if solved.x is None:
@@ -51,7 +58,12 @@ def solve_bits(subsets: NDArray[np.bool_], answers: NDArray[np.float64]) -> NDAr
     return np.asarray(solved.x[:people])
 
 
-def reconstruct(ask: Callable[[NDArray[np.bool_]], float], secret: NDArray[np.bool_], queries: int = 1000) -> Outcome:
+def reconstruct(
+    ask: Callable[[NDArray[np.bool_]], float],
+    secret: NDArray[np.bool_],
+    queries: int = 1000,
+    nearest: Literal["largest", "total"] = "largest",
+) -> Outcome:
     """Ask about random subsets of people, and guess everybody's bit.
 
     Parameters
@@ -62,6 +74,8 @@ def reconstruct(ask: Callable[[NDArray[np.bool_]], float], secret: NDArray[np.bo
         The truth, to which guesses are compared.
     queries
         How many subsets.
+    nearest
+        As `solve_bits`.
 
     Returns the outcome; the control guesses for everybody what most have. Raises `ParameterError` for nobody.
 
@@ -73,7 +87,7 @@ def reconstruct(ask: Callable[[NDArray[np.bool_]], float], secret: NDArray[np.bo
         raise ParameterError("there are no people or no queries to ask about")
     subsets = random_subsets(len(secret), queries)
     answers = np.array([float(ask(each)) for each in subsets])
-    places = solve_bits(subsets, answers)
+    places = solve_bits(subsets, answers, nearest)
     guess = places > 0.5
     right = guess == secret
     share = float(secret.mean())
