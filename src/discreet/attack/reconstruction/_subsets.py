@@ -53,9 +53,10 @@ def solve_bits(
         bounds=[(0, 1)] * people + [(0, None)] * slacks,
         method="highs-ipm",
     )
-    if solved.x is None:
+    places: Any = solved.x
+    if places is None:
         raise ParameterError(f"the linear program was not solved: {solved.message}")
-    return np.asarray(solved.x[:people])
+    return np.asarray(places[:people])
 
 
 def reconstruct(
