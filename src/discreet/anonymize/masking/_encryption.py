@@ -114,7 +114,7 @@ class EncryptFormat(Mask):
             from ffx import FF1  # pyright: ignore[reportMissingImports]
         except ImportError:
             raise MissingExtra("Encryption that keeps a format needs libffx: pip install 'discreet[formats]'") from None
-        cipher: Any = FF1(self.key, radix=len(self.alphabet), alphabet=self.alphabet)
+        cipher: Any = FF1(self.key, alphabet=self.alphabet)
         known = set(self.alphabet)
 
         def changed(text: str) -> str:

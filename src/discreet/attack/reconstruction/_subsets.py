@@ -53,10 +53,9 @@ def solve_bits(
         bounds=[(0, 1)] * people + [(0, None)] * slacks,
         method="highs-ipm",
     )
-    places: Any = solved.x
-    if places is None:
+    if solved.x is None:
         raise ParameterError(f"the linear program was not solved: {solved.message}")
-    return np.asarray(places[:people])
+    return np.asarray(solved.x, np.float64)[:people]
 
 
 def reconstruct(
