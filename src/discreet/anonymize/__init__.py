@@ -20,7 +20,7 @@ from discreet.anonymize.hierarchies import (
     text_of,
 )
 from discreet.anonymize.losses import Losses
-from discreet.anonymize.tables import Frame, read_frame
+from discreet.anonymize.tables import Frame, read_columns, read_frame
 from discreet.anonymize.verification import Spread, Verdict, verify
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "load_hierarchies",
     "load_taxonomy",
     "prefixes",
+    "read_columns",
     "read_frame",
     "taxonomy",
     "text_of",

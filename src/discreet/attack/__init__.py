@@ -10,21 +10,31 @@ from discreet.attack._outcome import Control, Outcome, proportion_interval
 from discreet.attack.anonymised import downcoding, homogeneity, intersection
 from discreet.attack.differencing import averaging, differencing, tracker
 from discreet.attack.linkage import histories, linkage
+from discreet.attack.membership import MembershipOutcome, Shadows, membership, membership_in_means
 from discreet.attack.reconstruction import asker, reconstruct, reconstruction
+from discreet.attack.synthetic import closeness, inference, linkability, singling_out
 
 __all__ = [
     "Control",
+    "MembershipOutcome",
     "Outcome",
+    "Shadows",
     "asker",
     "averaging",
+    "closeness",
     "differencing",
     "downcoding",
     "histories",
     "homogeneity",
+    "inference",
     "intersection",
+    "linkability",
     "linkage",
+    "membership",
+    "membership_in_means",
     "proportion_interval",
     "reconstruct",
     "reconstruction",
+    "singling_out",
     "tracker",
 ]

@@ -74,7 +74,7 @@ def membership_by_shadows(
     method: Method,
     features: NDArray[Any] | None = None,
 ) -> MembershipOutcome:
-    """The same with shadow models that are there: several methods share them. Raises `ParameterError` as `membership`."""
+    """The same with shadow models that are there, so that methods can share them. Raises `ParameterError` alike."""
     match method:
         case "lira":
             scores = lira(logits, shadows)

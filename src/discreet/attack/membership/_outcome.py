@@ -69,8 +69,8 @@ class MembershipOutcome:
 
     def true_rate_interval(self, false_alarms: float, level: float = 0.95) -> tuple[float, float]:
         """Where that share lies, for the threshold that was used."""
-        found = int((self.scores[self.is_member] > self.threshold_for(false_alarms)).sum())
-        return proportion_interval(found, int(self.is_member.sum()), level)
+        above = int((self.scores[self.is_member] > self.threshold_for(false_alarms)).sum())
+        return proportion_interval(above, int(self.is_member.sum()), level)
 
     def outcome(self, threshold: float) -> Outcome:
         """The attack as guesses: a member is who scores above the threshold. The control guesses what most are."""
@@ -87,7 +87,7 @@ class MembershipOutcome:
         for rate in (0.001, 0.01):
             first, last = self.true_rate_interval(rate)
             lines.append(
-                f"at {rate:.1%} false alarms {self.true_rate(rate):.2%} of the members are found ({first:.2%} to {last:.2%})"
+                f"at {rate:.1%} false alarms {self.true_rate(rate):.2%} of members are found ({first:.2%} to {last:.2%})"
             )
         return "\n".join(lines)
 

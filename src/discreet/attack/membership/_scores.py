@@ -41,8 +41,8 @@ def bayesian(logits: _Floats, shadows: Shadows) -> _Floats:
 def rmia(logits: _Floats, shadows: Shadows, *, scale: float = 0.5) -> _Floats:
     """The share of other people to whom the model's surprise compares less: a test against a population.
 
-    A person's probability under the model is divided by its mean under all models, in and out; the score is the share of
-    others for whom that is smaller. Source: Zarifzadeh, Liu and Shokri 2024. `scale` corrects the mean without the
+    A person's probability under the model is divided by its mean under all models, in and out; the score is the share
+    of others for whom that is smaller. Source: Zarifzadeh, Liu and Shokri 2024. `scale` corrects the mean without the
     person, where only such models are there.
     """
     own = _probability(logits)
