@@ -57,7 +57,7 @@ def test_a_model_that_remembers_is_found_out(trained: Any, method: Any) -> None:
     assert outcome.auc > 0.65
 
 
-@pytest.mark.parametrize("method", ("threshold", *METHODS))
+@pytest.mark.parametrize("method", ["threshold", *METHODS])
 def test_a_model_of_other_people_is_at_the_baseline(method: Any) -> None:
     draws = np.random.default_rng(2)
     model = fit(*people(draws))

@@ -222,7 +222,7 @@ class _InPopulation(Model):
             both = pa.concat_tables(
                 [frame.table.select(names), population.table.select(names)], promote_options="permissive"
             )
-        except pa.ArrowInvalid:
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
             raise ParameterError("the population's columns are of other types than the table's") from None
         present = pa.array(["in"] * frame.table.num_rows + ["population"] * population.table.num_rows)
         condition = self._condition()

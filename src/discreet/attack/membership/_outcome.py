@@ -87,7 +87,7 @@ class MembershipOutcome:
         for rate in (0.001, 0.01):
             first, last = self.true_rate_interval(rate)
             lines.append(
-                f"at {rate:.1%} false alarms {self.true_rate(rate):.2%} of members are found ({first:.2%} to {last:.2%})"
+                f"at {rate:.1%} false alarms {self.true_rate(rate):.2%} of members are found ({first:.2%}, {last:.2%})"
             )
         return "\n".join(lines)
 

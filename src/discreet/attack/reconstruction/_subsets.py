@@ -53,9 +53,10 @@ def solve_bits(
         bounds=[(0, 1)] * people + [(0, None)] * slacks,
         method="highs-ipm",
     )
-    if solved.x is None:
+    if not solved.success:
         raise ParameterError(f"the linear program was not solved: {solved.message}")
-    return np.asarray(solved.x, np.float64)[:people]
+    places: NDArray[np.float64] = np.array(solved.x, np.float64)
+    return places[:people]
 
 
 def reconstruct(

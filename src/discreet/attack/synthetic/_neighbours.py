@@ -67,7 +67,7 @@ def linkability(  # noqa: PLR0913
     return _compared("linkability", tables, targets, parts, linked)
 
 
-def inference(
+def inference(  # noqa: PLR0913
     synthetic: object,
     original: object,
     control: object,

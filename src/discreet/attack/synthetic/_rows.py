@@ -54,7 +54,7 @@ def read_tables(synthetic: object, original: object, control: object) -> Tables:
             raise ParameterError(f"the {called} table has no column {left[0]}, which the synthetic one has")
     try:
         together = pa.concat_tables([each.select(names) for each in given], promote_options="permissive")
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
         raise ParameterError("the tables' columns are of different types") from None
     columns = read_columns(Frame(together, lambda table: table), names, "the synthetic table")
     rows = np.stack([each.places[each.codes] for each in columns], axis=1)
