@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 
 from discreet.attack._outcome import Control, Outcome
 from discreet.errors import ParameterError
@@ -36,6 +35,7 @@ def solve_bits(
     >>> solve_bits(np.array([[True, True], [True, False]]), np.array([1.2, 0.1])).round()
     array([0., 1.])
     """
+    from scipy import sparse
     from scipy.optimize import linprog
 
     queries, people = subsets.shape
