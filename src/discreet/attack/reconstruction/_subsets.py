@@ -43,7 +43,7 @@ def solve_bits(
         raise ParameterError(f"there are {queries:,} subsets and {len(answers):,} answers: one for each is needed")
     sums = sparse.csr_array(subsets.astype(np.float64))
     ones = sparse.csr_array(np.ones((queries, 1)))
-    slack = ones if nearest == "largest" else sparse.identity(queries, format="csr")
+    slack: Any = ones if nearest == "largest" else sparse.identity(queries, format="csr")
     slacks = slack.shape[1]
     rows = sparse.block_array([[sums, -slack], [-sums, -slack]], format="csr")
     solved: Any = linprog(
