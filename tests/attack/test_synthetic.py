@@ -35,7 +35,7 @@ def tables() -> Any:
 def attacks() -> list[Any]:
     return [
         attack.singling_out,
-        lambda *t: attack.singling_out(*t, columns=3, guesses=200),
+        lambda *t: attack.singling_out(*t, columns=3, guesses=2000),
         lambda *t: attack.linkability(*t, first=["age", "town"], second=["income", "trade"]),
         lambda *t: attack.inference(*t, secret="town"),
         lambda *t: attack.inference(*t, secret="trade", known=["income", "town"]),

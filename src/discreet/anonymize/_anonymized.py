@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.anonymize._cells import cell_texts
 from discreet.anonymize.algorithms import Problem
@@ -161,12 +162,18 @@ def anonymized(
 
 
 def table_digest(table: pa.Table) -> str:
-    """SHA-256 of a table's columns, which another order of rows changes."""
-    digest = hashlib.sha256()
+    """SHA-256 of a table's columns, which another order of rows changes.
+
+    Of each column its name and type, the lengths of its values as texts in bytes (−1 for a null), and then the texts.
+    """
+    digest = hashlib.sha256(str(table.num_rows).encode())
     for name in table.column_names:
-        digest.update(f"{name}\0{table.column(name).type}\0".encode())
-        for text in table.column(name).cast(pa.string()).to_pylist():
-            digest.update(b"\0" if text is None else f"{len(text)}:{text}".encode())
+        column = table.column(name)
+        texts: Any = column.cast(pa.large_string())
+        lengths: Any = pc.fill_null(pc.binary_length(texts), pa.scalar(-1))
+        digest.update(f"{name}\0{column.type}\0".encode())
+        digest.update(lengths.to_numpy().astype("<i8").tobytes())
+        digest.update("".join(pc.fill_null(texts, pa.scalar("")).to_pylist()).encode())
     return digest.hexdigest()
 
 

@@ -8,6 +8,7 @@ import typer
 
 from discreet.cli import _account, _budget, _plan, _query, _suggest, _verify
 from discreet.cli._errors import careful
+from discreet.cli.attack import _app as _attack
 from discreet.cli.audit import _audit
 from discreet.cli.collect import _app as _collect
 from discreet.cli.demo import _demo
@@ -80,5 +81,6 @@ app.add_typer(_policy.policies, name="policy")
 app.add_typer(_ledger.ledgers, name="ledger")
 app.add_typer(_collect.collecting, name="collect")
 app.add_typer(_synth.synthesizing, name="synth")
+app.add_typer(_attack.attacking, name="attack")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

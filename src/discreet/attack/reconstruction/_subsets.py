@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse
 
 from discreet.attack._outcome import Control, Outcome
 from discreet.errors import ParameterError
@@ -36,6 +35,7 @@ def solve_bits(
     >>> solve_bits(np.array([[True, True], [True, False]]), np.array([1.2, 0.1])).round()
     array([0., 1.])
     """
+    from scipy import sparse
     from scipy.optimize import linprog
 
     queries, people = subsets.shape
@@ -43,7 +43,7 @@ def solve_bits(
         raise ParameterError(f"there are {queries:,} subsets and {len(answers):,} answers: one for each is needed")
     sums = sparse.csr_array(subsets.astype(np.float64))
     ones = sparse.csr_array(np.ones((queries, 1)))
-    slack = ones if nearest == "largest" else sparse.identity(queries, format="csr")
+    slack: Any = ones if nearest == "largest" else sparse.identity(queries, format="csr")
     slacks = slack.shape[1]
     rows = sparse.block_array([[sums, -slack], [-sums, -slack]], format="csr")
     solved: Any = linprog(
