@@ -20,7 +20,7 @@ from discreet.anonymize.hierarchies import (
     text_of,
 )
 from discreet.anonymize.losses import Losses
-from discreet.anonymize.risk import Disclosure, Fact, Population, Reidentification, Risk, risk
+from discreet.anonymize.risks import Disclosure, Fact, Population, Reidentification, Risk, risk
 from discreet.anonymize.tables import Frame, read_columns, read_frame
 from discreet.anonymize.verification import Spread, Verdict, verify
 

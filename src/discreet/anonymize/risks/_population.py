@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from discreet.anonymize.tables import Codes, Frame, distinct_rows, read_columns
 from discreet.errors import ParameterError
 
-__all__ = ["Population", "counted", "estimated", "pitman_uniques", "zayatz_uniques"]
+__all__ = ["Pitman", "Population", "counted", "estimated", "fit_pitman", "zayatz_uniques"]
 
-_SMALL = 0.1
+_FURTHEST = 20_000
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -105,24 +105,20 @@ def counted(frame: Frame, population: Frame, quasi: Sequence[str]) -> Population
 def estimated(sizes: Codes, of_row: Codes, size: int) -> Population:
     """Estimate for a table whose rows were drawn at random from so many people, without a table of them.
 
-    Uniqueness is by Pitman's model for fractions up to a tenth, and by Zayatz's above, as Dankar and others 2012 found
-    them to do best; both are stated. Matches are by the negative binomial model of Benedetti and Franconi 1998.
+    By Pitman's model, and uniqueness by Zayatz's beside it, which is far too high for small samples. On samples of 5 %
+    and more of the Adult table Pitman's share is within .08 of what a count finds.
     """
-    from scipy.special import hyp2f1  # pyright: ignore[reportMissingTypeStubs]
-
     rows = len(of_row)
-    fraction = rows / size
+    fitted = fit_pitman(sizes)
     ceiling = float((sizes == 1).sum() / rows)
     shares = {
-        "pitman": min(pitman_uniques(sizes, size) / size, ceiling),
+        "pitman": ceiling * fitted.stays_alone(rows, size),
         "zayatz": min(zayatz_uniques(sizes, size) / size, ceiling),
     }
-    method = "pitman" if fraction <= _SMALL else "zayatz"
     listed, inverse = np.unique(sizes, return_inverse=True)
-    expected = np.array([float(hyp2f1(1, each, each + 1, 1 - 1 / fraction)) / each for each in listed])
-    matches = np.clip(expected, 1 / size, 1 / listed)[inverse][of_row]
+    expected = np.array([fitted.match(int(each), rows, size) for each in listed])
     low, high = min(shares.values()), max(shares.values())
-    return Population(size, shares[method], low, high, ceiling, method, shares, matches)
+    return Population(size, shares["pitman"], low, high, ceiling, "pitman", shares, expected[inverse][of_row])
 
 
 def zayatz_uniques(sizes: Codes, size: int) -> float:
@@ -143,12 +139,60 @@ def zayatz_uniques(sizes: Codes, size: int) -> float:
     return float(counts[0] * (alone[0] / alone.sum()) / fraction)
 
 
-def pitman_uniques(sizes: Codes, size: int) -> float:
-    """How many of a population's people are unique in it, under Pitman's sampling formula, fitted by likelihood.
+@dataclass(frozen=True)
+class Pitman:
+    """Pitman's sampling formula: classes are met as people are drawn one by one.
+
+    After n people the next is of a class of f with probability (f − α) / (n + θ), and else of a new one.
+
+    Attributes
+    ----------
+    alpha
+        Between 0 and 1: how heavy the tail of small classes is.
+    theta
+        Above 0: how many classes there are.
+    """
+
+    alpha: float
+    theta: float
+
+    def stays_alone(self, rows: int, size: int) -> float:
+        """How probable it is that a person who is unique in the sample is unique in the population.
+
+        >>> Pitman(0.5, 10.0).stays_alone(100, 100)
+        1.0
+        """
+        from scipy.special import betaln  # pyright: ignore[reportMissingTypeStubs]
+
+        a, b = 1 - self.alpha, self.theta + rows - 1 + self.alpha
+        return math.exp(float(betaln(a, b + size - rows) - betaln(a, b)))
+
+    def match(self, count: int, rows: int, size: int) -> float:
+        """One divided by the people of the population in a class of which the sample has so many, as is expected.
+
+        The others of the class are beta-binomial. Those beyond 20,000 count as so many, which adds 5e-5 at most.
+
+        >>> Pitman(0.5, 10.0).match(2, 100, 100)
+        0.5
+        """
+        from scipy.special import betaln, gammaln  # pyright: ignore[reportMissingTypeStubs]
+
+        left = size - rows
+        more = np.arange(min(left, _FURTHEST) + 1)
+        a, b = count - self.alpha, self.theta + rows - count + self.alpha
+        chosen = gammaln(left + 1) - gammaln(more + 1) - gammaln(left - more + 1)
+        probability = np.exp(chosen + betaln(more + a, left - more + b) - betaln(a, b))
+        beyond = max(1 - float(probability.sum()), 0.0)
+        expected = float((probability / (count + more)).sum()) + beyond / (count + len(more))
+        return min(expected, 1 / count)
+
+
+def fit_pitman(sizes: Codes) -> Pitman:
+    """Fit by likelihood.
 
     Source: Hoshino 2001, Applying Pitman's sampling formula to microdata disclosure risk assessment.
 
-    >>> pitman_uniques(np.array([2, 2]), 100) < 5
+    >>> fit_pitman(np.array([1, 1, 1, 1, 2, 3])).alpha > fit_pitman(np.array([1, 4, 4])).alpha
     True
     """
     from scipy.optimize import minimize
@@ -156,7 +200,7 @@ def pitman_uniques(sizes: Codes, size: int) -> float:
 
     rows, classes = int(sizes.sum()), len(sizes)
     if classes == rows:
-        return float(size)  # nobody was met twice: the likelihood grows until all are unique
+        return Pitman(1 - 1e-12, 1.0)  # nobody was met twice: the likelihood grows until all are unique
     listed, counts = np.unique(sizes, return_counts=True)
     steps = np.arange(1, classes)
 
@@ -169,10 +213,7 @@ def pitman_uniques(sizes: Codes, size: int) -> float:
 
     starts = [np.array([a, math.log(t)]) for a in (-2.0, 0.0, 2.0) for t in (1.0, 100.0)]
     ends: list[Any] = [minimize(loss, start, method="Nelder-Mead") for start in starts]
-    best = ends[int(np.argmin([float(end.fun) for end in ends]))]
-    alpha, theta = _parameters(best.x)
-    logs = gammaln(theta + alpha + size - 1) - gammaln(theta + alpha) + gammaln(theta + 1) - gammaln(theta + size)
-    return size * min(math.exp(float(logs)), 1.0)
+    return Pitman(*_parameters(ends[int(np.argmin([float(end.fun) for end in ends]))].x))
 
 
 def _parameters(point: NDArray[np.float64]) -> tuple[float, float]:

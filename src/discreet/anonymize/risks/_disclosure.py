@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.anonymize.risk._facts import Fact, codes_of, excluded
+from discreet.anonymize.risks._facts import Fact, codes_of, excluded
 from discreet.anonymize.tables import Codes, Column, Frame
 
 __all__ = ["Disclosure", "disclosure"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from discreet.anonymize.risk._columns import ColumnRisk, UniqueSet
-from discreet.anonymize.risk._disclosure import Disclosure
-from discreet.anonymize.risk._population import Population
+from discreet.anonymize.risks._columns import ColumnRisk, UniqueSet
+from discreet.anonymize.risks._disclosure import Disclosure
+from discreet.anonymize.risks._population import Population
 from discreet.anonymize.tables import Codes
 from discreet.errors import ParameterError, printable
 
@@ -35,7 +35,8 @@ class Reidentification:
         The greatest, for somebody who knows that a certain person is in the table: 1 / people who look alike in it.
     journalist
         The greatest, for somebody who looks for anybody among the population: 1 / people who look alike there. Without
-        a population it is not known, and at most the prosecutor's.
+        a population it is not known, and at most the prosecutor's; nor is it where the population is estimated: then
+        it is the greatest that is expected of anybody, who may as well be unique.
     marketer
         The share of all people who are recognised by guessing each: among the population, or within the table.
 
@@ -113,15 +114,19 @@ class Risk:
             ]
             return lines
         how = "" if population.is_exact else "about "
+        limit = "" if population.is_exact else f" by what is expected, and at most {risks.prosecutor:.1%}"
         lines += [
-            f"journalist, who looks for anybody in the population: {how}{risks.journalist:.1%} for the worst person",
+            (
+                f"journalist, who looks for anybody in the population: {how}{risks.journalist:.1%} for the worst person"
+                f"{limit}"
+            ),
             f"marketer, who guesses everybody: {how}{risks.marketer:.1%} are right",
             f"{how}{population.unique:.1%} are unique among the {population.size:,} people of the population",
         ]
         if not population.is_exact:
             lines += [
                 (
-                    f"that is an estimate by the model of {population.method.capitalize()}: others say from "
+                    f"that is an estimate by the model of {population.method.capitalize()}: models say from "
                     f"{population.low:.1%} to {population.high:.1%}, and certain is only that it is at most "
                     f"{population.ceiling:.1%}"
                 ),
@@ -130,18 +135,21 @@ class Risk:
         return lines
 
     def _of_columns(self) -> list[str]:
+        if not self.unique:
+            return []
         lines = [
             f"{each.column}: {each.alone:.1%} are unique by it alone, {each.without:.1%} without it, so that it adds "
             f"{each.added:.1%}"
             for each in sorted(self.columns, key=lambda each: -each.added)
         ]
         lines += [
-            f"{' and '.join(each.columns)} make {each.people:,} people unique, and fewer of these columns nobody"
+            f"{each.people:,} unique by {' and '.join(each.columns)}"
+            + (", and nobody by fewer of these columns" if len(each.columns) > 1 else "")
             for each in self.sets[:_FIRST]
         ]
         if len(self.sets) > _FIRST:
             lines.append(f"so do {len(self.sets) - _FIRST:,} other sets of columns")
-        if self.unique and self.sets_up_to < len(self.quasi):
+        if self.sets_up_to < len(self.quasi):
             lines.append(f"sets of more than {self.sets_up_to} columns were not looked at")
         return lines
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.anonymize.risk._columns import column_risks, unique_sets
-from discreet.anonymize.risk._disclosure import disclosure
-from discreet.anonymize.risk._facts import Fact
-from discreet.anonymize.risk._population import Population, counted, estimated
-from discreet.anonymize.risk._report import Reidentification, Risk
+from discreet.anonymize.risks._columns import column_risks, unique_sets
+from discreet.anonymize.risks._disclosure import disclosure
+from discreet.anonymize.risks._facts import Fact
+from discreet.anonymize.risks._population import Population, counted, estimated
+from discreet.anonymize.risks._report import Reidentification, Risk
 from discreet.anonymize.tables import Codes, Frame, distinct_rows, read_columns, read_frame
 from discreet.errors import ParameterError
 
