@@ -24,6 +24,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUN_PAGE = Path(__file__).with_name("pages.py")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 NEEDED_BY = {
+    "fakes": r"masking\.Fake\(",
+    "formats": r"masking\.EncryptFormat\(",
     "ibis": r"import ibis|(?:visits|session)\.table\(",
     "learn": r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search)|model\.|often\.model|fitted",
     "plots": r"images/|\.plot\(",
@@ -72,6 +74,10 @@ assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).r
 }
 """What an extra brings that no page shows."""
 REFUSED = {
+    "fakes": "import pyarrow as pa; from discreet.anonymize import masking; "
+    "masking.Fake(bytes(range(16))).apply(pa.chunked_array([['Ada']]))",
+    "formats": "import pyarrow as pa; from discreet.anonymize import masking; "
+    "masking.EncryptFormat(bytes(range(32))).apply(pa.chunked_array([['4929123456789012']]))",
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
