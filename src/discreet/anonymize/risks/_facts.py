@@ -88,7 +88,7 @@ def codes_of(column: Column, fact: Fact) -> NDArray[np.int64]:
         raise ParameterError(f"a fact on {column.name} excludes a list of values: [{fact.excluded!r}]")
     place = {value: code for code, value in enumerate(column.values)}
     for value in fact.excluded:
-        if value not in place:
+        if isinstance(value, list | dict) or value not in place:
             raise ParameterError(
                 f"a fact excludes {value!r}, which the column {column.name} has nowhere; look at its values for the "
                 "right spelling"

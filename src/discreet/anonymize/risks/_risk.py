@@ -57,6 +57,10 @@ def risk(
     frame = read_frame(table)
     if isinstance(quasi, str) or not quasi:
         raise ParameterError("name the quasi-identifiers in a list: quasi=['age', 'sex']")
+    if isinstance(sensitive, str):
+        raise ParameterError(f"name the sensitive columns in a list: sensitive=[{sensitive!r}]")
+    if not all(isinstance(each, Fact) for each in facts):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError("facts are a list of Fact(column, excluded, where)")
     both = [name for name in sensitive if name in quasi]
     if both:
         raise ParameterError(f"the column {both[0]} is named as a quasi-identifier and as sensitive: choose one")
