@@ -20,6 +20,7 @@ from discreet.anonymize.hierarchies import (
     text_of,
 )
 from discreet.anonymize.losses import Losses
+from discreet.anonymize.risks import Disclosure, Fact, Population, Reidentification, Risk, risk
 from discreet.anonymize.tables import Frame, read_columns, read_frame
 from discreet.anonymize.verification import Spread, Verdict, verify
 
@@ -29,6 +30,8 @@ __all__ = [
     "Anonymized",
     "Condition",
     "DeltaPresence",
+    "Disclosure",
+    "Fact",
     "Frame",
     "Hierarchy",
     "KAnonymity",
@@ -36,6 +39,9 @@ __all__ = [
     "LDiversity",
     "Losses",
     "Model",
+    "Population",
+    "Reidentification",
+    "Risk",
     "Spread",
     "TCloseness",
     "Verdict",
@@ -45,6 +51,7 @@ __all__ = [
     "prefixes",
     "read_columns",
     "read_frame",
+    "risk",
     "taxonomy",
     "text_of",
     "verify",
