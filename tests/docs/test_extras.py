@@ -26,6 +26,7 @@ EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["p
 NEEDED_BY = {
     "ibis": r"import ibis|(?:visits|session)\.table\(",
     "learn": r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search)|model\.|often\.model|fitted",
+    "ortools": r"cp-sat",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
     "shell": r"discreet shell",
@@ -73,6 +74,10 @@ assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).r
 """What an extra brings that no page shows."""
 REFUSED = {
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
+    "ortools": (
+        "import pyarrow as pa; from discreet import attack; "
+        "attack.microdata([pa.table({'sex': ['F'], 'n': [1]})], {'sex': ['F', 'M']}, solver='cp-sat')"
+    ),
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
     "shell": "from discreet.cli.shell._prompt import check_installed; check_installed()",

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymize import Hierarchy, read_frame
+from discreet.attack._bags import bag, shared
 from discreet.attack._outcome import Control, Outcome
 from discreet.attack.anonymised._classes import published
 from discreet.attack.linkage import compatible
@@ -90,9 +91,9 @@ def downcoding(
             own = np.bincount(codes[order[start:end]], minlength=len(listed))
             size = int(end - start)
             needed = _needed(fits[cell], cells[cell], tree, listed)
-            guess = _bag(size, np.where(fits[cell], shares, 0), needed)
-            blind = _bag(size, shares, np.zeros(len(listed), np.int64))
-            columns.append((name, int(start), size, _shared(guess, own), _shared(blind, own)))
+            guess = bag(size, np.where(fits[cell], shares, 0), needed)
+            blind = bag(size, shares, np.zeros(len(listed), np.int64))
+            columns.append((name, int(start), size, shared(guess, own), shared(blind, own)))
     if not columns:
         raise ParameterError("no cell of the release is generalised: there is nothing to guess")
     names, starts, sizes, right, control = (list(each) for each in zip(*columns, strict=True))
@@ -118,21 +119,3 @@ def _needed(fits: NDArray[np.bool_], cell: Any, tree: Hierarchy | None, values: 
     elif text.startswith("["):
         needed[below[[0, -1]]] = 1
     return needed
-
-
-def _bag(size: int, shares: _Ints, needed: _Ints) -> _Ints:
-    """So many values: those that are needed, then as the shares are, by largest remainders."""
-    bag = needed.copy()
-    left = size - int(bag.sum())
-    if left <= 0 or not shares.sum():
-        return bag
-    wanted = np.maximum(size * shares / shares.sum() - bag, 0)
-    wanted = wanted * left / wanted.sum() if wanted.sum() else left * shares / shares.sum()
-    floor = np.floor(wanted).astype(np.int64)
-    rest = left - int(floor.sum())
-    floor[np.argsort(floor - wanted, kind="stable")[:rest]] += 1
-    return bag + floor
-
-
-def _shared(guess: _Ints, own: _Ints) -> int:
-    return int(np.minimum(guess, own).sum())
