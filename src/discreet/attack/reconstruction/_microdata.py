@@ -113,7 +113,7 @@ class Microdata:
             For columns that are missing, and values that people cannot have.
         """
         own, at_large = self.kinds.counts(truth, "truth"), self.kinds.counts(national, "national table")
-        kinds, copies, confidence = (each[: int(own.sum())] for each in self._ranked())
+        kinds, copies, confidence = self._ranked(int(own.sum()))
         right = copies <= own[kinds]
         blind = bag(int(own.sum()), at_large, np.zeros(len(own), np.int64))
         is_sure = confidence == 1 if self.is_complete else np.zeros(len(confidence), bool)
@@ -130,12 +130,10 @@ class Microdata:
 
     def _records(self, kinds: _Ints) -> pa.Table:
         places = np.unravel_index(kinds, self.kinds.shape)
-        columns = self.kinds.columns.items()
-        return pa.table(
-            {name: pa.array(values).take(pa.array(own)) for (name, values), own in zip(columns, places, strict=True)}
-        )
+        columns = zip(self.kinds.columns.items(), places, strict=True)
+        return pa.table({name: pa.array(values).take(pa.array(own, pa.int64())) for (name, values), own in columns})
 
-    def _ranked(self) -> tuple[_Ints, _Ints, NDArray[np.float64]]:
+    def _ranked(self, most: int | None = None) -> tuple[_Ints, _Ints, NDArray[np.float64]]:
         """Kind, copy and confidence of each record that some solution has, the surest first."""
         kinds: list[int] = []
         copies: list[int] = []
@@ -146,7 +144,7 @@ class Microdata:
                     kinds.append(kind)
                     copies.append(copy)
                     confidence.append(float((numbers >= copy).mean()))
-        order = np.lexsort((copies, kinds, -np.array(confidence)))
+        order = np.lexsort((np.array(copies), np.array(kinds), -np.array(confidence)))[:most]
         return np.array(kinds, np.int64)[order], np.array(copies, np.int64)[order], np.array(confidence)[order]
 
 
