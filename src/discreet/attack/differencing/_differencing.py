@@ -97,11 +97,22 @@ def _guessed(
     differences = np.array([difference(int(each)) for each in places])
     if not np.isfinite(differences).all():
         raise ParameterError("an answer is not a finite number: leave that target out")
-    guess = differences > 0.5
-    right = guess == secret[places]
     share = float(secret[places].mean())
+    guess = differences > _threshold(differences, share)
+    right = guess == secret[places]
     evidence = pa.table(
         [pa.array(places), pa.array(differences), pa.array(guess), pa.array(right)],
         ["person", "difference", "guess", "right"],
     )
     return Outcome(attack, int(right.sum()), len(places), Control(max(share, 1 - share)), evidence)
+
+
+def _threshold(differences: NDArray[np.float64], share: float) -> float:
+    """From which difference a bit is likelier than not, where so many have it: the control knows that as well.
+
+    What differences vary more than bits do is taken for Gaussian noise. Where there is none it is a half.
+    """
+    if not 0 < share < 1:
+        return 0.5
+    noise = max(float(differences.var()) - share * (1 - share), 0.0)
+    return 0.5 + noise * float(np.log((1 - share) / share))
