@@ -1,21 +1,28 @@
 """What private training costs: CPU time of a step, with plain SGD at the same batch as 1.
 
-    python bench/learning.py [--holes] [--install-peers]
+    python bench/learning.py [--holes | --memory | --compiled] [--install-peers]
 
 With --holes: of a million records, most of whose gradients cancel over time, the longest contribution over its bound,
 counted in integers; beside it Opacus, which clips by a norm in float32. Without, the cost of a step, in one thread.
+With --memory: the most memory above the imports, plain SGD's as 1, in a process each: of a batch of 256 at once, and in
+microbatches. With --compiled: steps of a compiled transformer beside those of the same one as it was written.
 Each model runs a batch of 256: plain SGD, exact contributions with their noise (drawn on a thread), and
 float contributions without noise. Steps of the three take turns, so that a busy machine slows all of them; medians.
 """
 
 from __future__ import annotations
 
+import copy
+import os
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -183,9 +190,67 @@ def holes() -> None:
     print(f"  discreet, exact: {longest_of_ours(RECORDS):.6f}", flush=True)
 
 
+def resident(field: str) -> float:
+    """MiB of this process, as Linux counts them: VmRSS now, VmHWM at most."""
+    (line,) = (line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field))
+    return int(line.split()[1]) / 1024
+
+
+def most_memory(kind: str, place: int, microbatch: int) -> float:
+    """MiB above the imports, at most, over eight steps."""
+    before = resident("VmRSS")
+    subject = replace(subjects()[place], microbatch=microbatch)
+    kinds: dict[str, Exact | Float] = {"exact": Exact(), "float": Float()}
+    step = plain_step(subject) if kind == "plain" else private_step(subject, kinds[kind], None)
+    Path("/proc/self/clear_refs").write_text("5")  # the most counts from here
+    for _ in range(8):
+        step()
+    return resident("VmHWM") - before
+
+
+def peak_of_process(kind: str, microbatch: int, *, place: int, variables: dict[str, str]) -> float:
+    command = [sys.executable, __file__, "--memory-of", kind, str(place), str(microbatch)]
+    return float(subprocess.run(command, env=variables, capture_output=True, text=True, check=True).stdout)
+
+
+def memory() -> None:
+    print(f"MiB above the imports, batch {BATCH} at once and in microbatches of 64; plain = 1")
+    for allocator, words in ({}, "as glibc keeps them"), ({"MALLOC_MMAP_THRESHOLD_": "65536"}, "freed at once"):
+        for place, subject in enumerate(subjects()):
+            measured = partial(peak_of_process, place=place, variables=os.environ | allocator)
+            plain = measured("plain", BATCH)
+            ratios = [f"{kind} {measured(kind, size) / plain:.2f} at {size}" for kind in ("float", "exact")
+                      for size in (BATCH, 64)]  # fmt: skip
+            print(f"{subject.name:<22}{words:<22}plain {plain:6.0f} MiB, " + ", ".join(ratios), flush=True)
+
+
+def compiled() -> None:
+    """Steps in turn of one transformer as it was written, and of its compiled twin; the sums are the same bits."""
+    torch.set_num_threads(1)
+    written = subjects()[2]
+    twin = replace(written, model=torch.compile(copy.deepcopy(written.model), backend="eager"))
+    steps = [private_step(each, Exact(), None) for each in (written, twin)]
+    for step in steps:
+        step()
+    times = [[seconds(step) for step in steps] for _ in range(ROUNDS)]
+    plain, other = (statistics.median(column) for column in zip(*times, strict=True))
+    print(f"transformer, exact: as written {1e3 * plain:.0f} ms, compiled {1e3 * other:.0f} ms, {other / plain:.3f}")
+
+
 def main() -> None:
     if "--install-peers" in sys.argv:
         install(PEERS, "learning.txt")
+    if "--memory-of" in sys.argv:
+        kind, place, microbatch = sys.argv[-3:]
+        torch.set_num_threads(1)
+        print(most_memory(kind, int(place), int(microbatch)))
+        return
+    if "--memory" in sys.argv:
+        memory()
+        return
+    if "--compiled" in sys.argv:
+        compiled()
+        return
     if "--holes" in sys.argv:
         holes()
         return

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import QueryError
+from discreet.errors import ParameterError, QueryError
 from discreet.query import plan_records
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -72,9 +73,12 @@ def test_nothing_is_read_or_charged(session: dp.Session, monkeypatch: pytest.Mon
 
 def test_a_handle_has_no_length_and_no_values(session: dp.Session) -> None:
     data: Any = session.records("SELECT age, site FROM visits", label="site")
-    for wrong in (len, iter, list, pickle.dumps, lambda each: each[0]):
-        with pytest.raises(TypeError):
+    for wrong in (len, iter, list, np.asarray, lambda each: each[0]):
+        with pytest.raises(ParameterError, match="show no rows, nor how many there are"):
             wrong(data)
+    with pytest.raises(TypeError):
+        pickle.dumps(data)
+    assert data
     assert not any(value in repr(data) for value in ("7777", "41", "123", "secret"))
     assert not hasattr(data, "__dict__")
 

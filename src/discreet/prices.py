@@ -20,6 +20,7 @@ __all__ = [
     "Purse",
     "additive_from_json",
     "additive_to_json",
+    "check_spend",
     "choice_from_json",
     "choice_to_json",
     "price_as_loss",
@@ -95,6 +96,12 @@ class Purse:
         if self.spent + cost > self.prices.total:
             raise LedgerError("a step of this release would pass what was charged; report this as a bug of discreet")
         self.spent += cost
+
+
+def check_spend(spend: object) -> None:
+    """Raise `ParameterError` for a spend that is no loss."""
+    if not isinstance(spend, Loss):
+        raise ParameterError('spend must be a loss, for example dp.pure("0.5"), dp.rho("0.01") or dp.approx(1, "1e-6")')
 
 
 def price_as_loss(currency: str, price: Fraction) -> Loss:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
-from discreet.errors import QueryError
+from discreet.errors import ParameterError, QueryError
 from discreet.ledger import Run
 from discreet.query import Feature, RecordPlan
 from discreet.release import BaseRelease, Prepared, Question, ReleaseContext
@@ -61,3 +61,27 @@ class Records:
         """The columns, as the query and the policy say."""
         label = "" if self.label is None else f", label {self.label.name}"
         return f"<Records of {shortened(', '.join(each.name for each in self.features))}{label}>"
+
+    def __bool__(self) -> bool:
+        """Whether there are records at all: always, whatever rows there are."""
+        return True
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        """Raises `ParameterError`, as all that would show rows or how many there are."""
+        raise ParameterError(
+            "records show no rows, nor how many there are; learners of discreet.learn are fitted on them as they are: "
+            "learn.Pipeline prepares them, learn.Search chooses a model, learn.Trainer trains a network, and "
+            "learn.evaluate(model, records, spend=…) buys how good it is"
+        )
+
+    def __len__(self) -> NoReturn:  # noqa: PLE0303 - it has none
+        """Raises `ParameterError`: how many rows there are is private."""
+        self.__array__()
+
+    def __iter__(self) -> NoReturn:
+        """Raises `ParameterError`: no row is shown."""
+        self.__array__()
+
+    def __getitem__(self, place: object) -> NoReturn:
+        """Raises `ParameterError`: no row is shown."""
+        self.__array__()

@@ -15,7 +15,7 @@ from discreet.query import assuming, ibis_table, make_plan, plan_records, plan_w
 from discreet.rational import Number
 from discreet.records import Records
 from discreet.release import BaseRelease, Certify, MechanismQuestion, MechanismRelease, Prepared, Question, Questions
-from discreet.release import ReleaseContext, Terms, check_cancelled
+from discreet.release import Cancellation, ReleaseContext, Terms, check_cancelled
 from discreet.reprs import shortened
 from discreet.sensitivity import Norms
 
@@ -179,11 +179,11 @@ class Session:
             prepared.hash, prepared.loss, steps, part=policy.part, relation=policy.relation, counts=prepared.counts,
             charged=charged,
         )  # fmt: skip
-        return run, self._context(run.certify)
+        return run, self._context(run.certify, self._questions.run())
 
-    def _context(self, certify: Certify) -> ReleaseContext:
+    def _context(self, certify: Certify, run: Cancellation | None = None) -> ReleaseContext:
         engine = self._engine
-        return ReleaseContext(self._policy, engine.run, engine.count_marginals, certify, engine.read_records)
+        return ReleaseContext(self._policy, engine.run, engine.count_marginals, certify, engine.read_records, run)
 
     def sql(self, query: Query, spend: Loss, *, bias: bool = False, idempotency_key: str | None = None) -> Release:
         """Answer a query with differential privacy, charging `spend` to the ledger.

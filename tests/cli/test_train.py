@@ -144,3 +144,17 @@ def test_predict_refuses_in_words(cli: Any) -> None:
     ):
         done = cli("predict", *arguments)
         assert done.code in (2, 4) and words in done.err
+
+
+def test_models_and_evaluations_are_drawn(cli: Any) -> None:
+    assert trained(cli, "--plot", "old.svg").code == 0 and "what each input adds" in Path("old.svg").read_text()
+    asked = ("evaluate", "old.model", QUERY, "--label", "old", *SOURCES, "--epsilon", "0.5")
+    assert cli(*asked, "--plot", "right.json").code == 0 and "accuracy" in Path("right.json").read_text()
+    spent = left(cli)
+    for refused in (
+        trained(cli, "--plot", "old.txt", "--set", "bins=5", out="other.model"),
+        trained(cli, "--plot", "nowhere/old.svg", "--set", "bins=5", out="other.model"),
+        cli(*asked, "--epsilon", "0.25", "--plot", "right.txt"),
+    ):
+        assert refused.code == 2 and not Path("other.model").exists()
+    assert left(cli) == spent

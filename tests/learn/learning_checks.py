@@ -7,6 +7,7 @@ optimiser is given, and at the certificate. Coins are scripted and noise is watc
 from __future__ import annotations
 
 import math
+import random
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,18 +20,22 @@ from unittest.mock import patch
 import numpy as np
 import pyarrow as pa
 import torch
+from learners import inputs_for, measurer, some_examples
+from learners import taken as chosen_of
 from torch import Tensor, nn
 
 import discreet as dp
 from discreet import learn, noise
 from discreet.errors import DiscreetError
 from discreet.learn import _fit, _steps
+from discreet.learn._inputs import LEVELS
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, MinimumSeparation
 from discreet.learn.correlated import _noise as drawing
 from discreet.learn.gradients import Exact, Fixed, UnitGradients
 from discreet.learn.gradients._pieces import Dense, Series
-from discreet.learn.training._private import Private
+from discreet.learn.preparing import PipelineAlgorithm
 from discreet.learn.training._rows import Sampler
+from discreet.learn.training._update import Update
 from discreet.ledger import Run
 from discreet.mechanisms import DiscreteLaplace
 from discreet.release import verify_loss
@@ -79,14 +84,14 @@ class Seen:
 
 @contextmanager
 def watching(seen: Seen, coins: Callable[[int, int], np.ndarray] | None) -> Iterator[None]:
-    draw, move, batches = drawing.rounded_gaussian, Private._move, Sampler.batches
+    draw, move, batches = drawing.rounded_gaussian, Update.apply, Sampler.batches
 
     def drawn(sigma: Any, size: int) -> np.ndarray:
         seen.sigmas.append(Fraction(sigma))
         seen.drawn.append(draw(sigma, size))
         return seen.drawn[-1].copy()
 
-    def moved(self: Private, exact: np.ndarray, added: np.ndarray, places: int) -> None:
+    def moved(self: Update, exact: np.ndarray, added: np.ndarray, places: int) -> None:
         seen.sums.append(exact.copy())
         move(self, exact, added, places)
 
@@ -103,7 +108,7 @@ def watching(seen: Seen, coins: Callable[[int, int], np.ndarray] | None) -> Iter
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(drawing, "rounded_gaussian", drawn))
-        stack.enter_context(patch.object(Private, "_move", moved))
+        stack.enter_context(patch.object(Update, "apply", moved))
         stack.enter_context(patch.object(Sampler, "batches", rows))
         if coins is not None:
             stack.enter_context(patch.object(noise, "bernoulli", tossed))
@@ -206,6 +211,47 @@ def check_neighbours() -> None:
         moved = (sums[1] - sums[0]).astype(object)
         assert int((moved**2).sum()) <= Exact().steps ** 2, "a person moves the sum by more than the bound"
         assert (moved == sums[3] - sums[2]).all(), "what a person adds depends on others"
+
+
+class Here:
+    """Two processes in one: every share of a step is computed here, one after the other."""
+
+    count = 2
+
+    def accept(self, arithmetic: str) -> Here:
+        return self
+
+    def led(self, batches: Any, net: nn.Module) -> Any:
+        return batches
+
+    def begin(self, *_: Any, **__: Any) -> None: ...
+
+    def agree(self) -> None: ...
+
+    def start(self, net: nn.Module, units: int) -> None:
+        self.owners = np.arange(units) % 2
+
+    def scatter(self, shares: list[tuple[int, Any]]) -> list[Any]:
+        return [each for _, share in shares for each in share]
+
+    def gather(self, exact: np.ndarray) -> np.ndarray:
+        return exact
+
+    def move(self) -> None: ...
+
+    def check_still(self) -> None: ...
+
+
+def check_processes() -> None:
+    """A person more moves the sum of two processes by no more than the bound, and it is that of one process."""
+    rows, last = rows_of(UNITS), UNITS == 3
+    with_last, without, alone = (
+        trained(taken(rows, chosen), coins=everybody, steps=1, processes=processes).sums[0]
+        for chosen, processes in ((~last | last, Here()), (~last, Here()), (~last | last, None))
+    )
+    moved = (with_last - without).astype(object)
+    assert int((moved**2).sum()) <= Exact().steps ** 2, "a person moves the sum of processes by more than the bound"
+    assert (with_last == alone).all(), "two processes have another sum than one"
 
 
 # What a step draws, and what comes of it.
@@ -365,7 +411,7 @@ def check_resume() -> None:
             net = nn.Linear(1, 2)
             records = session.records("SELECT x, y FROM t", label="y")
             settings = {"spend": SPEND, "steps": 8, "rate": RATE, "about": 40, "places": 64}
-            private = Private(net, torch.optim.SGD(net.parameters(), lr=0.1), records, **settings)
+            private = learn.Private(net, torch.optim.SGD(net.parameters(), lr=0.1), records, **settings)
             steps = 0
             for batch in private.batches(path, 2):
                 steps += not batch.rehearsal
@@ -429,6 +475,26 @@ def _sums(table: pa.Table, relation: str) -> tuple[np.ndarray, DiscreteLaplace, 
     noise_of_step = steps[0][0].mechanism
     assert isinstance(noise_of_step, DiscreteLaplace)
     return exact[0], noise_of_step, noisy[0]
+
+
+def check_preparing() -> None:
+    """Of a pipeline, sums move by what is charged, and nothing but noisy sums decides on what is released."""
+    algorithm = PipelineAlgorithm()
+    inputs = inputs_for(algorithm)
+    rows = some_examples(inputs, random.Random(1), 40)
+    rows.numbers[:] = np.minimum(rows.numbers, LEVELS // 2)
+    rows.numbers[-1] = LEVELS  # beyond all others
+    first = measurer(algorithm, inputs, dp.pure(1))
+    before = algorithm.fit(chosen_of(rows, range(39)), first)
+    again = measurer(algorithm, inputs, dp.pure(1), first.answers)
+    after = algorithm.fit(rows, again)
+    assert all((array == after[name]).all() for name, array in before.items()), "a row more moves what is not noisy"
+    cost = Fraction(0)
+    for step, (_, one), (_, other) in zip(first.steps, first.exact, again.exact, strict=True):
+        moved = np.abs(one - other).ravel().astype(object)
+        assert isinstance(step.mechanism, DiscreteLaplace)
+        cost += first.prices.cost(step.mechanism.loss(Norms(int(moved.sum()), int((moved**2).sum()))))
+    assert cost <= 1, f"a row costs {float(cost):.3g}"
 
 
 def check_canaries(count: int = 1_000) -> None:

@@ -23,9 +23,11 @@ from discreet.learn._inputs import LEVELS
 from discreet.learn.correlated._noise import CorrelatedNoise
 from discreet.learn.gradients import Exact, Fixed, UnitGradients, _exact, _recorder, _rules, _unit_gradients
 from discreet.learn.gradients._pieces import Dense, Series, dense
-from discreet.learn.training import _private, _question
+from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
+from discreet.learn.training import _question, _settings, _training_run
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
+from discreet.learn.training._update import Update
 from discreet.mechanisms import Gaussian
 from discreet.release import Terms
 
@@ -255,16 +257,27 @@ def _parted(self: Any, step: int) -> Iterator[Any]:
     rows, slots = [np.concatenate([np.zeros(0, np.int64), *parts]) for parts in zip(*_batches(self, step), strict=True)]
     owners = np.repeat(np.arange(self.units), np.diff(self._starts))[np.argsort(self._order)][rows]
     del slots
-    for start in range(0, max(len(rows), 1), self._places):
-        part = owners[start : start + self._places]
-        yield rows[start : start + self._places], np.unique(part, return_inverse=True)[1].astype(np.int64)
+    for start in range(0, max(len(rows), 1), self.places):
+        part = owners[start : start + self.places]
+        yield rows[start : start + self.places], np.unique(part, return_inverse=True)[1].astype(np.int64)
 
 
 _batches, _chosen = Sampler.batches, Sampler._chosen
 
+
+def _rows_dealt(self: Any, step: int, owners: Any, count: int) -> list[Any]:
+    """Rows go to the processes in turn, whosever they are: each process clips what it has of a person."""
+    del owners
+    shares: list[list[Any]] = [[] for _ in range(count)]
+    for rows, slots in _batches(self, step):
+        for number, share in enumerate(shares):
+            share.append((rows[number::count], slots[number::count]))
+    return shares
+
+
 # Noise.
 
-_start, _next, _move = CorrelatedNoise.__init__, CorrelatedNoise.next, Private._move
+_start, _next, _move = CorrelatedNoise.__init__, CorrelatedNoise.next, Update.apply
 
 
 def _halved(self: Any, strategy: Any, sigma: Any, size: int, steps: int) -> None:
@@ -314,14 +327,14 @@ def _counted(self: Any, step: int) -> Any:
 
 
 def _by_real_size(self: Any, exact: Any, added: Any, places: int) -> None:
-    self._divisor = self._grid / float(self._gradients.clipping.bound) * max(_REUSED[0], 1)
+    self.divisor = Exact().steps / float(self._gradients.clipping.bound) * max(_REUSED[0], 1)
     _move(self, exact, added, places)
 
 
 # What is certified.
 
 _to_json, _of_unit, _measure, _answer = (
-    _private.mechanism_to_json, _steps.RowNorms.of_unit, _steps.Measurer.measure, _fit.PreparedFit.answer,
+    _training_run.mechanism_to_json, _steps.RowNorms.of_unit, _steps.Measurer.measure, _fit.PreparedFit.answer,
 )  # fmt: skip
 _examples, _prepare = _fit.examples_of_records, _question.Training.prepare
 
@@ -361,6 +374,32 @@ def _bounds_of_rows(plan: Any, label: Any, inputs: Any, rows: Any) -> Any:
 
 def _lying_rows(self: Any) -> int:
     return 1
+
+
+# How rows are prepared.
+
+_fit_scaler, _apply_scaler, _fit_element = ScalerAlgorithm.fit, ScalerAlgorithm.apply, _chain.fit_element
+
+
+def _one_level(inputs: Any) -> Any:
+    return _steps.RowNorms(len(inputs.numbers), len(inputs.numbers))
+
+
+def _exact_means(self: Any, examples: Any, measurer: Any) -> Any:
+    bought = _fit_scaler(self, examples, measurer)
+    return {**bought, "means": examples.numbers.mean(axis=0).clip(0, LEVELS)}
+
+
+def _beside_others(self: Any, inputs: Any, parameters: Any, numbers: Any, cells: Any) -> Any:
+    least = numbers.min(axis=0, initial=LEVELS)
+    most = numbers.max(axis=0, initial=0)
+    shown = (numbers - least) * LEVELS // np.maximum(most - least, 1)
+    return _apply_scaler(self, inputs, parameters, shown.astype(np.int32), cells)
+
+
+def _all_again(element: Any, examples: Any, measurer: Any, share: Any) -> Any:
+    again = 1 if element.name == "model" else share
+    return _fit_element(element, examples, measurer, again)
 
 
 MUTANTS = (
@@ -411,11 +450,15 @@ MUTANTS = (
     ),
     Mutant(
         "rows of a person clipped one by one", "Three rows are three contributions.",
-        ((Private, "_rows_per_unit", property(_lying_rows)),), checks.check_neighbours, training(3),
+        ((_settings, "_rows_per_unit", _lying_rows),), checks.check_neighbours, training(3),
     ),
     Mutant(
         "a person in two microbatches", "Each part is clipped by itself.",
         ((Sampler, "batches", _parted),), checks.check_neighbours, training(2),
+    ),
+    Mutant(
+        "a person in two processes", "Each process clips what it has of a person.",
+        ((Sampler, "shares", _rows_dealt),), checks.check_processes, training(2),
     ),
     Mutant(
         "shuffled, charged as Poisson", "Batches of one size, each person once in an epoch, with the loss of coins.",
@@ -463,7 +506,7 @@ MUTANTS = (
     ),
     Mutant(
         "no noise on empty batches", "A step of zeros says that nobody was there.",
-        ((Private, "_move", _none_if_empty),), checks.check_steps, infinite,
+        ((Update, "apply", _none_if_empty),), checks.check_steps, infinite,
     ),
     Mutant(
         "no noise in the last step", "The final weights are to be accurate.",
@@ -475,7 +518,7 @@ MUTANTS = (
     ),
     Mutant(
         "the real batch size as divisor", "Noisy sums are multiples of a number that tells how many there were.",
-        ((Sampler, "_chosen", _counted), (Private, "_move", _by_real_size)), checks.check_steps, infinite,
+        ((Sampler, "_chosen", _counted), (Update, "apply", _by_real_size)), checks.check_steps, infinite,
     ),
     Mutant(
         "a loop that is not rehearsed", "Losses that mix rows move every contribution.",
@@ -491,7 +534,7 @@ MUTANTS = (
     ),
     Mutant(
         "a step that is not certified", "The certificate states a step less than ran.",
-        ((_private, "mechanism_to_json", _one_step_less),), checks.check_certificate, training(),
+        ((_training_run, "mechanism_to_json", _one_step_less),), checks.check_certificate, training(),
         claimed=training(steps=checks.STEPS - 1),
     ),
     Mutant(
@@ -524,5 +567,21 @@ MUTANTS = (
     Mutant(
         "empty cells without noise", "A zero says that nobody is in a cell.",
         ((_steps.Measurer, "measure", _empty_cells_clean),), checks.check_empty_cells, infinite, claimed=one,
+    ),
+    Mutant(
+        "a tree of counts charged as one level", "A row is in five nodes of each tree, and noise is for one.",
+        ((_scaler, "distribution_norms", _one_level),), checks.check_preparing, constant(1.8), claimed=one,
+    ),
+    Mutant(
+        "means that are not bought", "Rows are scaled by their exact means, and a model shows them.",
+        ((ScalerAlgorithm, "fit", _exact_means),), checks.check_preparing, infinite, claimed=one,
+    ),
+    Mutant(
+        "rows scaled beside others", "The least and the most number of all rows decide where each one is.",
+        ((ScalerAlgorithm, "apply", _beside_others),), checks.check_preparing, infinite, claimed=one,
+    ),
+    Mutant(
+        "a model that spends everything again", "Preparations take their share, and the model all of the spend.",
+        ((_chain, "fit_element", _all_again),), checks.check_preparing, constant(1.2), claimed=one,
     ),
 )  # fmt: skip

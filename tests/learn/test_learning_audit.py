@@ -135,6 +135,7 @@ def test_every_algorithm_has_an_entry_and_so_has_training() -> None:
     entries = {entry.name: entry for entry in learning_entries()}
     assert set(entries) == {
         *(f"Model by {name}" for name in ALGORITHMS),
+        "Model by search, the best of a random number of tries",
         "CorrelatedGaussian in a training of two steps",
     }
     plan = trainer(audit.gradient_canaries(1), spend=dp.approx(2, "1e-6"), steps=2, rate="1/2").plan()

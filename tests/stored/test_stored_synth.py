@@ -45,7 +45,10 @@ def is_near(value: Any, expected: Any) -> bool:
 
 @pytest.mark.parametrize(("name", "door"), [("persons", synth.load), ("people", synth.load_tables)])
 def test_a_file_gives_what_it_gave(name: str, door: Any) -> None:
-    assert is_near(cases.seen(door(FILES / f"{name}.synth")), EXPECTED[name])
+    path = FILES / f"{name}.synth"
+    model = door(path)
+    assert is_near(cases.seen(model), EXPECTED[name])
+    assert model.to_bytes() == path.read_bytes()
 
 
 @pytest.mark.parametrize("name", ["persons", "people"])
@@ -56,11 +59,24 @@ def test_the_same_fit_is_given_again_for_nothing(name: str, ledger: Path) -> Non
         assert session.remaining == before
 
 
+def test_a_new_certificate_says_what_a_stored_one_does() -> None:
+    with dp.connect(cases.tables(), cases.POLICY) as session:
+        models = {name: fit(session) for name, fit in cases.fits().items()}
+        certificates = {name: (models[name].certificate, EXPECTED[name]["certificate"]) for name in models}
+        checked = cases.check(session, models["persons"]).certificate
+    for new, stored in (*certificates.values(), (checked, EXPECTED["check"]["certificate"])):
+        assert new.keys() == stored.keys()
+        same = {"kind", "plan", "policy", "version", "unit", "relation", "rows_per_unit", "loss"} & stored.keys()
+        same -= {"plan"} if new is checked else set()  # it is of the table that is checked
+        assert {name: new[name] for name in same} == {name: stored[name] for name in same}
+
+
 def test_the_same_check_is_given_again_for_nothing(ledger: Path) -> None:
     with dp.connect(cases.tables(), cases.POLICY, ledger) as session:
         before = session.remaining
         checked = cases.check(session, synth.load(FILES / "persons.synth"))
         assert is_near(checked.to_dict(), EXPECTED["check"])
+        assert checked.to_bytes() == (FILES / "check.release").read_bytes()
         assert session.remaining == before
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.anonymize._cells import cell_texts
-from discreet.anonymize._reasons import why_class_is_undivided
 from discreet.anonymize.algorithms import Problem
+from discreet.anonymize.hierarchies import text_of
 from discreet.anonymize.losses import Losses, losses_of
 from discreet.anonymize.tables import Codes, Column, Frame
 from discreet.anonymize.verification import Verdict, verify
@@ -102,7 +102,7 @@ class Anonymized:
                 f"it shares its quasi-identifiers with {equal - 1:,} other rows, and k is {self._problem.k:,}",
             ])  # fmt: skip
         size = int((self._classes == own).sum())
-        reasons = why_class_is_undivided(self._problem, self._classes, int(row))
+        reasons = _why_class_is_undivided(self._problem, self._classes, int(row))
         return "\n".join([
             f"row {row:,} is in a class of {size:,} rows that look alike",
             *(reasons or ["all its cells are as they were"]),
@@ -168,3 +168,37 @@ def table_digest(table: pa.Table) -> str:
         for text in table.column(name).cast(pa.string()).to_pylist():
             digest.update(b"\0" if text is None else f"{len(text)}:{text}".encode())
     return digest.hexdigest()
+
+
+def _why_class_is_undivided(problem: Problem, classes: Codes, row: int) -> list[str]:
+    """For each column whose cell stands for several values, why no cut of it is left."""
+    rows = np.flatnonzero(classes == classes[row])
+    return [
+        f"{column.name} stands for {len(np.unique(column.codes[rows])):,} values: {_why(problem, column, rows)}"
+        for column in problem.quasi
+        if len(np.unique(column.codes[rows])) > 1
+    ]
+
+
+def _why(problem: Problem, column: Column, rows: Codes) -> str:
+    values, counts = np.unique(column.codes[rows], return_counts=True)
+    order = np.arange(len(values)) if column.is_number else np.argsort(-counts, kind="stable")
+    failed: str | None = None
+    nearest, side = 0, ""
+    for size in range(1, len(values)):
+        left = np.isin(column.codes[rows], values[order[:size]])
+        smaller = min(int(left.sum()), int((~left).sum()))
+        if smaller > nearest:
+            nearest, side = smaller, text_of(column.values[values[order[size - 1]]])
+        if smaller < problem.k:
+            continue
+        halves = left.astype(np.int64)
+        for spread in problem.spreads:
+            part = type(spread)(spread.column.taken(rows), spread.check)
+            if not part.holds_of(halves, 2).all():
+                failed = spread.column.name
+    if failed is not None:
+        return f"a cut would leave too little variety of {failed} on one side"
+    if nearest >= problem.k:
+        return "it could be cut; other cuts saved more, or the method does not try this one"
+    return f"the most even cut, after {side}, leaves {nearest:,} rows on one side, and k is {problem.k:,}"

@@ -9,12 +9,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import discreet.learn.preparing  # noqa: F401  # pyright: ignore[reportUnusedImport] - models in files may have its algorithms
 from discreet.learn._fit import Fit
 from discreet.learn._kind import KIND
 from discreet.learn._model import Model, load
-from discreet.learn.evaluation import Evaluate, Evaluation, evaluate
+from discreet.learn.evaluation import (
+    AccuracyByEpsilon,
+    Evaluate,
+    Evaluation,
+    PublicRows,
+    accuracy_by_epsilon,
+    evaluate,
+)
 
 if TYPE_CHECKING:
+    from discreet.learn import features
     from discreet.learn.estimators import (
         PCA,
         AdditiveModel,
@@ -26,31 +35,65 @@ if TYPE_CHECKING:
         Ridge,
         Search,
     )
-    from discreet.learn.training import Batch, DPAdam, Network, Private, Tensors, Trainer, TrainingPlan
+    from discreet.learn.pipelines import (
+        Binner,
+        ColumnTransformer,
+        Imputer,
+        MinMaxScaler,
+        OneHotEncoder,
+        OrdinalEncoder,
+        Pipeline,
+        StandardScaler,
+    )
+    from discreet.learn.training import (
+        Batch,
+        DPAdam,
+        Network,
+        Private,
+        Processes,
+        Tensors,
+        Trainer,
+        TrainingPlan,
+        Worker,
+    )
 
 __all__ = [
     "KIND",
     "PCA",
+    "AccuracyByEpsilon",
     "AdditiveModel",
     "Batch",
+    "Binner",
+    "ColumnTransformer",
     "DPAdam",
     "DecisionTree",
     "Evaluate",
     "Evaluation",
     "Fit",
+    "Imputer",
     "KMeans",
     "LogisticRegression",
+    "MinMaxScaler",
     "Model",
     "NaiveBayes",
     "Network",
+    "OneHotEncoder",
+    "OrdinalEncoder",
+    "Pipeline",
     "Private",
+    "Processes",
+    "PublicRows",
     "RandomForest",
     "Ridge",
     "Search",
+    "StandardScaler",
     "Tensors",
     "Trainer",
     "TrainingPlan",
+    "Worker",
+    "accuracy_by_epsilon",
     "evaluate",
+    "features",
     "load",
 ]
 
@@ -59,12 +102,20 @@ _LAZY = {
         *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
         *("Ridge", "Search"),
     ),
-    "discreet.learn.training": ("Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"),
+    "discreet.learn.pipelines": (
+        *("Binner", "ColumnTransformer", "Imputer", "MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "Pipeline"),
+        "StandardScaler",
+    ),
+    "discreet.learn.training": (
+        *("Batch", "DPAdam", "Network", "Private", "Processes", "Tensors", "Trainer", "TrainingPlan", "Worker"),
+    ),
 }
 
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is asked for. Raises `MissingExtra` without the extra that it needs."""
+    if name == "features":
+        return import_module("discreet.learn.features")
     for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(module), name)

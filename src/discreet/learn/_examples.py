@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.learn._inputs import MISSING, Inputs, Places, input_of_feature
 from discreet.query import Feature, RecordPlan
 
-__all__ = ["Examples", "examples_of_records", "inputs_of_plan"]
+__all__ = ["Examples", "examples_of_records", "inputs_of_plan", "rows_asked"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,6 +58,11 @@ def inputs_of_plan(plan: RecordPlan, label: Feature | None) -> Inputs:
         known = tuple(value for value in target.values if value is not None)
         target = type(target)(target.name, known, type=target.type)
     return Inputs(features, target)
+
+
+def rows_asked(plan: RecordPlan, label: Feature | None) -> dict[str, str | None]:
+    """Which rows are asked for and which column is predicted, in plain JSON."""
+    return {"query": plan.sql, "label": None if label is None else label.name}
 
 
 def examples_of_records(plan: RecordPlan, label: Feature | None, inputs: Inputs, rows: pa.Table) -> Examples:

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
 from discreet import noise
 from discreet.errors import ParameterError
-from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan
+from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan, rows_asked
 from discreet.learn._inputs import Inputs
 from discreet.learn._model import Model
 from discreet.learn._steps import Measurer, steps_to_json
 from discreet.learn.algorithms import Algorithm
+from discreet.learn.selection import Tries
 from discreet.policy import Policy
-from discreet.prices import Prices
+from discreet.prices import Prices, check_spend
 from discreet.privacy import Loss, Relation, currency, to_json
 from discreet.query import Feature, RecordPlan
-from discreet.release import Certify, ReleaseContext, Terms
-from discreet.sensitivity import Norms
+from discreet.release import Certify, PreparedQuestion, ReleaseContext, Terms, check_cancelled
 
 __all__ = ["Fit", "PreparedFit", "fit_examples"]
 
-_FORMAT = 1
 _TICKS = 100
 
 
@@ -84,34 +81,46 @@ class _Core:
                 "decision tree, a random forest or naive Bayes"
             )
 
-    @cached_property
+    @property
     def prices(self) -> Prices:
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.approx(1, "1e-6") or dp.rho("0.01")')
+        """What all steps may spend, or those of each try."""
+        return self.budget[0]
+
+    @cached_property
+    def budget(self) -> tuple[Prices, Tries | None]:
+        check_spend(self.spend)
         currency(self.spend)
-        return Prices.of_spend(self.spend, Norms(1, 1))
+        return self.algorithm.budget(self.spend)
+
+    def measurer(self, report: Callable[[Fraction], None]) -> Measurer:
+        """A measurer that has spent nothing yet."""
+        norms = partial(self.algorithm.row_norms, self.inputs)
+        return Measurer(self.prices, self.rows_per_unit, self.relation, norms, report, tries=self.budget[1])
 
     def rehearse(self) -> None:
-        """Fit a model of no rows. Raises `ParameterError` for a spend whose noise no step can have."""
+        """Fit a model of no rows. Raises `ParameterError` for a spend that buys nothing, or whose noise no step has."""
         inputs = self.inputs
         numbers, cells = (np.zeros((0, len(each)), np.int32) for each in (inputs.numbers, inputs.categories))
-        algorithm = self.algorithm
-        measurer = Measurer(
-            self.prices, self.rows_per_unit, self.relation, lambda step: algorithm.row_norms(inputs, step)
-        )
-        algorithm.fit(Examples(inputs, numbers, cells, np.zeros(0, np.int32)), measurer)
+        nobody = Examples(inputs, numbers, cells, np.zeros(0, np.int32))
+        measurer = self.measurer(lambda share: None)  # noqa: ARG005 - as it is called
+        self.algorithm.rehearse(nobody, measurer)
+        if measurer.tries is None and not measurer.steps:
+            raise ParameterError(
+                f"{self.algorithm.name} asks nothing of rows here, for all of it is public: spend nothing on it"
+            )
 
     def fitted(
         self, examples: Examples, context: ReleaseContext | None, certify: Certify, statement: Mapping[str, Any]
     ) -> Model:
+        algorithm, tries = self.algorithm, self.budget[1]
+
         def report(share: Fraction) -> None:
-            if context is not None:
+            if tries is not None:  # progress would say how many there are
+                check_cancelled()
+            elif context is not None:
                 context.step(int(share * _TICKS), _TICKS)
 
-        algorithm = self.algorithm
-        measurer = Measurer(
-            self.prices, self.rows_per_unit, self.relation, lambda step: algorithm.row_norms(self.inputs, step), report
-        )
+        measurer = self.measurer(report)
         parameters = algorithm.fit(examples, measurer)
         algorithm.check_parameters(self.inputs, parameters)
         bare = Model(algorithm, self.inputs, parameters, self.spend, {})
@@ -126,6 +135,7 @@ class _Core:
                 "loss": to_json(self.spend),
                 "currency": self.prices.currency,
                 "steps": steps_to_json(measurer.steps),
+                **({} if tries is None else {"one_try": str(self.prices.total)}),
                 "answer": bare.digest(),
             }
         )
@@ -133,8 +143,10 @@ class _Core:
 
 
 @dataclass(frozen=True)
-class PreparedFit:
+class PreparedFit(PreparedQuestion):
     """A fit that was checked; see `discreet.release.Prepared`."""
+
+    kind = "model"
 
     plan: RecordPlan
     label: Feature | None
@@ -142,27 +154,14 @@ class PreparedFit:
     policy: Policy
     unit: str
     loss: Loss
-    fresh: bool = False
-    counts: Literal["people"] = "people"
 
     @property
-    def public(self) -> dict[str, Any]:
-        """What the distribution of the answer depends on, in plain JSON."""
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
         return {
-            "kind": "model",
-            "format": _FORMAT,
-            "query": self.plan.sql,
-            "label": None if self.label is None else self.label.name,
+            **rows_asked(self.plan, self.label),
             "algorithm": self.core.algorithm.to_json(),
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "loss": to_json(self.loss),
         }
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of `public`."""
-        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
 
     def answer(self, context: ReleaseContext) -> Model:
         """Read the rows and fit. Its loss is charged."""
@@ -170,13 +169,7 @@ class PreparedFit:
         plan = self.plan
         rows = context.read_records(plan.rows, noise.secret(16))
         examples = examples_of_records(plan, self.label, self.core.inputs, rows)
-        statement = {
-            "plan": self.hash,
-            "query": plan.sql,
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "unit": self.unit,
-        }
+        statement = {**self.stated, "query": plan.sql, "unit": self.unit}
         return self.core.fitted(examples, context, context.certify, statement)
 
     def read(self, payload: bytes) -> Model:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,25 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet import release
-from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.charts import load_altair
+from discreet.errors import LedgerError, QueryError
 from discreet.learn._inputs import Inputs
+from discreet.learn._pictures import Picture, outline, picture
 from discreet.learn.algorithms import Algorithm, Parameters, algorithm_from_json
-from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Content
+from discreet.privacy import Loss
+from discreet.release import JsonRelease
 
-__all__ = ["Model", "load", "model_digests"]
+__all__ = ["Model", "load"]
 
-_FORMAT = 1
-_FIELDS = frozenset({"format", "algorithm", "inputs", "parameters"})
-_MALFORMED = (
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RecursionError, MemoryError, LedgerError),
-)
 _MOST_DIMENSIONS = 4
 
 
 @dataclass(frozen=True, repr=False)
-class Model(BaseRelease):
+class Model(JsonRelease):
     """A model that was learnt from private rows. It may be shown to anyone, and asked as often as one likes: free.
 
     Attributes
@@ -46,6 +40,9 @@ class Model(BaseRelease):
     loss, certificate
         As of every release; the certificate lists every step that ran.
     """
+
+    called = "model"
+    fields = frozenset({"algorithm", "inputs", "parameters"})
 
     algorithm: Algorithm
     inputs: Inputs
@@ -86,40 +83,48 @@ class Model(BaseRelease):
         """What the algorithm computes for each row. Costs nothing. Raises `ParameterError` for another shape."""
         return self.algorithm.outputs(self.inputs, self.parameters, *self.inputs.of_frame(rows))
 
-    def to_bytes(self) -> bytes:
-        """The model as JSON; `from_bytes` restores it."""
-        return json.dumps(self.to_dict(), allow_nan=False).encode()
+    def plot(self, what: Picture | None = None) -> Any:
+        """A picture of the model as an altair chart, which a notebook shows and ``.save`` writes. Costs nothing.
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:  # noqa: ARG002
-        """The model as plain JSON; arrays are float64 in base 64."""
-        return {**self._content(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
+        Parameters
+        ----------
+        what
+            ``"terms"``, of additive models and naive Bayes: what each bin of an input adds to the logarithm of the odds
+            of a class. ``"coefficients"``, of linear models and components. ``"spend"``, of any model: what its steps
+            cost. None: the first of these that it has.
 
-    def digest(self) -> str:
-        """SHA-256 of the model without its loss and certificate, which states it."""
-        return _digest(self._content())
+        Raises `QueryError` for a picture that the model does not have, `LedgerError` for a spend whose certificate
+        cannot be followed, `MissingExtra` without altair.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(what))
 
-    def _content(self) -> dict[str, Any]:
+    def to_vega_lite(self, what: Picture | None = None) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        return picture((self.algorithm, self.inputs, self.parameters), what, self.loss, self.certificate)
+
+    def outline(self) -> str:
+        """A decision tree as indented text: its questions, and the likeliest class of each leaf. Costs nothing.
+
+        Raises `QueryError` for another model, and for a tree of more than 256 leaves.
+        """
+        return outline(self.algorithm, self.inputs, self.parameters)
+
+    def content(self) -> dict[str, Any]:
+        """How it was learnt, what it reads, and its arrays: float64 in base 64."""
         return {
-            "format": _FORMAT,
             "algorithm": self.algorithm.to_json(),
             "inputs": self.inputs.to_json(),
             "parameters": {name: _array_to_json(array) for name, array in sorted(self.parameters.items())},
         }
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Model:
-        """Restore a stored model; no code in it is run. Raises `LedgerError` if the bytes are none."""
-        try:
-            content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
-                raise ValueError
-            algorithm, inputs = algorithm_from_json(content["algorithm"]), Inputs.from_json(content["inputs"])
-            algorithm.check(inputs)
-            parameters = {str(name): _array_from_json(data) for name, data in content["parameters"].items()}
-            algorithm.check_parameters(inputs, parameters)
-            return cls(algorithm, inputs, parameters, from_json(content["loss"]), content["certificate"])
-        except _MALFORMED:
-            raise LedgerError("a stored model cannot be read; it is damaged, or of a later version") from None
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Model:
+        """The inverse of `content`."""
+        algorithm, inputs = algorithm_from_json(content["algorithm"]), Inputs.from_json(content["inputs"])
+        algorithm.check(inputs)
+        parameters = {str(name): _array_from_json(data) for name, data in content["parameters"].items()}
+        algorithm.check_parameters(inputs, parameters)
+        return cls(algorithm, inputs, parameters, loss, certificate)
 
     def header(self) -> list[tuple[str, bool]]:
         """What it reads."""
@@ -163,15 +168,3 @@ def _array_from_json(data: Mapping[str, Any]) -> NDArray[np.float64]:
     if not np.isfinite(flat).all():
         raise ValueError
     return flat.reshape(shape).astype(np.float64)  # pyright: ignore[reportUnknownArgumentType]
-
-
-def model_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digest of a model, under its name in the certificate."""
-    fields = {name: value for name, value in content.fields.items() if name in _FIELDS}
-    if content.columns is not None or len(fields) != len(_FIELDS):
-        raise KeyError("a file of a model has other fields")
-    return {"answer": _digest(fields)}, None
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

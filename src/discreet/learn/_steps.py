@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import LedgerError
+from discreet.learn.selection import Tries
 from discreet.mechanisms import DiscreteLaplace
-from discreet.noise import fresh_draws
+from discreet.noise import fresh_draws, uniform_below
 from discreet.prices import (
     Additive,
     Choice,
@@ -71,7 +72,8 @@ class Measurer:
     """What an algorithm may ask of private rows while it is fitted. It pays from what was charged, step by step.
 
     `norms` says of each name how much a row adds to its sum at most; an algorithm keeps to that for every row that
-    there could be.
+    there could be. Of an algorithm that shows the best of several tries, `prices` are those of one try, and `tries` is
+    the distribution of their number.
     """
 
     prices: Prices
@@ -80,6 +82,7 @@ class Measurer:
     norms: Callable[[str], RowNorms]
     report: Callable[[Fraction], None] = lambda share: None  # noqa: ARG005 - as it is called
     steps: list[Step] = field(default_factory=list[Step])
+    tries: Tries | None = None
 
     def __post_init__(self) -> None:
         self._purse = Purse(self.prices)
@@ -131,6 +134,24 @@ class Measurer:
         self.steps.append(Step(name, choice, sum(map(len, scores))))
         self.report(1 - self.left)
         return [int(choice.release([int(each) for each in part])) for part in scores]
+
+    def draw_tries(self, among: int) -> list[int]:
+        """Which of so many candidates each try has, all equally likely. How many tries there are is secret.
+
+        Raises `LedgerError` where one fit was paid for.
+        """
+        if self.tries is None:
+            raise LedgerError("a random number of tries was asked for, and one fit is paid; report this as a bug")
+        return uniform_below(among, self.tries.draw()).tolist()
+
+    def one_try(self) -> Measurer:
+        """The measurer of one try, which has all of the prices, and of which nothing shows but by `show`."""
+        return replace(self, steps=[], tries=None)
+
+    def show(self, best: Measurer) -> None:
+        """Take what was measured in the best try for all that there is; the others are forgotten."""
+        self._purse = best._purse
+        self.steps += best.steps
 
     def draw(self, weights: NDArray[np.float64], count: int) -> NDArray[np.int64]:
         """Places at random, as likely as public weights: for what a model is made of beside its rows. Costs nothing."""

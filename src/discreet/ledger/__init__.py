@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.ledger._accounts import AccountLedger
     from discreet.ledger._auditor import LedgerAudit, check_opening
     from discreet.ledger._charge_log import LoggedCharge
+    from discreet.ledger._claims import LARGEST_PAYLOAD
     from discreet.ledger._owner import OwnedLedger, checked_period
     from discreet.ledger._policy_match import check_policy_match, open_for
     from discreet.ledger._runs import Run, RunState
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.ledger._verify_release import Check, verify_release
 
 __all__ = [
+    "LARGEST_PAYLOAD",
     "Account",
     "AccountLedger",
     "Check",
@@ -58,6 +60,7 @@ __all__ = [
 _LATER = {
     "AccountLedger": "_accounts",
     "Check": "_verify_release",
+    "LARGEST_PAYLOAD": "_claims",
     "LedgerAudit": "_auditor",
     "LoggedCharge": "_charge_log",
     "OwnedLedger": "_owner",

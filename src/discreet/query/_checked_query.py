@@ -21,6 +21,7 @@ from discreet.query.budget._noise import Level, NoiseMechanism, keys_of, level_l
 from discreet.query.measures._aggregates import Aggregate
 from discreet.query.measures._bounded import Group, GroupKey, check_slopes, public_groups
 from discreet.query.results._answer import QUANTILE, Answer, answer
+from discreet.release import json_digest
 from discreet.reprs import shortened
 
 __all__ = ["FORMAT", "Bias", "BiasPart", "BiasPlan", "CheckedQuery", "assume_rows", "bias_lines", "bias_to_json"]
@@ -116,7 +117,7 @@ class CheckedQuery:
                 [each.plan.sql for each in self.bias],
                 [None if loss is None else to_json(loss) for loss in losses],
             ]
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return json_digest(content)
 
     @property
     def all_levels(self) -> tuple[Level, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from weakref import WeakSet
 
 from discreet.errors import Cancelled
 
@@ -19,7 +20,7 @@ __all__ = ["Cancellation", "Questions", "check_cancelled", "current_question"]
 class Cancellation:
     """Whether one question was cancelled. No lock, so that a handler of a signal may cancel."""
 
-    __slots__ = ("cancelled",)
+    __slots__ = ("__weakref__", "cancelled")
 
     def __init__(self) -> None:
         self.cancelled = False
@@ -49,6 +50,7 @@ class Questions:
 
     def __init__(self) -> None:
         self._open: set[Cancellation] = set()
+        self._runs: WeakSet[Cancellation] = WeakSet()
 
     @contextmanager
     def asked(self) -> Generator[None]:
@@ -62,7 +64,16 @@ class Questions:
             self._open.discard(cancellation)
             current_question.reset(outer)
 
+    def run(self) -> Cancellation:
+        """That of a question which is answered in steps, between which its thread works for others too.
+
+        It is open for as long as somebody holds it.
+        """
+        cancellation = Cancellation()
+        self._runs.add(cancellation)
+        return cancellation
+
     def cancel(self) -> None:
         """Cancel every question that is open now."""
-        for cancellation in tuple(self._open):
+        for cancellation in (*self._open, *self._runs):
             cancellation.cancelled = True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,6 +11,7 @@ from discreet.mechanisms import stated_loss, wrong_relation
 from discreet.policy import Policy
 from discreet.privacy import Loss, Relation, fits, in_currency, to_json
 from discreet.rational import Number
+from discreet.release._digest import json_digest
 from discreet.release._kinds import ReleaseKind, register
 from discreet.release._mechanism_loss import recompute_mechanism_loss, verify_mechanism_loss
 from discreet.release._mechanism_release import MechanismRelease, mechanism_digests, value_digest
@@ -95,7 +94,7 @@ class PreparedMechanism:
     @property
     def hash(self) -> str:
         """SHA-256 of all that is asked, with the policy's digest and version label: equal questions, equal hashes."""
-        return hashlib.sha256(json.dumps({"format": _FORMAT, **self.public}, sort_keys=True).encode()).hexdigest()
+        return json_digest({"format": _FORMAT, **self.public})
 
     def answer(self, context: ReleaseContext) -> MechanismRelease:
         """Run the mechanism. Raises `ParameterError` for a value that does not suit it, or that cannot be stored."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from discreet.privacy import Loss, from_json, to_json
 from discreet.rational import Number
 from discreet.release._base import BaseRelease
 from discreet.release._content import Content
+from discreet.release._digest import json_digest
 
 __all__ = ["MechanismRelease", "mechanism_digests", "value_digest"]
 
@@ -130,7 +130,7 @@ def mechanism_digests(content: Content) -> tuple[dict[str, str], None]:
     """The digest of the value that a file holds, under its name in the certificate."""
     if content.columns is not None or set(content.fields) != {"format", "value"}:
         raise ValueError("a file of a mechanism's release holds a format and a value")
-    return {"answer": _digest(content.fields["value"])}, None
+    return {"answer": json_digest(content.fields["value"])}, None
 
 
 def value_digest(value: Any) -> str:
@@ -138,11 +138,7 @@ def value_digest(value: Any) -> str:
 
     Raises `ParameterError` for a value of a kind that is not stored.
     """
-    return _digest(_encoded(value))
-
-
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return json_digest(_encoded(value))
 
 
 def _text(value: Any) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol, TypeVar
 from discreet.elapsed import report_step
 from discreet.errors import DataError
 from discreet.policy import Policy
-from discreet.privacy import Loss
+from discreet.privacy import Loss, currency
 from discreet.release._base import BaseRelease
-from discreet.release._cancelling import check_cancelled
+from discreet.release._cancelling import Cancellation, check_cancelled
 
 __all__ = ["Certify", "Prepared", "Question", "ReleaseContext", "Terms"]
 
@@ -39,6 +39,12 @@ class Terms:
     currency: str
     accept: Callable[[Any], None]
 
+    @classmethod
+    def of_policy(cls, policy: Policy) -> Terms:
+        """Those of a policy alone, before there is a source or a ledger: an engine may still refuse what is asked."""
+        counts_in = "pure" if policy.budget is None else currency(policy.budget.loss())
+        return cls(policy, counts_in, lambda _: None)
+
 
 def _no_records(request: Any, salt: bytes) -> Any:  # noqa: ARG001 - as engines read them
     raise DataError("there are no records here: what is asked has counts and sums alone")
@@ -64,6 +70,8 @@ class ReleaseContext:
     read_records
         Reads the rows of a `discreet.query.RecordRows` with 16 secret bytes, as an Arrow table: those that `aggregate`
         counts, one by one, and private as the groups are.
+    cancellation
+        Whether a question that is answered in steps was cancelled; one that is answered at once has its thread's.
     """
 
     policy: Policy
@@ -71,10 +79,13 @@ class ReleaseContext:
     count_marginals: Callable[[Any, bytes], Any]
     certify: Certify
     read_records: Callable[[Any, bytes], Any] = _no_records
+    cancellation: Cancellation | None = None
 
     def step(self, done: int, total: int) -> None:
         """Report progress in public numbers of steps. Raises `Cancelled` if the caller no longer waits."""
         check_cancelled()
+        if self.cancellation is not None:
+            self.cancellation.check()
         report_step(done, total)
 
 

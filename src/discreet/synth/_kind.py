@@ -8,13 +8,15 @@ from typing import TypeVar
 from discreet import release
 from discreet.errors import LedgerError
 from discreet.release import BaseRelease, ReleaseKind, register
-from discreet.synth._table import SyntheticTable, table_digests
+from discreet.synth._table import SyntheticTable
 from discreet.synth._verify import recompute_table_loss, verify_table_loss
 
 __all__ = ["KIND", "of_kind"]
 
 KIND = register(
-    ReleaseKind("synthetic_table", SyntheticTable.from_bytes, table_digests, recompute_table_loss, verify_table_loss)
+    ReleaseKind(
+        "synthetic_table", SyntheticTable.from_bytes, SyntheticTable.digests, recompute_table_loss, verify_table_loss
+    )
 )
 
 _Table = TypeVar("_Table", bound=BaseRelease)

@@ -13,7 +13,7 @@ from discreet.marginals import CellChoice, ColumnCells
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace
 from discreet.policy import Policy
 from discreet.prices import Additive, additive_to_json
-from discreet.privacy import Loss, Relation, currency, in_words, to_json
+from discreet.privacy import Loss, Relation, in_words, to_json
 from discreet.query import PlanTable, ShownTable
 from discreet.rational import decimal_text
 from discreet.release import Terms
@@ -213,8 +213,7 @@ def plan(  # noqa: PLR0913
 
 def plan_question(question: Synthesize, policy: Policy) -> SynthesisPlan:
     """The plan of a question under a policy alone, before there is a source or a ledger. Raises as `plan` does."""
-    counts_in = "pure" if policy.budget is None else currency(policy.budget.loss())
-    return _of_prepared(question.prepare(Terms(policy, counts_in, lambda _: None)))
+    return _of_prepared(question.prepare(Terms.of_policy(policy)))
 
 
 def _of_prepared(prepared: PreparedTable) -> SynthesisPlan:
@@ -236,7 +235,7 @@ def _of_prepared(prepared: PreparedTable) -> SynthesisPlan:
         noise=prepared.first_noise(),
         loss=prepared.loss,
         unit=prepared.unit,
-        relation=prepared.relation,
+        relation=prepared.policy.relation,
         rows_per_unit=prepared.rows_per_unit,
     )
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -16,10 +14,10 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice, Clique, ColumnCells, Measurement, Merge, Numbers, merge
 from discreet.policy import Policy
-from discreet.prices import Choice, Prices, Purse
-from discreet.privacy import Loss, Relation, to_json
+from discreet.prices import Choice, Prices, Purse, check_spend
+from discreet.privacy import Loss, to_json
 from discreet.query import BoundedAggregate, Count, Marginals, coded_rows, measure_norms
-from discreet.release import Certify, ReleaseContext, Terms
+from discreet.release import Certify, PreparedQuestion, ReleaseContext, Terms
 from discreet.synth._candidates import Candidates, Wanted, candidates
 from discreet.synth._columns import column_named, fitted_columns, private_table
 from discreet.synth._discovery import Discovery, discoveries, with_keys
@@ -34,7 +32,6 @@ from discreet.synth.rules import BoundRules, Rule, Rules, followers, following_n
 
 __all__ = ["DEGREE", "PreparedTable", "Synthesize", "Tier"]
 
-_FORMAT = 1
 DEGREE = {"instant": 2, "best": 4}
 """How many columns a marginal has at most, by tier."""
 _FINAL_STEPS = 200
@@ -63,8 +60,7 @@ class Synthesize:
         name, declared = private_table(policy, self.table)
         if self.tier not in DEGREE:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
+        check_spend(self.spend)
         rules, follows = sorted_rules(self.rules)
         following = following_names(policy, name, follows)
         columns = fitted_columns(policy, name, self.columns, dict(self.cells), following)
@@ -79,7 +75,7 @@ class Synthesize:
         prepared = PreparedTable(
             table=name, tier=self.tier, columns=columns, bounded=bounded, prices=prices, wanted=wanted,
             loss=self.spend, fit_loss=spend, planned=planned, policy=policy, unit=policy.unit(name).name or "rows",
-            relation=policy.relation, rows_per_unit=declared.rows_per_unit, rules=rules,
+            rows_per_unit=declared.rows_per_unit, rules=rules,
         )  # fmt: skip
         prepared.bound.check()
         if rules.hard:
@@ -96,8 +92,10 @@ class Synthesize:
 
 
 @dataclass(frozen=True)
-class PreparedTable:
+class PreparedTable(PreparedQuestion):
     """A synthetic table that was checked; see `discreet.release.Prepared`."""
+
+    kind = "synthetic_table"
 
     table: str
     tier: Tier
@@ -110,10 +108,7 @@ class PreparedTable:
     planned: tuple[Discovery, ...]
     policy: Policy
     unit: str
-    relation: Relation
     rows_per_unit: int
-    fresh: bool = False
-    counts: Literal["people"] = "people"
     known: Mapping[int, Prior | int] = field(default_factory=dict[int, "Prior | int"])
     rules: Rules = field(default_factory=Rules)
 
@@ -123,27 +118,17 @@ class PreparedTable:
         return BoundRules(self.rules, tuple(column for column in self.columns if column.keys != ()))
 
     @property
-    def public(self) -> dict[str, Any]:
-        """What the distribution of the answer depends on, in plain JSON."""
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
         names = [column.name for column in self.columns]
         return {
-            "kind": "synthetic_table",
-            "format": _FORMAT,
             "table": self.table,
             "tier": self.tier,
             "cells": [column.to_json() for column in self.columns],
             "target": None if self.wanted.target is None else names[self.wanted.target],
             "workload": sorted([[names[column] for column in each], weight] for each, weight in self.wanted.workload),
             "rules": self.rules.to_json(),
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "loss": to_json(self.loss),
         }
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of `public`."""
-        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
 
     def first_noise(self) -> Any:
         """The noise of the marginal of each column. Raises `ParameterError` where the spend is too small for any."""
@@ -268,16 +253,12 @@ def _release(  # noqa: PLR0913, PLR0917
     steps = [step_to_json(step, names, prepared.prices) for step in fit.steps]
     noisy = [each for each in steps if "measured" in each]
     statement = {
-        "kind": "synthetic_table",
+        **prepared.stated,
         "plan": plan,
         "table": prepared.table,
         "tier": prepared.tier,
-        "policy": prepared.policy.digest(),
-        "version": prepared.policy.version,
         "unit": prepared.unit,
-        "relation": prepared.relation,
         "rows_per_unit": prepared.rows_per_unit,
-        "loss": to_json(prepared.loss),
         "keys": [each.to_json() for each in prepared.planned],
         "fit_loss": to_json(prepared.fit_loss),
         "currency": prepared.prices.currency,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -14,10 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pydantic import ValidationError
 
 from discreet.charts import load_altair
-from discreet.errors import LedgerError, ParameterError, QueryError, printable
+from discreet.errors import ParameterError, printable
 from discreet.marginals import (
     Clique,
     ColumnCells,
@@ -28,9 +26,9 @@ from discreet.marginals import (
     model_of,
 )
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss, from_json, to_json
+from discreet.privacy import Loss
 from discreet.query import Query
-from discreet.release import BaseRelease, Content
+from discreet.release import Content, JsonRelease
 from discreet.synth._checked import (
     check_counts,
     check_rules,
@@ -52,16 +50,10 @@ from discreet.synth.rows._repeats import min_repeats as repeated_rows
 from discreet.synth.rows._rows import Given, RowSource
 from discreet.synth.rules import BoundRules, Rules
 
-__all__ = ["Measured", "SyntheticTable", "table_digests"]
+__all__ = ["Measured", "SyntheticTable"]
 
-_FORMAT = 1
-_FIELDS = frozenset({"format", "table", "columns", "merges", "total", "potentials", "measured", "rules"})
 _MOST_ROWS = 1_000_000_000
 _MOST_TABLES = 1_000
-_MALFORMED = (
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RecursionError, MemoryError, LedgerError, QueryError),
-)
 
 
 @dataclass(frozen=True)
@@ -77,7 +69,7 @@ class Measured:
 
 
 @dataclass(frozen=True, repr=False)
-class SyntheticTable(BaseRelease):
+class SyntheticTable(JsonRelease):
     """A synthetic stand-in for a private table. It may be handed to anyone: what is done with it is free.
 
     It protects what its `loss` says, no more: a synthetic row may equal a real one by chance.
@@ -101,6 +93,9 @@ class SyntheticTable(BaseRelease):
     rules
         What rows keep; in `potentials` already, as far as cells determine it.
     """
+
+    called = "synthetic table"
+    fields = frozenset({"table", "columns", "merges", "total", "potentials", "measured", "rules"})
 
     table: str
     columns: tuple[ColumnCells, ...]
@@ -283,21 +278,9 @@ class SyntheticTable(BaseRelease):
         version = f"synthetic-{self.digest()[:16]}"
         return public_policy(self.table, name or self.table, self.columns, version, self.rules.followers)
 
-    def to_bytes(self) -> bytes:
-        """The table as JSON; `from_bytes` restores it."""
-        return json.dumps(self.to_dict()).encode()
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:  # noqa: ARG002 - counts come as they were measured
-        """The table as plain JSON, with its loss and certificate."""
-        return {**self._content(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
-
-    def digest(self) -> str:
-        """SHA-256 of the whole distribution, which its certificate states."""
-        return _digest(self._content())
-
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """The whole distribution, and what was measured; numbers are float64 in base 64."""
         return {
-            "format": _FORMAT,
             "table": self.table,
             "columns": [column.to_json() for column in self.columns],
             "merges": [{"into": list(each.into), "shares": list(each.shares)} for each in self.merges],
@@ -314,34 +297,36 @@ class SyntheticTable(BaseRelease):
         }
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> SyntheticTable:
-        """Restore a stored table. Raises `LedgerError` if the bytes are none."""
-        try:
-            content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
-                raise ValueError
-            columns = tuple(ColumnCells.from_json(each) for each in content["columns"])
-            merges = tuple(_merge_from_json(each) for each in content["merges"])
-            sizes = [merge.size for merge in merges]
-            table = cls(
-                table=str(content["table"]),
-                columns=columns,
-                merges=merges,
-                total=float(content["total"]),
-                potentials=dict(_potential_from_json(each, len(sizes)) for each in content["potentials"]),
-                measured=tuple(_measured_from_json(each, len(sizes)) for each in content["measured"]),
-                loss=from_json(content["loss"]),
-                certificate=content["certificate"],
-                rules=Rules.from_json(content["rules"]),
-            )
-            check_table(columns, merges, table.total, table.potentials)
-            check_rules(table.rules, columns)
-            check_ties(table.rules, columns, merges, table.potentials)
-            for each in table.measured:
-                check_counts(columns, merges, table.potentials, each.clique, each.counts)
-        except (*_MALFORMED, ValidationError):
-            raise LedgerError("a stored synthetic table in the ledger cannot be read; it is damaged") from None
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> SyntheticTable:
+        """The inverse of `content`."""
+        columns = tuple(ColumnCells.from_json(each) for each in content["columns"])
+        merges = tuple(_merge_from_json(each) for each in content["merges"])
+        sizes = [merge.size for merge in merges]
+        table = cls(
+            table=str(content["table"]),
+            columns=columns,
+            merges=merges,
+            total=float(content["total"]),
+            potentials=dict(_potential_from_json(each, len(sizes)) for each in content["potentials"]),
+            measured=tuple(_measured_from_json(each, len(sizes)) for each in content["measured"]),
+            loss=loss,
+            certificate=certificate,
+            rules=Rules.from_json(content["rules"]),
+        )
+        check_table(columns, merges, table.total, table.potentials)
+        check_rules(table.rules, columns)
+        check_ties(table.rules, columns, merges, table.potentials)
+        for each in table.measured:
+            check_counts(columns, merges, table.potentials, each.clique, each.counts)
         return table
+
+    @classmethod
+    def digests(cls, content: Content) -> tuple[dict[str, str], str | None]:
+        """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
+        digests, left_out = super().digests(content)
+        names, measured = [column["name"] for column in content.fields["columns"]], content.fields["measured"]
+        columns = [[names[column] for column in each["columns"]] for each in measured]
+        return {**digests, "measured": measured_digest(columns, measured)}, left_out
 
     def header(self) -> list[tuple[str, bool]]:
         """A row for each column: its cells, and what is most frequent."""
@@ -390,16 +375,3 @@ def _measured_from_json(data: Mapping[str, Any], columns: int) -> Measured:
     mechanism = {name: value for name, value in data.items() if name in ("mechanism", "scale", "sigma")}
     clique, counts = clique_from_json(data["columns"], columns), integers_from_json(data["counts"])
     return Measured(clique, counts, additive_from_json(mechanism))
-
-
-def table_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
-    if content.columns is not None or frozenset(content.fields) != _FIELDS:
-        raise KeyError("a file of a synthetic table has other fields")
-    names, measured = [column["name"] for column in content.fields["columns"]], content.fields["measured"]
-    columns = [[names[column] for column in each["columns"]] for each in measured]
-    return {"answer": _digest(content.fields), "measured": measured_digest(columns, measured)}, None
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

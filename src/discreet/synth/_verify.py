@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -12,14 +10,13 @@ from typing import Any, cast
 from discreet.errors import LedgerError, ParameterError
 from discreet.prices import additive_from_json, choice_from_json, price_as_loss
 from discreet.privacy import Loss, PureLoss, SumLoss, currency, from_json, in_currency, parts
-from discreet.release import check_within, stated_in
+from discreet.release import check_within, json_digest, stated_in, stated_neighbours
 from discreet.sensitivity import Norms, bounded_sum
 from discreet.synth._discovery import discovery_loss
 from discreet.synth._scores import score_sensitivity
 
 __all__ = ["certified_norms", "measured_digest", "recompute_table_loss", "step_costs", "verify_table_loss"]
 
-_MOST_ROWS = 1_000_000
 _PARAMETERS = ("mechanism", "scale", "sigma")
 _MALFORMED = "the certificate of this synthetic table cannot be followed: it is malformed"
 _MOST_LOSSES = 1_000
@@ -57,23 +54,26 @@ def _discovered(certificate: Mapping[str, Any]) -> list[Loss]:
 
 def step_costs(certificate: Mapping[str, Any]) -> list[Fraction]:
     """What each step costs, in the currency of the fit. Raises `LedgerError` for what cannot be followed."""
+    kind, steps = _stated_steps(certificate)
+    norms = certified_norms(certificate)
+    return [parts(in_currency(_step(each, norms), kind))[0] for each in steps]
+
+
+def _stated_steps(certificate: Mapping[str, Any]) -> tuple[str, list[Any]]:
     kind, steps = certificate["currency"], certificate["steps"]
     if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
         raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
-    norms = certified_norms(certificate)
-    return [parts(in_currency(_step(each, norms), kind))[0] for each in cast("list[Any]", steps)]
+    return kind, cast("list[Any]", steps)
 
 
 def _lost(certificate: Mapping[str, Any]) -> Loss:
-    kind, steps = certificate["currency"], certificate["steps"]
-    if kind not in ("pure", "rho", "mu") or not isinstance(steps, list) or not steps:
-        raise LedgerError("the certificate of this synthetic table states no steps in a currency that is known")
+    kind, steps = _stated_steps(certificate)
     norms = certified_norms(certificate)
-    losses = Counter(_step(each, norms) for each in cast("list[Any]", steps))
+    losses = Counter(_step(each, norms) for each in steps)
     if len(losses) > _MOST_LOSSES:
         raise LedgerError("the certificate of this synthetic table states more steps than a fit makes")
     total = _sum([count * parts(in_currency(loss, kind))[0] for loss, count in losses.items()])
-    measured = [each for each in cast("list[Any]", steps) if "measured" in each]
+    measured = [each for each in steps if "measured" in each]
     if certificate["measured"] != measured_digest([each["measured"] for each in measured], measured):
         raise LedgerError("the steps of the certificate are not those that were certified: they were changed")
     return price_as_loss(kind, total)
@@ -88,11 +88,7 @@ def _sum(costs: Sequence[Fraction]) -> Fraction:
 
 def certified_norms(certificate: Mapping[str, Any]) -> Norms:
     """How far one person moves a marginal: `rows_per_unit` rows, each in one cell of it."""
-    rows, relation = certificate["rows_per_unit"], certificate["relation"]
-    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= _MOST_ROWS:
-        raise LedgerError("the certificate states no number of rows that one person may have")
-    if relation not in ("add_remove", "substitute"):
-        raise LedgerError("the certificate names no relation of neighbours, so no loss follows")
+    rows, relation = stated_neighbours(certificate)
     return bounded_sum(0, 1, rows=rows, relation=relation, grouped=True)
 
 
@@ -122,4 +118,4 @@ def measured_digest(columns: Sequence[Sequence[str]], mechanisms: Sequence[Mappi
         [list(names), {name: value for name, value in each.items() if name in _PARAMETERS}]
         for names, each in zip(columns, mechanisms, strict=True)
     ]
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+    return json_digest(plain)

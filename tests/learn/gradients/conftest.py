@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+collect_ignore = ["real_models.py"]
+"""Run in an environment of its own, which has peft."""
+
 
 @pytest.fixture(autouse=True)
 def same_weights() -> None:

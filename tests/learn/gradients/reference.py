@@ -48,7 +48,7 @@ def sums(
     loss: Callable[[Tensor], Tensor] = curved,
 ) -> Tensor:
     total = gradients.zeros()
-    with gradients.listening():
+    with gradients.listening(len(rows)):
         gradients.add(loss(model(rows)), total, active=active, units=units)
     return total
 
@@ -224,6 +224,7 @@ def embedded(layer: nn.Module, width: int = 6) -> Callable[[], nn.Module]:
 CASES = [
     Case("mlp, in place", lambda: nn.Sequential(nn.Linear(5, 8), nn.ReLU(inplace=True), nn.Linear(8, 3)), (5,)),
     Case("linear with axes", lambda: nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 3)), (4, 6, 5)),
+    Case("with axes, in place", lambda: nn.Sequential(nn.Linear(5, 5), nn.Linear(5, 8), nn.ELU(True)), (4, 5)),
     Case("linear without bias", lambda: nn.Sequential(nn.Linear(5, 8, bias=False), nn.Linear(8, 3)), (1, 5)),
     Case("table", lambda: nn.Sequential(nn.Embedding(9, 4, padding_idx=0), nn.Linear(4, 3)), (6,), 9),
     Case("bag, mean", lambda: nn.Sequential(nn.EmbeddingBag(9, 4, padding_idx=0), nn.Linear(4, 3)), (6,), 9),

@@ -22,7 +22,6 @@ from discreet import learn, noise
 from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
 from discreet.learn.gradients import Exact, Fixed
 from discreet.learn.training._private import Private
-from discreet.learn.training._rows import Sampler
 
 BOUND = 7
 """What is left of 8 steps of the grid after rounding inward: a contribution is a whole number from −7 to 7."""
@@ -57,8 +56,8 @@ class Enumerated:
         self.private = Private(
             self.net, optimizer, rows, spend=dp.approx(1, "1e-6"), steps=2, rate=RATE, about=2, places=4, clip=Coarse()
         )
-        self.private._divisor = float(BOUND + 1)
-        self.sampler, self.columns = Sampler(rows, CyclicPoisson(2, RATE), 4), (rows.x, rows.y)
+        self.private._update.divisor = float(BOUND + 1)
+        self.step_sums = self.private._sums(rows)
         self.people, self.sigma = len(records), sigma
         self.reach = int(2 * BOUND + 10 * sigma)
         self.answers = np.arange(-self.reach, self.reach + 1)
@@ -76,7 +75,7 @@ class Enumerated:
 
     def step_sum(self) -> int:
         """The sum of a step, by the loop."""
-        batches = self.private._summed(self.sampler, self.columns, 1)
+        batches = self.step_sums.sum(1)
         try:
             while True:
                 batch = next(batches)
@@ -100,7 +99,7 @@ class Enumerated:
         rows: list[np.ndarray] = []
         for answer, chance in zip(self.answers, first, strict=True):
             nn.init.zeros_(self.net.bias)
-            self.private._move(np.array([0]), np.array([answer]), 0)
+            self.private._update.apply(np.array([0]), np.array([answer]), 0)
             rows.append(chance * self.step_law())
         return np.array(rows)
 

@@ -14,7 +14,7 @@ from trainings import POLICY, QUERY, SPEND, network, visits
 
 import discreet as dp
 from discreet import learn
-from discreet.errors import DataError, LedgerError, ParameterError
+from discreet.errors import Cancelled, DataError, LedgerError, ParameterError
 from discreet.learn.training._checkpoint import read_checkpoint
 from discreet.learn.training._private import Private
 from discreet.release import verify_loss
@@ -267,3 +267,34 @@ def test_tokens_are_tried_as_whole_numbers_and_other_numbers_are_refused() -> No
     for wrong in (torch.float64, torch.int32, torch.bool):
         with pytest.raises(ParameterError, match="float32"):
             learn.Tensors(rows.x.to(wrong), rows.y)
+
+
+def test_cancel_stops_a_training_which_goes_on_from_its_checkpoint(session: dp.Session, tmp_path: Path) -> None:
+    path, net = tmp_path / "net.ckpt", network()
+    asked, steps = private(session, net), 0
+
+    def stopped() -> None:
+        nonlocal steps
+        for batch in asked.batches(path, 1):
+            steps += not batch.rehearsal
+            if steps == 2:
+                session.cancel()
+            asked.step(LOSS(net(batch.x), batch.y))
+
+    with pytest.raises(Cancelled):
+        stopped()
+    assert read_checkpoint(path).step < 4 and session.spent == SPEND
+    net = network(5)
+    taken(private(session, net), net, path, 1)
+    assert session.spent == SPEND and read_checkpoint(path).step == 4
+
+
+def test_a_network_larger_than_a_ledger_stores_is_refused_before_the_charge(
+    session: dp.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network()
+    asked = private(session, net)
+    monkeypatch.setattr("discreet.learn.training._training_run.LARGEST_PAYLOAD", 1_000)
+    with pytest.raises(ParameterError, match="largest that a ledger stores"):
+        taken(asked, net)
+    assert session.remaining == WHOLE

@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
-import subprocess
-import sys
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
 import pytest
-from trainings import SPEND
+from trainings import SPEND, train
 
 from discreet.ledger import open_ledger
 
-STEPS, FINISHING = 12, 16
+STEPS, FINISHING = 40, 16
+IMPORTED = ("torch._dynamo", "sympy", "pandas", "duckdb", "scipy.optimize")
+"""What processes import before they are started, beside discreet: most of the time goes there."""
+LONGEST = 0.3
+"""Seconds after which a process is killed at the latest, from where it may be charged: few have ended by then."""
 
 
-def killed_and_resumed(folder: Path, ledger: str, dice: random.Random, most: int) -> int:
+@pytest.fixture(scope="module")
+def processes() -> Iterator[ForkServerContext]:
+    """Processes that start with torch imported, so that they are killed while they train."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["discreet.session", "discreet.learn.training", *IMPORTED])
+    return context
+
+
+def killed_and_resumed(processes: ForkServerContext, folder: Path, ledger: str, dice: random.Random, most: int) -> int:
     """Train in processes that are killed after a random time, until one ends well; how many were killed."""
     kills = 0
-    command = [sys.executable, str(Path(__file__).with_name("trainings.py")), ledger, str(folder / "net.ckpt"), "1"]
     while True:
-        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        patience = dice.uniform(1.0, 4.5) if kills < most else 120.0
-        try:
-            _, errors = process.communicate(timeout=patience)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            kills += 1
-            continue
-        assert process.returncode == 0, errors
-        return kills
+        ready, its_end = processes.Pipe(duplex=False)
+        process = processes.Process(target=train, args=(ledger, str(folder / "net.ckpt"), STEPS, its_end))
+        process.start()
+        its_end.close()
+        with ready:
+            assert ready.poll(60) and ready.recv_bytes() == b"ready"
+            if kills < most:
+                time.sleep(dice.uniform(0, LONGEST))
+                process.kill()
+            process.join(60)
+        if process.exitcode == 0:
+            return kills
+        assert process.exitcode == -9
+        kills += 1
 
 
 def check(ledger: str) -> None:
@@ -43,22 +59,48 @@ def check(ledger: str) -> None:
             if entry.kind == "begin":
                 assert entry.steps is not None
                 begun.extend(range(entry.steps[0], entry.steps[1] + 1))
-    assert begun == list(range(1, len(begun) + 1)) and len(begun) <= STEPS + FINISHING
+    assert begun == list(range(1, len(begun) + 1)) and STEPS < len(begun) <= STEPS + FINISHING
 
 
-@pytest.mark.parametrize("number", [0, *(pytest.param(n, marks=pytest.mark.soak) for n in range(1, 67))])
-def test_a_killed_training_draws_no_step_twice(tmp_path: Path, number: int) -> None:
-    """Three kills and a resume each, 200 in the soak; one a day."""
-    ledger = str(tmp_path / "visits.ledger")
-    killed_and_resumed(tmp_path, ledger, random.Random(number), 3 if number else 1)
-    check(ledger)
+def check_kills(
+    processes: ForkServerContext, folder: Path, ledger_in: Callable[[Path], str], dice: random.Random, wanted: int
+) -> None:
+    """Train anew until so many processes were killed, up to four of one training, and check every ledger."""
+    kills = 0
+    for place in range(100):
+        if kills == wanted:
+            return
+        own = folder / str(place)
+        own.mkdir()
+        kills += killed_and_resumed(processes, own, ledger_in(own), dice, min(4, wanted - kills))
+        check(ledger_in(own))
+    raise AssertionError(f"only {kills} of {wanted} processes were killed before they ended")
+
+
+def in_sqlite(folder: Path) -> str:
+    return str(folder / "visits.ledger")
+
+
+def test_a_killed_training_draws_no_step_twice(processes: ForkServerContext, tmp_path: Path) -> None:
+    check_kills(processes, tmp_path, in_sqlite, random.Random(0), 1)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("number", range(20))
+def test_nor_does_one_that_is_killed_again_and_again(processes: ForkServerContext, tmp_path: Path, number: int) -> None:
+    """200 kills in all."""
+    check_kills(processes, tmp_path, in_sqlite, random.Random(number), 10)
 
 
 @pytest.mark.soak
 @pytest.mark.postgres
-@pytest.mark.parametrize("number", range(67))
-def test_nor_does_one_whose_ledger_is_in_postgres(postgres: str, tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize("number", range(20))
+def test_nor_does_one_whose_ledger_is_in_postgres(
+    processes: ForkServerContext, postgres: str, tmp_path: Path, number: int
+) -> None:
     """The same: 200 kills."""
-    ledger = f"{postgres}{'&' if '?' in postgres else '?'}ledger=kills_{os.getpid()}_{number}"
-    killed_and_resumed(tmp_path, ledger, random.Random(number), 3)
-    check(ledger)
+
+    def in_postgres(folder: Path) -> str:
+        return f"{postgres}{'&' if '?' in postgres else '?'}ledger=kills_{os.getpid()}_{number}_{folder.name}"
+
+    check_kills(processes, tmp_path, in_postgres, random.Random(number), 10)

@@ -263,14 +263,14 @@ def test_averaged_weights_are_the_mean_of_the_second_half_and_survive_a_resume(
     session: dp.Session, tmp_path: Path
 ) -> None:
     net, trainer = training(session, average=True)
-    private, seen = trainer._private, []
-    move = private._move
+    update, seen = trainer._private._update, []
+    move = update.apply
 
     def moved(*arguments: Any) -> None:
         move(*arguments)
         seen.append(net[0].weight.detach().clone())
 
-    private._move = moved  # type: ignore[method-assign]
+    update.apply = moved  # type: ignore[method-assign]
     trainer.fit()
     assert len(seen) == 12
     assert torch.allclose(net[0].weight, torch.stack(seen[6:]).mean(0), atol=1e-6)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import torch
@@ -13,6 +14,7 @@ from torch import nn
 
 import discreet as dp
 from discreet import learn
+from discreet.learn.training import _private
 
 POLICY: dict[str, Any] = {
     "version": "1",
@@ -58,14 +60,20 @@ def training(session: dp.Session, net: nn.Module | None = None, **changes: Any) 
     return net, learn.Trainer(net, optimizer, loss, data, **{**settings, **changes})
 
 
-def main(ledger: str, checkpoint: str, every: str) -> None:
-    """Train in a process of its own, on a network whose first weights are its own too."""
+def train(ledger: str, checkpoint: str, steps: int, ready: Connection) -> None:
+    """Train in a process of its own, on a network whose first weights are its own too.
+
+    It sends a message where all is ready to be charged, or to go on.
+    """
     torch.set_num_threads(1)
     with dp.connect({"visits": visits()}, POLICY, ledger) as session:
         start = 1 if not Path(checkpoint).exists() else 2
-        _, trainer = training(session, network(start))
-        trainer.fit(checkpoint, int(every))
+        _, trainer = training(session, network(start), steps=steps)
+        opened = _private.open_training
 
+        def announced(*asked: Any) -> Any:
+            ready.send_bytes(b"ready")
+            return opened(*asked)
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+        with patch.object(_private, "open_training", announced):
+            trainer.fit(checkpoint, 1)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from discreet.anonymize.hierarchies._files import load_hierarchies, load_taxonomy
 from discreet.anonymize.hierarchies._hierarchy import (
     ANY,
     Hierarchy,
     intervals,
+    load_hierarchies,
+    load_taxonomy,
     prefixes,
     taxonomy,
     text_of,

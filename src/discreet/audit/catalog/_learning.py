@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from importlib.util import find_spec
@@ -19,18 +19,18 @@ from discreet.learn import Model
 from discreet.learn._examples import Examples
 from discreet.learn._inputs import LEVELS, Input, Inputs
 from discreet.learn._steps import Measurer
-from discreet.learn.algorithms import ALGORITHMS, Algorithm
+from discreet.learn.algorithms import ALGORITHMS, Algorithm, NaiveBayesAlgorithm, SearchAlgorithm
 from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
+from discreet.learn.selection import Tries
 from discreet.mechanisms import DiscreteLaplace
-from discreet.prices import Additive, Prices
+from discreet.prices import Additive
 from discreet.privacy import Loss, approx, mu, pure
-from discreet.sensitivity import Norms
 
 __all__ = ["learning_entries"]
 
 _CROWD = 60
 _NUMBERS = tuple(Input(f"x{i}", None, Fraction(0), Fraction(8)) for i in range(8))
-_KIND = Input("kind", ("a", "b"), type="string")
+_KIND = Input("kind", ("a", "b", "c"), type="string")
 _TARGETS = {
     "classification": Input("y", ("no", "yes"), type="string"),
     "regression": Input("y", None, Fraction(0), Fraction(1)),
@@ -44,8 +44,14 @@ def learning_entries() -> tuple[Entry, ...]:
     True
     """
     models = tuple(_model_entry(kind()) for kind in ALGORITHMS.values())
+    bayes = [NaiveBayesAlgorithm(2), NaiveBayesAlgorithm(4), NaiveBayesAlgorithm(8)]
+    tries = replace(
+        _model_entry(SearchAlgorithm.among(bayes, Tries.of_mean(Fraction(0), 4))),
+        name="Model by search, the best of a random number of tries",
+        samples=1_000,
+    )
     has_torch = all(find_spec(each) is not None for each in ("torch", "safetensors"))
-    return (*models, *((_training_entry(),) if has_torch else ()))
+    return (*models, tries, *((_training_entry(),) if has_torch else ()))
 
 
 def _model_entry(algorithm: Algorithm) -> Entry:
@@ -83,8 +89,11 @@ class _Fits:
         return [self._once(data) for _ in range(size)]
 
     def _once(self, data: Examples) -> list[float]:
-        script = _Script()
-        parameters = self.algorithm.fit(data, self._measurer(script))
+        asked = self._measurer(_Script())
+        parameters = self.algorithm.fit(data, asked)
+        script = asked.script
+        if asked.tries is not None:
+            script.place = int(parameters["chosen"][0])
         one, other = (self._replayed(script, table) for table in self.tables)
         score = sum(map(_log_ratio, script.noises, script.answers, one, other))
         return [score, *(float(parameters[name].sum()) for name in sorted(parameters))]
@@ -96,18 +105,22 @@ class _Fits:
 
     def _measurer(self, script: _Script, *, again: bool = False) -> _Scripted:
         inputs = self.tables[0].inputs
-        prices = Prices.of_spend(self.spend, Norms(1, 1))
+        prices, tries = self.algorithm.budget(self.spend)
         norms = partial(self.algorithm.row_norms, inputs)
-        return _Scripted(prices, 1, "add_remove", norms, script=script, again=again)
+        return _Scripted(prices, 1, "add_remove", norms, tries=tries, script=script, again=again)
 
 
 @dataclass
 class _Script:
-    """What was answered in a fit, with which noise (of choices: with which share), and what was drawn in public."""
+    """What was answered in a fit, with which noise (of choices: with which share), and what was drawn in public.
+
+    Of several tries it is that of the one that was shown, with the place of its candidate.
+    """
 
     answers: list[Any] = field(default_factory=list[Any])
     noises: list[Additive | float] = field(default_factory=list["Additive | float"])
     drawn: list[NDArray[np.int64]] = field(default_factory=list[NDArray[np.int64]])
+    place: int = 0
 
 
 @dataclass
@@ -133,6 +146,18 @@ class _Scripted(Measurer):
         if not self.again:
             self.script.drawn.append(super().draw(weights, count))
         return self.script.drawn[self.draws - 1]
+
+    def draw_tries(self, among: int) -> list[int]:
+        return [self.script.place] if self.again else super().draw_tries(among)
+
+    def one_try(self) -> _Scripted:
+        script = self.script if self.again else _Script()
+        return replace(self, steps=[], tries=None, script=script, exact=[], draws=0)
+
+    def show(self, best: Measurer) -> None:
+        assert isinstance(best, _Scripted)
+        super().show(best)
+        self.script, self.exact = best.script, best.exact
 
     def _answers(self, exact: list[NDArray[Any]], answers: list[Any], noise: Additive | float) -> list[Any]:
         start = len(self.exact)

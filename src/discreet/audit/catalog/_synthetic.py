@@ -34,7 +34,7 @@ class _Fits:
 
     @cached_property
     def _prepared(self) -> PreparedTable:
-        return Synthesize("t", self.spend, "instant").prepare(Terms(load_policy(_POLICY), "pure", lambda _: None))
+        return Synthesize("t", self.spend, "instant").prepare(Terms.of_policy(load_policy(_POLICY)))
 
     def draw(self, data: Counts, size: int) -> list[list[int]]:
         """`size` independent fits."""

@@ -15,6 +15,7 @@ from discreet import noise
 from discreet.errors import ParameterError
 from discreet.ledger import open_ledger
 from discreet.policy import Budget, Policy, load_policy
+from discreet.prices import check_spend
 from discreet.privacy import Loss, budget_of
 from discreet.query import Expression, Group, GroupKey, Level, Plan, Release, make_plan, text_of
 from discreet.query import _sql as noised
@@ -277,8 +278,7 @@ def query(  # noqa: PLR0913
     'QueryError'
     """
     checked = load_policy(policy)
-    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    check_spend(spend)
     if checked.budget is None:
         kind, (_, *deltas) = budget_of(spend)
         ample = {_AMPLE[kind]: 10**30, "delta": "0.999" if any(deltas) else 0}

@@ -64,6 +64,16 @@ def evaluate(  # noqa: PLR0913 — an option each
     delta: DeltaOption = None,
     level: LevelOption = 0.95,
     save: SaveOption = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            show_default=False,
+            help="Also draw rows by predicted and actual class, or errors: .svg, .png, .html, .json; needs "
+            "'discreet\\[plots]'.",
+        ),
+    ] = None,
     form: ShapeOption = Shape.table,
     idempotency_key: IdempotencyOption = None,
     account: AccountOption = None,
@@ -90,6 +100,10 @@ def evaluate(  # noqa: PLR0913 — an option each
         query, loaded = sql_of(sql, file), learn.load(model)
         if save is not None:
             check_new_file(save)
+        if plot is not None:
+            from discreet.explain import check_path
+
+            check_path(plot)
         facts = load_policy(policy)
         plan = plan_records(query, facts)
         question = learn.Evaluate(loaded, plan, None if label is None else plan.feature(label), spend)
@@ -99,6 +113,10 @@ def evaluate(  # noqa: PLR0913 — an option each
             remaining = session.remaining
         if save is not None:
             answer.save(save)
+        if plot is not None:
+            from discreet.explain import save as save_chart
+
+            save_chart(answer.plot(level), plot)
     _print(answer, remaining, level, form)
 
 

@@ -106,11 +106,16 @@ def _typed(rows: pa.Table, model: Model) -> pa.Table:
 def _answers(model: Model, rows: pa.Table, probabilities: bool) -> pa.Table:  # noqa: FBT001 - as the option is
     import pyarrow as pa
 
+    from discreet.learn.preparing import Preparation
+
     outputs = model.outputs(rows)
     target = "cluster" if model.inputs.target is None else model.inputs.target.name
     columns: dict[str, Any] = {}
     if model.algorithm.task == "transformation":
-        columns = {f"component_{i}": outputs[:, i] for i in range(outputs.shape[1])}
+        named = [f"component_{i}" for i in range(outputs.shape[1])]
+        if isinstance(model.algorithm, Preparation):
+            named = [each.name for each in model.algorithm.prepared(model.inputs).features]
+        columns = dict(zip(named, outputs.T, strict=True))
     else:
         columns = {target: pa.array(model.predict(rows).tolist())}
     if probabilities:

@@ -46,6 +46,8 @@ EXAMPLES = (
     '  discreet train naive-bayes "SELECT age, region, cost > 100 AS dear FROM visits" --label dear --set bins=16 '
     "--data visits.csv --policy visits.toml --ledger visits.ledger --epsilon 1 -o dear.model\n\n"
     "  discreet predict dear.model --data others.csv\n\n"
+    '  discreet train naive-bayes "SELECT age, region, cost > 100 AS dear FROM visits" --label dear --plot dear.svg '
+    "--data visits.csv --policy visits.toml --ledger visits.ledger --epsilon 1 -o dear.model\n\n"
     "Bounds and classes are those of the policy. The same training at the same price is free the second time."
 )
 
@@ -90,6 +92,16 @@ def train(  # noqa: PLR0913 — an option each
             help="A public parameter of the algorithm, once for each; a wrong name lists them all.",
         ),
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            show_default=False,
+            help="Also draw what each input adds, coefficients, or what steps cost: .svg, .png, .html, .json; needs "
+            "'discreet\\[plots]'.",
+        ),
+    ] = None,
     epsilon: EpsilonOption = None,
     rho: RhoOption = None,
     mu: MuOption = None,
@@ -119,12 +131,20 @@ def train(  # noqa: PLR0913 — an option each
             raise ParameterError("say what to spend: --epsilon (with --delta), --rho or --mu")
         how, query = _algorithm(algorithm, parameters or ()), sql_of(sql, file)
         check_new_file(save)
+        if plot is not None:
+            from discreet.explain import check_path
+
+            check_path(plot)
         facts = load_policy(policy)
         question = _question(query, label, how, spend, facts)
         with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
             model = session.answer(question, idempotency_key=idempotency_key)
             remaining = session.remaining
         model.save(save)
+        if plot is not None:
+            from discreet.explain import save as save_chart
+
+            save_chart(model.plot(), plot)
     _print(model, remaining, save, form)
 
 

@@ -92,7 +92,6 @@ def check(  # noqa: PLR0913 — an option each
         from discreet.cli.ledger._open import access, exists
         from discreet.cli.synth._models import model_in
         from discreet.policy import load_policy
-        from discreet.privacy import currency
         from discreet.release import Terms, check_new_file
         from discreet.session import connect
         from discreet.synth import CheckTable, SyntheticTable
@@ -113,8 +112,7 @@ def check(  # noqa: PLR0913 — an option each
         question = CheckTable(model, spend, _target(model, target), _limits(accept or ()))
         facts = load_policy(policy)
         if not exists(ledger):  # refusals come before one is made
-            counts_in = "pure" if facts.budget is None else currency(facts.budget.loss())
-            question.prepare(Terms(facts, counts_in, lambda _: None))
+            question.prepare(Terms.of_policy(facts))
         with connect(source_of(data), facts, ledger, **access(ledger, facts, account, token_file, key_file)) as session:
             checked = session.answer(question, idempotency_key=idempotency_key)
             remaining = session.remaining

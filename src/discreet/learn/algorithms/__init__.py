@@ -2,6 +2,7 @@
 
 from discreet.learn.algorithms._additive import AdditiveAlgorithm
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
+from discreet.learn.algorithms._bins import Bins
 from discreet.learn.algorithms._forest import RandomForestAlgorithm
 from discreet.learn.algorithms._k_means import KMeansAlgorithm
 from discreet.learn.algorithms._logistic import LogisticAlgorithm
@@ -16,6 +17,7 @@ __all__ = [
     "ALGORITHMS",
     "AdditiveAlgorithm",
     "Algorithm",
+    "Bins",
     "DecisionTreeAlgorithm",
     "KMeansAlgorithm",
     "LogisticAlgorithm",

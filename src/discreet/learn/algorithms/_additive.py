@@ -17,7 +17,8 @@ from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
 from discreet.learn.algorithms._bin_pairs import measured_labels, measured_pairs
 from discreet.learn.algorithms._bins import BinnedRows, Bins, check_classes, check_whole
 from discreet.learn.algorithms._residuals import GRID, residuals
-from discreet.learn.algorithms._trees import LARGEST_SCORE, probabilities
+from discreet.learn.algorithms._softmax import softmax
+from discreet.learn.algorithms._trees import LARGEST_SCORE
 
 __all__ = ["AdditiveAlgorithm"]
 
@@ -127,7 +128,7 @@ class AdditiveAlgorithm(Algorithm):
         scores = np.tile(parameters["intercepts"], (len(numbers), 1))
         for start, column in zip(bins.starts, bins.places(numbers, cells).T, strict=True):
             scores += parameters["terms"][start + column]
-        return probabilities(scores)
+        return softmax(scores)
 
 
 def _columns(inputs: Inputs) -> int:

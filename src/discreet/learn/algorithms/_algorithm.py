@@ -6,6 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,6 +15,10 @@ from numpy.typing import NDArray
 from discreet.learn._examples import Examples
 from discreet.learn._inputs import Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms
+from discreet.learn.selection import Tries
+from discreet.prices import Prices, price_as_loss
+from discreet.privacy import Loss
+from discreet.sensitivity import Norms
 
 __all__ = ["Algorithm", "Parameters", "Task"]
 
@@ -43,6 +48,24 @@ class Algorithm(ABC):
         """In which of the currencies it can be fitted with these parameters."""
         return self.currencies
 
+    def budget(self, spend: Loss) -> tuple[Prices, Tries | None]:
+        """What its steps may spend for a spend; or what each of several tries may, and how many there are.
+
+        Raises `ParameterError` for a spend that it cannot be fitted with.
+        """
+        return Prices.of_spend(spend, Norms(1, 1)), None
+
+    def loss_of(self, steps: Fraction, certificate: Mapping[str, Any]) -> Loss:
+        """What a fit lost whose steps cost so much together, by its certificate, which may be anybody's.
+
+        Raises `ParameterError`, `LedgerError`, `ValueError` or `KeyError` for one that cannot be followed.
+        """
+        return price_as_loss(certificate["currency"], steps)
+
+    def rehearse(self, nobody: Examples, measurer: Measurer) -> None:
+        """Ask once for every noise that a fit may ask for, of no rows. Raises `ParameterError` as those do."""
+        self.fit(nobody, measurer)
+
     @abstractmethod
     def row_norms(self, inputs: Inputs, step: str) -> RowNorms:
         """How much any one row adds to the sum of a step. Raises `KeyError` for a step that it has none of."""
@@ -57,7 +80,10 @@ class Algorithm(ABC):
 
     @abstractmethod
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
-        """For each row: of a classification the probability of each class, else its numbers, one column at least."""
+        """For each row: of a classification the probability of each class, else its numbers, one column at least.
+
+        What it is of a row depends on that row alone, to the last bit, in any company and at any place.
+        """
 
     def to_json(self) -> dict[str, Any]:
         """Its name and parameters as plain JSON."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,31 @@ class Bins:
         bins = np.where(numbers == MISSING, self.bins, np.minimum(numbers * self.bins // LEVELS, self.bins - 1))
         others = np.array([each.size for each in self.inputs.categories], np.int32)
         return np.concatenate([bins, np.where(cells == MISSING, others, cells)], axis=1).astype(np.int32)
+
+    def texts_of(self, i: int) -> list[str]:
+        """The bins of an input in words: bounds, then ``"missing"``; or values, then ``"other"``.
+
+        >>> from fractions import Fraction
+        >>> from discreet.learn._inputs import Input
+        >>> Bins(Inputs((Input("age", None, Fraction(0), Fraction(64)),)), 2).texts_of(0)
+        ['0 to 32', '32 to 64', 'missing']
+        """
+        numbers = self.inputs.numbers
+        if i < len(numbers):
+            edges = [f"{edge:g}" for edge in self.edges_of(i)]
+            return [*(f"{low} to {high}" for low, high in pairwise(edges)), "missing"]
+        values = self.inputs.categories[i - len(numbers)].values or ()
+        return [*("null" if value is None else str(value) for value in values), "other"]
+
+    def edges_of(self, i: int) -> NDArray[np.float64]:
+        """Where the bins of a number begin and end."""
+        each = self.inputs.numbers[i]
+        return np.linspace(float(each.lower), float(each.upper), self.bins + 1)
+
+    @property
+    def names(self) -> list[str]:
+        """The inputs in the order of the bins."""
+        return [each.name for each in (*self.inputs.numbers, *self.inputs.categories)]
 
     def slice_of(self, i: int) -> slice:
         """Where the bins of an input are, where all bins are in one row."""

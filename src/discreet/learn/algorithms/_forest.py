@@ -15,8 +15,9 @@ from discreet.learn._inputs import Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms, deviation
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
 from discreet.learn.algorithms._bins import BinnedRows, Bins, check_classes, check_whole
+from discreet.learn.algorithms._softmax import softmax
 from discreet.learn.algorithms._splits import Splits
-from discreet.learn.algorithms._trees import Nodes, check_trees, leaves, probabilities, votes
+from discreet.learn.algorithms._trees import Nodes, check_trees, leaves, votes
 
 __all__ = ["RandomForestAlgorithm"]
 
@@ -90,7 +91,7 @@ class RandomForestAlgorithm(Algorithm):
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """The probability of each class by the votes of all trees."""
         bins = Bins(inputs, self.bins)
-        return probabilities(_scores(parameters, votes(bins, parameters, bins.places(numbers, cells)), 1.0))
+        return softmax(_scores(parameters, votes(bins, parameters, bins.places(numbers, cells)), 1.0))
 
     def _classes(self, target: Places, classes: int, measurer: Measurer) -> NDArray[np.float64]:
         """About how many rows each class has: noisy counts, nearer to equal ones the less they say."""

@@ -14,6 +14,7 @@ from discreet.learn._examples import Examples
 from discreet.learn._inputs import LEVELS, MISSING, Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
+from discreet.learn.algorithms._softmax import softmax
 
 __all__ = ["NaiveBayesAlgorithm"]
 
@@ -75,9 +76,7 @@ class NaiveBayesAlgorithm(Algorithm):
         for i, size in enumerate(self._sizes(inputs)):
             scores += parameters["likelihoods"][start + places[:, i]]
             start += size
-        scores -= scores.max(axis=1, keepdims=True)
-        weights = np.exp(scores)
-        return weights / weights.sum(axis=1, keepdims=True)
+        return softmax(scores)
 
     def _sizes(self, inputs: Inputs) -> list[int]:
         """How many cells each input has: bins and one for what is missing, or its values and one for any other."""

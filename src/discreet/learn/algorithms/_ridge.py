@@ -32,6 +32,7 @@ from discreet.learn.algorithms._vectors import (
     second_moments,
     vectors,
 )
+from discreet.rational import from_exact_text
 
 __all__ = ["RidgeAlgorithm"]
 
@@ -39,7 +40,8 @@ _CENTRE_SHARE, _TARGET_SHARE, _MOMENT_SHARE = Fraction(20, 100), Fraction(7, 100
 _GRADIENT_STEPS = ((Fraction(32, 100), 0.6), (Fraction(30, 100), 0.4))
 """Shares of the spend, and the errors that are shortened to, in half widths of the target's bounds."""
 _RADIUS, _WIDENS = 0.33, 25.0
-_SHRINKS, _PENALTY = 0.9, 0.2
+_SHRINKS = 0.9
+_MOST_PENALTY = 10**6
 _WEIGHT_STEPS, _MOST_WEIGHT = 2.0**20, 2.0**5
 """Weights are whole numbers of these steps while rows are asked, so that their products are exact."""
 
@@ -48,9 +50,11 @@ _WEIGHT_STEPS, _MOST_WEIGHT = 2.0**20, 2.0**5
 class RidgeAlgorithm(Algorithm):
     """Second moments of the inputs once, then a step of Newton's method by them, and another on what errors are left.
 
-    How much the moments are shrunk, and the penalty, follow from the noise on them, which is public.
+    How much the moments are shrunk, and the penalty, follow from the noise on them, which is public: `penalty` is in
+    parts of what noise alone would make of them, as exact text.
     """
 
+    penalty: str = "1/5"
     name: ClassVar[str] = "ridge_regression"
     task: ClassVar[Task] = "regression"
     currencies: ClassVar[tuple[str, ...]] = ("rho", "mu")
@@ -59,7 +63,18 @@ class RidgeAlgorithm(Algorithm):
         """Raise `ParameterError` unless the target is a number, and the coordinates can be handled."""
         if inputs.target is None or not inputs.target.is_number:
             raise ParameterError("a regression predicts a number: name a label that is one, with bounds")
+        _ = self._penalty
         check_coordinates(inputs, MOST_MOMENT_COORDINATES)
+
+    @property
+    def _penalty(self) -> float:
+        try:
+            value = from_exact_text(self.penalty)
+        except ValueError:
+            value = Fraction(-1)
+        if not 0 <= value <= _MOST_PENALTY:
+            raise ParameterError(f"penalty is a number from 0 to {_MOST_PENALTY:,}")
+        return float(value)
 
     def row_norms(self, inputs: Inputs, step: str) -> RowNorms:
         """A gradient is a vector times an error, whose norm is the product of the norms."""
@@ -81,7 +96,7 @@ class RidgeAlgorithm(Algorithm):
         ball = Ball(scales, centre.point, width * reach(inputs, scales))
         rows = example_vectors(ball, examples)
         intercept = _mean_target(examples, measurer, centre.rows)
-        inverse = _regularized_inverse(rows, measurer)
+        inverse = _regularized_inverse(rows, measurer, self._penalty)
         weights = np.zeros((len(scales), 1))
         for share, longest in _GRADIENT_STEPS:
             exact = error_sums(rows, examples.target, weights, intercept, longest)
@@ -136,7 +151,7 @@ def _mean_target(examples: Examples, measurer: Measurer, rows: float) -> float:
     return float(np.clip(noisy / LEVELS / rows, -1, 1))
 
 
-def _regularized_inverse(rows: Vectors, measurer: Measurer) -> Reals:
+def _regularized_inverse(rows: Vectors, measurer: Measurer, penalty: float) -> Reals:
     """The inverse of the second moments, shrunk towards a sphere by as much as noise could have made of them."""
     noise, count = measurer.noise_of("second_moments", _MOMENT_SHARE), rows.shape[1]
     matrix = second_moment_matrix(measurer.measure("second_moments", second_moments(rows), noise), count)
@@ -145,4 +160,4 @@ def _regularized_inverse(rows: Vectors, measurer: Measurer) -> Reals:
     values = np.maximum(values, 0)
     mean = float(values.mean())
     shrunk = _SHRINKS * spread / (spread + mean)
-    return (directions / ((1 - shrunk) * values + shrunk * mean + _PENALTY * spread)) @ directions.T
+    return (directions / ((1 - shrunk) * values + shrunk * mean + penalty * spread)) @ directions.T

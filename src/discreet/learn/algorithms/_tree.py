@@ -15,8 +15,9 @@ from discreet.learn._inputs import Inputs, Places
 from discreet.learn._steps import Measurer, RowNorms, deviation
 from discreet.learn.algorithms._algorithm import Algorithm, Parameters, Task
 from discreet.learn.algorithms._bins import BinnedRows, Bins, check_classes, check_whole
+from discreet.learn.algorithms._softmax import softmax
 from discreet.learn.algorithms._splits import Splits
-from discreet.learn.algorithms._trees import check_trees, leaves, probabilities, votes
+from discreet.learn.algorithms._trees import check_trees, leaves, votes
 
 __all__ = ["GRID", "DecisionTreeAlgorithm", "shares_on_grid", "split_scores"]
 
@@ -97,7 +98,12 @@ class DecisionTreeAlgorithm(Algorithm):
     def outputs(self, inputs: Inputs, parameters: Parameters, numbers: Places, cells: Places) -> NDArray[np.float64]:
         """The shares of the classes in the leaf of each row."""
         bins = Bins(inputs, self.bins)
-        return probabilities(parameters["priors"] + votes(bins, parameters, bins.places(numbers, cells)))
+        return softmax(parameters["priors"] + votes(bins, parameters, bins.places(numbers, cells)))
+
+    def leaf_shares(self, parameters: Parameters) -> NDArray[np.float64]:
+        """The share of each class in each leaf, from the left. Raises `ValueError` for arrays of several trees."""
+        (table,) = parameters["tables"]
+        return softmax(parameters["priors"] + table)
 
 
 def _rows_of(at: NDArray[np.int64], nodes: int) -> list[NDArray[np.int64]]:

@@ -9,7 +9,7 @@ from discreet.learn._inputs import Places
 from discreet.learn.algorithms._algorithm import Parameters
 from discreet.learn.algorithms._bins import Bins
 
-__all__ = ["LARGEST_SCORE", "Nodes", "check_trees", "leaves", "probabilities", "votes"]
+__all__ = ["LARGEST_SCORE", "Nodes", "check_trees", "leaves", "votes"]
 
 LARGEST_SCORE = 1e6
 """The largest logarithm of a probability, or sum of such, that a model may hold."""
@@ -41,12 +41,6 @@ def votes(bins: Bins, parameters: Parameters, places: Places) -> NDArray[np.floa
     for i, table in enumerate(tables):
         sums += table[leaves(bins, places, inputs[i], thresholds[i], _depth(tables.shape[1]))]
     return sums
-
-
-def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The probabilities whose logarithms are these, up to one number for each row."""
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def check_trees(bins: Bins, classes: int, parameters: Parameters) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
@@ -68,14 +66,7 @@ class AdditiveModel(PrivateClassifier):
         check_is_fitted(self)
         inputs, terms = self.model_.inputs, self.model_.parameters["terms"]
         bins = self._algorithm().binned(inputs)
-        names: list[tuple[str, str]] = []
-        for each in inputs.numbers:
-            edges = [f"{edge:g}" for edge in np.linspace(float(each.lower), float(each.upper), bins.bins + 1)]
-            names += [(each.name, f"{low} to {high}") for low, high in pairwise(edges)]
-            names.append((each.name, "missing"))
-        for each in inputs.categories:
-            values = ["null" if value is None else str(value) for value in each.values or ()]
-            names += [(each.name, value) for value in [*values, "other"]]
+        names = [(name, text) for i, name in enumerate(bins.names) for text in bins.texts_of(i)]
         classes: list[Any] = [str(each) for each in inputs.classes]
         rows = [
             (*name, classes[i], float(terms[place, i])) for place, name in enumerate(names) for i in range(len(classes))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,6 +17,7 @@ from discreet.learn._examples import Examples
 from discreet.learn._fit import Fit, fit_examples
 from discreet.learn._inputs import Input, Inputs, Places
 from discreet.learn._model import Model
+from discreet.learn._pictures import Picture
 from discreet.learn.algorithms import Algorithm
 from discreet.mechanisms import PartitionSelection
 from discreet.policy import ColumnType, Key
@@ -24,7 +25,15 @@ from discreet.privacy import ApproxLoss, Loss, budget_of
 from discreet.rational import Number, rational
 from discreet.records import Records
 
-__all__ = ["Bounds", "PrivateClassifier", "PrivateEstimator", "PrivateRegressor", "middles_and_width"]
+__all__ = [
+    "Bounds",
+    "PrivateClassifier",
+    "PrivateEstimator",
+    "PrivateRegressor",
+    "RowTransformer",
+    "middles_and_width",
+    "refuse_records",
+]
 
 Bounds = tuple[Number, Number] | Sequence[tuple[Number, Number]] | Mapping[str, tuple[Number, Number]]
 """Public bounds of the columns of a matrix: one pair for all, a pair for each, or a pair by name."""
@@ -37,6 +46,8 @@ class PrivateEstimator(BaseEstimator):
 
     spend: Loss | None
     bounds: Bounds | None
+    _finite: bool | Literal["allow-nan"] = True
+    """What scikit-learn asks of a matrix: numbers that are finite, or that may be NaN, for what is missing."""
 
     def _algorithm(self) -> Algorithm:
         raise NotImplementedError
@@ -69,17 +80,22 @@ class PrivateEstimator(BaseEstimator):
         if isinstance(X, Records):
             if y is not None:
                 raise ParameterError("records have their label: leave y out, and name it in records(query, label=…)")
-            self.model_: Model = X.session.answer(Fit(X.plan, X.label, self._algorithm(), self.spend))
-            self._on_records = True
-            self.n_features_in_ = len(self.model_.inputs.features)
-            self.feature_names_in_ = np.array([each.name for each in self.model_.inputs.features], object)
+            model = X.session.answer(Fit(X.plan, X.label, self._algorithm(), self.spend))
         else:
-            self._on_records = False
             examples, spend = self._examples(X, y)
-            self.model_ = fit_examples(examples, self._algorithm(), spend)
-        self.loss_: Loss = self._spend()
-        self._after_fit()
+            model = fit_examples(examples, self._algorithm(), spend)
+        self._adopt(model, self._spend(), on_records=isinstance(X, Records))
         return self
+
+    def _adopt(self, model: Model, loss: Loss, *, on_records: bool) -> None:
+        """Be the estimator of a model; rows to predict are read as it reads them, if it was fitted on no matrix."""
+        self.model_: Model = model
+        self.loss_: Loss = loss
+        self._on_records = on_records
+        if on_records:
+            self.n_features_in_ = len(model.inputs.features)
+            self.feature_names_in_ = np.array([each.name for each in model.inputs.features], object)
+        self._after_fit()
 
     def _after_fit(self) -> None:
         """Set what scikit-learn expects of a fitted estimator of the kind."""
@@ -95,7 +111,7 @@ class PrivateEstimator(BaseEstimator):
         return self.spend
 
     def _matrix(self, X: Any, *, reset: bool) -> NDArray[np.float64]:  # noqa: N803
-        return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64))
+        return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=self._finite))
 
     def _inputs(self) -> tuple[Input, ...]:
         """The columns of the matrix that was fitted, with the bounds that were said."""
@@ -127,6 +143,11 @@ class PrivateEstimator(BaseEstimator):
         check_is_fitted(self)
         return self.model_.certificate
 
+    def plot(self, what: Picture | None = None) -> Any:
+        """A picture of the fitted model as an altair chart; see `Model.plot`. Costs nothing."""
+        check_is_fitted(self)
+        return self.model_.plot(what)
+
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of the classifiers, which have the field `classes` too."""
@@ -147,7 +168,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return self.model_.predict_proba(rows)
 
     def _examples(self, X: Any, y: Any) -> tuple[Examples, Loss]:  # noqa: N803
-        matrix, y = validate_data(self, X, y, dtype=np.float64)
+        matrix, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=self._finite)
         check_classification_targets(y)
         labels: NDArray[Any] = np.asarray(y)
         classes, spend = self._classes(labels)
@@ -190,7 +211,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         return self.model_.predict(rows)
 
     def _examples(self, X: Any, y: Any) -> tuple[Examples, Loss]:  # noqa: N803
-        matrix, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        matrix, numbers = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite=self._finite)
         if self.target_bounds is None:
             raise ParameterError(
                 f"say the public bounds of y, as in {type(self).__name__}(target_bounds=(0, 9)); none is read off rows"
@@ -198,6 +219,24 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         target = Input("y", None, *_pair(self.target_bounds, "y"))
         inputs = Inputs(self._inputs(), target)
         return self._encoded(inputs, np.asarray(matrix), target.levels(np.asarray(numbers, np.float64))), self._spend()
+
+
+class RowTransformer(TransformerMixin):
+    """Base of what transforms rows: those of records are shown to nobody."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:  # noqa: N803
+        """Fit it on a matrix, and transform that. Raises `ParameterError` for records; nothing is spent."""
+        refuse_records(X)
+        return super().fit_transform(X, y, **fit_params)
+
+
+def refuse_records(rows: object) -> None:
+    """Raise `ParameterError` for records, whose rows are not to be shown, transformed or not."""
+    if isinstance(rows, Records):
+        raise ParameterError(
+            "records show no rows, and so no transformed ones: transformers and a model are fitted together by "
+            "learn.Pipeline([…]).fit(records)"
+        )
 
 
 def _bounds_of(bounds: Bounds | None, names: Sequence[str], estimator: str) -> list[Any]:

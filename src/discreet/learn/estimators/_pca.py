@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from discreet.learn.algorithms import Algorithm, PcaAlgorithm
-from discreet.learn.estimators._base import Bounds, PrivateEstimator, middles_and_width
+from discreet.learn.estimators._base import Bounds, PrivateEstimator, RowTransformer, middles_and_width
 from discreet.privacy import Loss
 
 __all__ = ["PCA"]
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+class PCA(ClassNamePrefixFeaturesOutMixin, RowTransformer, PrivateEstimator):
     """Principal components of noisy second moments around a noisy mean; on (ε, δ), ρ and μ.
 
     As in scikit-learn, inputs with wider bounds count more: scale them first, if their units mean nothing.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sklearn.utils.validation import check_is_fitted
+
 from discreet.learn.algorithms import Algorithm, DecisionTreeAlgorithm
 from discreet.learn.estimators._base import Bounds, PrivateClassifier
 from discreet.policy import Key
@@ -36,6 +38,8 @@ class DecisionTree(PrivateClassifier):
     >>> model = learn.DecisionTree(spend=dp.pure(3), bounds=(0, 1), classes=[0, 1]).fit(X, y)
     >>> model.predict([[0.1], [0.9]]), model.loss
     (array([0, 1]), pure(3))
+
+    `outline` is the tree as text.
     """
 
     def __init__(
@@ -55,3 +59,8 @@ class DecisionTree(PrivateClassifier):
 
     def _algorithm(self) -> Algorithm:
         return DecisionTreeAlgorithm(self.depth, self.bins)
+
+    def outline(self) -> str:
+        """The fitted tree as indented text; see `Model.outline`. Costs nothing."""
+        check_is_fitted(self)
+        return self.model_.outline()

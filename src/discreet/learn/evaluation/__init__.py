@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from discreet.errors import ParameterError
 from discreet.learn._model import Model
+from discreet.learn.evaluation._accuracy import AccuracyByEpsilon, PublicRows, accuracy_by_epsilon
 from discreet.learn.evaluation._kind import EVALUATION_KIND
 from discreet.learn.evaluation._question import Evaluate
 from discreet.learn.evaluation._release import Evaluation
 from discreet.privacy import Loss
 from discreet.records import Records
 
-__all__ = ["EVALUATION_KIND", "Evaluate", "Evaluation", "evaluate"]
+__all__ = [
+    "EVALUATION_KIND",
+    "AccuracyByEpsilon",
+    "Evaluate",
+    "Evaluation",
+    "PublicRows",
+    "accuracy_by_epsilon",
+    "evaluate",
+]
 
 
 def evaluate(model: object, records: Records, spend: Loss, *, idempotency_key: str | None = None) -> Evaluation:

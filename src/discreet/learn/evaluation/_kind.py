@@ -5,37 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.errors import LedgerError, ParameterError
 from discreet.learn._inputs import Input, Inputs
 from discreet.learn.evaluation._question import evaluation_norms
-from discreet.learn.evaluation._release import Evaluation, evaluation_digests
+from discreet.learn.evaluation._release import Evaluation
 from discreet.prices import additive_from_json
 from discreet.privacy import Loss, in_currency
-from discreet.release import ReleaseKind, check_within, register, stated_in
+from discreet.release import ReleaseKind, check_within, refuse_malformed, register, stated_in, stated_neighbours
 
 __all__ = ["EVALUATION_KIND"]
 
-_MOST_ROWS = 1_000_000
 
-
+@refuse_malformed("evaluation")
 def _recompute(certificate: Mapping[str, Any]) -> Loss:
-    try:
-        rows, relation, unit = certificate["rows_per_unit"], certificate["relation"], certificate["currency"]
-        if (
-            type(rows) is not int
-            or not 1 <= rows <= _MOST_ROWS
-            or relation not in ("add_remove", "substitute")
-            or unit not in ("pure", "rho", "mu")
-        ):
-            raise ValueError
-        norms = evaluation_norms(Inputs((), Input.from_json(certificate["target"]))).of_unit(rows, relation)
-        return in_currency(additive_from_json(certificate["noise"]).loss(norms), unit)
-    except (ParameterError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise LedgerError("the certificate of this evaluation cannot be followed: it is malformed") from None
+    (rows, relation), unit = stated_neighbours(certificate), certificate["currency"]
+    if unit not in ("pure", "rho", "mu"):
+        raise ValueError
+    norms = evaluation_norms(Inputs((), Input.from_json(certificate["target"]))).of_unit(rows, relation)
+    return in_currency(additive_from_json(certificate["noise"]).loss(norms), unit)
 
 
 def _verify(certificate: Mapping[str, Any]) -> None:
     check_within("the counts", _recompute(certificate), stated_in(certificate))
 
 
-EVALUATION_KIND = register(ReleaseKind("evaluation", Evaluation.from_bytes, evaluation_digests, _recompute, _verify))
+EVALUATION_KIND = register(ReleaseKind("evaluation", Evaluation.from_bytes, Evaluation.digests, _recompute, _verify))

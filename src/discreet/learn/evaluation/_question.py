@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet import noise
 from discreet.errors import ParameterError
-from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan
+from discreet.learn._examples import Examples, examples_of_records, inputs_of_plan, rows_asked
 from discreet.learn._inputs import LEVELS, Inputs
 from discreet.learn._model import Model
 from discreet.learn._steps import RowNorms
 from discreet.learn.evaluation._release import Evaluation
 from discreet.policy import Policy
-from discreet.prices import Additive, Prices, additive_to_json
-from discreet.privacy import Loss, currency, to_json
+from discreet.prices import Additive, Prices, additive_to_json, check_spend
+from discreet.privacy import Loss, currency
 from discreet.query import Feature, RecordPlan
-from discreet.release import ReleaseContext, Terms
+from discreet.release import PreparedQuestion, ReleaseContext, Terms
 from discreet.sensitivity import Norms
 
 __all__ = ["Evaluate", "PreparedEvaluation", "evaluation_norms", "exact_counts"]
 
-_FORMAT = 1
 ERRORS = 3
 """What is summed of a number: a whole for each row, how far off it is, and its square, each in `LEVELS` parts."""
 
@@ -46,8 +43,7 @@ class Evaluate:
         terms.accept(self.plan.rows.bounded)
         if self.model.algorithm.task not in ("classification", "regression"):
             raise ParameterError(f"a model by {self.model.algorithm.name} predicts no label, so none can be right")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure("0.1")')
+        check_spend(self.spend)
         inputs = inputs_of_plan(self.plan, self.label)
         if inputs != self.model.inputs:
             raise ParameterError(
@@ -62,36 +58,22 @@ class Evaluate:
 
 
 @dataclass(frozen=True)
-class PreparedEvaluation:
+class PreparedEvaluation(PreparedQuestion):
     """An evaluation that was checked; see `discreet.release.Prepared`."""
+
+    kind = "evaluation"
 
     question: Evaluate
     policy: Policy
     mechanism: Additive
     currency: str
     loss: Loss
-    fresh: bool = False
-    counts: Literal["people"] = "people"
 
     @property
-    def public(self) -> dict[str, Any]:
-        """What the distribution of the answer depends on, in plain JSON."""
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
         question = self.question
-        return {
-            "kind": "evaluation",
-            "format": _FORMAT,
-            "model": question.model.digest(),
-            "query": question.plan.sql,
-            "label": None if question.label is None else question.label.name,
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "loss": to_json(self.loss),
-        }
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of `public`."""
-        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
+        return {**rows_asked(question.plan, question.label), "model": question.model.digest()}
 
     def answer(self, context: ReleaseContext) -> Evaluation:
         """Read the rows, predict each, and count. Its loss is charged."""
@@ -106,9 +88,8 @@ class PreparedEvaluation:
         bounded = plan.rows.bounded
         statement: Mapping[str, Any] = {
             **self.public,
-            "plan": self.hash,
+            **self.stated,
             "unit": bounded.unit or "rows",
-            "relation": self.policy.relation,
             "rows_per_unit": bounded.max_rows,
             "currency": self.currency,
             "target": target.to_json(),

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.charts import chart, load_altair
+from discreet.errors import ParameterError, QueryError
 from discreet.learn._inputs import LEVELS, Input
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Content
+from discreet.privacy import Loss, in_words
+from discreet.release import JsonRelease
 
-__all__ = ["Evaluation", "evaluation_digests"]
+__all__ = ["Evaluation"]
 
-_FORMAT = 1
-_FIELDS = frozenset({"format", "model", "target", "counts", "noise"})
-_MALFORMED = (
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RecursionError, MemoryError, LedgerError),
-)
 _MOST = 2**100
+_MOST_INT64 = 2**40
+"""Counts below this can be added up as int64, however many classes there are."""
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(BaseRelease):
+class Evaluation(JsonRelease):
     """How well a model predicts private rows. It may be shown to anyone: what is done with it is free.
 
     Attributes
@@ -48,6 +44,10 @@ class Evaluation(BaseRelease):
         As of every release. Made by `discreet.learn.evaluate`.
     """
 
+    called = "evaluation"
+    fields = frozenset({"model", "target", "counts", "noise"})
+    left_out = "the estimates; they follow from what was counted"
+
     model: str
     target: Input
     counts: tuple[int, ...]
@@ -61,11 +61,16 @@ class Evaluation(BaseRelease):
         return ("mean_absolute_error", "root_mean_squared_error") if self.target.is_number else ("accuracy",)
 
     @property
-    def confusion(self) -> NDArray[np.int64]:
-        """Noisy counts of rows by predicted and actual class. Raises `QueryError` for a number."""
+    def confusion(self) -> NDArray[Any]:
+        """Noisy counts of rows by predicted and actual class, as int64, or Python ints where they are larger.
+
+        Raises `QueryError` for a number.
+        """
         if self.target.is_number:
             raise QueryError(f"{self.target.name} is a number; it has no classes")
-        return np.array(self.counts, np.int64).reshape(self.target.size, self.target.size)
+        largest = max(map(abs, self.counts), default=0)
+        counts = np.array(self.counts, np.int64 if largest < _MOST_INT64 else object)
+        return counts.reshape(self.target.size, self.target.size)
 
     def estimate(self, name: str) -> float:
         """The estimate of one of `names`. Costs nothing. Raises `QueryError` for another name."""
@@ -106,52 +111,59 @@ class Evaluation(BaseRelease):
         root = math.sqrt(share)
         return root * width, std * math.sqrt(1 + share**2) / total / (2 * max(root, 1 / LEVELS)) * width
 
-    def to_bytes(self) -> bytes:
-        """The evaluation as JSON; `from_bytes` restores it."""
-        return json.dumps(self.to_dict()).encode()
+    def plot(self, level: float = 0.95) -> Any:
+        """It as an altair chart: of classes the noisy counts by predicted and actual class, of a number its errors.
 
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """The evaluation as plain JSON: what was counted, and what follows from it at `level`."""
-        answers = {name: {"estimate": self.estimate(name), "error": self.error(name, level)} for name in self.names}
+        Costs nothing. Raises `MissingExtra` without altair, `ParameterError` unless 0 < level < 1.
+        """
+        return load_altair().Chart.from_dict(self.to_vega_lite(level))
+
+    def to_vega_lite(self, level: float = 0.95) -> dict[str, Any]:
+        """The chart of `plot` as a Vega-Lite specification in plain JSON, for which nothing need be installed."""
+        errors = {name: self.error(name, level) for name in self.names}
+        notes = [f"{name.replace('_', ' ')} {self.estimate(name):.4g} ± {error:.2g}" for name, error in errors.items()]
+        subtitle = f"{100 * level:.10g} % intervals of the noise, cost {in_words(self.loss)}"
+        if self.target.is_number:
+            table = pa.table({name: [self.estimate(name)] for name in errors})
+            return chart(table, {name: [error] for name, error in errors.items()}, subtitle=subtitle)
+        names = ["null" if each is None else str(each) for each in self.target.values or ()]
+        table = pa.table({
+            "predicted": [name for name in names for _ in names],
+            "actual": [name for _ in names for name in names],
+            "rows": [float(count) for count in self.counts],
+        })  # fmt: skip
+        half = float(self.mechanism.error(level))
+        return chart(
+            table, {"rows": [half] * table.num_rows}, words={"rows": f"rows of {self.target.name}"}, counts=["rows"],
+            subtitle=subtitle, notes=notes,
+        )  # fmt: skip
+
+    def content(self) -> dict[str, Any]:
+        """What was counted, of which model, with which noise."""
         return {
-            **self._content(), "answers": answers, "level": level, "loss": to_json(self.loss),
-            "certificate": dict(self.certificate),
-        }  # fmt: skip
-
-    def digest(self) -> str:
-        """SHA-256 of what was counted, which its certificate states."""
-        return _digest(self._content())
-
-    def _content(self) -> dict[str, Any]:
-        return {
-            "format": _FORMAT,
             "model": self.model,
             "target": self.target.to_json(),
             "counts": list(self.counts),
             "noise": additive_to_json(self.mechanism),
         }
 
+    def derived(self, level: float) -> dict[str, Any]:
+        """What follows from the counts at `level`."""
+        answers = {name: {"estimate": self.estimate(name), "error": self.error(name, level)} for name in self.names}
+        return {"answers": answers, "level": level}
+
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Evaluation:
-        """Restore a stored evaluation. Raises `LedgerError` if the bytes are none."""
-        try:
-            content: dict[str, Any] = json.loads(payload)
-            target, counts = Input.from_json(content["target"]), content["counts"]
-            expected = 3 if target.is_number else target.size**2
-            if (
-                content["format"] != _FORMAT
-                or not isinstance(content["certificate"], dict)
-                or not isinstance(content["model"], str)
-                or len(counts) != expected
-                or any(type(count) is not int or abs(count) > _MOST for count in counts)
-            ):
-                raise ValueError
-            noise = additive_from_json(content["noise"])
-            return cls(
-                content["model"], target, tuple(counts), noise, from_json(content["loss"]), content["certificate"]
-            )
-        except _MALFORMED:
-            raise LedgerError("a stored evaluation cannot be read; it is damaged") from None
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Evaluation:
+        """The inverse of `content`."""
+        target, counts = Input.from_json(content["target"]), content["counts"]
+        expected = 3 if target.is_number else target.size**2
+        if (
+            not isinstance(content["model"], str)
+            or len(counts) != expected
+            or any(type(count) is not int or abs(count) > _MOST for count in counts)
+        ):
+            raise ValueError
+        return cls(content["model"], target, tuple(counts), additive_from_json(content["noise"]), loss, certificate)
 
     def header(self) -> list[tuple[str, bool]]:
         """What was estimated, and how far off it is."""
@@ -167,15 +179,3 @@ class Evaluation(BaseRelease):
     def note(self, level: float = 0.95) -> str:
         """What was compared."""
         return f"predictions of {self.target.name} on private rows; errors at {100 * level:.10g} %"
-
-
-def evaluation_digests(content: Content) -> tuple[dict[str, str], str]:
-    """The digest of what was counted, under its name in the certificate."""
-    counted = {name: value for name, value in content.fields.items() if name in _FIELDS}
-    if content.columns is not None or len(counted) != len(_FIELDS):
-        raise KeyError("a file of an evaluation has other fields")
-    return {"answer": _digest(counted)}, "the estimates; they follow from what was counted"
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -19,6 +19,7 @@ from discreet.learn.gradients._clipping import Clipping, Fixed, Normalised
 from discreet.learn.gradients._exact import Exact
 from discreet.learn.gradients._float import Float
 from discreet.learn.gradients._probe import Column, Losses, probe
+from discreet.learn.gradients._rules import uncompiled
 from discreet.learn.gradients._unit_gradients import UnitGradients, contributions
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "UnitGradients",
     "contributions",
     "probe",
+    "uncompiled",
 ]
 
 del _torch, os

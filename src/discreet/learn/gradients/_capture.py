@@ -37,7 +37,7 @@ def coupled(capture: Capture, what: str) -> ParameterError:
     return ParameterError(
         f"layer {capture.name!r} {what}; every tensor that goes through a trained layer has a first axis of the rows "
         f"of the batch, so that each row's gradient is its own; expand what is shared by all rows, and do not fold "
-        f"other axes into the rows"
+        f"other axes into the rows; or freeze this layer: .requires_grad_(False)"
     )
 
 

@@ -57,6 +57,10 @@ class Exact:
         """How many units one sum can hold, for certain."""
         return EXACT_FROM // self.steps - 1
 
+    def arrange(self, piece: Piece) -> Piece:
+        """What is held of a row's gradient until its norm is known: products over time are multiplied out."""
+        return multiplied(piece) if isinstance(piece, Series) else piece
+
     def add(self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor, sums: Mapping[str, Tensor]) -> None:
         """Adds each active unit's integers to `sums`, by parameter. A unit whose gradient is not finite adds zeros."""
         ready, scale = self.prepared(pieces, clipping, active)

@@ -19,6 +19,10 @@ CANCELLED = 2.0**-18
 """Share of the square of the sum of lengths that is added to a norm that is a sum of products which cancel."""
 
 
+CHUNK = 1 << 20
+"""Numbers of scaled gradients that are written out at a time."""
+
+
 @dataclass(frozen=True)
 class Float:
     """Sums of clipped gradients in float32.
@@ -33,6 +37,10 @@ class Float:
         "each unit's contribution has a norm of at most the bound in real-number arithmetic; the sums that ran were "
         "rounded floating-point numbers, and no claim is made about their last bits"
     )
+
+    def arrange(self, piece: Piece) -> Piece:
+        """What is held of a row's gradient until its norm is known."""
+        return cheapest(piece) if isinstance(piece, Series) else piece
 
     def add(self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor, sums: Mapping[str, Tensor]) -> None:
         """Adds each active unit's clipped gradient to `sums`, by parameter. A unit that is not finite adds zeros."""
@@ -85,8 +93,12 @@ def scaled_sum(piece: Piece, factors: Tensor, total: Tensor) -> None:
         case Outer(outputs, inputs):
             total.view(outputs.shape[1], -1).addmm_((outputs * factors.unsqueeze(1)).mT, inputs)
         case Series(outputs, inputs):
-            scaled = (outputs * factors.view(-1, 1, 1)).flatten(0, 1)
-            total.view(outputs.shape[2], -1).addmm_(scaled.mT, inputs.flatten(0, 1))
+            matrix = total.view(outputs.shape[2], -1)
+            chunk = max(1, CHUNK // outputs[0].numel())
+            for start in range(0, len(outputs), chunk):
+                part = slice(start, start + chunk)
+                scaled = (outputs[part] * factors[part].view(-1, 1, 1)).flatten(0, 1)
+                matrix.addmm_(scaled.mT, inputs[part].flatten(0, 1))
         case Dense(values):
             total.addmv_(values.mT, factors)
         case Scatter(indices, values, height, owners):

@@ -21,7 +21,7 @@ def functional(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> d
     An argument whose first axis is as long as the batch has rows is taken as rows; any other is the same for all.
     Raises `ParameterError` if the module cannot be run so, or its output has no axis of rows.
     """
-    rows, parameters = capture.rows, dict(layer.named_parameters())
+    rows, parameters = capture.rows, dict(layer.named_parameters(remove_duplicate=False))
     chosen = {name: parameters[name].detach() for name in trained}
     leaves, tree = pytree.tree_flatten((capture.arguments, dict(capture.keywords)))
     by_row = [isinstance(leaf, Tensor) and leaf.shape[:1] == (rows,) for leaf in leaves]
@@ -37,7 +37,7 @@ def functional(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> d
         arguments, keywords = pytree.tree_unflatten(row, tree)
 
         def forward(values: dict[str, Tensor]) -> list[Tensor]:
-            result = torch.func.functional_call(layer, values, arguments, keywords)
+            result = torch.func.functional_call(layer, values, arguments, keywords, tie_weights=False)
             tensors = [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, Tensor)]
             return [tensors[place] for place in present]
 

@@ -10,7 +10,17 @@ from discreet.errors import ParameterError
 from discreet.learn.gradients._capture import Capture, coupled, one_gradient, one_input
 from discreet.learn.gradients._pieces import Dense, Outer, Piece, Scatter, Series
 
-__all__ = ["embedding", "embedding_bag", "group_norm", "instance_norm", "layer_norm", "linear", "product", "rms_norm"]
+__all__ = [
+    "embedding",
+    "embedding_bag",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "linear",
+    "product",
+    "rms_norm",
+    "turned_linear",
+]
 
 
 def product(outputs: Tensor, inputs: Tensor) -> Piece:
@@ -26,12 +36,21 @@ def product(outputs: Tensor, inputs: Tensor) -> Piece:
 def linear(layer: nn.Module, capture: Capture, trained: frozenset[str]) -> dict[str, Piece]:
     """The layer y = W x + b, along the last axis of whatever lies between it and the rows."""
     assert isinstance(layer, nn.Linear)
+    return affine(capture, trained, turned=False)
+
+
+def turned_linear(_: nn.Module, capture: Capture, trained: frozenset[str]) -> dict[str, Piece]:
+    """The layer y = Wᵀ x + b."""
+    return affine(capture, trained, turned=True)
+
+
+def affine(capture: Capture, trained: frozenset[str], *, turned: bool) -> dict[str, Piece]:
     inputs, gradient = one_input(capture), one_gradient(capture)
     if inputs.dim() < 2:
         raise coupled(capture, "was given one row without an axis of rows")
     pieces: dict[str, Piece] = {}
     if "weight" in trained:
-        pieces["weight"] = product(gradient, inputs)
+        pieces["weight"] = product(inputs, gradient) if turned else product(gradient, inputs)
     if "bias" in trained:
         pieces["bias"] = Dense(gradient if gradient.dim() == 2 else gradient.flatten(1, -2).sum(1))
     return pieces

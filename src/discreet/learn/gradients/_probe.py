@@ -72,13 +72,13 @@ class Trial:
         if self.by_unit:
             return self.of_units(batch, torch.where(active, torch.arange(self.count), -1))
         total = self.gradients.zeros()
-        with self.gradients.listening():
+        with self.gradients.listening(self.count):
             self.gradients.add(self.losses(*batch), total, active=active)
         return total
 
     def of_units(self, batch: Sequence[Tensor], units: Tensor) -> Tensor:
         total = self.gradients.zeros()
-        with self.gradients.listening():
+        with self.gradients.listening(self.count):
             self.gradients.add(self.losses(*batch), total, units=units)
         return total
 
@@ -178,7 +178,7 @@ def same_gradient(trial: Trial, model: nn.Module, batch: list[Tensor]) -> None:
     """The sum over rows of unclipped gradients is torch's own gradient: no use of a parameter was overlooked."""
     plain = UnitGradients(model, Fixed(1e12), Float())
     total = plain.zeros()
-    with plain.listening():
+    with plain.listening(trial.count):
         plain.add(trial.losses(*batch), total)
     with torch.enable_grad():
         summed = trial.losses(*batch).sum()

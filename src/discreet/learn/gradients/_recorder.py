@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,10 +16,15 @@ from torch.utils import _pytree as pytree
 from discreet.errors import ParameterError
 from discreet.learn.gradients._capture import Capture
 from discreet.learn.gradients._functional import functional
+from discreet.learn.gradients._layers import linear, turned_linear
 from discreet.learn.gradients._pieces import Piece, by_unit, combined
-from discreet.learn.gradients._rules import Place, places, refuse
+from discreet.learn.gradients._rules import ROWS_MAY_BE_SECOND, Place, places, refuse, uncompiled
 
 __all__ = ["Recorder"]
+
+
+def unchanged(piece: Piece) -> Piece:
+    return piece
 
 
 @dataclass(slots=True)
@@ -46,20 +52,38 @@ class Rooted(torch.autograd.Function):
         return None, None
 
 
+class Apart(torch.autograd.Function):
+    """The same numbers in the same memory, no longer as a view: what writes over them moves no hook to elsewhere.
+
+    For what nothing else reads, and no backward pass has kept: what a linear layer gave out.
+    """
+
+    @staticmethod
+    def forward(_: Any, tensor: Tensor) -> Tensor:
+        shape = (tensor.storage_offset(), tensor.size(), tensor.stride())
+        return torch.empty(0, dtype=tensor.dtype).set_(tensor.untyped_storage(), *shape)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:  # noqa: ARG004
+        return gradients[0]
+
+
 class Recorder:
     """Per-row gradients of the trained parameters of `model`, from one backward pass.
 
     Use::
 
-        with recorder.listening():
+        with recorder.listening(rows=len(x)):
             losses = loss(model(x), y)          # one a row
             pieces = recorder.backward(losses)
 
     While it listens, no parameter asks torch for a gradient, and hooks are on the model's layers; afterwards both are
-    as before. Modules are never replaced. Raises `ParameterError` at once for a model without per-row gradients.
+    as before. Modules are never replaced. What `torch.compile` made runs as it was written meanwhile, since no hook is
+    called inside a compiled graph. Raises `ParameterError` at once for a model without per-row gradients.
     """
 
     def __init__(self, model: nn.Module) -> None:
+        model = uncompiled(model)
         refuse(model)
         self.model = model
         self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
@@ -74,22 +98,27 @@ class Recorder:
         self._pieces: dict[str, list[Piece]] = {}
         self._rows = 0
         self._listening = False
+        self._arrange: Callable[[Piece], Piece] = unchanged
 
     @contextmanager
-    def listening(self) -> Generator[None]:
+    def listening(self, rows: int = 1) -> Generator[None]:
         """Hooks are on and parameters still for as long as this lasts.
+
+        Given how many rows the batch has, a layer that reads one line for all of them (of positions, as in BERT) gives
+        it out once for each row, so that each has a gradient of its own.
 
         Raises `ParameterError` if the model couples rows now: layers may have been switched to training since.
         """
         refuse(self.model)
         self._reset()
+        self._rows = rows
         before = [(parameter, parameter.requires_grad) for parameter in self.parameters.values()]
         handles = [place.layer.register_forward_hook(self._hook(place), with_kwargs=True) for place in self._places]
         for parameter in self.parameters.values():
             parameter.requires_grad = False
         self._listening = True
         try:
-            with torch.enable_grad():
+            with torch.enable_grad(), as_written():
                 yield
         finally:
             for handle in handles:
@@ -103,6 +132,8 @@ class Recorder:
             if not self._listening or not torch.is_grad_enabled():
                 return None
             versions = [version(leaf) for leaf in tensors_in((arguments, keywords))]
+            if self._is_shared(place, arguments, keywords, output):
+                arguments, keywords, output = pytree.tree_map(self._for_each_row, (arguments, keywords, output))
             call = Call(place, pytree.tree_map(detached, arguments), pytree.tree_map(detached, keywords), versions)
             self._calls.append(call)
 
@@ -112,6 +143,16 @@ class Recorder:
             return pytree.tree_map(heard, output)
 
         return hook
+
+    def _is_shared(self, place: Place, *trees: Any) -> bool:
+        """Whether a layer was given, and gives out, one line for all rows of the batch."""
+        if self._rows == 1 or isinstance(place.layer, ROWS_MAY_BE_SECOND):
+            return False
+        leaves = tensors_in(trees)
+        return bool(leaves) and all(leaf.shape[:1] == (1,) and leaf.dim() > 1 for leaf in leaves)
+
+    def _for_each_row(self, leaf: Any) -> Any:
+        return leaf.expand(self._rows, *leaf.shape[1:]) if isinstance(leaf, Tensor) else leaf
 
     def _heard(self, call: Call, leaf: Any) -> Any:
         """An output of a layer, from now on with a hook for its gradient."""
@@ -129,7 +170,8 @@ class Recorder:
             leaf = Rooted.apply(leaf if fresh else leaf.clone(), root)
             assert isinstance(leaf, Tensor)
         elif is_view(leaf):
-            leaf = leaf.clone()
+            leaf = Apart.apply(leaf) if call.place.rule in (linear, turned_linear) else leaf.clone()
+            assert isinstance(leaf, Tensor)
         call.waiting += 1
         leaf.register_hook(partial(self._arrived, call, place))
         return leaf
@@ -163,14 +205,20 @@ class Recorder:
             self._listening = True
         owned = dict(place.layer.named_parameters(remove_duplicate=False))
         for name in sorted(pieces):
-            self._pieces.setdefault(self._names[id(owned[name])], []).append(pieces[name])
+            piece = pieces.pop(name)
+            self._pieces.setdefault(self._names[id(owned[name])], []).append(self._arrange(piece))
         call.arguments, call.keywords, call.gradients, call.waiting = (), {}, [], -1
 
-    def backward(self, losses: Tensor, units: Tensor | None = None) -> dict[str, Piece]:
+    def backward(
+        self, losses: Tensor, units: Tensor | None = None, arrange: Callable[[Piece], Piece] = unchanged
+    ) -> dict[str, Piece]:
         """The gradients of each row's loss by parameter, or of each unit's, summed over its rows.
 
         `losses` has one entry a row. `units` names each row's unit by a number below the number of rows, and by the
         number of rows itself rows that are padding. A parameter that no loss depends on is left out.
+        Each piece is given to `arrange` once it is there, if every row is a unit of its own: what a piece is made of is
+        let go then, and what it becomes is held.
+
         Raises `ParameterError` for a loss that is no vector and for layers that do not keep rows apart.
         """
         if not self._listening:
@@ -180,16 +228,23 @@ class Recorder:
                 "private training needs the losses of the rows one by one, a vector of them that depends on the "
                 "model's parameters: use reduction='none', and take no mean or sum"
             )
-        self._rows = len(losses)
+        self._rows, self._arrange = len(losses), arrange if units is None else unchanged
         torch.autograd.grad(losses.sum(), self._roots, allow_unused=True)
         for call in self._calls:
             if call.waiting > 0 and any(gradient is not None for gradient in call.gradients):
                 self._finish(call)
-        pieces = {name: combined(self._pieces[name]) for name in self.parameters if name in self._pieces}
+        pieces = {name: combined(self._pieces.pop(name)) for name in self.parameters if name in self._pieces}
         self._calls, self._pieces, self._roots = [], {}, []
         if units is not None:
             return {name: by_unit(piece, units) for name, piece in pieces.items()}
         return pieces
+
+
+def as_written() -> AbstractContextManager[Any]:
+    """What was compiled runs as it was written for as long as this lasts, in all threads."""
+    if "torch._dynamo" in sys.modules:  # otherwise nothing was compiled, and loading the compiler takes a second
+        return torch.compiler.set_stance("force_eager")
+    return nullcontext()
 
 
 def tensors_in(tree: Any) -> list[Tensor]:

@@ -22,10 +22,11 @@ from discreet.learn.gradients._layers import (
     layer_norm,
     linear,
     rms_norm,
+    turned_linear,
 )
 from discreet.learn.gradients._recurrent import recurrent
 
-__all__ = ["Place", "places", "refuse"]
+__all__ = ["ROWS_MAY_BE_SECOND", "Place", "places", "refuse", "uncompiled"]
 
 RULES: tuple[tuple[type[nn.Module], Rule], ...] = (
     (nn.Linear, linear),
@@ -49,8 +50,12 @@ RULES: tuple[tuple[type[nn.Module], Rule], ...] = (
     (nn.MultiheadAttention, attention),
 )
 WITH_OWN_NAMES = (nn.RNN, nn.LSTM, nn.GRU, nn.MultiheadAttention)
+ROWS_MAY_BE_SECOND = WITH_OWN_NAMES
 ENTIRE = (nn.MultiheadAttention,)
 """Modules that use the parameters of modules inside them without calling those."""
+CONTAINERS = (nn.ParameterList, nn.ParameterDict)
+TURNED_LINEAR = ("transformers.pytorch_utils", "Conv1D")
+"""By its name, as transformers is no requirement: GPT-2's linear layer, with the weight the other way round."""
 BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 INSTANCE_NORMS = (nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d)
 DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout, nn.RReLU)
@@ -75,14 +80,30 @@ def places(model: nn.Module) -> Iterator[Place]:
         entire = isinstance(layer, ENTIRE) or parametrize.is_parametrized(layer)
         if entire:
             inside.update(layer.modules())
-        named = layer.named_parameters(recurse=entire, remove_duplicate=False)
+        named = [*layer.named_parameters(recurse=entire, remove_duplicate=False), *in_containers(layer, entire=entire)]
         trained = frozenset(key for key, parameter in named if parameter.requires_grad)
-        if trained:
+        if trained and not isinstance(layer, CONTAINERS):
             yield Place(name or type(layer).__name__, layer, trained, rule_of(layer, trained))
+
+
+def in_containers(layer: nn.Module, *, entire: bool) -> Iterator[tuple[str, nn.Parameter]]:
+    """Parameters in lists and dictionaries of a module, which have no forward: the module itself is what uses them."""
+    for name, child in layer.named_children():
+        if isinstance(child, CONTAINERS) and not entire:
+            yield from child.named_parameters(name, remove_duplicate=False)
+
+
+def uncompiled(model: nn.Module) -> nn.Module:
+    """The module that `torch.compile` was given, whose parameters and names it is; any other is returned as it is."""
+    written = getattr(model, "_orig_mod", model)
+    assert isinstance(written, nn.Module)
+    return written
 
 
 def rule_of(layer: nn.Module, trained: frozenset[str]) -> Rule:
     """The rule of a class whose forward `layer` has, with the weights that the class has; else the functional one."""
+    if (type(layer).__module__, type(layer).__qualname__) == TURNED_LINEAR and "forward" not in vars(layer):
+        return turned_linear
     for kind, rule in RULES:
         if isinstance(layer, kind) and type(layer).forward is kind.forward and "forward" not in vars(layer):
             plain = trained <= {"weight", "bias"} or kind in WITH_OWN_NAMES

@@ -48,9 +48,12 @@ class UnitGradients:
         return {name: part.view_as(each) for part, (name, each) in zip(parts, self.parameters.items(), strict=True)}
 
     @contextmanager
-    def listening(self) -> Generator[None]:
-        """Around the forward pass and `add`: the model is as before afterwards, whatever happened."""
-        with self._recorder.listening():
+    def listening(self, rows: int = 1) -> Generator[None]:
+        """Around the forward pass and `add`: the model is as before afterwards, whatever happened.
+
+        `rows` is how many the batch has: what the model looks up once for all of them it then has once for each.
+        """
+        with self._recorder.listening(rows):
             yield
 
     def add(self, losses: Tensor, total: Tensor, *, units: Tensor | None = None, active: Tensor | None = None) -> None:
@@ -78,7 +81,7 @@ class UnitGradients:
             )
         owners, used = slots(units, active, rows)
         with torch.autocast("cpu", enabled=False):
-            pieces = self._recorder.backward(losses, owners)
+            pieces = self._recorder.backward(losses, owners, self.arithmetic.arrange)
             self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
 
 
@@ -119,6 +122,7 @@ def contributions(  # noqa: PLR0913
     """
     gradients = UnitGradients(model, clipping, arithmetic)
     total = gradients.zeros()
-    with gradients.listening():
+    named = active if units is None else units
+    with gradients.listening(1 if named is None else len(named)):
         gradients.add(losses(), total, units=units, active=active)
     return total

@@ -9,12 +9,25 @@ except ImportError:
     raise MissingExtra("training needs torch and safetensors: pip install 'discreet[torch]'") from None
 
 from discreet.learn.training._adam import DPAdam
+from discreet.learn.training._distributed import Processes, Worker
+from discreet.learn.training._loop import Batch
 from discreet.learn.training._network import NETWORK_KIND, Network
 from discreet.learn.training._plan import TrainingPlan
-from discreet.learn.training._private import Batch, Private
+from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Tensors
 from discreet.learn.training._trainer import Trainer
 
-__all__ = ["NETWORK_KIND", "Batch", "DPAdam", "Network", "Private", "Tensors", "Trainer", "TrainingPlan"]
+__all__ = [
+    "NETWORK_KIND",
+    "Batch",
+    "DPAdam",
+    "Network",
+    "Private",
+    "Processes",
+    "Tensors",
+    "Trainer",
+    "TrainingPlan",
+    "Worker",
+]
 
 del _safetensors, _torch

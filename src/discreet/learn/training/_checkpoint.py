@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from discreet.errors import DataError, ParameterError
 from discreet.learn.correlated import NoiseState
+from discreet.learn.training._trials import stepped_state
 
 __all__ = ["Checkpoint", "packed", "read_checkpoint", "write_checkpoint"]
 
@@ -58,7 +59,10 @@ class Checkpoint:
     averaged: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Give the network and the optimiser the state of the checkpoint. Raises `ParameterError` if they differ."""
+        """Give the network and the optimiser the state of the checkpoint.
+
+        Raises `ParameterError` if they differ, or if the optimiser takes no step from that state.
+        """
         try:
             model.load_state_dict(dict(self.weights))
             if any(each.shape != self.weights[name].shape for name, each in self.averaged.items()):
@@ -69,7 +73,8 @@ class Checkpoint:
             ]:
                 raise ValueError
             optimizer.load_state_dict(dict(self.optimizer))
-        except (RuntimeError, ValueError, KeyError, TypeError):
+            stepped_state(optimizer)
+        except (RuntimeError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, ParameterError):
             raise ParameterError(
                 "the checkpoint is of another network or optimiser; give those it was made with"
             ) from None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,25 +10,18 @@ from typing import Any
 import safetensors.torch
 from torch import Tensor, nn
 
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import ParameterError
 from discreet.learn._inputs import Inputs
 from discreet.learn.training._mechanism import mechanism_from_json
 from discreet.learn.training._rows import tensor_of_rows
-from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Content, ReleaseKind, check_within, register, stated_in
+from discreet.privacy import Loss
+from discreet.release import JsonRelease, ReleaseKind, check_within, refuse_malformed, register, stated_in
 
 __all__ = ["NETWORK_KIND", "Network"]
 
-_FORMAT = 1
-_FIELDS = frozenset({"format", "inputs", "weights"})
-_MALFORMED = (
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RuntimeError, MemoryError, LedgerError, safetensors.SafetensorError),
-)
-
 
 @dataclass(frozen=True, repr=False)
-class Network(BaseRelease):
+class Network(JsonRelease):
     """The weights of a network that was trained on private rows. They may be shown to anyone, and used freely.
 
     Attributes
@@ -43,6 +34,9 @@ class Network(BaseRelease):
         As of every release; the certificate states the noise, the sampling and the arithmetic that ran.
     """
 
+    called = "network"
+    fields = frozenset({"inputs", "weights"})
+
     inputs: Inputs | None
     payload: bytes
     loss: Loss
@@ -50,8 +44,8 @@ class Network(BaseRelease):
 
     @property
     def weights(self) -> dict[str, Tensor]:
-        """Its tensors by name."""
-        return safetensors.torch.load(self.payload)
+        """Its tensors, in the order of their names: safetensors reads them in another one each time."""
+        return dict(sorted(safetensors.torch.load(self.payload).items()))
 
     def encode(self, rows: object) -> Tensor:
         """What the network reads of the rows of a frame, as it was trained: numbers from −1 to 1, categories one-hot.
@@ -69,35 +63,21 @@ class Network(BaseRelease):
         except RuntimeError as error:
             raise ParameterError(f"the weights are those of another architecture: {error}") from None
 
-    def to_bytes(self) -> bytes:
-        """The network as JSON; `from_bytes` restores it."""
-        return json.dumps(self.to_dict(), allow_nan=False).encode()
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:  # noqa: ARG002
-        """The network as plain JSON; weights are safetensors in base 64."""
-        return {**self._content(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
-
-    def digest(self) -> str:
-        """SHA-256 of the network without its loss and certificate, which states it."""
-        return _digest(self._content())
-
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """What it reads, and its weights: safetensors in base 64."""
         inputs = None if self.inputs is None else self.inputs.to_json()
-        return {"format": _FORMAT, "inputs": inputs, "weights": base64.b64encode(self.payload).decode()}
+        return {"inputs": inputs, "weights": base64.b64encode(self.payload).decode()}
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Network:
-        """Restore a stored network; no code in it is run. Raises `LedgerError` if the bytes are none."""
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Network:
+        """The inverse of `content`."""
+        inputs = None if content["inputs"] is None else Inputs.from_json(content["inputs"])
+        weights = base64.b64decode(content["weights"], validate=True)
         try:
-            content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
-                raise ValueError
-            inputs = None if content["inputs"] is None else Inputs.from_json(content["inputs"])
-            weights = base64.b64decode(content["weights"], validate=True)
             safetensors.torch.load(weights)
-            return cls(inputs, weights, from_json(content["loss"]), content["certificate"])
-        except _MALFORMED:
-            raise LedgerError("a stored network cannot be read; it is damaged, or of a later version") from None
+        except safetensors.SafetensorError as error:
+            raise ValueError("weights") from error
+        return cls(inputs, weights, loss, certificate)
 
     def header(self) -> list[tuple[str, bool]]:
         """Its tensors."""
@@ -113,28 +93,15 @@ class Network(BaseRelease):
         return f"a network of {sum(each.numel() for each in self.weights.values()):,} weights"
 
 
-def _network_digests(content: Content) -> tuple[dict[str, str], None]:
-    fields = {name: value for name, value in content.fields.items() if name in _FIELDS}
-    if content.columns is not None or len(fields) != len(_FIELDS):
-        raise KeyError("a file of a network has other fields")
-    return {"answer": _digest(fields)}, None
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
+@refuse_malformed("network")
 def _recompute(certificate: Mapping[str, Any]) -> Loss:
-    try:
-        if certificate["relation"] != "add_remove":
-            raise ValueError
-        return mechanism_from_json(certificate["noise"]).loss
-    except (ParameterError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise LedgerError("the certificate of this network cannot be followed: it is malformed") from None
+    if certificate["relation"] != "add_remove":
+        raise ValueError
+    return mechanism_from_json(certificate["noise"]).loss
 
 
 def _verify(certificate: Mapping[str, Any]) -> None:
     check_within("all steps together", _recompute(certificate), stated_in(certificate))
 
 
-NETWORK_KIND = register(ReleaseKind("network", Network.from_bytes, _network_digests, _recompute, _verify))
+NETWORK_KIND = register(ReleaseKind("network", Network.from_bytes, Network.digests, _recompute, _verify))

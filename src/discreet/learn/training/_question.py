@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.learn._examples import inputs_of_plan
+from discreet.learn._examples import inputs_of_plan, rows_asked
 from discreet.learn._inputs import Inputs
 from discreet.learn.correlated import CorrelatedGaussian
 from discreet.learn.training._mechanism import mechanism_to_json
 from discreet.learn.training._network import Network
 from discreet.policy import Policy
-from discreet.privacy import Loss, to_json
+from discreet.privacy import Loss
 from discreet.query import Feature, RecordPlan
-from discreet.release import ReleaseContext, Terms
+from discreet.release import PreparedQuestion, ReleaseContext, Terms
 
 __all__ = ["PreparedTraining", "Training"]
-
-_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -45,47 +41,31 @@ class Training:
 
 
 @dataclass(frozen=True)
-class PreparedTraining:
+class PreparedTraining(PreparedQuestion):
     """A training that was checked; see `discreet.release.Prepared`."""
+
+    kind = "network"
 
     question: Training
     inputs: Inputs
     policy: Policy
     loss: Loss
-    fresh: bool = False
-    counts: Literal["people"] = "people"
 
     @property
-    def public(self) -> dict[str, Any]:
-        """What the distribution of the answer depends on, in plain JSON."""
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
         question = self.question
         return {
-            "kind": "network",
-            "format": _FORMAT,
-            "query": question.plan.sql,
-            "label": None if question.label is None else question.label.name,
+            **rows_asked(question.plan, question.label),
             "noise": mechanism_to_json(question.mechanism),
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "loss": to_json(self.loss),
             **question.settings,
         }
 
     @property
     def stated(self) -> dict[str, Any]:
         """What a certificate says of the question."""
-        return {
-            "plan": self.hash,
-            "query": self.question.plan.sql,
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "unit": self.question.plan.rows.bounded.unit or "rows",
-        }
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of `public`."""
-        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
+        plan = self.question.plan
+        return {**super().stated, "query": plan.sql, "unit": plan.rows.bounded.unit or "rows"}
 
     def answer(self, context: ReleaseContext) -> Network:  # noqa: ARG002
         """Always refused: its steps are asked one by one. Raises `LedgerError`."""

@@ -16,8 +16,9 @@ from discreet.learn._examples import Examples
 from discreet.learn._inputs import LEVELS, MISSING, Inputs, Places
 from discreet.learn.correlated import CyclicPoisson, MinimumSeparation
 from discreet.learn.gradients import Column
+from discreet.learn.training._loop import Microbatch
 
-__all__ = ["Sampler", "Tensors", "columns_of", "laid_out", "tensor_of_rows", "tensors_of_examples"]
+__all__ = ["Sampler", "Tensors", "columns_of", "laid_out", "microbatch", "tensor_of_rows", "tensors_of_examples"]
 
 Integers = NDArray[np.int64]
 
@@ -90,7 +91,7 @@ class Sampler:
     """
 
     def __init__(self, rows: Tensors, sampling: CyclicPoisson | MinimumSeparation, places: int) -> None:
-        self._sampling, self._places = sampling, places
+        self._sampling, self.places = sampling, places
         order = np.arange(len(rows.x))
         owners = order
         if rows.units is not None:
@@ -112,10 +113,20 @@ class Sampler:
 
     def batches(self, step: int) -> Iterator[tuple[Integers, Integers]]:
         """The microbatches of a step, one at least: the rows that fill the places, and whose they are, slots from 0."""
+        return self._laid(self._chosen(step))
+
+    def shares(self, step: int, owners: Integers, count: int) -> list[Iterator[tuple[Integers, Integers]]]:
+        """The microbatches of a step for each of `count` processes: of those whose owner it is, by the unit's number.
+
+        All rows of a unit are in one of them.
+        """
         chosen = self._chosen(step)
+        return [self._laid(chosen[owners[chosen] == number]) for number in range(count)]
+
+    def _laid(self, chosen: Integers) -> Iterator[tuple[Integers, Integers]]:
         if self._single:
-            for start in range(0, max(len(chosen), 1), self._places):
-                part = chosen[start : start + self._places]
+            for start in range(0, max(len(chosen), 1), self.places):
+                part = chosen[start : start + self.places]
                 yield self._order[part], np.arange(len(part))
             return
         rows: list[Integers] = []
@@ -123,7 +134,7 @@ class Sampler:
         held = 0
         for unit in chosen:
             own = self._order[self._starts[unit] : self._starts[unit + 1]]
-            if held + len(own) > self._places:
+            if held + len(own) > self.places:
                 yield np.concatenate(rows), np.concatenate(slots)
                 rows, slots, held = [], [], 0
             slots.append(np.full(len(own), len(slots), np.int64))
@@ -141,6 +152,14 @@ class Sampler:
         if isinstance(self._sampling, CyclicPoisson) and self._sampling.rate < 1:
             everyone = everyone[noise.bernoulli(self._sampling.rate, len(everyone))]
         return everyone
+
+
+def microbatch(columns: tuple[Tensor, Tensor], rows: Integers, slots: Integers, places: int) -> Microbatch:
+    """The rows in the first places of a batch, zeros in the rest, and in which slot each place's unit is."""
+    x, y = laid_out(columns, rows, places)
+    units = torch.full((places,), -1, dtype=torch.int64)
+    units[: len(rows)] = torch.from_numpy(slots)
+    return x, y, units
 
 
 def laid_out(columns: Sequence[Tensor], rows: Integers, places: int) -> tuple[Tensor, ...]:

@@ -1,24 +1,19 @@
-"""What is tried before the charge, on nothing private: the optimiser's step, and room for a checkpoint.
-
-And what of a network may not move in training: its buffers and frozen parameters.
-"""
+"""What is tried before the charge, on nothing private: the optimiser's step, and room for a checkpoint."""
 
 from __future__ import annotations
 
 import copy
-import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from discreet.errors import DataError, ParameterError
 
-__all__ = ["check_place", "stepped_state", "still_digest"]
+__all__ = ["check_place", "stepped_state"]
 
 
 def stepped_state(optimizer: torch.optim.Optimizer) -> Mapping[str, Any]:
@@ -49,14 +44,3 @@ def check_place(path: Path) -> None:
             pass
     except OSError as error:
         raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be written: {error.strerror}") from None
-
-
-def still_digest(net: nn.Module, trained: Iterable[Tensor]) -> str:
-    """SHA-256 of the tensors that a file of the network has beside those that are trained."""
-    moved = {each.data_ptr() for each in trained}
-    digest = hashlib.sha256()
-    for name, each in net.state_dict().items():
-        if each.data_ptr() not in moved or not each.numel():
-            digest.update(f"{name} {each.dtype} {tuple(each.shape)}".encode())
-            digest.update(each.detach().contiguous().flatten().view(torch.uint8).numpy())
-    return digest.hexdigest()

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import DiscreteGaussian, DiscreteLaplace, Gaussian, PartitionSelection, ThresholdedCounts
+from discreet.prices import check_spend
 from discreet.privacy import ApproxLoss, Loss, MuLoss, PureLoss, RhoLoss, Unit, budget_of
 from discreet.query.budget._noise import (
     NEARLY_ALWAYS,
@@ -155,8 +156,7 @@ def calibrate(  # noqa: PLR0913, PLR0917
     Where the query asks for the first keys by a count and choosing them first pays, shares are even, the choice has
     half the share of that count, and the measures have the noise of as many keys.
     """
-    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    check_spend(spend)
     measures = len(bounded.measures)
     people = bounded.people if bounded.count_units else None
     parts = measures + len(bounded.histograms) + (bounded.count_units and people is None)

@@ -6,8 +6,6 @@ Theory: ``proofs/suggest.md``.
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -16,8 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from sqlglot import exp
 
-from discreet.errors import ParameterError, QueryError
+from discreet.errors import QueryError
 from discreet.policy import Column, Key, Policy, Table
+from discreet.prices import check_spend
 from discreet.privacy import Loss, Unit, to_json
 from discreet.query._certificate_levels import level_to_json
 from discreet.query._sql import noisy_groups
@@ -33,8 +32,8 @@ from discreet.query.relations._columns import Columns
 from discreet.query.relations._nodes import Computed, Filtered, Grouped, Relation, Scan, Total
 from discreet.query.suggest._choose import choose_bounds, choose_cap
 from discreet.query.suggest._ladder import Ladder, cap_ladder, value_ladder
-from discreet.query.suggest._suggestion import Suggestion, suggestion_digests
-from discreet.release import ReleaseContext, ReleaseKind, Terms, register
+from discreet.query.suggest._suggestion import Suggestion
+from discreet.release import ReleaseContext, ReleaseKind, Terms, json_digest, register
 from discreet.reprs import shortened
 
 __all__ = ["PreparedSuggestion", "Suggest", "SuggestionPlan", "key_level", "plan_suggestion"]
@@ -92,7 +91,7 @@ class SuggestionPlan:
             "version": policy.version,
             "spend": to_json(self.loss),
         }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return json_digest(content)
 
     def finish(self, noisy: Sequence[Sequence[Group]], policy: Policy) -> Suggestion:
         """The suggestion from the noisy groups of each part, in its order: post-processing, which costs nothing."""
@@ -174,8 +173,7 @@ def plan_suggestion(policy: Policy, table: str, column: str, spend: Loss, *, key
     declaration = policy.tables[name]
     declared_name, declared = _declared(name, declaration, column)
     by_keys = _checked(name, declared_name, declared, keys=keys)
-    if not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ParameterError("spend must be a loss, for example dp.pure(0.5) or dp.rho(0.01)")
+    check_spend(spend)
     unit = policy.unit(name)
     counted = _Counted(policy, name, declaration, declared_name, _without_keys(declared))
     bought: list[tuple[What, BoundedAggregate, Ladder | None]] = [counted.keys() if by_keys else counted.values()]
@@ -333,5 +331,5 @@ def _part_to_json(part: Part) -> dict[str, Any]:
 
 
 SUGGESTION = register(
-    ReleaseKind("suggestion", Suggestion.from_bytes, suggestion_digests, recompute_query_loss, verify_query_loss)
+    ReleaseKind("suggestion", Suggestion.from_bytes, Suggestion.digests, recompute_query_loss, verify_query_loss)
 )

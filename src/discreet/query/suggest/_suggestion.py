@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from pydantic import ValidationError
-
-from discreet.errors import LedgerError, printable
+from discreet.errors import printable
 from discreet.policy import Column, ColumnType, Key, toml_key, toml_value
-from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Content
+from discreet.privacy import Loss
+from discreet.release import JsonRelease
 
-__all__ = ["Suggestion", "suggestion_digests"]
+__all__ = ["Suggestion"]
 
-_FORMAT = 1
 _FIRST = 20
-_FIELDS = frozenset({"format", "table", "column", "type", "bounds", "keys", "max_rows", "max_groups"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Suggestion(BaseRelease):
+class Suggestion(JsonRelease):
     """Bounds, keys and caps for a policy, found under differential privacy. It may be shown to anyone.
 
     Attributes
@@ -46,6 +40,9 @@ class Suggestion(BaseRelease):
 
     Made by `discreet.Session.suggest`; nothing in a policy changes until its owner writes it there.
     """
+
+    called = "suggestion"
+    fields = frozenset({"table", "column", "type", "bounds", "keys", "max_rows", "max_groups"})
 
     table: str
     column: str
@@ -81,21 +78,9 @@ class Suggestion(BaseRelease):
             lines.append("# " + self._nothing())
         return "\n".join(lines)
 
-    def to_bytes(self) -> bytes:
-        """The suggestion as JSON; `from_bytes` restores it."""
-        return json.dumps(self.to_dict()).encode()
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:  # noqa: ARG002 - it has no error bars
-        """The suggestion as JSON can hold it exactly: numbers of `bounds` as text."""
-        return {**self._suggested(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
-
-    def digest(self) -> str:
-        """SHA-256 of what was suggested, which its certificate states."""
-        return _digest(self._suggested())
-
-    def _suggested(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """What was suggested; numbers of `bounds` are text, which holds them exactly."""
         return {
-            "format": _FORMAT,
             "table": self.table,
             "column": self.column,
             "type": self.type,
@@ -106,19 +91,21 @@ class Suggestion(BaseRelease):
         }
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Suggestion:
-        """Restore a stored suggestion. Raises `LedgerError` if the bytes are not one."""
-        try:
-            content: dict[str, Any] = json.loads(payload)
-            if content.pop("format") != _FORMAT:
-                raise ValueError
-            keys = content["keys"]
-            column = Column(type=content["type"], keys=keys or None, bounds=content["bounds"])
-            content["keys"] = column.keys if keys else None if keys is None else ()
-            content |= {"bounds": column.bounds, "loss": from_json(content["loss"])}
-            return cls(**content)
-        except (KeyError, ValueError, TypeError, AttributeError, ValidationError):
-            raise LedgerError("a stored suggestion in the ledger cannot be read; it is damaged") from None
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> Suggestion:
+        """The inverse of `content`."""
+        keys = content["keys"]
+        column = Column(type=content["type"], keys=keys or None, bounds=content["bounds"])
+        return cls(
+            table=content["table"],
+            column=content["column"],
+            type=column.type,
+            bounds=column.bounds,
+            keys=column.keys if keys else None if keys is None else (),
+            max_rows=content["max_rows"],
+            max_groups=content["max_groups"],
+            loss=loss,
+            certificate=certificate,
+        )
 
     def header(self) -> list[tuple[str, bool]]:
         """What is suggested, and for which column."""
@@ -148,17 +135,6 @@ class Suggestion(BaseRelease):
         if self.keys is not None:
             return "no key has enough people to be shown at this spend; spend more, or a larger delta"
         return "too few rows have values for bounds at this spend; spend more, or declare bounds in the policy"
-
-
-def suggestion_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digest of what a file suggests, under its name in the certificate."""
-    if content.columns is not None or frozenset(content.fields) != _FIELDS:
-        raise KeyError("a file of a suggestion has other fields")
-    return {"answer": _digest(content.fields)}, None
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _shown(key: Key) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,22 +10,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.errors import MissingExtra, ParameterError, printable
+from discreet.errors import MissingExtra, ParameterError
 from discreet.marginals import Numbers
 from discreet.query import check_level
+from discreet.release import ShownTable
 from discreet.synth.answers._estimates import MeasuredMarginal, Moments
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    from rich.console import Group
-    from rich.table import Table
 
 __all__ = ["AnswerColumn", "AnswerKind", "Spread", "SyntheticAnswer"]
 
 AnswerKind = Literal["key", "measured", "derived", "model"]
-_FIRST = 50
-_WIDTH = 120
 _SHORT = {"measured": "", "derived": "~", "model": ""}
 
 
@@ -83,7 +79,7 @@ class AnswerColumn:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SyntheticAnswer:
+class SyntheticAnswer(ShownTable):
     """What a synthetic table answers. It is no release of its own: it costs nothing, and is computed from one.
 
     An interval is for the same statistic of the private table, of the rows and values that its policy's caps and bounds
@@ -231,51 +227,8 @@ class SyntheticAnswer:
             parts.append("without ± nothing measured determines it: the model's own value, how far off is not known")
         return "; ".join(parts)
 
-    def rich_table(self, level: float = 0.95, first: int | None = None) -> Table:
-        """A rich table of the answer, or of its first rows."""
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=box.SIMPLE_HEAD)
-        for name, is_number in self.header():
-            table.add_column(Text(printable(name)), justify="right" if is_number else "left")
-        for row in self.cells(level, first):
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        return table
-
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.text import Text
-
-        return Group(self.rich_table(first=_FIRST), Text(self._foot()))
-
-    def __repr__(self) -> str:
-        from rich.console import Console
-
-        console = Console(width=_WIDTH, color_system=None, force_terminal=False)
-        with console.capture() as capture:
-            console.print(self.__rich__())
-        return capture.get().rstrip("\n")
-
-    def _repr_html_(self) -> str:
-        """The same table as HTML. What cannot be printed is written as an escape."""
-        header = self.header()
-
-        def row(tag: str, cells: list[str]) -> str:
-            parts = (
-                f'<{tag} style="text-align: {"right" if is_number else "left"}">{html.escape(printable(cell))}</{tag}>'
-                for cell, (_, is_number) in zip(cells, header, strict=True)
-            )
-            return f"<tr>{''.join(parts)}</tr>"
-
-        body = "".join(row("td", cells) for cells in self.cells(first=_FIRST))
-        head = row("th", [name for name, _ in header])
-        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><p>{html.escape(self._foot())}</p>"
-
-    def _foot(self) -> str:
-        cut = f"first {_FIRST} of " if self.table.num_rows > _FIRST else ""
-        return f"{cut}{self.note()}; cost nothing"
+    def _cost(self) -> str:
+        return "nothing"
 
 
 def _with_error(value: float | None, half: float, kind: AnswerKind) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +16,10 @@ from discreet import noise
 from discreet.errors import ParameterError, QueryError
 from discreet.marginals import ColumnCells, Numbers, cells
 from discreet.policy import Column, Policy
-from discreet.prices import Additive, Prices, Purse, additive_to_json
-from discreet.privacy import Loss, to_json
+from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend
+from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Field, Marginals, coded_rows, scored_rows
-from discreet.release import ReleaseContext, Terms
+from discreet.release import PreparedQuestion, ReleaseContext, Terms
 from discreet.synth._columns import private_table
 from discreet.synth._scores import distance
 from discreet.synth._table import SyntheticTable
@@ -32,7 +30,6 @@ from discreet.synth.checks._rows import CHECKED_ROWS, checked_rows, chosen_sets,
 
 __all__ = ["CheckTable", "PreparedCheck"]
 
-_FORMAT = 1
 _FINEST, _MOST_PARTS = 16, 42
 _PARTS = {"rows": 2, "distance": 1, "scores": 2}
 """How the spend is shared: the number of rows is part of every answer."""
@@ -51,8 +48,7 @@ class CheckTable:
         """Check it under public terms. Raises `QueryError` for what cannot be asked, `ParameterError` for the rest."""
         if not isinstance(self.table, SyntheticTable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError("check a synthetic table, as discreet.synth.fit gives it")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
+        check_spend(self.spend)
         policy, columns = terms.policy, self.table.columns
         name, declared = private_table(policy, self.table.table)
         for column in columns:
@@ -96,8 +92,10 @@ def _is_same(column: ColumnCells, stated: Column) -> bool:
 
 
 @dataclass(frozen=True)
-class PreparedCheck:
+class PreparedCheck(PreparedQuestion):
     """A check that was checked itself; see `discreet.release.Prepared`."""
+
+    kind = "synthetic_check"
 
     table: SyntheticTable
     sample: Sequence[NDArray[np.int64]]
@@ -109,8 +107,6 @@ class PreparedCheck:
     loss: Loss
     policy: Policy
     rows_per_unit: int
-    fresh: bool = False
-    counts: Literal["people"] = "people"
 
     @cached_property
     def digest(self) -> str:
@@ -123,24 +119,14 @@ class PreparedCheck:
         return chosen_sets([column.size for column in self.table.columns], self.digest)
 
     @property
-    def public(self) -> dict[str, Any]:
-        """What the distribution of the answer depends on, in plain JSON."""
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
         classifier = self.classifier
         return {
-            "kind": "synthetic_check",
-            "format": _FORMAT,
             "table": self.name,
             "synthetic": self.digest,
             "target": None if classifier is None else [classifier.target, classifier.positive],
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
-            "loss": to_json(self.loss),
         }
-
-    @property
-    def hash(self) -> str:
-        """SHA-256 of `public`."""
-        return hashlib.sha256(json.dumps(self.public, sort_keys=True).encode()).hexdigest()
 
     def _share(self, what: str) -> Fraction:
         parts = _PARTS["rows"] + len(self.sets) * _PARTS["distance"]
@@ -198,17 +184,12 @@ class PreparedCheck:
             scores=scores, limits=self.limits, loss=self.loss, certificate={},
         )  # fmt: skip
         statement = {
-            "kind": "synthetic_check",
-            "plan": self.hash,
+            **self.stated,
             "table": self.name,
             "synthetic": self.digest,
             "compared_rows": CHECKED_ROWS,
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
             "unit": self.policy.unit(self.name).name or "rows",
-            "relation": self.policy.relation,
             "rows_per_unit": self.rows_per_unit,
-            "loss": to_json(self.loss),
             "currency": self.prices.currency,
             "steps": steps,
             "answer": bare.digest(),

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from discreet.errors import LedgerError, ParameterError, QueryError
+from discreet.errors import ParameterError, QueryError
 from discreet.marginals import Numbers
 from discreet.prices import Additive, additive_from_json, additive_to_json
-from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Content
+from discreet.privacy import Loss
+from discreet.release import JsonRelease
 from discreet.synth._checked import integers_from_json
 from discreet.synth.checks._judged import accuracy, auc, confidence_of, interval_of, ranges
 
-__all__ = ["Distance", "Scores", "SyntheticCheck", "check_digests", "limits_of"]
+__all__ = ["Distance", "Scores", "SyntheticCheck", "limits_of"]
 
-_FORMAT = 1
-_FIELDS = frozenset({"format", "table", "synthetic", "rows", "distances", "scores"})
 _LEAST_LEVEL = 1e-9
-_MALFORMED = (
-    *(KeyError, IndexError, ValueError, TypeError, AttributeError, ArithmeticError, ParameterError),
-    *(RecursionError, MemoryError, LedgerError),
-)
 _MOST = 2**100
 _MOST_RANGES = 1_000
 _HIGHER_IS_BETTER = ("accuracy", "auc")
@@ -75,7 +67,7 @@ class Scores:
 
 
 @dataclass(frozen=True, repr=False)
-class SyntheticCheck(BaseRelease):
+class SyntheticCheck(JsonRelease):
     """How far a synthetic table is from the private rows. It may be shown to anyone: what is done with it is free.
 
     Attributes
@@ -95,6 +87,10 @@ class SyntheticCheck(BaseRelease):
     loss, certificate
         As of every release. Made by `discreet.synth.check`.
     """
+
+    called = "check"
+    fields = frozenset({"table", "synthetic", "rows", "distances", "scores"})
+    left_out = "the answers and limits; they follow from what was measured"
 
     table: str
     synthetic: str
@@ -185,29 +181,10 @@ class SyntheticCheck(BaseRelease):
         counts = ranges(scores.counts)
         return auc(counts) if name == "auc" else accuracy(counts, scores.threshold)
 
-    def to_bytes(self) -> bytes:
-        """The check as JSON; `from_bytes` restores it."""
-        return json.dumps(self.to_dict()).encode()
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
-        """The check as plain JSON: what was measured, and what follows from it at `level`."""
-        answers = {
-            name: {"estimate": self.estimate(name), "interval": list(self.interval(name, level))} for name in self.names
-        }
-        limits = {"level": level, "limits": dict(self.limits), "accepted": self.accepted}
-        return {
-            **self._content(), "answers": answers, **limits, "loss": to_json(self.loss),
-            "certificate": dict(self.certificate),
-        }  # fmt: skip
-
-    def digest(self) -> str:
-        """SHA-256 of what was measured, which its certificate states."""
-        return _digest(self._content())
-
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """What was measured, with which noise."""
         scores = self.scores
         return {
-            "format": _FORMAT,
             "table": self.table,
             "synthetic": self.synthetic,
             "rows": {"value": self.rows, **additive_to_json(self.mechanism)},
@@ -224,30 +201,31 @@ class SyntheticCheck(BaseRelease):
             },
         }  # fmt: skip
 
+    def derived(self, level: float) -> dict[str, Any]:
+        """What follows from what was measured, at `level`, and whether it is accepted."""
+        answers = {
+            name: {"estimate": self.estimate(name), "interval": list(self.interval(name, level))} for name in self.names
+        }
+        return {"answers": answers, "level": level, "limits": dict(self.limits), "accepted": self.accepted}
+
     @classmethod
-    def from_bytes(cls, payload: bytes) -> SyntheticCheck:
-        """Restore a stored check. Raises `LedgerError` if the bytes are none."""
-        try:
-            content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT or not isinstance(content["certificate"], dict):
-                raise ValueError
-            distances = tuple(map(_distance_from_json, content["distances"]))
-            scores = None if content["scores"] is None else _scores_from_json(content["scores"])
-            if [each.width for each in distances] != list(range(1, len(distances) + 1)) or len(distances) > 3:
-                raise ValueError
-            return cls(
-                table=str(content["table"]),
-                synthetic=str(content["synthetic"]),
-                rows=_count(content["rows"]["value"]),
-                mechanism=_mechanism(content["rows"]),
-                distances=distances,
-                scores=scores,
-                limits=limits_of(content["limits"], has_scores=scores is not None, widths=len(distances)),
-                loss=from_json(content["loss"]),
-                certificate=content["certificate"],
-            )
-        except _MALFORMED:
-            raise LedgerError("a stored check in the ledger cannot be read; it is damaged") from None
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> SyntheticCheck:
+        """The inverse of `content`, with the limits that are beside it."""
+        distances = tuple(map(_distance_from_json, content["distances"]))
+        scores = None if content["scores"] is None else _scores_from_json(content["scores"])
+        if [each.width for each in distances] != list(range(1, len(distances) + 1)) or len(distances) > 3:
+            raise ValueError
+        return cls(
+            table=str(content["table"]),
+            synthetic=str(content["synthetic"]),
+            rows=_count(content["rows"]["value"]),
+            mechanism=_mechanism(content["rows"]),
+            distances=distances,
+            scores=scores,
+            limits=limits_of(content["limits"], has_scores=scores is not None, widths=len(distances)),
+            loss=loss,
+            certificate=certificate,
+        )
 
     def header(self) -> list[tuple[str, bool]]:
         """What was estimated, its interval, and whether it is within its limit."""
@@ -325,15 +303,3 @@ def _count(number: object) -> int:
 
 def _mechanism(data: Mapping[str, Any]) -> Additive:
     return additive_from_json({name: data[name] for name in ("mechanism", "scale", "sigma") if name in data})
-
-
-def check_digests(content: Content) -> tuple[dict[str, str], str]:
-    """The digest of what was measured, under its name in the certificate."""
-    measured = {name: value for name, value in content.fields.items() if name in _FIELDS}
-    if content.columns is not None or len(measured) != len(_FIELDS):
-        raise KeyError("a file of a check has other fields")
-    return {"answer": _digest(measured)}, "the answers and limits; they follow from what was measured"
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

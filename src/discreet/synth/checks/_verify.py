@@ -6,35 +6,23 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import LedgerError, ParameterError
 from discreet.prices import additive_from_json, price_as_loss
 from discreet.privacy import Loss, in_currency, parts
-from discreet.release import check_within, stated_in
+from discreet.release import check_within, refuse_malformed, stated_in, stated_neighbours
 from discreet.synth.checks._norms import count_norms, distance_norms, score_norms
 
 __all__ = ["recompute_check_loss", "verify_check_loss"]
 
-_MOST_ROWS, _MOST_SETS, _MOST_GRID = 1_000_000, 1_000_000, 2**32
+_MOST_SETS, _MOST_GRID = 1_000_000, 2**32
 _MOST_STEPS = 5
 
 
+@refuse_malformed("check")
 def recompute_check_loss(certificate: Mapping[str, Any]) -> Loss:
     """The sum of what the steps lose, in the currency of the check. Raises `LedgerError` for what is malformed."""
-    try:
-        return _lost(certificate)
-    except (ParameterError, KeyError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError):
-        raise LedgerError("the certificate of this check cannot be followed: it is malformed") from None
-
-
-def verify_check_loss(certificate: Mapping[str, Any]) -> None:
-    """Raise `LedgerError` where the steps lose more than is stated."""
-    check_within("all steps together", recompute_check_loss(certificate), stated_in(certificate))
-
-
-def _lost(certificate: Mapping[str, Any]) -> Loss:
     currency, steps = certificate["currency"], certificate["steps"]
-    rows, relation = _integer(certificate["rows_per_unit"], _MOST_ROWS), certificate["relation"]
-    if relation not in ("add_remove", "substitute") or not isinstance(steps, list) or not 0 < len(steps) <= _MOST_STEPS:
+    rows, relation = stated_neighbours(certificate)
+    if not isinstance(steps, list) or not 0 < len(steps) <= _MOST_STEPS:
         raise ValueError
     total = Fraction(0)
     for step in steps:
@@ -49,6 +37,11 @@ def _lost(certificate: Mapping[str, Any]) -> Loss:
                 raise ValueError
         total += parts(in_currency(additive_from_json(noise).loss(norms), currency))[0]
     return price_as_loss(currency, total)
+
+
+def verify_check_loss(certificate: Mapping[str, Any]) -> None:
+    """Raise `LedgerError` where the steps lose more than is stated."""
+    check_within("all steps together", recompute_check_loss(certificate), stated_in(certificate))
 
 
 def _integer(number: object, most: int) -> int:

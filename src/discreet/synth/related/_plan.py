@@ -11,7 +11,7 @@ from discreet.errors import ParameterError, printable
 from discreet.marginals import CellChoice
 from discreet.policy import Policy
 from discreet.prices import Additive, additive_to_json
-from discreet.privacy import Loss, Relation, currency, in_words, to_json
+from discreet.privacy import Loss, Relation, in_words, to_json
 from discreet.query import PlanTable, ShownTable
 from discreet.release import Terms
 from discreet.session import Session
@@ -218,8 +218,7 @@ def plan_tables(  # noqa: PLR0913
 
 def plan_tables_question(question: SynthesizeTables, policy: Policy) -> TablesPlan:
     """The plan of a question under a policy alone, before there is a source or a ledger. Raises as `plan_tables`."""
-    counts_in = "pure" if policy.budget is None else currency(policy.budget.loss())
-    return _of_prepared(question.prepare(Terms(policy, counts_in, lambda _: None)))
+    return _of_prepared(question.prepare(Terms.of_policy(policy)))
 
 
 def _of_prepared(prepared: PreparedTables) -> TablesPlan:
@@ -236,11 +235,11 @@ def _of_prepared(prepared: PreparedTables) -> TablesPlan:
     ]
     return TablesPlan(
         tables=tuple(shape.table for shape in prepared.shapes),
-        public=tuple(dict.fromkeys(link.table for link in prepared.public)),
+        public=tuple(dict.fromkeys(link.table for link in prepared.public_tables)),
         parts=tuple(parts),
         tier=prepared.tier,
         loss=prepared.loss,
         unit=prepared.prepared[0].unit,
-        relation=prepared.prepared[0].relation,
+        relation=prepared.policy.relation,
         rules=tuple(f"{shape.table}: {each}" for shape in prepared.shapes for each in shape.rules.words()),
     )

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from discreet import noise
 from discreet.errors import ParameterError
 from discreet.marginals import CellChoice
 from discreet.policy import Key, Policy
-from discreet.prices import Prices
-from discreet.privacy import Loss, to_json
+from discreet.prices import Prices, check_spend
+from discreet.privacy import Loss
 from discreet.query import BoundedAggregate, Count, GroupKey, Scan, measure_norms
 from discreet.query import Field as ColumnField
-from discreet.release import ReleaseContext, Terms
+from discreet.release import PreparedQuestion, ReleaseContext, Terms
 from discreet.synth._candidates import Wanted
 from discreet.synth._question import PreparedTable, Tier
 from discreet.synth._table import SyntheticTable
@@ -30,7 +28,6 @@ from discreet.synth.rules import BoundRules, Rule
 
 __all__ = ["PreparedTables", "SynthesizeTables"]
 
-_FORMAT = 1
 _TIERS = ("instant", "best")
 
 
@@ -52,8 +49,7 @@ class SynthesizeTables:
         policy = terms.policy
         if self.tier not in _TIERS:
             raise ParameterError(f"tier is 'instant' or 'best', not {self.tier!r}")
-        if not isinstance(self.spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ParameterError('spend must be a loss, for example dp.pure(1) or dp.rho("0.01")')
+        check_spend(self.spend)
         shapes = shapes_of(policy, self.tables, self.histories, self.columns, self.cells, self.links, self.rules)
         for shape in shapes:
             _check_rules(shape)
@@ -68,7 +64,7 @@ class SynthesizeTables:
             each = PreparedTable(
                 table=part.table, tier=self.tier, columns=part.columns, bounded=bounded, prices=prices,
                 wanted=Wanted(first=part.pairs), loss=self.spend, fit_loss=self.spend, planned=(), policy=policy,
-                unit=policy.unit(part.table).name or "rows", relation=policy.relation, rows_per_unit=part.most,
+                unit=policy.unit(part.table).name or "rows", rows_per_unit=part.most,
                 rules=rules_of(part, by_table[part.table].rules),
             )  # fmt: skip
             each.bound.check()
@@ -119,37 +115,38 @@ def _column(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class PreparedTables:
+class PreparedTables(PreparedQuestion):
     """A question for several tables that was checked: how they belong together, and what is measured of each."""
+
+    kind = "synthetic_tables"
 
     shapes: tuple[Shape, ...]
     parts: tuple[Part, ...]
     prepared: tuple[PreparedTable, ...]
-    public: Mapping[PublicLink, BoundedAggregate]
+    public_tables: Mapping[PublicLink, BoundedAggregate]
     tier: Tier
     loss: Loss
     policy: Policy
-    fresh: bool = False
-    counts: Literal["people"] = "people"
 
     @property
-    def hash(self) -> str:
-        """SHA-256 of everything public on which the distribution of the answer depends."""
-        content = {
-            "kind": "synthetic_tables",
-            "format": _FORMAT,
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
+        return {
             "tier": self.tier,
             "shapes": [shape.to_json() for shape in self.shapes],
             "parts": [each.public for each in self.prepared],
-            "loss": to_json(self.loss),
         }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What the distribution of the answer depends on; the policy is in each part."""
+        return {name: value for name, value in super().public.items() if name not in ("policy", "version")}
 
     def answer(self, context: ReleaseContext) -> SyntheticTables:
         """Count, measure and estimate each part. Its loss is charged."""
         fits: list[SyntheticTable] = []
         statements: list[dict[str, Any]] = []
-        keys = {link: self._read_keys(context, bounded) for link, bounded in self.public.items()}
+        keys = {link: self._read_keys(context, bounded) for link, bounded in self.public_tables.items()}
         by_table = {shape.table: shape for shape in self.shapes}
         for part, prepared in zip(self.parts, self.prepared, strict=True):
             known = known_of(part, list(zip(self.parts, fits, strict=False)), by_table[part.table].parent)
@@ -165,15 +162,10 @@ class PreparedTables:
             fits.append(resolved(replace(fit, certificate={}), part, by_table, keys))
         bare = SyntheticTables(self.shapes, self.parts, tuple(fits), self.loss, {})
         statement = {
-            "kind": "synthetic_tables",
-            "plan": self.hash,
+            **self.stated,
             "tables": [shape.table for shape in self.shapes],
             "tier": self.tier,
-            "policy": self.policy.digest(),
-            "version": self.policy.version,
             "unit": self.prepared[0].unit,
-            "relation": self.policy.relation,
-            "loss": to_json(self.loss),
             "currency": self.prepared[0].prices.currency,
             "parts": statements,
             "measured": digest_of_parts([each["measured"] for each in statements]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,16 +10,15 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-from pydantic import ValidationError
 
 from discreet.charts import load_altair
-from discreet.errors import LedgerError, ParameterError, QueryError
-from discreet.privacy import Loss, from_json, to_json
-from discreet.release import BaseRelease, Content
+from discreet.errors import LedgerError, ParameterError
+from discreet.privacy import Loss
+from discreet.release import Content, JsonRelease, json_digest
 from discreet.synth._columns import column_named
 from discreet.synth._pictures import Picture, picture
 from discreet.synth._report import SynthesisReport, make_report
-from discreet.synth._table import SyntheticTable, table_digests
+from discreet.synth._table import SyntheticTable
 from discreet.synth.related._check import check_parts
 from discreet.synth.related._parts import KINDS, Part, Role
 from discreet.synth.related._public_policy import public_policies
@@ -28,19 +26,13 @@ from discreet.synth.related._sample import sample_tables
 from discreet.synth.related._shapes import Shape
 from discreet.synth.related._stated import part_statements
 
-__all__ = ["SyntheticTables", "digest_of_parts", "tables_digests"]
+__all__ = ["SyntheticTables", "digest_of_parts"]
 
-_FORMAT = 1
-_FIELDS = frozenset({"format", "shapes", "parts"})
 _MOST_PEOPLE = 100_000_000
-_MALFORMED = (
-    *(KeyError, IndexError, StopIteration, ValueError, TypeError, AttributeError, ArithmeticError),
-    *(RecursionError, MemoryError, ParameterError, QueryError, LedgerError),
-)
 
 
 @dataclass(frozen=True, repr=False)
-class SyntheticTables(BaseRelease):
+class SyntheticTables(JsonRelease):
     """Synthetic stand-ins for tables that belong together. Anyone may have them: what is done with them is free.
 
     They protect what their `loss` says, no more: a synthetic row may equal a real one by chance.
@@ -56,6 +48,9 @@ class SyntheticTables(BaseRelease):
     loss, certificate
         As of every release. Made by `discreet.synth.fit_tables`.
     """
+
+    called = "set of synthetic tables"
+    fields = frozenset({"shapes", "parts"})
 
     shapes: tuple[Shape, ...]
     parts: tuple[Part, ...]
@@ -135,40 +130,28 @@ class SyntheticTables(BaseRelease):
         """The same policy as the text of a TOML file."""
         return public_policies(self.shapes, f"synthetic-{self.digest()[:16]}")
 
-    def to_bytes(self) -> bytes:
-        """The tables as JSON; `from_bytes` restores them."""
-        return json.dumps(self.to_dict()).encode()
-
-    def to_dict(self, level: float = 0.95) -> dict[str, Any]:  # noqa: ARG002 - counts come as they were measured
-        """The tables as plain JSON, with their loss and certificate."""
-        return {**self._content(), "loss": to_json(self.loss), "certificate": dict(self.certificate)}
-
-    def digest(self) -> str:
-        """SHA-256 of all distributions, which the certificate states."""
-        return _digest(self._content())
-
-    def _content(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
+        """How the tables belong together, and the distribution of each part."""
         return {
-            "format": _FORMAT,
             "shapes": [shape.to_json() for shape in self.shapes],
-            "parts": [{**part.to_json(), "fit": _bare(fit)} for part, fit in zip(self.parts, self.fits, strict=True)],
+            "parts": [{**part.to_json(), "fit": fit.stored} for part, fit in zip(self.parts, self.fits, strict=True)],
         }
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> SyntheticTables:
-        """Restore stored tables. Raises `LedgerError` if the bytes are none."""
-        try:
-            content: dict[str, Any] = json.loads(payload)
-            if content["format"] != _FORMAT:
-                raise ValueError
-            loss = content["loss"]
-            shapes = tuple(Shape.from_json(each) for each in content["shapes"])
-            fits = tuple(_fit_of(each["fit"], loss) for each in content["parts"])
-            parts = tuple(_part_of(each, fit) for each, fit in zip(content["parts"], fits, strict=True))
-            check_parts(shapes, parts, fits)
-            return cls(shapes, parts, fits, from_json(loss), content["certificate"])
-        except (*_MALFORMED, ValidationError):
-            raise LedgerError("stored synthetic tables in the ledger cannot be read; they are damaged") from None
+    def from_content(cls, content: Mapping[str, Any], loss: Loss, certificate: Mapping[str, Any]) -> SyntheticTables:
+        """The inverse of `content`."""
+        shapes = tuple(Shape.from_json(each) for each in content["shapes"])
+        fits = tuple(SyntheticTable.from_stored(each["fit"], loss, {}) for each in content["parts"])
+        parts = tuple(_part_of(each, fit) for each, fit in zip(content["parts"], fits, strict=True))
+        check_parts(shapes, parts, fits)
+        return cls(shapes, parts, fits, loss, certificate)
+
+    @classmethod
+    def digests(cls, content: Content) -> tuple[dict[str, str], str | None]:
+        """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
+        digests, left_out = super().digests(content)
+        measured = [SyntheticTable.digests(Content(part["fit"]))[0]["measured"] for part in content.fields["parts"]]
+        return {**digests, "measured": digest_of_parts(measured)}, left_out
 
     def header(self) -> list[tuple[str, bool]]:
         """A row for each part: its table, its rows, and how many marginals of several columns it was estimated from."""
@@ -192,14 +175,6 @@ class SyntheticTables(BaseRelease):
         return f"synthetic {', '.join(shape.table for shape in self.shapes)} of about {self.people:,} people"
 
 
-def _bare(fit: SyntheticTable) -> dict[str, Any]:
-    return {name: value for name, value in fit.to_dict().items() if name not in ("loss", "certificate")}
-
-
-def _fit_of(content: Mapping[str, Any], loss: object) -> SyntheticTable:
-    return SyntheticTable.from_bytes(json.dumps({**content, "loss": loss, "certificate": {}}).encode())
-
-
 def _part_of(content: Mapping[str, Any], fit: SyntheticTable) -> Part:
     roles = tuple(Role(kind, str(column)) for kind, column in content["roles"])
     which, given, most = content["which"], int(content["given"]), int(content["most"])
@@ -210,18 +185,6 @@ def _part_of(content: Mapping[str, Any], fit: SyntheticTable) -> Part:
     return Part(str(content["table"]), which, roles, fit.columns, given, most)
 
 
-def tables_digests(content: Content) -> tuple[dict[str, str], None]:
-    """The digests of what a file holds, and of what was measured in it, under their names in the certificate."""
-    if content.columns is not None or frozenset(content.fields) != _FIELDS:
-        raise KeyError("a file of synthetic tables has other fields")
-    measured = [table_digests(Content(part["fit"]))[0]["measured"] for part in content.fields["parts"]]
-    return {"answer": _digest(content.fields), "measured": digest_of_parts(measured)}, None
-
-
 def digest_of_parts(digests: Sequence[str]) -> str:
     """SHA-256 of the digests of what was measured in each part."""
-    return hashlib.sha256(json.dumps(list(digests)).encode()).hexdigest()
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return json_digest(list(digests))

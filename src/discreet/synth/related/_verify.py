@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.privacy import Loss, MuLoss, PureLoss, RhoLoss, in_currency, parts
+from discreet.prices import price_as_loss
+from discreet.privacy import Loss, in_currency, parts
 from discreet.release import check_within, stated_in
 from discreet.synth._verify import recompute_table_loss
 from discreet.synth.related._release import digest_of_parts
@@ -26,13 +27,7 @@ def recompute_tables_loss(certificate: Mapping[str, Any]) -> Loss:
     digests = [str(stated.get("measured")) for stated in statements]
     if certificate.get("measured") != digest_of_parts(digests):
         raise LedgerError("the parts of the certificate are not those that were certified: they were changed")
-    match currency:
-        case "pure":
-            return PureLoss(total)
-        case "rho":
-            return RhoLoss(total, Fraction(0))
-        case _:
-            return MuLoss(total, Fraction(0))
+    return price_as_loss(currency, total)
 
 
 def verify_tables_loss(certificate: Mapping[str, Any]) -> None:

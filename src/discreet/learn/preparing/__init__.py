@@ -1,0 +1,30 @@
+"""Preparations: rows into rows that a model learns from, by public facts or by what a share of the spend buys."""
+
+from discreet.learn.algorithms._registry import enlist
+from discreet.learn.preparing._binner import BinnerAlgorithm
+from discreet.learn.preparing._chain import ChainAlgorithm, PipelineAlgorithm, fitted_steps
+from discreet.learn.preparing._columns import ColumnsAlgorithm
+from discreet.learn.preparing._element import Element
+from discreet.learn.preparing._encoder import EncoderAlgorithm
+from discreet.learn.preparing._imputer import ImputerAlgorithm
+from discreet.learn.preparing._preparation import Preparation
+from discreet.learn.preparing._scaler import ScalerAlgorithm
+
+__all__ = [
+    "BinnerAlgorithm",
+    "ChainAlgorithm",
+    "ColumnsAlgorithm",
+    "Element",
+    "EncoderAlgorithm",
+    "ImputerAlgorithm",
+    "PipelineAlgorithm",
+    "Preparation",
+    "ScalerAlgorithm",
+    "fitted_steps",
+]
+
+for _each in (
+    *(BinnerAlgorithm, ChainAlgorithm, ColumnsAlgorithm, EncoderAlgorithm),
+    *(ImputerAlgorithm, PipelineAlgorithm, ScalerAlgorithm),
+):
+    enlist(_each)

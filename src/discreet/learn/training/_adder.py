@@ -1,0 +1,63 @@
+"""Adding up what the units of microbatches contribute, and the rehearsal that shows the loop keeps them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from discreet.learn.gradients import Column, Exact, UnitGradients, probe
+from discreet.learn.training._loop import Batch, Exchange, Microbatch
+
+__all__ = ["Adder"]
+
+_MOST_FLOATS = 1 << 30
+
+
+class Adder:
+    """Asks a loop for the losses of microbatches of so many places, and adds up what their units contribute.
+
+    `grid` is how many steps of the whole numbers are the most that a unit adds.
+    """
+
+    def __init__(self, gradients: UnitGradients, exchange: Exchange, places: int, grid: int, *, by_unit: bool) -> None:
+        self._gradients, self._exchange, self._places, self._grid = gradients, exchange, places, grid
+        self._by_unit = by_unit
+        arithmetic = gradients.arithmetic
+        self._most_at_once = arithmetic.most_units if isinstance(arithmetic, Exact) else _MOST_FLOATS
+
+    def rehearse(self, net: nn.Module, columns: tuple[Column, Column]) -> Generator[Batch]:
+        """Tries the loop on made-up rows. Raises `ParameterError` where a row's integers depend on other rows."""
+        arithmetic = self._gradients.arithmetic
+        yield from self._exchange.rehearse(
+            lambda losses: probe(
+                net, losses, columns, self._places, clipping=self._gradients.clipping,
+                arithmetic=arithmetic if isinstance(arithmetic, Exact) else None, by_unit=self._by_unit,
+            )
+        )  # fmt: skip
+
+    def sum(self, batches: Iterable[Microbatch]) -> Generator[Batch, None, NDArray[np.int64]]:
+        """The exact sum of what the units of the microbatches contribute."""
+        gradients, places = self._gradients, self._places
+        exact = np.zeros(gradients.size, np.int64)
+        total, filled = gradients.zeros(), 0
+        for x, y, slots in batches:
+            if filled + places > self._most_at_once:
+                exact += self._integers(total)
+                total, filled = gradients.zeros(), 0
+            with gradients.listening(places):
+                losses = yield from self._exchange.ask(Batch(x, y))
+                if self._by_unit:
+                    gradients.add(losses, total, units=slots)
+                else:
+                    gradients.add(losses, total, active=slots >= 0)
+            filled += places
+        return exact + self._integers(total)
+
+    def _integers(self, total: Tensor) -> NDArray[np.int64]:
+        """The sum in whole numbers of the grid; float sums are rounded to it."""
+        if isinstance(self._gradients.arithmetic, Exact):
+            return total.numpy().astype(np.int64)
+        return np.rint(total.double().numpy() * (self._grid / self._gradients.clipping.bound)).astype(np.int64)

@@ -1,0 +1,340 @@
+"""Training in several processes: each adds up its part of a step's people, and one of them draws the noise.
+
+Process 0 has the session, the ledger, the rows, the coins and the optimiser. It sends every other process, a `Worker`,
+the rows of its part of a step; sums in whole numbers come back, and weights go out after the step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from discreet import noise as noises
+from discreet.errors import LedgerError, ParameterError
+from discreet.learn.gradients import Clipping, Column, Exact, Fixed, Normalised, UnitGradients, uncompiled
+from discreet.learn.training._adder import Adder
+from discreet.learn.training._loop import Batch, Exchange, Microbatch
+from discreet.learn.training._weights import StillTensors
+from discreet.learn.training._wire import HEADER, Wire
+
+__all__ = ["Processes", "Worker", "check_bare"]
+
+_SECONDS = 600.0
+_CLIPPINGS: Mapping[str, type[Fixed | Normalised]] = {"Fixed": Fixed, "Normalised": Normalised}
+
+
+class _Kind(IntEnum):
+    """What a message of process 0 is about."""
+
+    BEGIN = 1
+    STATE = 2
+    STEP = 3
+    MOVE = 4
+    CHECK = 5
+    END = 6
+    FAILED = 7
+
+
+class Processes:
+    """The other processes of a group of torch.distributed, for `Private` in process 0; each has a `Worker`.
+
+    Every unit belongs to one process, by a die for that unit alone, for as long as the training runs. So which machine
+    computes what a unit adds depends on no other unit, and machines may differ.
+
+    Parameters
+    ----------
+    timeout
+        Seconds to wait for another process before training ends with an error.
+
+    Raises `ParameterError` outside process 0 and without a group.
+    """
+
+    def __init__(self, timeout: float = _SECONDS) -> None:
+        self._wire = Wire(timeout)
+        if self._wire.rank:
+            raise ParameterError(
+                f"this is process {self._wire.rank}: process 0 has the session and the rows; make a learn.Worker here"
+            )
+        self.count = self._wire.count
+        """How many there are, this one too."""
+        self.owners: NDArray[np.int64] = np.zeros(0, np.int64)
+        """Which process each unit belongs to: private."""
+        self._gone: list[int] = []
+        self._waiting: int | None = None
+        self._parameters: Sequence[nn.Parameter] = ()
+
+    def accept(self, arithmetic: str) -> Processes:
+        """Itself, for a training in exact arithmetic. Raises `ParameterError` for another."""
+        if arithmetic != "exact":
+            raise ParameterError(
+                "sums of floats depend on which process added what: with processes, use arithmetic='exact'"
+            )
+        return self
+
+    def led(self, batches: Generator[Batch], net: nn.Module) -> Generator[Batch]:
+        """The turns of the loop in this process; the others end when it ends, also by an error."""
+        self._gone, self._waiting = [], None
+        try:
+            yield from batches
+            self._say(_Kind.END)
+            self._wire.share(_state_of(net))
+        except BaseException:
+            self._fail()
+            raise
+
+    def begin(
+        self, net: nn.Module, gradients: UnitGradients, columns: tuple[Column, Column], places: int, *, by_unit: bool
+    ) -> None:
+        """Gives the others the public settings and the weights. Raises `ParameterError` if their networks differ."""
+        assert isinstance(gradients.arithmetic, Exact)
+        self._parameters = list(gradients.parameters.values())
+        settings = {
+            "state": _shapes(net),
+            "trained": list(gradients.parameters),
+            "clipping": _clipping_to_json(gradients.clipping),
+            "steps": gradients.arithmetic.steps,
+            "columns": [[list(each.shape), each.values] for each in columns],
+            "places": places,
+            "by_unit": by_unit,
+        }
+        text = np.frombuffer(json.dumps(settings).encode(), np.uint8).copy()
+        self._say(_Kind.BEGIN, len(text), then=[torch.from_numpy(text)])
+        self.agree()
+        self._wire.share(_state_of(net))
+        self._waiting = 0
+
+    def agree(self) -> None:
+        """Waits for the others' word that they can go on. Raises `ParameterError` if one cannot; nothing is spent."""
+        self._waiting = None
+        _, self._gone = self._wire.add(np.zeros(0, np.int64), failed=False)
+        if self._gone:
+            raise ParameterError(
+                f"process {self._gone[0]} does not take part in this training: its error says why; nothing is spent"
+            )
+
+    def start(self, net: nn.Module, units: int) -> None:
+        """Gives the others the weights that steps go on from, and each unit the process that it belongs to."""
+        self.owners = noises.uniform_below(self.count, units) if self.count > 1 else np.zeros(units, np.int64)
+        self._say(_Kind.STATE)
+        self._wire.share(_state_of(net))
+
+    def scatter(self, shares: Sequence[tuple[int, Iterable[Microbatch]]]) -> Iterable[Microbatch]:
+        """Sends the others their part of a step, so many microbatches each; what is left is this process's own."""
+        for number, (count, share) in enumerate(shares[1:], start=1):
+            self._send(number, _Kind.STEP, count)
+            for each in share:
+                self._wire.send(each, number)
+        self._waiting = sum(each.numel() for each in self._parameters)
+        return shares[0][1]
+
+    def gather(self, exact: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The exact sum of all parts of a step. Raises `LedgerError` if a process has left its loop."""
+        self._waiting = None
+        total, self._gone = self._wire.add(exact, failed=False)
+        if self._gone:
+            raise LedgerError(
+                f"process {self._gone[0]} has left the training: its error says why. Steps that were begun stay "
+                "charged; start all processes again, with the same checkpoint"
+            )
+        return total
+
+    def move(self) -> None:
+        """Gives the others the trained weights after a step: functions of noisy sums."""
+        self._say(_Kind.MOVE)
+        self._wire.share_trained(self._parameters)
+
+    def check_still(self) -> None:
+        """Raises `LedgerError` if a loop of another process has moved buffers or frozen parameters."""
+        self._say(_Kind.CHECK)
+        _, self._gone = self._wire.add(np.zeros(0, np.int64), failed=False)
+        if self._gone:
+            raise LedgerError(
+                f"buffers or frozen parameters of the network have changed in process {self._gone[0]}, and could carry "
+                "what rows hold past the noise: nothing is stored; keep them as they are"
+            )
+
+    def _say(self, kind: _Kind, number: int = 0, *, then: Sequence[Tensor] = ()) -> None:
+        for other in range(1, self.count):
+            self._send(other, kind, number)
+            self._wire.send(then, other)
+
+    def _send(self, other: int, kind: _Kind, number: int = 0) -> None:
+        self._wire.send([torch.tensor([kind, number, 0], dtype=torch.int64)], other)
+
+    def _fail(self) -> None:
+        """Tell those that still listen that training has ended; whoever cannot be reached has ended before."""
+        if self._waiting is not None:
+            size, self._waiting = self._waiting, None
+            try:
+                _, self._gone = self._wire.add(np.zeros(size, np.int64), failed=True)
+            except LedgerError:
+                self._gone = []
+        for other in range(1, self.count):
+            if other not in self._gone:
+                try:
+                    self._send(other, _Kind.FAILED)
+                except LedgerError:
+                    continue
+
+
+class Worker:
+    """The loop of `Private` in the other processes of a group: it computes with what process 0 sends.
+
+    It asks no ledger, draws nothing, and sees the rows of its own part of each step.
+
+    Parameters
+    ----------
+    net
+        A module of the same architecture as in process 0, with the same parameters frozen; weights come from there.
+    timeout
+        Seconds to wait for process 0.
+
+    Raises `ParameterError` in process 0, without a group, and for a network that is wrapped.
+    """
+
+    def __init__(self, net: nn.Module, timeout: float = _SECONDS) -> None:
+        net = uncompiled(net)
+        check_bare(net)
+        self._net, self._wire = net, Wire(timeout)
+        if not self._wire.rank:
+            raise ParameterError("this is process 0, which has the session: make a learn.Private with processes= here")
+        self._exchange: Exchange | None = None
+        self._waiting: int | None = None
+        self._is_running = False
+
+    def step(self, losses: Tensor) -> None:
+        """As `Private.step`."""
+        if self._exchange is None:
+            raise ParameterError("a batch takes its losses once: call step(losses) once for each batch of batches()")
+        self._exchange.step(losses)
+
+    def batches(self) -> Iterator[Batch]:
+        """As `Private.batches`; at the end the network has the weights that process 0 stored.
+
+        Raises `ParameterError` for networks that differ from that of process 0, and loops that mix rows; `LedgerError`
+        if another process ends before.
+        """
+        if self._is_running:
+            raise ParameterError("another loop takes batches of this training: end it first")
+        self._is_running, self._waiting = True, None
+        try:
+            yield from self._batches()
+        except BaseException:
+            self._leave()
+            raise
+        finally:
+            self._is_running = False
+
+    def _batches(self) -> Generator[Batch]:
+        kind, number = self._heard()
+        if kind is _Kind.END and self._exchange is not None:  # the same training once more
+            self._wire.share(_state_of(self._net))
+            return
+        if kind is not _Kind.BEGIN:
+            raise LedgerError("process 0 goes on with a training that this process has not begun")
+        (text,) = self._wire.receive([torch.zeros(number, dtype=torch.uint8)])
+        self._waiting = 0
+        settings = json.loads(text.numpy().tobytes())
+        gradients, columns = self._taken(settings)
+        exchange = self._exchange = Exchange(settings["places"])
+        adder = Adder(gradients, exchange, settings["places"], settings["steps"], by_unit=settings["by_unit"])
+        self._report()
+        self._wire.share(_state_of(self._net))
+        self._waiting = 0
+        yield from adder.rehearse(self._net, columns)
+        self._report()
+        parameters = list(gradients.parameters.values())
+        like = (*(each.blank(settings["places"]) for each in columns), torch.zeros(settings["places"]).long())
+        still = StillTensors(self._net, parameters)
+        while True:
+            kind, number = self._heard()
+            match kind:
+                case _Kind.STATE | _Kind.END:
+                    self._wire.share(_state_of(self._net))
+                    if kind is _Kind.END:
+                        return
+                    still = StillTensors(self._net, parameters)
+                case _Kind.STEP:
+                    received = [self._wire.receive(like) for _ in range(number)]
+                    self._waiting = gradients.size
+                    exact = yield from adder.sum((x, y, slots) for x, y, slots in received)
+                    self._report(exact)
+                case _Kind.MOVE:
+                    self._wire.share_trained(parameters)
+                case _Kind.CHECK:
+                    self._waiting = 0
+                    still.check()
+                    self._report()
+                case _:
+                    raise LedgerError("process 0 goes on with another training than this process")
+
+    def _taken(self, settings: Mapping[str, Any]) -> tuple[UnitGradients, tuple[Column, Column]]:
+        """What process 0 asks for, on this network. Raises `ParameterError` if that is another one."""
+        clipping = _CLIPPINGS[settings["clipping"]["kind"]](**settings["clipping"]["of"])
+        gradients = UnitGradients(self._net, clipping, Exact(settings["steps"]))
+        if settings["state"] != _shapes(self._net) or settings["trained"] != list(gradients.parameters):
+            raise ParameterError(
+                "the network of this process has other tensors, or others of them frozen, than that of process 0: "
+                "build the same one in every process"
+            )
+        x, y = (Column(tuple(shape), values) for shape, values in settings["columns"])
+        return gradients, (x, y)
+
+    def _heard(self) -> tuple[_Kind, int]:
+        (head,) = self._wire.receive([torch.zeros(HEADER, dtype=torch.int64)])
+        kind = _Kind(int(head[0]))
+        if kind is _Kind.FAILED:
+            raise LedgerError("process 0 has ended the training: its error says why")
+        return kind, int(head[1])
+
+    def _report(self, exact: NDArray[np.int64] | None = None) -> None:
+        self._waiting = None
+        self._wire.add(np.zeros(0, np.int64) if exact is None else exact, failed=False)
+
+    def _leave(self) -> None:
+        """Say where the others wait for this process that it has failed."""
+        if self._waiting is not None:
+            size, self._waiting = self._waiting, None
+            try:
+                self._wire.add(np.zeros(size, np.int64), failed=True)
+            except LedgerError:
+                return
+
+
+def check_bare(net: nn.Module) -> None:
+    """Raise `ParameterError` for a module that torch's own data parallelism wraps or shards."""
+    for name, each in net.named_modules():
+        if isinstance(each, nn.parallel.DistributedDataParallel | nn.DataParallel):
+            inner = "net.module" if not name else f"the .module of {name}"
+            raise ParameterError(
+                f"{type(each).__name__} averages gradients that are not clipped yet, in floats: give {inner}, bare, "
+                "and processes=learn.Processes(); whole numbers are then added across processes"
+            )
+        if any(kind.__module__.startswith("torch.distributed.fsdp") for kind in type(each).__mro__):
+            raise ParameterError(
+                "fully_shard has sharded this network: no process has all of its weights, which a step, a checkpoint "
+                "and the stored network need: give it before it is sharded, and processes=learn.Processes()"
+            )
+
+
+def _clipping_to_json(clipping: Clipping) -> dict[str, Any]:
+    if type(clipping) is Fixed:
+        return {"kind": "Fixed", "of": {"bound": clipping.bound}}
+    if type(clipping) is Normalised:
+        return {"kind": "Normalised", "of": {"bound": clipping.bound, "stability": clipping.stability}}
+    raise ParameterError("with processes, clip is a number, Fixed or Normalised itself")
+
+
+def _shapes(net: nn.Module) -> list[list[Any]]:
+    return [[name, list(each.shape), str(each.dtype)] for name, each in sorted(net.state_dict().items())]
+
+
+def _state_of(net: nn.Module) -> list[Tensor]:
+    return [each for _, each in sorted(net.state_dict().items())]

@@ -1,0 +1,204 @@
+"""The public settings of a training: what they may be, the noise that follows from them, and what compares them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from discreet.errors import ParameterError
+from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
+from discreet.learn.gradients import Clipping, Exact, Fixed, Float, Normalised, UnitGradients
+from discreet.learn.training._adam import DPAdam
+from discreet.learn.training._mechanism import (
+    mechanism_for,
+    mechanism_of_multiplier,
+    mechanism_to_json,
+    sampling_for,
+    spend_of_noise,
+)
+from discreet.learn.training._plan import TrainingPlan
+from discreet.learn.training._rows import Tensors
+from discreet.learn.training._weights import architecture_digest, weights_digest
+from discreet.privacy import Loss
+from discreet.rational import Number
+from discreet.records import Records
+
+__all__ = ["Choices", "Settings", "settings_of"]
+
+_COARSE = 1 << 20
+"""Steps of the grid where noise is correlated, which has entries that are larger than the sums."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the caller of `Private` chose, as its parameters are; `people` is its ``about``."""
+
+    steps: int
+    people: int
+    spend: Loss | None
+    multiplier: Number | None
+    delta: Number | None
+    rate: Number | None
+    epochs: int | None
+    clip: float | Clipping
+    noise: Literal["independent", "auto"]
+    arithmetic: Literal["exact", "float"]
+    places: int
+    average: bool
+    name: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Settings:
+    """A training that was checked. All of it is public.
+
+    Attributes
+    ----------
+    mechanism, spend
+        The noise of all steps, and what is charged.
+    gradients
+        The contributions, with their clipping and arithmetic.
+    grid
+        Into how many steps the most that a person adds is divided.
+    divisor
+        By which sums in whole numbers are divided to be gradients.
+    places, rows_per_unit
+        Rows of a microbatch, and the most of one person.
+    compared
+        What makes a training another one, beside the noise and the records, in plain JSON; with the first weights.
+    """
+
+    mechanism: CorrelatedGaussian
+    spend: Loss
+    gradients: UnitGradients
+    grid: int
+    divisor: float
+    places: int
+    rows_per_unit: int
+    compared: dict[str, Any]
+
+    @property
+    def steps(self) -> int:
+        """How many steps draw noise."""
+        return self.mechanism.sampling.steps
+
+    @property
+    def by_unit(self) -> bool:
+        """Whether a person may have more rows than one."""
+        return self.rows_per_unit > 1
+
+    def plan(self) -> TrainingPlan:
+        """As `Private.plan`."""
+        return TrainingPlan(
+            self.mechanism,
+            self.spend,
+            self.divisor,
+            float(self.gradients.clipping.bound) / self.grid,
+            self.gradients.arithmetic.certificate,
+        )
+
+    def accept(self, public: Any) -> None:
+        """Take a checkpoint's first weights as those of this training. Raises `ParameterError` if all else differs."""
+        ours = {name: value for name, value in self.compared.items() if name != "weights"}
+        theirs = {name: public.get(name) for name in ours}
+        if ours != theirs or public.get("noise") != mechanism_to_json(self.mechanism):
+            changed = [name for name in ours if ours[name] != theirs[name]] or ["noise, rate or steps"]
+            raise ParameterError(f"the checkpoint is of another training: it differs in {', '.join(changed)}")
+        weights = public.get("weights")
+        if not isinstance(weights, str):
+            raise ParameterError("the checkpoint is of another training: it has no first weights")
+        self.compared["weights"] = weights
+
+
+def settings_of(
+    net: nn.Module, optimizer: torch.optim.Optimizer, data: Records | Tensors, choices: Choices
+) -> Settings:
+    """Check everything that a training is made of. Raises `ParameterError` for what cannot be trained."""
+    _check(data, choices)
+    clip = choices.clip
+    clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
+    if not isinstance(clipping, Fixed | Normalised):
+        raise ParameterError(f"clip is a number, Fixed or Normalised, whose bounds are proved, not {clip!r}")
+    grid = _COARSE if choices.noise == "auto" else Exact().steps
+    kinds: dict[str, Exact | Float] = {"exact": Exact(grid), "float": Float()}
+    if choices.arithmetic not in kinds:
+        raise ParameterError(f"arithmetic is 'exact' or 'float', not {choices.arithmetic!r}")
+    gradients = UnitGradients(net, clipping, kinds[choices.arithmetic])
+    _check_optimizer(net, optimizer, gradients)
+    rows = _rows_per_unit(data)
+    if rows > choices.places:
+        raise ParameterError(f"a person may have {rows} rows: give as many places or more")
+    # A float sum is rounded to the grid, which moves it by less than one step more in each entry.
+    bound = grid + (math.isqrt(gradients.size) + 1 if choices.arithmetic == "float" else 0)
+    mechanism, spend = _noise_of(choices, bound, gradients.size)
+    sampling = mechanism.sampling
+    share = float(sampling.rate) if isinstance(sampling, CyclicPoisson) else 1 / sampling.separation
+    divisor = share * choices.people * (grid / float(clipping.bound))
+    compared = {
+        "network": architecture_digest(net),
+        "optimizer": repr(optimizer),
+        "weights": weights_digest(net),
+        "clipping": repr(clipping),
+        "arithmetic": choices.arithmetic,
+        "about": choices.people,
+        "places": choices.places,
+        "average": bool(choices.average),
+        "name": choices.name,
+    }
+    settings = Settings(mechanism, spend, gradients, grid, divisor, choices.places, rows, compared)
+    if isinstance(optimizer, DPAdam):
+        if not isinstance(mechanism.strategy, Independent):
+            raise ParameterError("DPAdam knows the variance of independent noise alone: use noise='independent'")
+        optimizer.noise_variance = settings.plan().noise ** 2
+    return settings
+
+
+def _check(data: object, choices: Choices) -> None:
+    people, places = choices.people, choices.places
+    if not isinstance(data, Records | Tensors):
+        raise ParameterError(
+            f"training takes its rows itself, by coins that the loss is for: give records, as in session.records("
+            f"query, label=…), or learn.Tensors(x, y), not {type(data).__name__}"
+        )
+    if isinstance(people, bool) or not isinstance(people, int) or people < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"about is a whole number of people, 1 or more, not {people!r}")
+    if isinstance(places, bool) or not isinstance(places, int) or not 4 <= places <= 65_536:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError(f"places is a number of rows from 4 to 65,536, not {places!r}")
+    spend, multiplier = choices.spend, choices.multiplier
+    if (spend is None) == (multiplier is None) or (multiplier is None) != (choices.delta is None):
+        raise ParameterError("say what to spend, or in its place the noise: multiplier=1.1, delta=1e-6")
+    if spend is not None and not isinstance(spend, Loss):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ParameterError('spend must be a loss, for example dp.approx(3, "1e-6")')
+
+
+def _check_optimizer(net: nn.Module, optimizer: torch.optim.Optimizer, gradients: UnitGradients) -> None:
+    known = {id(each) for each in gradients.parameters.values()}
+    theirs = {id(each) for group in optimizer.param_groups for each in group["params"]}
+    if theirs - known - {id(each) for each in net.parameters()}:
+        raise ParameterError("the optimiser has parameters that are not the network's")
+    if known - theirs:
+        raise ParameterError("some trained parameters are not in the optimiser: freeze them, or give it all of them")
+
+
+def _rows_per_unit(data: Records | Tensors) -> int:
+    if isinstance(data, Tensors):
+        return data.rows_per_unit if data.units is not None else 1
+    bounded = data.plan.rows.bounded
+    return 1 if bounded.unit is None else bounded.max_rows
+
+
+def _noise_of(choices: Choices, bound: int, size: int) -> tuple[CorrelatedGaussian, Loss]:
+    if choices.spend is not None:
+        mechanism = mechanism_for(
+            choices.spend, choices.steps, rate=choices.rate, epochs=choices.epochs, noise=choices.noise, bound=bound,
+            size=size,
+        )  # fmt: skip
+        return mechanism, choices.spend
+    assert choices.multiplier is not None and choices.delta is not None
+    taken = sampling_for(choices.steps, rate=choices.rate, epochs=choices.epochs)
+    mechanism = mechanism_of_multiplier(choices.multiplier, taken, bound=bound, size=size)
+    return mechanism, spend_of_noise(mechanism, choices.delta)

@@ -1,0 +1,146 @@
+"""A training on its ledger: opened or gone on with, the rows that it may read, and the network stored at its end."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from discreet import noise as noises
+from discreet.elapsed import report_step
+from discreet.errors import LedgerError, ParameterError
+from discreet.learn._examples import examples_of_records, inputs_of_plan
+from discreet.learn._inputs import Inputs
+from discreet.learn.training._mechanism import mechanism_to_json
+from discreet.learn.training._network import Network
+from discreet.learn.training._question import PreparedTraining, Training
+from discreet.learn.training._rows import Tensors, tensors_of_examples
+from discreet.learn.training._settings import Settings
+from discreet.learn.training._weights import weights_to_bytes
+from discreet.ledger import LARGEST_PAYLOAD, Run, RunState, open_ledger
+from discreet.privacy import to_json
+from discreet.query import PERSON_COLUMN
+from discreet.records import Records
+from discreet.release import ReleaseContext
+
+__all__ = ["TrainingRun", "check_size", "open_training"]
+
+_FINISHING = 16
+"""Steps of the run beside those that draw noise: as many attempts to store the network."""
+_ROOM = 1 << 16
+"""Bytes for what is stored beside the weights, but for names of inputs and of tensors."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingRun:
+    """A training that was charged.
+
+    Attributes
+    ----------
+    run
+        The run of the ledger: the durable counter.
+    public
+        What was asked, as `PreparedTraining.public` has it: empty for tensors in memory.
+    """
+
+    run: Run
+    public: Mapping[str, Any]
+    _settings: Settings
+    _data: Records | Tensors
+    _context: ReleaseContext | None
+    _stated: Mapping[str, Any]
+
+    def stored(self, state: RunState) -> Network | None:
+        """The network that the ledger has already, if it has one."""
+        if state.stored <= self._settings.steps:
+            return None
+        payload = self.run.answer(state.stored)
+        assert payload is not None
+        return Network.from_bytes(payload)
+
+    def read(self) -> Tensors:
+        """The private rows. Raises `DataError` if the engine cannot read them."""
+        data = self._data
+        if isinstance(data, Tensors):
+            return data
+        assert self._context is not None
+        table = self._context.read_records(data.plan.rows, noises.secret(16))
+        units: NDArray[np.int64] | None = None
+        inputs = inputs_of_plan(data.plan, data.label)
+        examples = examples_of_records(data.plan, data.label, inputs, table)
+        if self._settings.by_unit:
+            units = table.column(PERSON_COLUMN).to_numpy()[examples.places]
+        return tensors_of_examples(examples, units, self._settings.rows_per_unit)
+
+    def report(self, step: int) -> None:
+        """Tell whoever watches that a step is over."""
+        steps = self._settings.steps
+        report_step(step, steps) if self._context is None else self._context.step(step, steps)
+
+    def check_begun(self, state: RunState) -> None:
+        """Raise `LedgerError` if steps were begun that nobody goes on from."""
+        if state.begun:
+            raise LedgerError(
+                f"this training has begun {state.begun:,} steps, and was charged for all: go on from its checkpoint, "
+                "or give it another name= and pay anew"
+            )
+
+    def finish(self, net: nn.Module, state: RunState) -> Network:
+        """The network as a release, stored in the ledger before anybody has it from there."""
+        settings, inputs = self._settings, _inputs_of(self._data)
+        (step,) = self.run.begin(after=state)
+        payload = weights_to_bytes(net)
+        bare = Network(inputs, payload, settings.spend, {})
+        statement: Mapping[str, Any] = {
+            "kind": "network",
+            **self._stated,
+            **settings.compared,
+            "noise": mechanism_to_json(settings.mechanism),
+            "arithmetic": settings.gradients.arithmetic.certificate,
+            "relation": "add_remove",
+            "rows_per_unit": settings.rows_per_unit,
+            "loss": to_json(settings.spend),
+            "answer": bare.digest(),
+        }
+        network = Network(inputs, payload, settings.spend, self.run.certify(statement))
+        self.run.store(step, network.to_bytes())
+        return network
+
+
+def check_size(net: nn.Module, data: Records | Tensors) -> None:
+    """Raise `ParameterError` for a network that no ledger stores: its tensors in base 64, with their names."""
+    inputs = _inputs_of(data)
+    facts = "" if inputs is None else json.dumps(inputs.to_json())
+    tensors = net.state_dict()
+    size = sum(each.numel() * each.element_size() for each in tensors.values()) + 200 * len(tensors)
+    size += sum(len(name.encode()) for name in tensors)
+    needed = -(-size // 3) * 4 + 2 * len(facts.encode()) + _ROOM
+    if needed > LARGEST_PAYLOAD:
+        raise ParameterError(
+            f"the network takes about {needed:,} bytes, and the largest that a ledger stores is {LARGEST_PAYLOAD:,}: "
+            "train a part of it (an adapter), and keep frozen tensors outside the module"
+        )
+
+
+def open_training(settings: Settings, data: Records | Tensors, charged: str | None) -> TrainingRun:
+    """Charge a training whole, or go on with the run that was charged. Raises `BudgetExceeded` and `LedgerError`."""
+    steps = settings.steps + _FINISHING
+    if isinstance(data, Tensors):
+        name = hashlib.sha256(noises.secret(32)).hexdigest()
+        run = open_ledger(None, settings.spend).open_run(name, settings.spend, steps)
+        return TrainingRun(run, {}, settings, data, None, {})
+    question = Training(data.plan, data.label, settings.mechanism, settings.spend, settings.compared)
+    prepared = data.session.prepare(question)
+    assert isinstance(prepared, PreparedTraining)
+    run, context = data.session.open_run(question, steps, charged)
+    return TrainingRun(run, prepared.public, settings, data, context, prepared.stated)
+
+
+def _inputs_of(data: Records | Tensors) -> Inputs | None:
+    return None if isinstance(data, Tensors) else inputs_of_plan(data.plan, data.label)
