@@ -215,6 +215,60 @@ def test_two_tables_leave_less_than_one() -> None:
         attack.intersection(first.table, second.table.slice(1), QUASI, "illness")
 
 
+def test_a_second_table_of_other_people_adds_nothing() -> None:
+    draws = np.random.default_rng(15)
+    for weight in (10, 1):
+        first = KAnonymity(3, QUASI, ["illness"], l=2, weights={"age": weight}).fit_transform(people(draws, 2000))
+        other = KAnonymity(3, QUASI, ["illness"], weights={"town": 10}).fit_transform(people(draws, 2000))
+        outcome = attack.intersection(first.table, other.table, QUASI, "illness")
+        assert outcome.claims  # some of them right by chance: a control that never guesses would call that an advantage
+        low, high = outcome.advantage_interval(1 - ALARM)
+        assert low <= 0 <= high
+
+
+def test_downcoding_takes_no_interval_of_a_hierarchy_for_minimal() -> None:
+    original = pa.table({"age": [21, 21, 21]})
+    release, prior = pa.table({"age": ["[20, 30)"] * 3}), pa.table({"age": [21] * 100 + [29]})
+    (age,) = read_columns(read_frame(prior), ["age"], "quasi")
+    tree = intervals(age, [10], 0)
+    assert attack.downcoding(release, original, ["age"], prior=prior, hierarchies={"age": tree}).right == 3
+    assert attack.downcoding(release, original, ["age"], prior=prior).right == 2  # both ends are taken to be there
+
+
+def test_sets_list_values_that_have_commas() -> None:
+    people_there = pa.table({"town": ["Portland, ME", "Boston"]})
+    release = pa.table({"town": ["{Boston, Portland, ME}"] * 2})
+    fits = attack.linkage(release, people_there, ["town"]).evidence["rows that fit"].to_pylist()
+    assert fits == [2, 2]
+
+
+def test_nan_is_one_value_and_not_unique_everywhere() -> None:
+    nan = float("nan")
+    table = pa.table({"age": [nan, nan, 30.0, 30.0], "illness": ["flu", "gout", "flu", "flu"]})
+    assert attack.homogeneity(table, ["age"], "illness").claims == 2
+    assert attack.linkage(table, table, ["age"]).claims == 0
+    starred = table.set_column(0, "age", pa.array(["*"] * 4))
+    assert attack.downcoding(starred, table, ["age"]).targets == 4
+
+
+def test_events_without_a_rating_count_for_nobody() -> None:
+    release = pa.table({"who": [1, 1, 2, 2], "film": ["a", "b", "a", "c"], "stars": [float("nan"), None, 3.0, 4.0]})
+    known = pa.table({"who": [2, 2], "film": ["a", "c"], "stars": [3.0, 4.0]})
+    settings: Any = {"person": "who", "item": "film"}
+    assert attack.histories(release, known, scales={"stars": 1.5}, **settings).right == 1
+    with pytest.raises(ParameterError, match="scale of stars"):
+        attack.histories(release, known, scales={"stars": 0.0}, **settings)
+    with pytest.raises(ParameterError, match="column film is of type"):
+        attack.histories(release, known, scales={"film": 1.0}, **settings)
+
+
+def test_dates_of_events_are_compared_in_seconds() -> None:
+    days = np.array(["2020-01-01", "2020-01-02", "2020-03-01"], "datetime64[D]")
+    release = pa.table({"who": [1, 2, 3], "film": ["a"] * 3, "day": pa.array(days)})
+    known = pa.table({"who": [2], "film": ["a"], "day": pa.array(days[1:2])})
+    assert attack.histories(release, known, person="who", item="film", scales={"day": 86400.0}).right == 1
+
+
 def test_downcoding_beats_the_prior_where_cells_are_minimal() -> None:
     table = people(np.random.default_rng(12), 500)
     out = KAnonymity(3, QUASI, ["illness"]).fit_transform(table)
@@ -246,6 +300,12 @@ def test_downcoding_with_cells_of_everything_is_the_prior() -> None:
         lambda t: attack.tracker(lambda s: 0.0, np.ones(3, bool), [0], padding=np.ones(3, bool)),
         lambda t: attack.averaging(lambda s: 0.0, np.ones(3, bool), [0], repeats=0),
         lambda t: attack.reconstruct(lambda s: 0.0, np.ones(0, bool)),
+        lambda t: attack.reconstruct(lambda s: float("nan"), np.ones(3, bool), queries=4),
+        lambda t: attack.reconstruct(lambda s: float("inf"), np.ones(3, bool), queries=4),
+        lambda t: attack.reconstruct(lambda s: 0.0, np.arange(3), queries=4),  # pyright: ignore[reportArgumentType]
+        lambda t: attack.differencing(lambda s: float("nan"), np.ones(3, bool), [0]),
+        lambda t: attack.differencing(lambda s: 0.0, np.arange(3), [0]),  # pyright: ignore[reportArgumentType]
+        lambda t: Outcome("guessing", 4, 3, Control(0.5), t),
         lambda t: attack.asker(None, "t", "id", ["1; DROP"], "x", dp.pure(1)),  # pyright: ignore[reportArgumentType]
     ],
 )  # fmt: skip

@@ -57,6 +57,33 @@ def test_independent_tables_are_at_the_baseline(tables: Any, place: int) -> None
     assert low <= 0 <= high
 
 
+@pytest.mark.parametrize("place", range(2))
+def test_the_order_of_rows_is_no_advantage(tables: Any, place: int) -> None:
+    original, _, _, independent = tables
+    control = people(np.random.default_rng(3), 3000).sort_by("age")
+    for one, other in ((original, control), (control, original)):
+        outcome = attacks()[place](independent, one, other)
+        low, high = outcome.advantage_interval(1 - 1e-9)
+        assert low <= 0 <= high
+
+
+def test_large_numbers_near_to_each_other_stay_apart() -> None:
+    draws = np.random.default_rng(4)
+    drawn = [pa.table({"at": 10**12 + draws.integers(0, 2000, 300), "secret": draws.random(300)}) for _ in range(2)]
+    outcome = attack.inference(drawn[0], drawn[0], drawn[1], secret="secret")
+    assert outcome.success > 0.9
+    assert outcome.advantage > 0.5
+    apart = pa.table({"at": [-1.7e308, 1.7e308], "secret": [1.0, 2.0]})
+    with pytest.raises(ParameterError, match="at are too far apart"):
+        attack.inference(apart, apart, apart, secret="secret")
+
+
+def test_predicates_are_in_words(tables: Any) -> None:
+    original, control, copied, _ = tables
+    words = attack.singling_out(copied, original, control, columns=2).evidence["predicate"].to_pylist()
+    assert any("town = t" in str(each) for each in words)
+
+
 def test_closeness_sees_copies_and_nothing_else(tables: Any) -> None:
     original, control, copied, independent = tables
     assert attack.closeness(copied, original, control).auc > 0.7
@@ -72,6 +99,9 @@ def test_closeness_sees_copies_and_nothing_else(tables: Any) -> None:
         lambda a, b: attack.linkability(a, b, b, first=["age"], second=["age"]),
         lambda a, b: attack.linkability(a, b, b, first=["age"], second=["town"], neighbours=0),
         lambda a, b: attack.inference(a, b, b, secret="county"),
+        lambda a, b: attack.inference(a, b, b, secret="age", targets=0),
+        lambda a, b: attack.closeness(a, b, b, targets=-1),
+        lambda a, b: attack.singling_out(a, b, b, guesses=0),
         lambda a, b: attack.inference(a, b, b, secret="age", known=["age"]),
         lambda a, b: attack.closeness(a, b, b.set_column(0, "age", pa.array(["x"] * 600))),
     ],

@@ -31,6 +31,7 @@ NEEDED_BY = {
         r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search)|model\.|often\.model|fitted|"
         r"sklearn|counted_in"
     ),
+    "ortools": r"cp-sat",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
     "shell": r"discreet shell",
@@ -86,6 +87,10 @@ REFUSED = {
         "masking.EncryptFormat(b'0' * 16).apply(pa.chunked_array([['123456']]))"
     ),
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
+    "ortools": (
+        "import pyarrow as pa; from discreet import attack; "
+        "attack.microdata([pa.table({'sex': ['F'], 'n': [1]})], {'sex': ['F', 'M']}, solver='cp-sat')"
+    ),
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
     "shell": "from discreet.cli.shell._prompt import check_installed; check_installed()",

@@ -11,12 +11,13 @@ from discreet.attack.anonymised import downcoding, homogeneity, intersection
 from discreet.attack.differencing import averaging, differencing, tracker
 from discreet.attack.linkage import histories, linkage
 from discreet.attack.membership import MembershipOutcome, Shadows, membership, membership_in_means
-from discreet.attack.reconstruction import asker, reconstruct, reconstruction
+from discreet.attack.reconstruction import Microdata, asker, microdata, reconstruct, reconstruction
 from discreet.attack.synthetic import closeness, inference, linkability, singling_out
 
 __all__ = [
     "Control",
     "MembershipOutcome",
+    "Microdata",
     "Outcome",
     "Shadows",
     "asker",
@@ -32,6 +33,7 @@ __all__ = [
     "linkage",
     "membership",
     "membership_in_means",
+    "microdata",
     "proportion_interval",
     "reconstruct",
     "reconstruction",

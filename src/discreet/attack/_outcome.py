@@ -78,9 +78,11 @@ class Outcome:
     false_claims: int | None = None
 
     def __post_init__(self) -> None:
-        """Raises `ParameterError` for an attack without targets."""
+        """Raises `ParameterError` for an attack without targets, and for more right guesses than targets."""
         if self.targets < 1:
             raise ParameterError("an attack needs targets: there are none")
+        if not 0 <= self.right <= self.targets or not 0 <= self.control.success <= 1:
+            raise ParameterError(f"of {self.targets:,} targets {self.right:,} cannot have been guessed rightly")
 
     @property
     def success(self) -> float:

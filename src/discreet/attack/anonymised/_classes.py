@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.anonymize import read_frame
 from discreet.errors import ParameterError
 
-__all__ = ["Published", "published"]
+__all__ = ["Published", "published", "values_of"]
 
 _Ints = NDArray[np.int64]
 
@@ -32,8 +32,14 @@ class Published:
     def codes(self, name: str) -> tuple[_Ints, list[Any]]:
         """The place of each row's value in the list of different ones."""
         places: dict[Any, int] = {}
-        values = self.table.column(name).to_pylist()
+        values = values_of(self.table, name)
         return np.array([places.setdefault(each, len(places)) for each in values], np.int64), list(places)
+
+
+def values_of(table: pa.Table, name: str) -> list[Any]:
+    """The values of a column; NaN, which is unequal to itself and would be a class of its own in each row, is null."""
+    values: list[Any] = table.column(name).to_pylist()
+    return [None if each != each else each for each in values]  # noqa: PLR0124
 
 
 def published(release: object, quasi: Sequence[str], columns: Sequence[str]) -> Published:

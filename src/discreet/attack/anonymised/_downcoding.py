@@ -1,8 +1,8 @@
 """Downcoding: cells that are no coarser than they must be tell what is below them.
 
-A cell that stands for a set has each of its values in some row of the class; an interval has both of its ends; a common
-ancestor that is the lowest one has rows below two of its children. What is left is guessed by how frequent values are
-at large. Source: the idea of Cohen 2022, that minimality gives generalisation away; the guesser is our own.
+A cell that stands for a set has each of its values in some row of the class; an interval has both of its ends. Cells of
+a hierarchy promise nothing of the kind. What is left is guessed by how frequent values are at large.
+Source: the idea of Cohen 2022, that minimality gives generalisation away; the guesser is our own.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.anonymize import Hierarchy, read_frame
+from discreet.attack._bags import bag, shared
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.anonymised._classes import published
+from discreet.attack.anonymised._classes import published, values_of
 from discreet.attack.linkage import compatible
 from discreet.errors import ParameterError
 
@@ -76,10 +77,11 @@ def downcoding(
         for table, called in ((truth, "original"), (at_large, "prior")):
             if name not in table.column_names:
                 raise ParameterError(f"the {called} has no column {name}")
-        listed = sorted(set(truth.column(name).to_pylist()) | set(at_large.column(name).to_pylist()), key=_in_order)
+        own_values, usual = (values_of(each, name) for each in (truth, at_large))
+        listed = sorted(set(own_values) | set(usual), key=_in_order)
         place = {each: i for i, each in enumerate(listed)}
-        codes = np.array([place[each] for each in truth.column(name).to_pylist()], np.int64)
-        shares = np.bincount([place[each] for each in at_large.column(name).to_pylist()], minlength=len(listed))
+        codes = np.array([place[each] for each in own_values], np.int64)
+        shares = np.bincount([place[each] for each in usual], minlength=len(listed))
         cell_codes, cells = rows.codes(name)
         tree = (hierarchies or {}).get(name)
         fits = compatible(cells, listed, tree)
@@ -90,9 +92,9 @@ def downcoding(
             own = np.bincount(codes[order[start:end]], minlength=len(listed))
             size = int(end - start)
             needed = _needed(fits[cell], cells[cell], tree, listed)
-            guess = _bag(size, np.where(fits[cell], shares, 0), needed)
-            blind = _bag(size, shares, np.zeros(len(listed), np.int64))
-            columns.append((name, int(start), size, _shared(guess, own), _shared(blind, own)))
+            guess = bag(size, np.where(fits[cell], shares, 0), needed)
+            blind = bag(size, shares, np.zeros(len(listed), np.int64))
+            columns.append((name, int(start), size, shared(guess, own), shared(blind, own)))
     if not columns:
         raise ParameterError("no cell of the release is generalised: there is nothing to guess")
     names, starts, sizes, right, control = (list(each) for each in zip(*columns, strict=True))
@@ -113,26 +115,10 @@ def _needed(fits: NDArray[np.bool_], cell: Any, tree: Hierarchy | None, values: 
     needed = np.zeros(len(values), np.int64)
     below = np.flatnonzero(fits)
     text = str(cell)
-    if text.startswith("{") and tree is None:
+    if tree is not None:
+        return needed
+    if text.startswith("{"):
         needed[below] = 1
     elif text.startswith("["):
         needed[below[[0, -1]]] = 1
     return needed
-
-
-def _bag(size: int, shares: _Ints, needed: _Ints) -> _Ints:
-    """So many values: those that are needed, then as the shares are, by largest remainders."""
-    bag = needed.copy()
-    left = size - int(bag.sum())
-    if left <= 0 or not shares.sum():
-        return bag
-    wanted = np.maximum(size * shares / shares.sum() - bag, 0)
-    wanted = wanted * left / wanted.sum() if wanted.sum() else left * shares / shares.sum()
-    floor = np.floor(wanted).astype(np.int64)
-    rest = left - int(floor.sum())
-    floor[np.argsort(floor - wanted, kind="stable")[:rest]] += 1
-    return bag + floor
-
-
-def _shared(guess: _Ints, own: _Ints) -> int:
-    return int(np.minimum(guess, own).sum())

@@ -21,6 +21,7 @@ def homogeneity(release: object, quasi: Sequence[str], sensitive: str) -> Outcom
 
     The control guesses by the others of the class, without the target's own row: what a release tells that the target
     is not in. So the advantage is what taking part gave away, and not what is true of such people at large.
+    The evidence also has who is guessed rightly by what is most frequent in the table, without any class.
 
     Parameters
     ----------
@@ -52,7 +53,14 @@ def homogeneity(release: object, quasi: Sequence[str], sensitive: str) -> Outcom
     control = without.argmax(axis=1) == codes
     right = guess == codes
     evidence = pa.table(
-        [pa.array([values[each] for each in guess]), pa.array(claimed), pa.array(right)], ["guess", "claimed", "right"]
+        [
+            pa.array([values[each] for each in guess]),
+            pa.array(claimed),
+            pa.array(right),
+            pa.array(control),
+            pa.array(codes == overall.argmax()),
+        ],
+        ["guess", "claimed", "right", "right without own row", "right without the table"],
     )
     return Outcome(
         "homogeneity",

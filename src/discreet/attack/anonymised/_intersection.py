@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from discreet.attack._outcome import Control, Outcome
 from discreet.attack.anonymised._classes import Published, published
 from discreet.errors import ParameterError
+from discreet.noise import fresh_draws
 
 __all__ = ["intersection"]
+
+_DEALS = 10
+"""How often the second table's rows are dealt out by chance."""
 
 
 def intersection(  # noqa: PLR0913
@@ -26,7 +30,11 @@ def intersection(  # noqa: PLR0913
 ) -> Outcome:
     """Keep of each person the sensitive values that both of their classes have; claim where one is left.
 
-    The control is the better of the two tables alone: how many have a class of one value in it.
+    Where the classes have no value in common the first alone counts: the second is not about that person. The control
+    is the better of the two tables alone: how many have a class of one value in it, which is theirs. To that comes what
+    luck claims rightly with rows that are somebody else's; how many of the second table's are is told by how often its
+    classes contradict the first's, beside how often they would if its rows were dealt out by chance. Tables of the same
+    people never contradict each other, and leave nothing to luck.
 
     Parameters
     ----------
@@ -52,13 +60,22 @@ def intersection(  # noqa: PLR0913
     here = _values_of(ours.class_of, codes, len(values))
     there = _values_of(theirs.class_of[translated >= 0], translated[translated >= 0], len(values), theirs.count)
     left = here[ours.class_of]
-    both = left.copy()
-    both[seen] &= there[theirs.class_of[other[seen]]]
+    classes = theirs.class_of[other[seen]]
+    both, contradicted = _keep(left, seen, there[classes])
     claimed = both.sum(axis=1) == 1
-    right = claimed & both[np.arange(len(codes)), codes]
+    own = np.zeros_like(left)
+    own[np.arange(len(codes)), codes] = True
+    right = claimed & (both & own).any(axis=1)
     alone = float((left.sum(axis=1) == 1).mean())
-    in_second = np.zeros(len(codes), bool)
-    in_second[seen] = there[theirs.class_of[other[seen]]].sum(axis=1) == 1
+    in_second = float(((there[classes].sum(axis=1) == 1) & (there[classes] & own[seen]).any(axis=1)).sum()) / len(codes)
+    usual, lucky = 0.0, 0.0
+    for _ in range(_DEALS):
+        dealt = classes[np.argsort(fresh_draws().below(1 << 62, len(classes)), kind="stable")]
+        by_chance, apart = _keep(left, seen, there[dealt])
+        usual += apart / _DEALS
+        lucky += float(((by_chance.sum(axis=1) == 1) & (by_chance & own).any(axis=1)).mean()) / _DEALS
+    # Contradictions are few and come in whole classes: three standard errors more than there are.
+    others = min((contradicted + 3 * contradicted**0.5) / usual, 1.0) if usual else 1.0
     evidence = pa.table(
         [pa.array(left.sum(axis=1)), pa.array(both.sum(axis=1)), pa.array(claimed), pa.array(right)],
         ["values in one", "values in both", "claimed", "right"],
@@ -67,11 +84,20 @@ def intersection(  # noqa: PLR0913
         "intersection",
         int(right.sum()),
         len(codes),
-        Control(max(alone, float(in_second.mean())), len(codes)),
+        Control(max(alone + others * (lucky - alone), in_second), len(codes)),
         evidence,
         claims=int(claimed.sum()),
         false_claims=int((claimed & ~right).sum()),
     )
+
+
+def _keep(left: NDArray[np.bool_], seen: NDArray[np.bool_], there: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int]:
+    """For each person the values that both classes have, or the first alone; and how many have none in common."""
+    both = left.copy()
+    both[seen] &= there
+    has_none = ~both.any(axis=1)
+    both[has_none] = left[has_none]
+    return both, int(has_none.sum())
 
 
 def _other_rows(

@@ -35,7 +35,7 @@ def differencing(ask: Ask, secret: NDArray[np.bool_], targets: Sequence[int], *,
     Raises
     ------
     ParameterError
-        For targets that are not there.
+        For targets that are not there, secrets that are no truth values, and answers that are not finite.
 
     >>> secret = np.array([True, False, True])
     >>> differencing(lambda subset: float((subset & secret).sum()), secret, targets=[0, 1]).success
@@ -69,7 +69,7 @@ def tracker(ask: Ask, secret: NDArray[np.bool_], targets: Sequence[int], *, padd
     less the counts of both. Parameters and errors are those of `differencing`, and `padding`: about half of the people.
     Source: Denning, Denning and Schwartz 1979.
     """
-    if padding.shape != secret.shape or padding.all() or not padding.any():
+    if padding.shape != secret.shape or padding.dtype != bool or padding.all() or not padding.any():
         raise ParameterError("padding is a truth value for each person, true of some of them")
 
     def difference(place: int) -> float:
@@ -92,12 +92,27 @@ def _guessed(
     places = np.asarray(targets)
     if not len(places) or places.dtype.kind not in "iu" or not ((places >= 0) & (places < len(secret))).all():
         raise ParameterError(f"targets are places of people from 0 to {len(secret) - 1:,}")
+    if secret.dtype != bool:
+        raise ParameterError(f"secret is a truth value for each person, not of type {secret.dtype}")
     differences = np.array([difference(int(each)) for each in places])
-    guess = differences > 0.5
-    right = guess == secret[places]
+    if not np.isfinite(differences).all():
+        raise ParameterError("an answer is not a finite number: leave that target out")
     share = float(secret[places].mean())
+    guess = differences > _threshold(differences, share)
+    right = guess == secret[places]
     evidence = pa.table(
         [pa.array(places), pa.array(differences), pa.array(guess), pa.array(right)],
         ["person", "difference", "guess", "right"],
     )
     return Outcome(attack, int(right.sum()), len(places), Control(max(share, 1 - share)), evidence)
+
+
+def _threshold(differences: NDArray[np.float64], share: float) -> float:
+    """From which difference a bit is likelier than not, where so many have it: the control knows that as well.
+
+    What differences vary more than bits do is taken for Gaussian noise. Where there is none it is a half.
+    """
+    if not 0 < share < 1:
+        return 0.5
+    noise = max(float(differences.var()) - share * (1 - share), 0.0)
+    return 0.5 + noise * float(np.log((1 - share) / share))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -41,12 +41,25 @@ def compatible(cells: Sequence[Any], values: Sequence[Any], hierarchy: Hierarchy
                 below = numbers <= high if interval.group(3) == "]" else numbers < high
                 fits[i] |= (numbers >= low) & below
         elif text[:1] + text[-1:] == "{}":
-            for each in text[1:-1].split(", "):
-                if each in place:
-                    fits[i, place[each]] = True
+            for each in _listed(text[1:-1], place):
+                fits[i, place[each]] = True
         if hierarchy is not None:
             fits[i] |= np.array([text in hierarchy.ancestors.get(each, ()) for each in texts], bool)
     return fits
+
+
+def _listed(text: str, known: Container[str]) -> list[str]:
+    """The known values that a set lists; one may have a comma in it, so the longest that fits is read."""
+    pieces = text.split(", ")
+    values: list[str] = []
+    start = 0
+    while start < len(pieces):
+        ends = (end for end in range(len(pieces), start, -1) if ", ".join(pieces[start:end]) in known)
+        end = next(ends, None)
+        if end is not None:
+            values.append(", ".join(pieces[start:end]))
+        start = start + 1 if end is None else end
+    return values
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64] | None:

@@ -54,7 +54,8 @@ def histories(  # noqa: PLR0913
     Raises
     ------
     ParameterError
-        For columns that are missing.
+        For columns that are missing or no numbers, and scales that are not above 0. An event whose number is null or
+        NaN, on either side, counts as if that column were far off.
 
     >>> release = pa.table({"who": [1, 1, 2, 2], "film": ["a", "b", "a", "c"], "stars": [5.0, 1.0, 3.0, 4.0]})
     >>> known = pa.table({"who": [2], "film": ["c"], "stars": [4.0]})
@@ -66,12 +67,15 @@ def histories(  # noqa: PLR0913
         for table, called in ((published, "release"), (given, "known table")):
             if name not in table.column_names:
                 raise ParameterError(f"the {called} has no column {name}")
+    wrong = [name for name, scale in scales.items() if not 0 < scale < float("inf")]
+    if wrong:
+        raise ParameterError(f"the scale of {wrong[0]} is a number above 0, not {scales[wrong[0]]!r}")
     scorer = _Scorer.of_release(published, person, item, scales)
     rows_of: dict[Any, list[int]] = {}
     for i, name in enumerate(given.column(person).to_pylist()):
         rows_of.setdefault(name, []).append(i)
     items = given.column(item).to_pylist()
-    columns = {name: np.asarray(given.column(name).to_numpy(), float) for name in scales}
+    columns = {name: _numbers(given, name) for name in scales}
     guesses: list[Any] = []
     gaps: list[float] = []
     for rows in rows_of.values():
@@ -97,6 +101,21 @@ def histories(  # noqa: PLR0913
         claims=int(claimed.sum()),
         false_claims=int((claimed & ~right).sum()),
     )
+
+
+def _numbers(table: pa.Table, name: str) -> _Floats:
+    """A column as numbers, times in seconds, NaN for what is null or not finite."""
+    column = table.column(name)
+    try:
+        if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+            microseconds: Any = column.cast(pa.timestamp("us")).cast(pa.int64())
+            return np.asarray(microseconds.to_numpy(), float) / 1e6
+        numbers = np.asarray(column.cast(pa.float64()).to_numpy(), float)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ParameterError(
+            f"the column {name} is of type {column.type}: a scale is for numbers, dates and times"
+        ) from None
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 def _best(scores: _Floats) -> tuple[int, float]:
@@ -127,7 +146,7 @@ class _Scorer:
         for i, each in enumerate(table.column(item).to_pylist()):
             of_item.setdefault(each, []).append(i)
         events = {each: np.array(rows) for each, rows in of_item.items()}
-        columns = {name: np.asarray(table.column(name).to_numpy(), float) for name in scales}
+        columns = {name: _numbers(table, name) for name in scales}
         return cls(list(places), events, owner, columns, scales)
 
     def scores(self, items: list[Any], known: Mapping[str, _Floats]) -> _Floats:
@@ -139,6 +158,6 @@ class _Scorer:
                 continue
             likeness = np.ones(len(rows)) if not self.scales else np.zeros(len(rows))
             for name, scale in self.scales.items():
-                likeness += np.exp(-np.abs(self.columns[name][rows] - known[name][i]) / scale)
+                likeness += np.nan_to_num(np.exp(-np.abs(self.columns[name][rows] - known[name][i]) / scale))
             np.add.at(scores, self.owner[rows], likeness / np.log(1 + len(rows)))
         return scores

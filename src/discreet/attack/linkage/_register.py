@@ -116,7 +116,8 @@ def _distinct(table: pa.Table, names: Sequence[str]) -> _Distinct:
 
 def _codes(table: pa.Table, name: str) -> tuple[_Ints, list[object]]:
     """The place of each row's value in the list of different ones."""
-    values = table.column(name).to_pylist()
+    # NaN is unequal to itself, and would be unique in each row.
+    values = [None if each != each else each for each in table.column(name).to_pylist()]  # noqa: PLR0124
     places: dict[object, int] = {}
     codes = np.array([places.setdefault(each, len(places)) for each in values], np.int64)
     return codes, list(places)

@@ -58,7 +58,8 @@ def asker(  # noqa: PLR0913, PLR0917
         if not listed:
             return 0.0
         query = f"SELECT COUNT(*) AS n FROM {table} WHERE {person} IN ({listed}) AND ({secret})"  # noqa: S608
-        return float(session.sql(query, spend).to_arrow().column("n")[0].as_py())
+        answer: Any = session.sql(query, spend).to_arrow().column("n")[0].as_py()
+        return float("nan") if answer is None else float(answer)
 
     return ask
 

@@ -41,10 +41,14 @@ def solve_bits(
     queries, people = subsets.shape
     if len(answers) != queries or not queries:
         raise ParameterError(f"there are {queries:,} subsets and {len(answers):,} answers: one for each is needed")
+    if not np.isfinite(answers).all():
+        raise ParameterError("an answer is not a finite number: leave that question out")
+    if nearest not in {"largest", "total"}:
+        raise ParameterError(f"nearest is 'largest' or 'total', not {nearest!r}")
     sums = sparse.csr_array(subsets.astype(np.float64))
     ones = sparse.csr_array(np.ones((queries, 1)))
+    slacks = 1 if nearest == "largest" else queries
     slack: Any = ones if nearest == "largest" else sparse.identity(queries, format="csr")
-    slacks = slack.shape[1]
     rows = sparse.block_array([[sums, -slack], [-sums, -slack]], format="csr")
     solved: Any = linprog(
         np.r_[np.zeros(people), np.ones(slacks)],
@@ -78,7 +82,8 @@ def reconstruct(
     nearest
         As `solve_bits`.
 
-    Returns the outcome; the control guesses for everybody what most have. Raises `ParameterError` for nobody.
+    Returns the outcome; the control guesses for everybody what most have. Raises `ParameterError` for nobody, for
+    secrets that are no truth values, and for answers that are not finite.
 
     >>> secret = np.arange(32) % 3 == 0
     >>> reconstruct(lambda subset: float((subset & secret).sum()), secret, queries=128).success
@@ -86,6 +91,8 @@ def reconstruct(
     """
     if not len(secret) or queries < 1:
         raise ParameterError("there are no people or no queries to ask about")
+    if secret.dtype != bool:
+        raise ParameterError(f"secret is a truth value for each person, not of type {secret.dtype}")
     subsets = random_subsets(len(secret), queries)
     answers = np.array([float(ask(each)) for each in subsets])
     places = solve_bits(subsets, answers, nearest)

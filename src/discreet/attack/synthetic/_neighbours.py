@@ -113,6 +113,8 @@ def closeness(synthetic: object, original: object, control: object, *, targets: 
     Parameters and errors are those of `linkability`.
     """
     tables = read_tables(synthetic, original, control)
+    if targets < 1:
+        raise ParameterError(f"targets is a number of people, 1 or more, not {targets!r}")
     scores: list[NDArray[np.float64]] = []
     for rows in (tables.original, tables.control):
         chosen = rows[_some(len(rows), targets)]
@@ -130,6 +132,8 @@ def _compared(
     parts: Sequence[Sequence[int]],
     judge: Callable[[list[NDArray[np.float32]], Rows], NDArray[np.bool_]],
 ) -> Outcome:
+    if targets < 1:
+        raise ParameterError(f"targets is a number of people, 1 or more, not {targets!r}")
     results: list[NDArray[np.bool_]] = []
     chosen: list[NDArray[np.int64]] = []
     for rows in (tables.original, tables.control):
@@ -160,10 +164,12 @@ def _parts(rows: Rows, others: int) -> list[Rows]:
 def _distances(rows: Rows, tables: Tables, columns: Sequence[int]) -> NDArray[np.float32]:
     total = np.zeros((len(rows), len(tables.synthetic)), np.float32)
     for column in columns:
-        own, other = (each[:, column].astype(np.float32) for each in (rows, tables.synthetic))
-        span = np.float32(tables.spans[column])
-        if span:
-            total += np.abs(np.subtract.outer(own / span, other / span))
+        own, other = (each[:, column] for each in (rows, tables.synthetic))
+        if tables.spans[column]:
+            # In parts of the range before they are shortened: large numbers that are near to each other stay apart.
+            start, span = tables.starts[column], tables.spans[column]
+            near = (((each - start) / span).astype(np.float32) for each in (own, other))
+            total += np.abs(np.subtract.outer(*near))
         else:
             total += np.not_equal.outer(own, other)
     return total

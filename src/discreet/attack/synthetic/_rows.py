@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,17 +26,26 @@ class Tables:
     ----------
     names
         The columns.
-    spans
-        Of a number the range in all three, of a category 0.
+    starts, spans
+        Of a number the least and the range in all three, of a category 0.
+    values
+        For each column its different values, ascending, and the numbers that stand for them.
     synthetic, original, control
         What was published, the rows behind it, and rows of the same population that are not.
     """
 
     names: tuple[str, ...]
+    starts: NDArray[np.float64]
     spans: NDArray[np.float64]
+    values: tuple[tuple[tuple[Any, ...], NDArray[np.float64]], ...]
     synthetic: Rows
     original: Rows
     control: Rows
+
+    def value(self, column: int, number: float) -> Any:
+        """The value that a number stands for."""
+        values, numbers = self.values[column]
+        return values[int(np.searchsorted(numbers, number))]
 
     def place(self, name: str) -> int:
         """The place of a column. Raises `ParameterError` for one that is not there."""
@@ -59,5 +69,9 @@ def read_tables(synthetic: object, original: object, control: object) -> Tables:
     columns = read_columns(Frame(together, lambda table: table), names, "the synthetic table")
     rows = np.stack([each.places[each.codes] for each in columns], axis=1)
     first, second = given[0].num_rows, given[0].num_rows + given[1].num_rows
-    spans = np.array([each.extent if each.is_number else 0.0 for each in columns])
-    return Tables(tuple(names), spans, rows[:first], rows[first:second], rows[second:])
+    spans = np.array([float(each.places[-1]) - float(each.places[0]) if each.is_number else 0.0 for each in columns])
+    starts = np.array([each.places[0] if each.is_number else 0.0 for each in columns])
+    if not np.isfinite(spans).all():
+        raise ParameterError(f"the numbers of {names[int(np.isinf(spans).argmax())]} are too far apart: rescale them")
+    values = tuple((each.values, each.places) for each in columns)
+    return Tables(tuple(names), starts, spans, values, rows[:first], rows[first:second], rows[second:])

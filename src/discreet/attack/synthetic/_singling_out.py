@@ -49,14 +49,20 @@ def singling_out(
     tables = read_tables(synthetic, original, control)
     if not 1 <= columns <= len(tables.names):
         raise ParameterError(f"columns is a number from 1 to {len(tables.names)}, not {columns!r}")
+    if guesses < 1:
+        raise ParameterError(f"guesses is a number of predicates, 1 or more, not {guesses!r}")
     predicates = _of_one_column(tables, guesses) if columns == 1 else _of_several(tables, columns, guesses)
     if not predicates:
         raise ParameterError("no predicate is true of one synthetic row alone: take more columns")
     size = min(len(tables.original), len(tables.control))
-    ours, theirs = (np.ascontiguousarray(each[:size].T) for each in (tables.original, tables.control))
+    # At random: the first rows of a table that is in some order are not like the others.
+    ours, theirs = (np.ascontiguousarray(each[_some(len(each), size)].T) for each in (tables.original, tables.control))
     right = np.array([_matching(ours, each) == 1 for each in predicates])
     usual = np.array([_matching(theirs, each) == 1 for each in predicates])
-    words = [" and ".join(f"{tables.names[i]} {how} {number:g}" for i, how, number in each) for each in predicates]
+    words = [
+        " and ".join(f"{tables.names[i]} {how} {tables.value(i, number)}" for i, how, number in each)
+        for each in predicates
+    ]
     evidence = pa.table([pa.array(words), pa.array(right), pa.array(usual)], ["predicate", "right", "control"])
     return Outcome(
         "singling out", int(right.sum()), len(right), Control(float(usual.mean()), len(usual)), evidence
