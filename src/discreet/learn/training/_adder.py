@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from discreet.learn.gradients import Column, Exact, Normalised, UnitGradients, probe
+from discreet.learn.gradients import LEAST_BOUND, Column, Exact, Normalised, UnitGradients, probe
 from discreet.learn.training._loop import Batch, Exchange, Microbatch
 
 __all__ = ["Adder"]
@@ -41,8 +41,8 @@ class Adder:
     def rehearse(self, net: nn.Module, columns: tuple[Column, Column]) -> Generator[Batch]:
         """Tries the loop on made-up rows. Raises `ParameterError` where a row's integers depend on other rows."""
         arithmetic, clipping = self._gradients.arithmetic, self._gradients.clipping
-        if self._weight:  # which side of a clip a norm is on must be the same everywhere: so that all of it shows
-            clipping = Normalised(clipping.bound, clipping.bound)
+        if self._weight:  # the side of the clip that a norm is on may not move: try what shows the norm of each row
+            clipping = Normalised(1.0, LEAST_BOUND)
         yield from self._exchange.rehearse(
             lambda losses: probe(
                 net, losses, columns, self._places, clipping=clipping,
