@@ -105,7 +105,12 @@ def packed(checkpoint: Checkpoint) -> bytes:
     if rows.dtype == object:
         raise ParameterError("the noise of this run is too large for a checkpoint")
     tensors["noise"] = torch.from_numpy(np.ascontiguousarray(rows))
-    head = {"step": checkpoint.step, "run": checkpoint.run, "public": dict(checkpoint.public), "optimizer": plain}
+    head: dict[str, Any] = {
+        "step": checkpoint.step,
+        "run": checkpoint.run,
+        "public": dict(checkpoint.public),
+        "optimizer": plain,
+    }
     if checkpoint.clip is not None:
         head["clip"] = checkpoint.clip
     try:

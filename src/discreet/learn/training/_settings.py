@@ -148,7 +148,7 @@ def settings_of(
     size = gradients.size + (0 if count is None else 1)
     mechanism, spend = _noise_of(choices, bound if count is None else count.bound(bound), size)
     divisor = people * (grid / float(clipping.bound))
-    compared = {
+    compared: dict[str, Any] = {
         "network": architecture_digest(net),
         "optimizer": repr(optimizer),
         "weights": weights_digest(net),
