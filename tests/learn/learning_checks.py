@@ -31,7 +31,7 @@ from discreet.learn import _fit, _steps
 from discreet.learn._inputs import LEVELS
 from discreet.learn.correlated import CorrelatedNoise, CyclicPoisson, MinimumSeparation
 from discreet.learn.correlated import _noise as drawing
-from discreet.learn.gradients import Exact, Fixed, UnitGradients
+from discreet.learn.gradients import Adaptive, Exact, Fixed, UnitGradients
 from discreet.learn.gradients._pieces import Dense, Series
 from discreet.learn.preparing import PipelineAlgorithm
 from discreet.learn.training._rows import Sampler
@@ -79,6 +79,7 @@ class Seen:
     given: list[np.ndarray] = field(default_factory=list)
     coins: list[tuple[Fraction, int]] = field(default_factory=list)
     chosen: list[list[int]] = field(default_factory=list)
+    clips: list[float] = field(default_factory=list)
     plan: Any = None
 
 
@@ -94,6 +95,7 @@ def watching(seen: Seen, coins: Callable[[int, int], np.ndarray] | None) -> Iter
     def moved(self: Update, exact: np.ndarray, added: np.ndarray, places: int) -> None:
         seen.sums.append(exact.copy())
         move(self, exact, added, places)
+        seen.clips.append(self._gradients.clipping.bound)
 
     def tossed(probability: Any, size: int) -> np.ndarray:
         seen.coins.append((Fraction(probability), size))
@@ -280,6 +282,27 @@ def check_noise_law() -> None:
     given = np.concatenate(seen.given) * seen.plan.divisor / float(seen.plan.mechanism.sigma)
     spread = math.sqrt(float((given**2).mean()))
     assert abs(spread - 1) < 6.2 / math.sqrt(2 * len(given)), f"noise of {spread:.3g} times what is certified"
+
+
+def check_moving_clip() -> None:
+    """A person moves a sum and its count of norms together by no more than the bound; noisy counts move the clip."""
+    adaptive = Adaptive(start=1.0, weight=1.0)
+    for units in (None, UNITS):
+        rows = rows_of(units)
+        last = np.arange(9) == 8 if units is None else units == 3
+        with_last, without = (
+            trained(taken(rows, chosen), coins=everybody, steps=1, clip=adaptive) for chosen in (~last | last, ~last)
+        )
+        moved = (with_last.sums[0] - without.sums[0]).astype(object)
+        bound = with_last.plan.mechanism.bound
+        assert int((moved**2).sum()) <= bound**2, "a person moves a sum and its count by more than the bound"
+        assert abs(moved[-1]) == Exact().steps, "a person whose gradient is clipped is not counted"
+    seen = trained(rows_of(None), coins=everybody, clip=adaptive, about=400)
+    clip = 1.0
+    for exact, added, after in zip(seen.sums, seen.drawn, seen.clips, strict=True):
+        share = 0.5 + (exact[-1] + added[-1]) / (2 * Exact().steps * float(RATE) * 400)
+        clip *= math.exp(-0.2 * (min(max(share, 0), 1) - 0.5))
+        assert math.isclose(after, clip, rel_tol=1e-9), "the clip is moved by another number than the noisy count"
 
 
 def check_coins() -> None:

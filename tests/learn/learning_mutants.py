@@ -21,7 +21,16 @@ from discreet import learn, noise
 from discreet.learn import _fit, _steps
 from discreet.learn._inputs import LEVELS
 from discreet.learn.correlated._noise import CorrelatedNoise
-from discreet.learn.gradients import Exact, Fixed, UnitGradients, _exact, _recorder, _rules, _unit_gradients
+from discreet.learn.gradients import (
+    Exact,
+    Fixed,
+    LengthCount,
+    UnitGradients,
+    _exact,
+    _recorder,
+    _rules,
+    _unit_gradients,
+)
 from discreet.learn.gradients._pieces import Dense, Series, dense
 from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
 from discreet.learn.training import _question, _settings, _training_run
@@ -305,6 +314,12 @@ def _drawn_early(self: Any, strategy: Any, sigma: Any, size: int, steps: int) ->
     self.draw_ahead()
 
 
+def _moved_exactly(self: Any, exact: Any, added: Any, places: int) -> None:
+    if self._count is not None:
+        added = np.append(added[:-1], 0)
+    _move(self, exact, added, places)
+
+
 def _none_if_empty(self: Any, exact: Any, added: Any, places: int) -> None:
     _move(self, exact, added if exact.any() else added * 0, places)
 
@@ -519,6 +534,14 @@ MUTANTS = (
     Mutant(
         "the real batch size as divisor", "Noisy sums are multiples of a number that tells how many there were.",
         ((Sampler, "_chosen", _counted), (Update, "apply", _by_real_size)), checks.check_steps, infinite,
+    ),
+    Mutant(
+        "a count of norms left out of the bound", "A person moves the sum, and the count that moves the clip too.",
+        ((LengthCount, "bound", lambda self, gradient: gradient),), checks.check_moving_clip, training(math.sqrt(2)),
+    ),
+    Mutant(
+        "a clip moved by the exact count", "Its entry of the sum has no noise, and every step shows the clip.",
+        ((Update, "apply", _moved_exactly),), checks.check_moving_clip, infinite,
     ),
     Mutant(
         "a loop that is not rehearsed", "Losses that mix rows move every contribution.",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Ridge,
         Search,
     )
+    from discreet.learn.gradients import Adaptive
     from discreet.learn.pipelines import (
         Binner,
         ColumnTransformer,
@@ -61,6 +62,7 @@ __all__ = [
     "KIND",
     "PCA",
     "AccuracyByEpsilon",
+    "Adaptive",
     "AdditiveModel",
     "Batch",
     "Binner",
@@ -102,6 +104,7 @@ _LAZY = {
         *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
         *("Ridge", "Search"),
     ),
+    "discreet.learn.gradients": ("Adaptive",),
     "discreet.learn.pipelines": (
         *("Binner", "ColumnTransformer", "Imputer", "MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "Pipeline"),
         "StandardScaler",

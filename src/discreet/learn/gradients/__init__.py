@@ -15,7 +15,8 @@ except ImportError:
 
 os.environ.setdefault("MKL_CBWR", "AUTO")  # read once, at the first product
 
-from discreet.learn.gradients._clipping import Clipping, Fixed, Normalised
+from discreet.learn.gradients._adaptive import Adaptive, LengthCount
+from discreet.learn.gradients._clipping import LEAST_BOUND, MOST_BOUND, Clipping, Fixed, Normalised
 from discreet.learn.gradients._exact import Exact
 from discreet.learn.gradients._float import Float
 from discreet.learn.gradients._probe import Column, Losses, probe
@@ -23,11 +24,15 @@ from discreet.learn.gradients._rules import uncompiled
 from discreet.learn.gradients._unit_gradients import UnitGradients, contributions
 
 __all__ = [
+    "LEAST_BOUND",
+    "MOST_BOUND",
+    "Adaptive",
     "Clipping",
     "Column",
     "Exact",
     "Fixed",
     "Float",
+    "LengthCount",
     "Losses",
     "Normalised",
     "UnitGradients",

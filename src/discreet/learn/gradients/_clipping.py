@@ -9,9 +9,10 @@ from torch import Tensor
 
 from discreet.errors import ParameterError
 
-__all__ = ["Clipping", "Fixed", "Normalised"]
+__all__ = ["LEAST_BOUND", "MOST_BOUND", "Clipping", "Fixed", "Normalised"]
 
 LEAST_BOUND, MOST_BOUND = 1e-12, 1e12
+"""Of the norms that gradients are clipped to."""
 
 
 class Clipping(Protocol):

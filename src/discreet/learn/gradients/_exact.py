@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from discreet.errors import ParameterError
+from discreet.learn.gradients._adaptive import balance
 from discreet.learn.gradients._clipping import Clipping
 from discreet.learn.gradients._pieces import Dense, Outer, Piece, Scatter, Series, dense
 
@@ -61,11 +62,15 @@ class Exact:
         """What is held of a row's gradient until its norm is known: products over time are multiplied out."""
         return multiplied(piece) if isinstance(piece, Series) else piece
 
-    def add(self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor, sums: Mapping[str, Tensor]) -> None:
-        """Adds each active unit's integers to `sums`, by parameter. A unit whose gradient is not finite adds zeros."""
+    def add(self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor, sums: Mapping[str, Tensor]) -> int:
+        """Adds each active unit's integers to `sums`, by parameter. A unit whose gradient is not finite adds zeros.
+
+        Returns how many more units a `Fixed` clipping leaves as they are than it clips.
+        """
         ready, scale = self.prepared(pieces, clipping, active)
         for name, piece in ready.items():
             self._add(piece, scale, sums[name])
+        return balance(scale, self.steps / clipping.bound * INWARD)
 
     def prepared(
         self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor

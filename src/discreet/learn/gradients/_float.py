@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from discreet.learn.gradients._adaptive import balance
 from discreet.learn.gradients._clipping import Clipping
 from discreet.learn.gradients._exact import blanked, multiplied
 from discreet.learn.gradients._pieces import Dense, Outer, Piece, Scatter, Series
@@ -42,18 +43,23 @@ class Float:
         """What is held of a row's gradient until its norm is known."""
         return cheapest(piece) if isinstance(piece, Series) else piece
 
-    def add(self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor, sums: Mapping[str, Tensor]) -> None:
-        """Adds each active unit's clipped gradient to `sums`, by parameter. A unit that is not finite adds zeros."""
+    def add(self, pieces: Mapping[str, Piece], clipping: Clipping, active: Tensor, sums: Mapping[str, Tensor]) -> int:
+        """Adds each active unit's clipped gradient to `sums`, by parameter. A unit that is not finite adds zeros.
+
+        Returns how many more units a `Fixed` clipping leaves as they are than it clips.
+        """
         ready = {name: cheapest(piece) for name, piece in pieces.items()}
         squared = torch.zeros(len(active))
         for piece in ready.values():
             squared += squares(piece)
         valid = active & torch.isfinite(squared)
         norms = torch.where(valid, squared, 0).double().sqrt()
-        factors = torch.where(valid, clipping.factors(norms), 0).float()
+        scale = torch.where(valid, clipping.factors(norms), 0)
+        factors = scale.float()
         blank = not bool(valid.all())
         for name, piece in ready.items():
             scaled_sum(blanked(piece, valid) if blank else piece, factors, sums[name])
+        return balance(scale, 1.0)
 
 
 def cheapest(piece: Piece) -> Piece:

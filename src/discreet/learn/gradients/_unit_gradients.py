@@ -56,7 +56,7 @@ class UnitGradients:
         with self._recorder.listening(rows):
             yield
 
-    def add(self, losses: Tensor, total: Tensor, *, units: Tensor | None = None, active: Tensor | None = None) -> None:
+    def add(self, losses: Tensor, total: Tensor, *, units: Tensor | None = None, active: Tensor | None = None) -> int:
         """Adds to `total` each unit's clipped gradient of the sum of its rows' losses; calls the backward pass.
 
         `losses` has one entry a row. Either every row is a unit of its own, and `active` (booleans, one a row) leaves
@@ -64,7 +64,8 @@ class UnitGradients:
         -1 marks padding. Which of the two must be a public choice: roundings differ. Memory without `units` is that of
         layers' inputs and gradients, and in exact arithmetic rows × parameters of all layers but linear ones without
         an axis of time and embeddings; with `units`, of linear ones too. An exact sum holds `Exact.most_units` rows in
-        all calls together: begin another before that, and add those as int64.
+        all calls together: begin another before that, and add those as int64. Returns how many more units a `Fixed`
+        clipping left as they were than it clipped: private too.
 
         Raises `ParameterError` for losses that are no vector, and layers that do not keep rows apart.
         """
@@ -82,7 +83,7 @@ class UnitGradients:
         owners, used = slots(units, active, rows)
         with torch.autocast("cpu", enabled=False):
             pieces = self._recorder.backward(losses, owners, self.arithmetic.arrange)
-            self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
+            return self.arithmetic.add(pieces, self.clipping, used, flat_views(self.split(total)))
 
 
 def slots(units: Tensor | None, active: Tensor | None, rows: int) -> tuple[Tensor | None, Tensor]:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from discreet.errors import DataError, ParameterError
 from discreet.learn.correlated import NoiseState
+from discreet.learn.gradients import LEAST_BOUND, MOST_BOUND
 from discreet.learn.training._trials import stepped_state
 
 __all__ = ["Checkpoint", "packed", "read_checkpoint", "write_checkpoint"]
@@ -48,6 +49,8 @@ class Checkpoint:
         What the noise of the next steps is correlated with.
     averaged
         The mean of earlier weights, where it is asked for.
+    clip
+        The clip of the next step, where it moves.
     """
 
     step: int
@@ -57,6 +60,7 @@ class Checkpoint:
     optimizer: Mapping[str, Any]
     noise: NoiseState
     averaged: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
+    clip: float | None = None
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
         """Give the network and the optimiser the state of the checkpoint.
@@ -101,7 +105,14 @@ def packed(checkpoint: Checkpoint) -> bytes:
     if rows.dtype == object:
         raise ParameterError("the noise of this run is too large for a checkpoint")
     tensors["noise"] = torch.from_numpy(np.ascontiguousarray(rows))
-    head = {"step": checkpoint.step, "run": checkpoint.run, "public": dict(checkpoint.public), "optimizer": plain}
+    head: dict[str, Any] = {
+        "step": checkpoint.step,
+        "run": checkpoint.run,
+        "public": dict(checkpoint.public),
+        "optimizer": plain,
+    }
+    if checkpoint.clip is not None:
+        head["clip"] = checkpoint.clip
     try:
         text = json.dumps(head, sort_keys=True)
     except TypeError as error:
@@ -154,7 +165,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
                 _, number, field = name.split(".", 2)
                 state[int(number)][field] = each
         rows = tensors["noise"].numpy()
-        step, run, public = head["step"], head["run"], head["public"]
+        step, run, public, clip = head["step"], head["run"], head["public"], head.get("clip")
+        if clip is not None and (type(clip) is not float or not LEAST_BOUND <= clip <= MOST_BOUND):
+            raise ValueError
         if type(step) is not int or not isinstance(run, str) or not isinstance(public, dict):
             raise ValueError
         optimizer = {"state": state, "param_groups": head["optimizer"]["param_groups"]}
@@ -162,7 +175,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             name.removeprefix("averaged."): each for name, each in tensors.items() if name.startswith("averaged.")
         }
         noise = NoiseState(step, rows)
-        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, noise, averaged)
+        return Checkpoint(step, run, cast("dict[str, Any]", public), weights, optimizer, noise, averaged, clip)
     except OSError as error:
         raise DataError(f"the checkpoint {os.fspath(path)!r} cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, MemoryError, safetensors.SafetensorError):

@@ -97,7 +97,16 @@ class Network(JsonRelease):
 def _recompute(certificate: Mapping[str, Any]) -> Loss:
     if certificate["relation"] != "add_remove":
         raise ValueError
-    return mechanism_from_json(certificate["noise"]).loss
+    mechanism = mechanism_from_json(certificate["noise"])
+    moves = str(certificate.get("clipping")).startswith("Adaptive(")
+    match certificate.get("clip_count"):
+        case None if not moves:
+            pass
+        case {"grid": int(grid), "weight": int(weight)} if moves and mechanism.bound**2 >= grid**2 + weight**2:
+            pass
+        case _:
+            raise ValueError
+    return mechanism.loss
 
 
 def _verify(certificate: Mapping[str, Any]) -> None:

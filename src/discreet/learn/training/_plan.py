@@ -24,6 +24,9 @@ class TrainingPlan:
         By which sums in whole numbers are divided, and what one of them is worth in the gradient of the loss.
     arithmetic
         What is claimed of the numbers that the machine computes.
+    quantile
+        The share of people who are not to be clipped, where the clip moves; divisor, grid and noise are then those of
+        the first step.
     """
 
     mechanism: CorrelatedGaussian
@@ -31,6 +34,7 @@ class TrainingPlan:
     divisor: float
     grid: float
     arithmetic: str
+    quantile: float | None = None
 
     @property
     def loss(self) -> Loss:
@@ -58,10 +62,15 @@ class TrainingPlan:
             how = f"takes a group; a person takes part in {sampling.most:,} steps at most"
         strategy = type(self.mechanism.strategy).__name__
         kind = "independent noise" if strategy == "Independent" else f"noise correlated between steps ({strategy})"
+        if self.quantile is None:
+            clipped, gradient = "is clipped", "a step's gradient"
+        else:
+            clipped = f"is clipped where {self.quantile:g} of people are not, by a count with noise that is charged too"
+            gradient = "the first step's gradient"
         return "\n".join([
             f"{sampling.steps:,} steps, each {how}",
-            f"what a person adds is clipped; the noise is {self.noise_multiplier:.4g} times that, {kind}",
-            f"each entry of a step's gradient, a mean over people, has noise of {self.noise:.3g} (standard deviation)",
+            f"what a person adds {clipped}; the noise is {self.noise_multiplier:.4g} times that, {kind}",
+            f"each entry of {gradient}, a mean over people, has noise of {self.noise:.3g} (standard deviation)",
             f"cost {in_words(self.spend)}, charged before the first step",
             self.arithmetic,
         ])  # fmt: skip

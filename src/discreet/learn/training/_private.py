@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import inputs_of_plan
 from discreet.learn.correlated import CorrelatedNoise
-from discreet.learn.gradients import Clipping, Column, uncompiled
+from discreet.learn.gradients import Adaptive, Clipping, Column, uncompiled
 from discreet.learn.training._adder import Adder
 from discreet.learn.training._checkpoint import Checkpoint, packed, read_checkpoint, write_checkpoint
 from discreet.learn.training._distributed import Processes, check_bare
@@ -65,7 +65,7 @@ class Private:
     about
         About how many people there are, a public number: sums are divided by what a step takes of it on average.
     clip
-        The most that one person adds, as an L2 norm, or a `Clipping`.
+        The most that one person adds, as an L2 norm; a `Clipping`; or `Adaptive`, which finds it from noisy counts.
     noise
         ``"independent"``, or ``"auto"``: the least planned error of noise that is correlated between steps.
     arithmetic
@@ -96,7 +96,7 @@ class Private:
         delta: Number | None = None,
         rate: Number | None = None,
         epochs: int | None = None,
-        clip: float | Clipping = 1.0,
+        clip: float | Clipping | Adaptive = 1.0,
         noise: Literal["independent", "auto"] = "independent",
         arithmetic: Literal["exact", "float"] = "exact",
         places: int = 64,
@@ -113,12 +113,16 @@ class Private:
         self._settings = settings_of(net, optimizer, data, choices)
         self._gradients = self._settings.gradients
         self._resumable = epochs is None
+        count = self._settings.count
+        if processes is not None and count is not None:
+            raise ParameterError("a clip that moves is not for several processes: give clip a number, or Normalised")
         self._processes = processes if processes is None else processes.accept(arithmetic)
         self._exchange = Exchange(places)
         self._adder = Adder(
-            self._gradients, self._exchange, places, self._settings.grid, by_unit=self._settings.by_unit
-        )
-        self._update = Update(self._gradients, optimizer, self._settings.divisor)
+            self._gradients, self._exchange, places, self._settings.grid, by_unit=self._settings.by_unit,
+            weight=0 if count is None else count.weight,
+        )  # fmt: skip
+        self._update = Update(self._gradients, optimizer, self._settings.divisor, count)
         self._mean = WeightMean(self._gradients.parameters, self._settings.steps) if average else None
         self._is_running = False
         self.network: Network | None = None
@@ -172,6 +176,11 @@ class Private:
             saved.restore(self._net, self._optimizer)
             if self._mean is not None:
                 self._mean.tensors = dict(saved.averaged)
+        if self._settings.count is not None:
+            clip = self._settings.clip if saved is None else saved.clip
+            if clip is None:
+                raise ParameterError("the checkpoint is of another training: it has no clip")
+            self._update.set_clip(clip)
         noise = self._settings.mechanism.resume(
             None if saved is None else saved.noise, min(state.begun, self._settings.steps)
         )
@@ -281,6 +290,7 @@ class Private:
             self._optimizer.state_dict(),
             noise.state(),
             {} if self._mean is None else self._mean.tensors,
+            self._update.clip,
         )
 
     def _finish(self, training: TrainingRun, still: StillTensors) -> None:

@@ -11,7 +11,7 @@ from torch import nn
 
 from discreet.errors import ParameterError
 from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
-from discreet.learn.gradients import Clipping, Exact, Fixed, Float, Normalised, UnitGradients
+from discreet.learn.gradients import Adaptive, Clipping, Exact, Fixed, Float, LengthCount, Normalised, UnitGradients
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._mechanism import (
     mechanism_for,
@@ -44,7 +44,7 @@ class Choices:
     delta: Number | None
     rate: Number | None
     epochs: int | None
-    clip: float | Clipping
+    clip: float | Clipping | Adaptive
     noise: Literal["independent", "auto"]
     arithmetic: Literal["exact", "float"]
     places: int
@@ -64,8 +64,11 @@ class Settings:
         The contributions, with their clipping and arithmetic.
     grid
         Into how many steps the most that a person adds is divided.
-    divisor
-        By which sums in whole numbers are divided to be gradients.
+    divisor, clip
+        By which sums in whole numbers are divided to be gradients, and the most that a person adds to the gradient of
+        the loss; in the first step, where the clip moves.
+    count
+        The entry of each sum that moves the clip, if it moves.
     places, rows_per_unit
         Rows of a microbatch, and the most of one person.
     compared
@@ -77,6 +80,8 @@ class Settings:
     gradients: UnitGradients
     grid: int
     divisor: float
+    clip: float
+    count: LengthCount | None
     places: int
     rows_per_unit: int
     compared: dict[str, Any]
@@ -97,8 +102,9 @@ class Settings:
             self.mechanism,
             self.spend,
             self.divisor,
-            float(self.gradients.clipping.bound) / self.grid,
+            self.clip / self.grid,
             self.gradients.arithmetic.certificate,
+            None if self.count is None else self.count.adaptive.quantile,
         )
 
     def accept(self, public: Any) -> None:
@@ -120,9 +126,10 @@ def settings_of(
     """Check everything that a training is made of. Raises `ParameterError` for what cannot be trained."""
     _check(data, choices)
     clip = choices.clip
-    clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
-    if not isinstance(clipping, Fixed | Normalised):
-        raise ParameterError(f"clip is a number, Fixed or Normalised, whose bounds are proved, not {clip!r}")
+    asked = Fixed(float(clip)) if isinstance(clip, int | float) else clip
+    if not isinstance(asked, Fixed | Normalised | Adaptive):
+        raise ParameterError(f"clip is a number, Fixed, Normalised or Adaptive, whose bounds are proved, not {clip!r}")
+    clipping = Fixed(float(asked.start)) if isinstance(asked, Adaptive) else asked
     grid = _COARSE if choices.noise == "auto" else Exact().steps
     kinds: dict[str, Exact | Float] = {"exact": Exact(grid), "float": Float()}
     if choices.arithmetic not in kinds:
@@ -134,23 +141,34 @@ def settings_of(
         raise ParameterError(f"a person may have {rows} rows: give as many places or more")
     # A float sum is rounded to the grid, which moves it by less than one step more in each entry.
     bound = grid + (math.isqrt(gradients.size) + 1 if choices.arithmetic == "float" else 0)
-    mechanism, spend = _noise_of(choices, bound, gradients.size)
-    sampling = mechanism.sampling
-    share = float(sampling.rate) if isinstance(sampling, CyclicPoisson) else 1 / sampling.separation
-    divisor = share * choices.people * (grid / float(clipping.bound))
-    compared = {
+    taken = sampling_for(choices.steps, rate=choices.rate, epochs=choices.epochs)
+    share = float(taken.rate) if isinstance(taken, CyclicPoisson) else 1 / taken.separation
+    people = share * choices.people
+    count = LengthCount.on_grid(asked, grid, people) if isinstance(asked, Adaptive) else None
+    size = gradients.size + (0 if count is None else 1)
+    mechanism, spend = _noise_of(choices, bound if count is None else count.bound(bound), size)
+    divisor = people * (grid / float(clipping.bound))
+    compared: dict[str, Any] = {
         "network": architecture_digest(net),
         "optimizer": repr(optimizer),
         "weights": weights_digest(net),
-        "clipping": repr(clipping),
+        "clipping": repr(asked),
         "arithmetic": choices.arithmetic,
         "about": choices.people,
         "places": choices.places,
         "average": bool(choices.average),
         "name": choices.name,
     }
-    settings = Settings(mechanism, spend, gradients, grid, divisor, choices.places, rows, compared)
+    if count is not None:
+        compared["clip_count"] = {"grid": grid, "weight": count.weight}
+    settings = Settings(
+        mechanism, spend, gradients, grid, divisor, float(clipping.bound), count, choices.places, rows, compared
+    )
     if isinstance(optimizer, DPAdam):
+        if count is not None:
+            raise ParameterError(
+                "DPAdam knows one variance of noise, and a clip that moves moves it: use another optimiser"
+            )
         if not isinstance(mechanism.strategy, Independent):
             raise ParameterError("DPAdam knows the variance of independent noise alone: use noise='independent'")
         optimizer.noise_variance = settings.plan().noise ** 2

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from discreet.learn.gradients import UnitGradients
+from discreet.learn.gradients import Fixed, LengthCount, UnitGradients
 
 __all__ = ["Update"]
 
@@ -16,7 +16,7 @@ _MOST_EXACT = 1 << 62
 
 
 class Update:
-    """Moves a network's parameters by noisy sums.
+    """Moves a network's parameters by noisy sums, and the clip too, where a count of lengths is in them.
 
     Attributes
     ----------
@@ -24,19 +24,38 @@ class Update:
         By which sums in whole numbers are divided to be gradients: a public number.
     """
 
-    def __init__(self, gradients: UnitGradients, optimizer: torch.optim.Optimizer, divisor: float) -> None:
-        self._gradients, self._optimizer = gradients, optimizer
+    def __init__(
+        self,
+        gradients: UnitGradients,
+        optimizer: torch.optim.Optimizer,
+        divisor: float,
+        count: LengthCount | None = None,
+    ) -> None:
+        self._gradients, self._optimizer, self._count = gradients, optimizer, count
         self.divisor = divisor
+        self._divided = divisor * gradients.clipping.bound
+
+    @property
+    def clip(self) -> float | None:
+        """The clip of the next step, where it moves: a function of what was released."""
+        return None if self._count is None else self._gradients.clipping.bound
+
+    def set_clip(self, clip: float) -> None:
+        """Clip to this norm from now on; the most that a person adds is as many steps of the grid as before."""
+        self._gradients.clipping = Fixed(clip)
+        self.divisor = self._divided / clip
 
     def apply(self, exact: NDArray[Any], added: NDArray[Any], places: int) -> None:
         """Adds noise, which has so many more binary places, divides by public numbers, and takes the step."""
         if added.dtype == object or int(np.abs(exact).max(initial=0)) >= _MOST_EXACT >> places:
             exact, added = exact.astype(object), added.astype(object)
         noisy = (exact * (1 << places) + added).astype(np.float64) / float(1 << places)
-        flat = torch.from_numpy(noisy / self.divisor)
+        flat = torch.from_numpy(noisy[: self._gradients.size] / self.divisor)
         self._optimizer.zero_grad(set_to_none=True)  # of what the loop may have left in others
         for name, part in self._gradients.split(flat).items():
             parameter = self._gradients.parameters[name]
             parameter.grad = part.to(parameter.dtype).clone()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
+        if self._count is not None:
+            self.set_clip(self._count.moved(self._gradients.clipping.bound, float(noisy[-1])))
