@@ -295,10 +295,8 @@ def ledger() -> None:
         "tables": {"digits": {"unit": "rows", "columns": columns}},
     }
     rng, people = np.random.default_rng(1), 200
-    table = pa.table({
-        "digit": rng.integers(0, 10, people),
-        **{name: rng.random(people) for name in numbers},
-    })  # fmt: skip
+    cells: Any = {name: rng.random(people) for name in numbers}
+    table = pa.table({**cells, "digit": rng.integers(0, 10, people)})
     for optimizer in (torch.optim.SGD, torch.optim.Adam):
         spent: dict[str, float] = {}
         net = subjects()[0].model

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Ridge,
         Search,
     )
+    from discreet.learn.gradients import Dropout
     from discreet.learn.pipelines import (
         Binner,
         ColumnTransformer,
@@ -67,6 +68,7 @@ __all__ = [
     "ColumnTransformer",
     "DPAdam",
     "DecisionTree",
+    "Dropout",
     "Evaluate",
     "Evaluation",
     "Fit",
@@ -102,6 +104,7 @@ _LAZY = {
         *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
         *("Ridge", "Search"),
     ),
+    "discreet.learn.gradients": ("Dropout",),
     "discreet.learn.pipelines": (
         *("Binner", "ColumnTransformer", "Imputer", "MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "Pipeline"),
         "StandardScaler",

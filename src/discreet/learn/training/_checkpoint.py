@@ -192,5 +192,5 @@ def _digest(text: str, tensors: Mapping[str, Tensor]) -> str:
     for name, each in sorted(tensors.items()):
         digest.update(f"{name} {each.dtype} {tuple(each.shape)}".encode())
         if each.numel():
-            digest.update(each.contiguous().flatten().view(torch.uint8).numpy())
+            digest.update(each.contiguous().flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
