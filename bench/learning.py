@@ -1,11 +1,13 @@
 """What private training costs: CPU time of a step, with plain SGD at the same batch as 1.
 
-    python bench/learning.py [--holes | --memory | --compiled] [--install-peers]
+    python bench/learning.py [--holes | --memory | --compiled | --coins | --ledger] [--install-peers]
 
 With --holes: of a million records, most of whose gradients cancel over time, the longest contribution over its bound,
 counted in integers; beside it Opacus, which clips by a norm in float32. Without, the cost of a step, in one thread.
 With --memory: the most memory above the imports, plain SGD's as 1, in a process each: of a batch of 256 at once, and in
 microbatches. With --compiled: steps of a compiled transformer beside those of the same one as it was written.
+With --coins: whom a step takes, in nanoseconds a person. With --ledger: the wall time of the ledger in a file, and of
+checkpoints, in a training of the MLP, beside what its steps would take at 20 ms each.
 Each model runs a batch of 256: plain SGD, exact contributions with their noise (drawn on a thread), and
 float contributions without noise. Steps of the three take turns, so that a busy machine slows all of them; medians.
 """
@@ -17,22 +19,32 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+import discreet as dp
+from discreet import learn
+from discreet.learn.correlated import CyclicPoisson
 from discreet.learn.gradients import Exact, Fixed, Float, UnitGradients
 from discreet.learn.gradients._exact import truncated
 from discreet.learn.gradients._pieces import Dense
 from discreet.learn.gradients._recorder import Recorder
+from discreet.learn.training import _private, _training_run
+from discreet.learn.training._rows import Sampler
+from discreet.ledger import AccountLedger, Run
 from discreet.noise import rounded_gaussian
 from peering import HERE, asked, install, python_of
 
@@ -40,6 +52,11 @@ PEERS = "learning"
 RECORDS = 1_000_000
 BATCH = 256
 ROUNDS = 15
+MOST_NANOSECONDS = 8
+"""Goal of a coin."""
+STEP_SECONDS, MOST_SHARE = 0.02, 0.01
+"""The goal: checkpoints and the ledger take this share of a run of such steps at most."""
+LEDGER_STEPS = 1000
 
 
 class Block(nn.Module):
@@ -237,6 +254,74 @@ def compiled() -> None:
     print(f"transformer, exact: as written {1e3 * plain:.0f} ms, compiled {1e3 * other:.0f} ms, {other / plain:.3f}")
 
 
+def coins() -> None:
+    """Whom a step takes, rows of one person each: medians of wall time a person."""
+    print(f"coins of a step, ns a person; goal {MOST_NANOSECONDS}")
+    for people in (10**6, 10**7):
+        rows = learn.Tensors(torch.zeros(people, 1), torch.zeros(people))
+        for rate in ("0.001", "0.01", "0.1"):
+            sampler, times = Sampler(rows, CyclicPoisson(5, rate), 64), list[float]()
+            for step in range(5):
+                start = time.perf_counter()
+                next(sampler.batches(step))
+                times.append(time.perf_counter() - start)
+            median = 1e9 * statistics.median(times) / people
+            missed = "" if median <= MOST_NANOSECONDS else f"  MISSED {MOST_NANOSECONDS}"
+            print(f"  {people:>10,} people, rate {rate:<5} {median:6.2f}{missed}", flush=True)
+
+
+def timed(function: Callable[..., Any], name: str, spent: dict[str, float]) -> Callable[..., Any]:
+    """The function, whose wall time is added to what its name has taken."""
+
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            spent[name] = spent.get(name, 0) + time.perf_counter() - start
+
+    return called
+
+
+def ledger() -> None:
+    """A training of an MLP of 784 numbers on a ledger in a file, whose calls are timed one by one."""
+    torch.set_num_threads(1)
+    numbers = [f"c{i}" for i in range(784)]
+    columns: dict[str, Any] = {name: {"type": "float", "bounds": [0, 1]} for name in numbers}
+    columns["digit"] = {"type": "int", "keys": list(range(10))}
+    policy = {
+        "version": "1",
+        "budget": {"epsilon": 9, "delta": "1e-4"},
+        "tables": {"digits": {"unit": "rows", "columns": columns}},
+    }
+    rng, people = np.random.default_rng(1), 200
+    cells: Any = {name: rng.random(people) for name in numbers}
+    table = pa.table({**cells, "digit": rng.integers(0, 10, people)})
+    for optimizer in (torch.optim.SGD, torch.optim.Adam):
+        spent: dict[str, float] = {}
+        net = subjects()[0].model
+        with tempfile.TemporaryDirectory() as folder, patch.multiple(
+            AccountLedger, open_run=timed(AccountLedger.open_run, "charge", spent),
+        ), patch.multiple(
+            Run, begin=timed(Run.begin, "counter", spent), read=timed(Run.read, "counter", spent),
+            store=timed(Run.store, "store", spent), certify=timed(Run.certify, "certificate", spent),
+        ), patch.multiple(
+            _private, write_checkpoint=timed(_private.write_checkpoint, "checkpoints", spent),
+        ), patch.object(
+            _training_run, "weights_to_bytes", timed(_training_run.weights_to_bytes, "weights", spent)
+        ), dp.connect({"digits": table}, policy, f"{folder}/digits.ledger") as session:  # fmt: skip
+            data = session.records(f"SELECT {', '.join(numbers)}, digit FROM digits", label="digit")
+            trainer = learn.Trainer(
+                net, optimizer(net.parameters(), lr=1e-3), nn.CrossEntropyLoss(reduction="none"), data,
+                spend=dp.approx(2, "1e-6"), steps=LEDGER_STEPS, rate="0.1", about=people,
+            )  # fmt: skip
+            trainer.fit(f"{folder}/net.ckpt")
+        share = sum(spent.values()) / (LEDGER_STEPS * STEP_SECONDS)
+        missed = "" if share <= MOST_SHARE else f"  MISSED {MOST_SHARE:.0%}"
+        parts = ", ".join(f"{name} {1e3 * each:.0f} ms" for name, each in spent.items())
+        print(f"{optimizer.__name__}, {LEDGER_STEPS} steps: {parts}; {share:.2%} of steps of 20 ms{missed}", flush=True)
+
+
 def main() -> None:
     if "--install-peers" in sys.argv:
         install(PEERS, "learning.txt")
@@ -250,6 +335,12 @@ def main() -> None:
         return
     if "--compiled" in sys.argv:
         compiled()
+        return
+    if "--coins" in sys.argv:
+        coins()
+        return
+    if "--ledger" in sys.argv:
+        ledger()
         return
     if "--holes" in sys.argv:
         holes()

@@ -346,6 +346,40 @@ def check_refusals() -> None:
     trained(rows_of(None), net=Twice())
 
 
+def check_masks() -> None:
+    """Each row of each step has a mask of its own, by coins of the door. False alarm below 1e-9."""
+    net, seen = nn.Sequential(nn.Linear(3, 64), learn.Dropout(0.5), nn.Linear(64, 2)), list[Tensor]()
+    net[1].register_forward_hook(lambda _, given, out: seen.append(given[0].detach() * 2 == out.detach()))
+    trained(rows_of(None), net=net, loss=lambda out, y: squares(out, y) + 0 * out.sum(1))
+    masks = torch.cat(seen[-STEPS:])  # a microbatch of each step at least
+    assert len(masks.unique(dim=0)) == len(masks) == 4 * STEPS, "two rows have one mask"
+    assert abs(float(masks.double().mean()) - 0.5) < 0.12, "masks are no fair coins"
+
+    class Shared(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.drop = nn.Linear(3, 2), learn.Dropout(0.5)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.layer(x * self.drop(torch.ones(1, 3)))
+
+    _refused(lambda: trained(rows_of(None), net=Shared()), "one mask for all rows")
+
+
+def check_made_up_masks() -> None:
+    """A network in which a row has another's mask is refused."""
+
+    class Mixed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.drop = nn.Linear(3, 2), learn.Dropout(0.5)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.layer(x * self.drop(torch.ones_like(x)).roll(1, 0))
+
+    _refused(lambda: trained(rows_of(None), net=Mixed()), "the mask of another row")
+
+
 def _refused(act: Callable[[], object], what: str) -> None:
     try:
         act()

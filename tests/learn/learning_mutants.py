@@ -26,7 +26,9 @@ from discreet.learn.gradients import (
     Fixed,
     LengthCount,
     UnitGradients,
+    _dropout,
     _exact,
+    _probe,
     _recorder,
     _rules,
     _unit_gradients,
@@ -231,6 +233,20 @@ def _nan_counts(self: Any, pieces: Any, clipping: Any, active: Any, sums: Any) -
 def _padding_counts(units: Any, active: Any, rows: int) -> Any:
     owners, used = _slots(units, active, rows)
     return owners, torch.ones_like(used) if units is None else used
+
+
+# Masks.
+
+
+def _one_mask(kept: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(noise.bernoulli(kept, math.prod(shape[1:])).reshape(shape[1:]), shape).copy()
+
+
+@contextmanager
+def _left_in_place(dropouts: Any, _: Any) -> Iterator[None]:
+    yield
+    for each in dropouts:
+        each.masks = lambda kept, shape: _dropout.RehearsedMasks(0, np.arange(shape[0]) % 5)(kept, shape)
 
 
 # Coins.
@@ -550,6 +566,23 @@ MUTANTS = (
     Mutant(
         "dropout from torch's generator", "A row more moves the masks of others, which a seed tells.",
         ((_rules, "DROPOUTS", ()),), checks.check_refusals, infinite,
+    ),
+    Mutant(
+        "one mask for all rows", "Who else is there decides which rows have a mask in common.",
+        ((_dropout, "fresh_masks", _one_mask),), checks.check_masks, infinite,
+    ),
+    Mutant(
+        "masks of the rehearsal in training", "A place has its mask, and who else is there decides who has the place.",
+        ((_probe, "withheld", _left_in_place),), checks.check_masks, infinite,
+    ),
+    Mutant(
+        "masks of another axis", "A layer shares its mask among rows, and nobody looks.",
+        ((_recorder.Recorder, "_check_masks", lambda self: None),), checks.check_masks, infinite,
+    ),
+    Mutant(
+        "a rehearsal with one mask", "Networks in which rows have each other's masks pass.",
+        ((_probe, "CROWD_MASKS", (0, 0)), (_probe, "HOSTILE_MASK", 0), (_probe, "ROW_MASKS", (0, 0))),
+        checks.check_made_up_masks, infinite,
     ),
     Mutant(
         "batch normalisation", "Every row's gradient has all others in it.",

@@ -13,7 +13,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.noise import bernoulli, bernoulli_exp, exp_bounds, permutation, uniform_below
-from discreet.noise._bernoulli import _bernoulli_exp, _scaled_exp_of_any, bernoulli_from
+from discreet.noise._bernoulli import _bernoulli_exp, _scaled_exp_of_any, bernoulli_from, quick_bernoulli_from
 from discreet.noise._blocks import FILTER_SLACK
 from discreet.noise._uniform import _permutation, words_below
 
@@ -33,6 +33,26 @@ def test_a_coin_compares_all_bits_of_the_uniform_with_p(p: Fraction, scripted) -
             if (u, v) != (first, second):
                 drawn = bernoulli_from(p, 1, scripted(words(u, v)))
                 assert drawn.tolist() == [Fraction(u * 2**64 + v, 2**128) < p]
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 3), Fraction(1, 1000), Fraction(2**70 - 1, 2**70), Fraction(1, 4)])
+def test_a_quick_coin_compares_all_bits_too_the_first_eight_of_all_coins_first(p: Fraction, scripted) -> None:
+    tie, rest = divmod(p * 256, 1)
+    firsts, seconds = list(range(256)), [0, rest * 2**64 // 1 - 1, rest * 2**64 // 1 + 1, 2**64 - 1]
+    for second in seconds if rest else [0]:
+        script = bytes(firsts) + words(min(max(second, 0), 2**64 - 1))
+        drawn = quick_bernoulli_from(p, 256, scripted(script))
+        uniforms = [Fraction(first, 256) for first in firsts]
+        uniforms[tie] += Fraction(min(max(second, 0), 2**64 - 1), 2**72)
+        assert drawn.tolist() == [uniform < p for uniform in uniforms]
+
+
+def test_many_coins_are_drawn_in_parts() -> None:
+    for size in (0, 1, 2**16 - 1, 2**16, 2**16 + 1, 2**18 + 3):
+        drawn = bernoulli("0.4", size)
+        assert drawn.shape == (size,)
+        assert all(stats.binomtest(int(part.sum()), part.size, 0.4).pvalue > ALARM for part in np.split(drawn, [2**16])
+                   if part.size)  # fmt: skip
 
 
 def test_certain_coins_and_bad_ones() -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Ridge,
         Search,
     )
-    from discreet.learn.gradients import Adaptive
+    from discreet.learn.gradients import Adaptive, Dropout
     from discreet.learn.pipelines import (
         Binner,
         ColumnTransformer,
@@ -69,6 +69,7 @@ __all__ = [
     "ColumnTransformer",
     "DPAdam",
     "DecisionTree",
+    "Dropout",
     "Evaluate",
     "Evaluation",
     "Fit",
@@ -104,7 +105,7 @@ _LAZY = {
         *("AdditiveModel", "DecisionTree", "KMeans", "LogisticRegression", "NaiveBayes", "PCA", "RandomForest"),
         *("Ridge", "Search"),
     ),
-    "discreet.learn.gradients": ("Adaptive",),
+    "discreet.learn.gradients": ("Adaptive", "Dropout"),
     "discreet.learn.pipelines": (
         *("Binner", "ColumnTransformer", "Imputer", "MinMaxScaler", "OneHotEncoder", "OrdinalEncoder", "Pipeline"),
         "StandardScaler",

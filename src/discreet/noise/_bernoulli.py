@@ -20,9 +20,11 @@ from discreet.noise._source import BitSource, SecureBits
 from discreet.noise._uniform import size_in_range
 from discreet.rational import Number, rational
 
-__all__ = ["bernoulli", "bernoulli_exp", "bernoulli_from"]
+__all__ = ["bernoulli", "bernoulli_exp", "bernoulli_from", "quick_bernoulli_from"]
 
 _WORD = 1 << 64
+_CHUNK = 1 << 16
+"""Decisions that are drawn at a time, so that their bits stay in the cache."""
 _STEPS = 256
 """Quarters of x that the filter tells apart; from x = 64 on, exp(−x) is 0 to it."""
 
@@ -39,7 +41,12 @@ def bernoulli(p: Number, size: int) -> NDArray[np.bool_]:
     exact = rational(p, "p")
     if not 0 <= exact <= 1:
         raise ParameterError("p must be from 0 to 1")
-    return bernoulli_from(exact, size_in_range(size), SecureBits())
+    size, source = size_in_range(size), SecureBits()
+    drawn = np.empty(size, dtype=np.bool_)
+    for start in range(0, size, _CHUNK):
+        part = drawn[start : start + _CHUNK]
+        part[:] = quick_bernoulli_from(exact, part.size, source)
+    return drawn
 
 
 def bernoulli_exp(x: NDArray[np.float64], exact: Callable[[int], Fraction]) -> NDArray[np.bool_]:
@@ -62,6 +69,19 @@ def bernoulli_exp(x: NDArray[np.float64], exact: Callable[[int], Fraction]) -> N
     if not bool((x >= 0).all()):
         raise ParameterError("bernoulli_exp takes exponents of 0 or more")
     return _bernoulli_exp(x, exact, SecureBits())
+
+
+def quick_bernoulli_from(p: Fraction, size: int, source: BitSource) -> NDArray[np.bool_]:
+    """U < p on the first 8 bits of U; where they are those of p, on the next ones."""
+    threshold, rest = divmod(p * 256, 1)
+    if threshold == 256:
+        return np.ones(size, dtype=np.bool_)
+    first = np.frombuffer(source.take(size), dtype=np.uint8)
+    drawn = first < threshold
+    if rest:
+        tied = np.flatnonzero(first == threshold)
+        drawn[tied] = bernoulli_from(rest, tied.size, source)
+    return drawn
 
 
 def bernoulli_from(p: Fraction, size: int, source: BitSource) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.noise._bernoulli import bernoulli_from
+from discreet.noise._bernoulli import bernoulli_from, quick_bernoulli_from
 from discreet.noise._source import BitSource, RememberedBits, SecureBits
 from discreet.noise._uniform import packed_subsets_from, words_below
 
@@ -62,7 +62,7 @@ class Draws:
         step = max(1, _CHUNK // max(bits, 1))
         for start in range(0, rows, step):
             some = min(step, rows - start)
-            drawn = self._quick_coins(p, some * bits).reshape(some, bits)
+            drawn = quick_bernoulli_from(p, some * bits, self._source).reshape(some, bits)
             packed[start : start + some] = np.packbits(drawn, axis=1, bitorder="little")
         return packed
 
@@ -73,18 +73,6 @@ class Draws:
         numbers of a row: proof in ``proofs/noise.md``, section 7.
         """
         return packed_subsets_from(n, size, rows, self._source)
-
-    def _quick_coins(self, p: Fraction, size: int) -> NDArray[np.bool_]:
-        """U < p on the first 8 bits of U; where they are those of p, on the next ones."""
-        threshold, rest = divmod(p * 256, 1)
-        if threshold == 256:
-            return np.ones(size, dtype=np.bool_)
-        first = np.frombuffer(self._source.take(size), dtype=np.uint8)
-        drawn = first < threshold
-        if rest:
-            tied = np.flatnonzero(first == threshold)
-            drawn[tied] = bernoulli_from(rest, tied.size, self._source)
-        return drawn
 
 
 def fresh_draws() -> Draws:

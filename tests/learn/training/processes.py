@@ -99,10 +99,12 @@ def in_turn(rank: int, folder: Path) -> None:
         np.savez(folder / f"sums{by_unit}.npz", alone=alone, together=together)
         np.savez(folder / f"weights{by_unit}.npz", *(each.numpy() for each in weights))
     with dp.connect({"visits": visits()}, POLICY) if not rank else contextlib.nullcontext() as session:
-        for scenario in ("whole", "again", "left", "raised", "another", "mixed", "moved", "led"):
-            net: nn.Module = network()
+        for scenario in ("whole", "again", "left", "raised", "another", "mixed", "moved", "led", "dropped"):
+            net: Any = network()
             if rank and scenario == "another":
                 net = nn.Linear(4, 2)
+            if scenario == "dropped":
+                net.insert(1, learn.Dropout(0.5))
             if scenario == "moved":
                 net.register_buffer("mean", torch.zeros(4))
             others = {"name": "whole" if scenario == "again" else scenario, "spend": dp.approx(1, "1e-6")}

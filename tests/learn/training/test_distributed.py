@@ -85,13 +85,14 @@ def test_who_leaves_or_cannot_take_part_ends_it_in_words(groups: Path) -> None:
         "mixed": ("nothing is spent", "depend on other rows"),
         "moved": ("changed in process 1", "have changed"),
         "led": ("ZeroDivisionError", "process 0 has ended the training"),
+        "dropped": ([], []),
     }
     for scenario, both in expected.items():
         for report, part in zip((first, second), both, strict=True):
             assert part == report[scenario] or part in report[scenario][0], (scenario, report[scenario])
     spent = [first[f"spent {scenario}"] for scenario in expected]
-    assert [each.split("(")[1].split(",")[0] for each in spent] == ["1", "1", "2", "3", "3", "3", "4", "5"]
-    assert first["networks"] == [True, True, *[False] * 6]
+    assert [each.split("(")[1].split(",")[0] for each in spent] == ["1", "1", "2", "3", "3", "3", "4", "5", "6"]
+    assert first["networks"] == [True, True, *[False] * 6, True]
 
 
 def test_a_killed_worker_ends_it_and_the_checkpoint_goes_on(groups: Path) -> None:

@@ -129,6 +129,30 @@ def test_a_checkpoint_goes_on_from_the_counter(session: dp.Session, tmp_path: Pa
     assert training(session)[1].fit().to_bytes() == trained.to_bytes()
 
 
+def test_dropout_costs_nothing_more_and_a_checkpoint_holds_no_masks(session: dp.Session, tmp_path: Path) -> None:
+    def dropping(start: int) -> nn.Sequential:
+        return network(start).insert(2, learn.Dropout("0.3"))
+
+    path = tmp_path / "net.ckpt"
+    private = learn.Private(
+        net := dropping(1), torch.optim.Adam(net.parameters(), lr=0.05), session.records(QUERY, label="sick"),
+        spend=SPEND, steps=12, rate="0.2", about=300, places=32,
+    )  # fmt: skip
+    steps = iter(private.batches(path, 3))
+    for batch in steps:
+        private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+        if not batch.rehearsal and read_checkpoint(path).step:
+            break
+    saved = read_checkpoint(path)
+    assert set(saved.weights) == set(network().insert(2, learn.Dropout("0.3")).state_dict())
+    _, trainer = training(session, dropping(2))
+    assert trainer.plan().noise_multiplier == training(session)[1].plan().noise_multiplier
+    trained = trainer.fit(path, 3)
+    assert session.spent == SPEND and verify_loss(trained.certificate) is None
+    with pytest.raises(ParameterError, match="differs in"):
+        training(session, network().insert(2, learn.Dropout("0.4")))[1].fit(path)
+
+
 def test_of_two_resumes_of_a_checkpoint_one_wins(session: dp.Session, tmp_path: Path) -> None:
     """The second goes on from where the first has moved the counter; the first may then begin no step."""
     path = tmp_path / "net.ckpt"

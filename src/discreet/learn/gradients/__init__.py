@@ -1,4 +1,6 @@
-"""Per-unit gradients of torch models in one backward pass: clipped, and summed exactly. Nothing here draws noise.
+"""Per-unit gradients of torch models in one backward pass: clipped, and summed exactly.
+
+Nothing here draws noise; `Dropout` draws its masks.
 
 What these functions return is private; the trainer adds noise and charges. Importing this sets ``MKL_CBWR=AUTO`` unless
 the environment has another value: Intel's library then adds in the same order in every row of a product.
@@ -17,6 +19,7 @@ os.environ.setdefault("MKL_CBWR", "AUTO")  # read once, at the first product
 
 from discreet.learn.gradients._adaptive import Adaptive, LengthCount
 from discreet.learn.gradients._clipping import LEAST_BOUND, MOST_BOUND, Clipping, Fixed, Normalised
+from discreet.learn.gradients._dropout import Dropout
 from discreet.learn.gradients._exact import Exact
 from discreet.learn.gradients._float import Float
 from discreet.learn.gradients._probe import Column, Losses, probe
@@ -29,6 +32,7 @@ __all__ = [
     "Adaptive",
     "Clipping",
     "Column",
+    "Dropout",
     "Exact",
     "Fixed",
     "Float",

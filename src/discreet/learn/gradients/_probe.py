@@ -1,4 +1,8 @@
-"""A test on made-up public rows: no bit of a row's contribution depends on its place in the batch or on other rows."""
+"""A test on made-up public rows: no bit of a row's contribution depends on its place in the batch or on other rows.
+
+Where a network has `Dropout`, a row's contribution is a function of the row and its own masks. So the made-up rows have
+made-up masks, which go where the row goes; other rows have others.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,17 @@ from torch import Tensor, nn
 
 from discreet.errors import ParameterError
 from discreet.learn.gradients._clipping import Clipping, Fixed
+from discreet.learn.gradients._dropout import (
+    BLANK_MASK,
+    CROWD_MASKS,
+    HOSTILE_MASK,
+    ROW_MASKS,
+    Dropout,
+    dropouts_of,
+    fresh_masks,
+    rehearsed,
+    withheld,
+)
 from discreet.learn.gradients._exact import Exact
 from discreet.learn.gradients._float import Float
 from discreet.learn.gradients._unit_gradients import UnitGradients
@@ -59,13 +74,20 @@ class Column:
 
 @dataclass(frozen=True)
 class Trial:
-    """One model at one batch shape."""
+    """One model at one batch shape. Behind its columns a batch has the number of each row's masks."""
 
     losses: Losses
+    dropouts: Sequence[Dropout]
     gradients: UnitGradients
     columns: Sequence[Column]
     count: int
     by_unit: bool
+
+    def computed(self, batch: Sequence[Tensor]) -> Tensor:
+        """The losses of the rows, with the masks of their numbers."""
+        *columns, numbers = batch
+        rehearsed(self.dropouts, numbers)
+        return self.losses(*columns)
 
     def sums(self, batch: Sequence[Tensor], active: Tensor) -> Tensor:
         """The contributions of the active rows, each a unit of its own."""
@@ -73,13 +95,13 @@ class Trial:
             return self.of_units(batch, torch.where(active, torch.arange(self.count), -1))
         total = self.gradients.zeros()
         with self.gradients.listening(self.count):
-            self.gradients.add(self.losses(*batch), total, active=active)
+            self.gradients.add(self.computed(batch), total, active=active)
         return total
 
     def of_units(self, batch: Sequence[Tensor], units: Tensor) -> Tensor:
         total = self.gradients.zeros()
         with self.gradients.listening(self.count):
-            self.gradients.add(self.losses(*batch), total, units=units)
+            self.gradients.add(self.computed(batch), total, units=units)
         return total
 
     def equal(self, expected: Tensor, seen: Tensor, words: str) -> None:
@@ -93,7 +115,7 @@ class Trial:
 
 RANDOM = (
     "differ between two runs on the same rows: something draws at random (dropout?) or depends on earlier calls; a "
-    "layer must keep no state, and randomness must come from discreet.noise"
+    "layer must keep no state, and draw from learn.Dropout alone, as a module of the network"
 )
 COMPANY = (
     "depend on other rows of the batch: batch statistics, a loss that compares rows, or something shared that is "
@@ -127,13 +149,16 @@ def probe(  # noqa: PLR0913
     """
     if rows < 4:
         raise ParameterError(f"a batch must have places for 4 rows or more, not {rows}: padding fills what is empty")
-    trial = Trial(losses, UnitGradients(model, clipping or Fixed(), arithmetic), tuple(columns), rows, by_unit)
+    gradients, dropouts = UnitGradients(model, clipping or Fixed(), arithmetic), dropouts_of(model)
+    trial = Trial(losses, dropouts, gradients, tuple(columns), rows, by_unit)
     stream = PublicStream(b"rows of the probe of per-unit gradients")
     state = [each.detach().clone() for each in chain(model.parameters(), model.buffers())]
-    crowd = [column.rows(rows, stream) for column in columns]
-    for _ in range(2):
-        same_everywhere(trial, [column.rows(1, stream) for column in columns], crowd)
-    same_gradient(trial, model, crowd)
+    crowd = [*(column.rows(rows, stream) for column in columns), torch.tensor(CROWD_MASKS).repeat(rows)[:rows]]
+    with withheld(dropouts, fresh_masks):  # fresh ones afterwards, whatever happens meanwhile
+        for number in ROW_MASKS:
+            row = [*(column.rows(1, stream) for column in columns), torch.tensor([number])]
+            same_everywhere(trial, row, crowd)
+        same_gradient(trial, model, crowd)
     now = chain(model.parameters(), model.buffers())
     if not all(torch.equal(before, after.detach()) for before, after in zip(state, now, strict=True)):
         raise ParameterError(
@@ -145,9 +170,10 @@ def probe(  # noqa: PLR0913
 def same_everywhere(trial: Trial, row: list[Tensor], crowd: list[Tensor]) -> None:
     """A row alone, twice; among others, hostile ones too; in every place; and as half of a unit."""
     count, places = trial.count, torch.arange(trial.count)
-    hostile = [column.hostile(count) for column in trial.columns]
+    hostile = [*(column.hostile(count) for column in trial.columns), torch.full((count,), HOSTILE_MASK)]
+    blank = [*(column.blank(count) for column in trial.columns), torch.full((count,), BLANK_MASK)]
     first, every = places == 0, places >= 0
-    alone = filled([column.blank(count) for column in trial.columns], row, first)
+    alone = filled(blank, row, first)
     own = trial.sums(alone, first)
     trial.equal(own, trial.sums(alone, first), RANDOM)
     for others in (crowd, hostile):
@@ -167,7 +193,7 @@ def same_everywhere(trial: Trial, row: list[Tensor], crowd: list[Tensor]) -> Non
 
 
 def filled(batch: Sequence[Tensor], row: Sequence[Tensor], chosen: Tensor) -> list[Tensor]:
-    """The batch with `row` in the chosen places."""
+    """The batch with `row`, and its masks, in the chosen places."""
     mixed = [each.clone() for each in batch]
     for tensor, value in zip(mixed, row, strict=True):
         tensor[chosen] = value
@@ -179,9 +205,9 @@ def same_gradient(trial: Trial, model: nn.Module, batch: list[Tensor]) -> None:
     plain = UnitGradients(model, Fixed(1e12), Float())
     total = plain.zeros()
     with plain.listening(trial.count):
-        plain.add(trial.losses(*batch), total)
+        plain.add(trial.computed(batch), total)
     with torch.enable_grad():
-        summed = trial.losses(*batch).sum()
+        summed = trial.computed(batch).sum()
         wanted = torch.autograd.grad(summed, list(plain.parameters.values()), materialize_grads=True)
     scale = float(torch.cat([each.flatten() for each in wanted]).double().norm())
     for (name, ours), theirs in zip(plain.split(total).items(), wanted, strict=True):

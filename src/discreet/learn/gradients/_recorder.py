@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from discreet.errors import ParameterError
 from discreet.learn.gradients._capture import Capture
+from discreet.learn.gradients._dropout import Dropout, dropouts_of, withheld
 from discreet.learn.gradients._functional import functional
 from discreet.learn.gradients._layers import linear, turned_linear
 from discreet.learn.gradients._pieces import Piece, by_unit, combined
@@ -96,6 +97,7 @@ class Recorder:
         self._calls: list[Call] = []
         self._roots: list[Tensor] = []
         self._pieces: dict[str, list[Piece]] = {}
+        self._dropouts: tuple[Dropout, ...] = ()
         self._rows = 0
         self._listening = False
         self._arrange: Callable[[Piece], Piece] = unchanged
@@ -111,7 +113,9 @@ class Recorder:
         """
         refuse(self.model)
         self._reset()
-        self._rows = rows
+        self._rows, self._dropouts = rows, dropouts_of(self.model)
+        for layer in self._dropouts:
+            layer.axes = set()
         before = [(parameter, parameter.requires_grad) for parameter in self.parameters.values()]
         handles = [place.layer.register_forward_hook(self._hook(place), with_kwargs=True) for place in self._places]
         for parameter in self.parameters.values():
@@ -229,15 +233,25 @@ class Recorder:
                 "model's parameters: use reduction='none', and take no mean or sum"
             )
         self._rows, self._arrange = len(losses), arrange if units is None else unchanged
-        torch.autograd.grad(losses.sum(), self._roots, allow_unused=True)
-        for call in self._calls:
-            if call.waiting > 0 and any(gradient is not None for gradient in call.gradients):
-                self._finish(call)
+        self._check_masks()
+        with withheld(self._dropouts):
+            torch.autograd.grad(losses.sum(), self._roots, allow_unused=True)
+            for call in self._calls:
+                if call.waiting > 0 and any(gradient is not None for gradient in call.gradients):
+                    self._finish(call)
         pieces = {name: combined(self._pieces.pop(name)) for name in self.parameters if name in self._pieces}
         self._calls, self._pieces, self._roots = [], {}, []
         if units is not None:
             return {name: by_unit(piece, units) for name, piece in pieces.items()}
         return pieces
+
+    def _check_masks(self) -> None:
+        """Raise `ParameterError` if a mask was drawn of another axis than the rows: rows would share it."""
+        if any(axis != self._rows for layer in self._dropouts for axis in layer.axes):
+            raise ParameterError(
+                f"learn.Dropout was given a tensor whose first axis is not the {self._rows} rows of the batch: each "
+                "row has a mask of its own, so put the rows first, and expand what is shared by all rows"
+            )
 
 
 def as_written() -> AbstractContextManager[Any]:

@@ -127,12 +127,13 @@ def refuse(model: nn.Module) -> None:
             )
         if isinstance(layer, DROPOUTS) and layer.training and getattr(layer, "p", 1):
             raise ParameterError(
-                f"{label} draws from torch's own generator, which is not secure; set its probability to 0, or leave "
-                "it out"
+                f"{label} draws from torch's own generator, which is not secure; use learn.Dropout, set its "
+                "probability to 0, or leave it out"
             )
         if isinstance(layer, nn.RNNBase | nn.MultiheadAttention) and layer.dropout and layer.training:
             raise ParameterError(
-                f"{label} drops at random by torch's own generator, which is not secure; set dropout=0"
+                f"{label} drops at random by torch's own generator, which is not secure; set dropout=0, and use "
+                "learn.Dropout beside it"
             )
         if any(isinstance(parameter, nn.UninitializedParameter) for parameter in layer.parameters(recurse=False)):
             raise ParameterError(f"{label} has parameters without a shape yet; run the model once on a public example")

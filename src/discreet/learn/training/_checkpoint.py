@@ -86,13 +86,13 @@ class Checkpoint:
 
 def packed(checkpoint: Checkpoint) -> bytes:
     """It as a file of safetensors. Raises `ParameterError` for an optimiser whose state is no numbers and tensors."""
-    tensors: dict[str, Tensor] = {f"weights.{name}": _own(each) for name, each in checkpoint.weights.items()}
+    tensors = {f"weights.{name}": each.detach() for name, each in checkpoint.weights.items()}
     plain: dict[str, Any] = {"param_groups": checkpoint.optimizer["param_groups"], "state": {}}
     for number, state in checkpoint.optimizer["state"].items():
         values: dict[str, Any] = {}
         for name, value in state.items():
             if isinstance(value, Tensor):
-                tensors[f"optimizer.{number}.{name}"] = _own(value)
+                tensors[f"optimizer.{number}.{name}"] = value.detach()
             elif isinstance(value, _STATE_TYPES):
                 values[name] = value
             else:
@@ -100,7 +100,7 @@ def packed(checkpoint: Checkpoint) -> bytes:
                     f"a checkpoint holds no {type(value).__name__}, which this optimiser keeps as {name}"
                 )
         plain["state"][str(number)] = values
-    tensors |= {f"averaged.{name}": each.detach().contiguous() for name, each in checkpoint.averaged.items()}
+    tensors |= {f"averaged.{name}": each.detach() for name, each in checkpoint.averaged.items()}
     rows = checkpoint.noise.rows
     if rows.dtype == object:
         raise ParameterError("the noise of this run is too large for a checkpoint")
@@ -119,6 +119,7 @@ def packed(checkpoint: Checkpoint) -> bytes:
         raise ParameterError(
             f"a checkpoint holds plain numbers of an optimiser's groups ({error}): give lr and the like as floats"
         ) from None
+    tensors = _apart(tensors)
     metadata = {"format": _FORMAT, "training": text, "digest": _digest(text, tensors)}
     return safetensors.torch.save(tensors, metadata)
 
@@ -182,9 +183,16 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise DataError(f"{os.fspath(path)!r} {_DAMAGED}") from None
 
 
-def _own(tensor: Tensor) -> Tensor:
-    """A copy in memory of its own: tied weights share theirs, and a file holds each name's."""
-    return tensor.detach().clone(memory_format=torch.contiguous_format)
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Each in memory of its own: tied weights share theirs, and a file holds each name's. Copies what shares it."""
+    used: set[int] = set()
+    apart: dict[str, Tensor] = {}
+    for name, each in tensors.items():
+        storage = each.untyped_storage()
+        is_alone = storage.nbytes() == each.nbytes and storage.data_ptr() not in used and each.is_contiguous()
+        used.add(storage.data_ptr())
+        apart[name] = each if is_alone else each.clone(memory_format=torch.contiguous_format)
+    return apart
 
 
 def _metadata(payload: bytes) -> dict[str, Any]:
@@ -197,5 +205,5 @@ def _digest(text: str, tensors: Mapping[str, Tensor]) -> str:
     for name, each in sorted(tensors.items()):
         digest.update(f"{name} {each.dtype} {tuple(each.shape)}".encode())
         if each.numel():
-            digest.update(each.contiguous().flatten().view(torch.uint8).numpy().tobytes())
+            digest.update(each.contiguous().flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()

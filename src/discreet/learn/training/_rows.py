@@ -143,15 +143,17 @@ class Sampler:
         yield (np.concatenate(rows), np.concatenate(slots)) if rows else (np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def _chosen(self, step: int) -> Integers:
-        everyone = np.arange(self.units)
+        among: Integers | None = None
         if self._groups is not None:
             groups = (
                 self._sampling.separation if isinstance(self._sampling, MinimumSeparation) else self._sampling.groups
             )
-            everyone = everyone[self._groups == step % groups]
+            among = np.flatnonzero(self._groups == step % groups)
+        count = self.units if among is None else len(among)
         if isinstance(self._sampling, CyclicPoisson) and self._sampling.rate < 1:
-            everyone = everyone[noise.bernoulli(self._sampling.rate, len(everyone))]
-        return everyone
+            heads = np.flatnonzero(noise.bernoulli(self._sampling.rate, count))
+            return heads if among is None else among[heads]
+        return np.arange(count) if among is None else among
 
 
 def microbatch(columns: tuple[Tensor, Tensor], rows: Integers, slots: Integers, places: int) -> Microbatch:
