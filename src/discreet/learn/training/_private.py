@@ -61,13 +61,14 @@ class Private:
     steps
         How many steps.
     rate, epochs
-        How people take part: by a coin of this probability in each step, or everybody once in each epoch.
+        How people take part: by a coin of this probability in each step, or everybody once in each epoch, in groups.
     about
         About how many people there are, a public number: sums are divided by what a step takes of it on average.
     clip
         The most that one person adds, as an L2 norm, or a `Clipping`.
     noise
-        ``"independent"``, or ``"auto"``: the least planned error of noise that is correlated between steps.
+        ``"independent"``, or ``"auto"``: the least planned error of noise that is correlated between steps; for (ε, δ)
+        and epochs also of coins that take a person once in each epoch on average.
     arithmetic
         ``"exact"``: the loss is that of the numbers which the machine computed. ``"float"`` is faster, and its
         certificate says "in real-number arithmetic".
@@ -112,7 +113,6 @@ class Private:
         self._net, self._optimizer, self._data = net, optimizer, data
         self._settings = settings_of(net, optimizer, data, choices)
         self._gradients = self._settings.gradients
-        self._resumable = epochs is None
         self._processes = processes if processes is None else processes.accept(arithmetic)
         self._exchange = Exchange(places)
         self._adder = Adder(
@@ -137,8 +137,9 @@ class Private:
 
         First the loop is tried on made-up rows. Then training is charged, or goes on from the checkpoint's file, if
         there is one, which is written at the start and every so many steps: steps that were begun after it are lost,
-        and stay charged. Once all steps are taken, the network is stored in the ledger; the same training is then given
-        again, free. A loop or a loss is no part of what is compared: another one needs another name.
+        and stay charged; of people in groups, the rest of the round too. Once all steps are taken, the network is
+        stored in the ledger; the same training is then given again, free. A loop or a loss is no part of what is
+        compared: another one needs another name.
 
         Raises `ParameterError` for loops that mix rows, and checkpoints of another training; nothing is spent. Raises
         `BudgetExceeded`, `DataError` and `LedgerError` as `Session.answer`. To stop, leave the loop.
@@ -172,9 +173,7 @@ class Private:
             saved.restore(self._net, self._optimizer)
             if self._mean is not None:
                 self._mean.tensors = dict(saved.averaged)
-        noise = self._settings.mechanism.resume(
-            None if saved is None else saved.noise, min(state.begun, self._settings.steps)
-        )
+        noise, state = training.noise_after(None if saved is None else saved.noise, state)
         still = StillTensors(self._net, self._gradients.parameters.values())
         yield from self._trained(training, noise, state, still, path, every)
         self._finish(training, still)
@@ -183,10 +182,8 @@ class Private:
         """The checkpoint that training goes on from, if there is one; refuses what does not fit together."""
         if isinstance(every, bool) or not isinstance(every, int) or not 1 <= every <= _LARGEST_BLOCK:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"every is a number of steps, from 1 to {_LARGEST_BLOCK:,}, not {every!r}")
-        if path is not None and (isinstance(self._data, Tensors) or not self._resumable):
-            raise ParameterError(
-                "a checkpoint needs a durable counter, and groups that are drawn for life: train on records, with rate="
-            )
+        if path is not None and isinstance(self._data, Tensors):
+            raise ParameterError("a checkpoint needs a durable counter: train on records of a session")
         saved = read_checkpoint(path) if path is not None and path.exists() else None
         if saved is not None:
             self._settings.accept(saved.public)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from discreet.errors import ParameterError
-from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
+from discreet.learn.correlated import CorrelatedGaussian, Independent
 from discreet.learn.gradients import Clipping, Exact, Fixed, Float, Normalised, UnitGradients
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._mechanism import (
@@ -18,6 +18,7 @@ from discreet.learn.training._mechanism import (
     mechanism_of_multiplier,
     mechanism_to_json,
     sampling_for,
+    share_of,
     spend_of_noise,
 )
 from discreet.learn.training._plan import TrainingPlan
@@ -135,9 +136,7 @@ def settings_of(
     # A float sum is rounded to the grid, which moves it by less than one step more in each entry.
     bound = grid + (math.isqrt(gradients.size) + 1 if choices.arithmetic == "float" else 0)
     mechanism, spend = _noise_of(choices, bound, gradients.size)
-    sampling = mechanism.sampling
-    share = float(sampling.rate) if isinstance(sampling, CyclicPoisson) else 1 / sampling.separation
-    divisor = share * choices.people * (grid / float(clipping.bound))
+    divisor = float(share_of(mechanism.sampling)) * choices.people * (grid / float(clipping.bound))
     compared = {
         "network": architecture_digest(net),
         "optimizer": repr(optimizer),
