@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Trainer,
         TrainingPlan,
         Worker,
+        resume,
     )
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "evaluate",
     "features",
     "load",
+    "resume",
 ]
 
 _LAZY = {
@@ -108,6 +110,7 @@ _LAZY = {
     ),
     "discreet.learn.training": (
         *("Batch", "DPAdam", "Network", "Private", "Processes", "Tensors", "Trainer", "TrainingPlan", "Worker"),
+        "resume",
     ),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ import discreet as dp
 from discreet import learn
 from discreet.errors import BudgetExceeded, DataError, LedgerError, ParameterError
 from discreet.learn.correlated import CyclicPoisson, Independent, MinimumSeparation
-from discreet.learn.training._checkpoint import read_checkpoint
+from discreet.learn.gradients import Normalised
+from discreet.learn.training._checkpoint import read_checkpoint, write_checkpoint
 from discreet.learn.training._mechanism import goes_on_after
 from discreet.learn.training._rows import Sampler
+from discreet.privacy import to_json
 from discreet.release import load, verify_loss
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -100,6 +103,9 @@ def test_it_learns(session: dp.Session, table: pa.Table) -> None:
     assert right.sum() > 390
 
 
+BY_EPOCHS: dict[str, Any] = {"rate": None, "epochs": 3, "places": 256}
+
+
 class Stopped(Exception):
     """The process was killed."""
 
@@ -132,6 +138,74 @@ def test_a_checkpoint_goes_on_from_the_counter(session: dp.Session, tmp_path: Pa
     assert training(session)[1].fit().to_bytes() == trained.to_bytes()
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"average": True, "name": "a", "clip": Normalised(2.0)},
+        {**BY_EPOCHS, "noise": "auto", "spend": dp.approx(8, "1e-6")},
+        {"arithmetic": "float", "spend": None, "multiplier": "1.5", "delta": "1e-6"},
+    ],
+)
+def test_a_training_goes_on_from_its_checkpoint_alone(
+    session: dp.Session, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    path = tmp_path / "net.ckpt"
+    broken_off(session, path, 6, 2, **changes)
+    paid, net = session.spent, network(3)
+    private = learn.resume(path, session, net, torch.optim.Adam(net.parameters(), lr=0.05))
+    assert private.plan() == training(session, **changes)[1].plan()
+    for batch in private.batches():
+        private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+    assert private.network is not None and verify_loss(private.network.certificate) is None
+    assert session.spent == paid and read_checkpoint(path).step == 12
+    assert training(session, **changes)[1].fit().to_bytes() == private.network.to_bytes()
+
+
+def test_what_is_no_checkpoint_of_this_network_is_not_gone_on_with(session: dp.Session, tmp_path: Path) -> None:
+    path = tmp_path / "net.ckpt"
+    broken_off(session, path, 6, 2)
+    net, other, whole = network(3), nn.Sequential(nn.Linear(4, 2)), read_checkpoint(path)
+    adam = torch.optim.Adam(net.parameters(), lr=0.05)
+    with pytest.raises(ParameterError, match="another network"):
+        learn.resume(path, session, other, torch.optim.Adam(other.parameters(), lr=0.05))
+    with pytest.raises(ParameterError, match="differs in optimizer"):
+        learn.resume(path, session, net, torch.optim.Adam(net.parameters(), lr=0.5))
+    noise = whole.public["noise"]
+    forged: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+        "less noise": ({"noise": {**noise, "sigma": str(2**33)}}, ParameterError, "another training"),
+        "more noise": ({"noise": {**noise, "sigma": str(2**40)}}, LedgerError, "no such run"),
+        "a larger spend": ({"loss": dp.approx(8, "1e-6")}, LedgerError, "no such run"),
+        "another clip": ({"clipping": "Fixed(bound=2.0)"}, LedgerError, "no such run"),
+        "code": ({"clipping": "Fixed(bound=exit())"}, ParameterError, "states no training"),
+        "nothing": ({"noise": None}, ParameterError, "states no training"),
+        "another column": ({"query": "SELECT age, site, age > 50 AS sick FROM visits"}, LedgerError, "no such run"),
+    }
+    for change, kind, words in forged.values():
+        public = {**whole.public, **{name: _plain(value) for name, value in change.items()}}
+        write_checkpoint(replace(whole, public=public), path)
+        with pytest.raises(kind, match=words):
+            next(iter(_taken(learn.resume(path, session, net, adam), net)), None)
+    write_checkpoint(whole, path)
+    private = learn.resume(path, session, net, adam)
+    with pytest.raises(ParameterError, match="name no other"):
+        next(private.batches(tmp_path / "other.ckpt"))
+    path.unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        next(private.batches())
+    assert session.spent == SPEND
+
+
+def _plain(value: Any) -> Any:
+    return to_json(value) if isinstance(value, dp.Loss) else value
+
+
+def _taken(private: learn.Private, net: nn.Module) -> Iterator[None]:
+    for batch in private.batches():
+        if not batch.rehearsal:
+            yield
+        private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+
+
 def test_of_two_resumes_of_a_checkpoint_one_wins(session: dp.Session, tmp_path: Path) -> None:
     """The second goes on from where the first has moved the counter; the first may then begin no step."""
     path = tmp_path / "net.ckpt"
@@ -151,9 +225,6 @@ def test_of_two_resumes_of_a_checkpoint_one_wins(session: dp.Session, tmp_path: 
         list(first)
     list(second)
     assert training(session)[1].fit().loss == SPEND
-
-
-BY_EPOCHS: dict[str, Any] = {"rate": None, "epochs": 3, "places": 256}
 
 
 @pytest.mark.parametrize("noise", ["independent", "auto"])

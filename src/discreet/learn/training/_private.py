@@ -105,21 +105,51 @@ class Private:
         name: str = "",
         processes: Processes | None = None,
     ) -> None:
-        net = uncompiled(net)
-        check_bare(net)
         choices = Choices(
             steps, about, spend, multiplier, delta, rate, epochs, clip, noise, arithmetic, places, average, name
         )
+        self._set_up(net, optimizer, data, choices, processes)
+
+    @classmethod
+    def of_checkpoint(  # noqa: PLR0913, PLR0917
+        cls,
+        path: Path,
+        net: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        data: Records,
+        choices: Choices,
+        processes: Processes | None,
+    ) -> Private:
+        """The training that wrote a file, which `batches` goes on from if it is given no other: see `resume`."""
+        private = cls.__new__(cls)
+        private._set_up(net, optimizer, data, choices, processes, path)  # noqa: SLF001
+        return private
+
+    def _set_up(  # noqa: PLR0913, PLR0917
+        self,
+        net: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        data: Records | Tensors,
+        choices: Choices,
+        processes: Processes | None,
+        path: Path | None = None,
+    ) -> None:
+        net = uncompiled(net)
+        check_bare(net)
+        places = choices.places
+        self._path = path
         self._net, self._optimizer, self._data = net, optimizer, data
         self._settings = settings_of(net, optimizer, data, choices)
+        if path is not None:
+            self._settings.accept(read_checkpoint(path).public)
         self._gradients = self._settings.gradients
-        self._processes = processes if processes is None else processes.accept(arithmetic)
+        self._processes = processes if processes is None else processes.accept(choices.arithmetic)
         self._exchange = Exchange(places)
         self._adder = Adder(
             self._gradients, self._exchange, places, self._settings.grid, by_unit=self._settings.by_unit
         )
         self._update = Update(self._gradients, optimizer, self._settings.divisor)
-        self._mean = WeightMean(self._gradients.parameters, self._settings.steps) if average else None
+        self._mean = WeightMean(self._gradients.parameters, self._settings.steps) if choices.average else None
         self._is_running = False
         self.network: Network | None = None
         """What was trained, once the loop has ended."""
@@ -156,7 +186,7 @@ class Private:
             self._is_running = False
 
     def _batches(self, checkpoint: str | Path | None, every: int) -> Generator[Batch]:
-        path = None if checkpoint is None else Path(checkpoint)
+        path = self._path if checkpoint is None else Path(checkpoint)
         saved = self._saved(path, every)
         if self.network is not None and isinstance(self._data, Tensors):
             self.network.load_into(self._net)
@@ -184,7 +214,9 @@ class Private:
             raise ParameterError(f"every is a number of steps, from 1 to {_LARGEST_BLOCK:,}, not {every!r}")
         if path is not None and isinstance(self._data, Tensors):
             raise ParameterError("a checkpoint needs a durable counter: train on records of a session")
-        saved = read_checkpoint(path) if path is not None and path.exists() else None
+        if self._path is not None and path != self._path:
+            raise ParameterError("a training that goes on from a checkpoint goes on from that file: name no other")
+        saved = read_checkpoint(path) if path is not None and (self._path is not None or path.exists()) else None
         if saved is not None:
             self._settings.accept(saved.public)
         elif self.network is None and weights_digest(self._net) != self._settings.compared["weights"]:

@@ -28,15 +28,18 @@ from discreet.privacy import Loss
 from discreet.rational import Number
 from discreet.records import Records
 
-__all__ = ["Choices", "Settings", "settings_of"]
+__all__ = ["COARSE", "Choices", "Settings", "settings_of"]
 
-_COARSE = 1 << 20
+COARSE = 1 << 20
 """Steps of the grid where noise is correlated, which has entries that are larger than the sums."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the caller of `Private` chose, as its parameters are; `people` is its ``about``."""
+    """What the caller of `Private` chose, as its parameters are; `people` is its ``about``.
+
+    Of a training that was begun before `mechanism` is its noise, in place of what would follow from the others.
+    """
 
     steps: int
     people: int
@@ -51,6 +54,7 @@ class Choices:
     places: int
     average: bool
     name: str
+    mechanism: CorrelatedGaussian | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +128,7 @@ def settings_of(
     clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
     if not isinstance(clipping, Fixed | Normalised):
         raise ParameterError(f"clip is a number, Fixed or Normalised, whose bounds are proved, not {clip!r}")
-    grid = _COARSE if choices.noise == "auto" else Exact().steps
+    grid = COARSE if choices.noise == "auto" else Exact().steps
     kinds: dict[str, Exact | Float] = {"exact": Exact(grid), "float": Float()}
     if choices.arithmetic not in kinds:
         raise ParameterError(f"arithmetic is 'exact' or 'float', not {choices.arithmetic!r}")
@@ -191,6 +195,11 @@ def _rows_per_unit(data: Records | Tensors) -> int:
 
 
 def _noise_of(choices: Choices, bound: int, size: int) -> tuple[CorrelatedGaussian, Loss]:
+    if choices.mechanism is not None and choices.spend is not None:
+        begun = choices.mechanism
+        if begun.bound != bound or begun.size != size or not begun.loss.fits(choices.spend):
+            raise ParameterError("the checkpoint is of another training: its noise is for another network or clip")
+        return begun, choices.spend
     if choices.spend is not None:
         mechanism = mechanism_for(
             choices.spend, choices.steps, rate=choices.rate, epochs=choices.epochs, noise=choices.noise, bound=bound,
