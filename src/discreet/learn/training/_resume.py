@@ -67,7 +67,7 @@ def _asked(public: Any) -> tuple[str, str | None, Choices]:
     """The query, the label and the settings that a checkpoint states. Raises `ValueError` if it states none."""
     match public:
         case {
-            "query": str(query), "label": str() | None as label, "noise": noise, "loss": loss, "about": int(about),
+            "query": str(query), "label": str() | None as label, "noise": noise, "loss": loss, "about": int(people),
             "clipping": str(clipping), "arithmetic": "exact" | "float" as arithmetic, "places": int(places),
             "average": bool(average), "name": str(name),
         }:  # fmt: skip
@@ -77,7 +77,7 @@ def _asked(public: Any) -> tuple[str, str | None, Choices]:
     kind = _noise_of(mechanism, arithmetic)
     clip = _clipping_of(clipping)
     return query, label, Choices(
-        mechanism.sampling.steps, about, spend, None, None, None, None, clip, kind, arithmetic, places, average, name,
+        mechanism.sampling.steps, people, spend, None, None, None, None, clip, kind, arithmetic, places, average, name,
         mechanism,
     )  # fmt: skip
 

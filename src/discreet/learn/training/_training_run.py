@@ -94,7 +94,7 @@ class TrainingRun:
                 "or give it another name= and pay anew"
             )
 
-    def noise_after(self, kept: NoiseState | None, state: RunState) -> tuple[CorrelatedNoise, RunState]:
+    def noise_after(self, saved: NoiseState | None, state: RunState) -> tuple[CorrelatedNoise, RunState]:
         """The noise of the steps that are left, and the counter where they begin.
 
         Where people are in groups, this process draws them anew: the rest of the round that was begun is lost, by the
@@ -103,7 +103,7 @@ class TrainingRun:
         mechanism = self._settings.mechanism
         sampling, begun = mechanism.sampling, min(state.begun, self._settings.steps)
         if not begun or groups_of(sampling) == 1:
-            return mechanism.resume(kept, begun), state
+            return mechanism.resume(saved, begun), state
         after = goes_on_after(sampling, begun)
         while begun < after:
             lost = self.run.begin(min(after - begun, _MOST_LOST), after=state)
