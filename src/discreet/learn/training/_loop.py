@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 from torch import Tensor
 
 from discreet.errors import ParameterError
-from discreet.learn.training._rehearsal import rehearsal
 
 __all__ = ["Batch", "Exchange", "Microbatch"]
 
@@ -68,7 +69,7 @@ class Exchange:
 
     def rehearse(self, probe: Callable[[Callable[..., Tensor]], None]) -> Generator[Batch]:
         """Yields the made-up batches that a probe asks for. Raises what the probe raises."""
-        tried: Any = rehearsal(probe)
+        tried: Any = _rehearsal(probe)
         try:
             x, y = next(tried)
             while True:
@@ -78,3 +79,45 @@ class Exchange:
             return
         finally:
             tried.close()
+
+
+class _Abandoned(Exception):
+    """The loop was left."""
+
+
+def _rehearsal(probe: Callable[[Callable[..., Tensor]], None]) -> Generator[tuple[Tensor, ...], Tensor]:
+    """Runs a probe that asks for losses of batches: yields each batch, and is sent its losses.
+
+    The probe runs in a thread that waits while the loop works, and the other way round. Raises what the probe raises.
+    """
+    asked: SimpleQueue[Any] = SimpleQueue()
+    answered: SimpleQueue[Any] = SimpleQueue()
+
+    def losses(*batch: Tensor) -> Tensor:
+        asked.put(batch)
+        answer = answered.get()
+        if answer is None:
+            raise _Abandoned
+        return answer
+
+    def run() -> None:
+        try:
+            probe(losses)
+        except BaseException as error:  # noqa: BLE001 - raised again where the loop is
+            asked.put(error)
+        else:
+            asked.put(None)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while True:
+            batch = asked.get()
+            if batch is None:
+                break
+            if isinstance(batch, BaseException):
+                raise batch
+            answered.put((yield batch))
+    finally:
+        answered.put(None)
+        thread.join()
