@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,7 @@ from discreet.learn.training._loop import Batch, Exchange
 from discreet.learn.training._network import Network
 from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._rows import Sampler, Tensors, columns_of
-from discreet.learn.training._settings import Choices, settings_of
+from discreet.learn.training._settings import Choices, choices_from, settings_of
 from discreet.learn.training._sums import LocalSums, SharedSums, Sums
 from discreet.learn.training._training_run import TrainingRun, check_size, open_training
 from discreet.learn.training._trials import check_place, stepped_state
@@ -33,7 +33,7 @@ from discreet.privacy import Loss
 from discreet.rational import Number
 from discreet.records import Records
 
-__all__ = ["Private"]
+__all__ = ["Private", "resume"]
 
 _BLOCK = 100
 _LARGEST_BLOCK = 100_000
@@ -325,3 +325,34 @@ class Private:
         still.check()
         if self._processes is not None:
             self._processes.check_still()
+
+
+class Reads(Protocol):
+    """Where records are: a `discreet.Session`."""
+
+    def records(self, query: str, label: str | None = None) -> Records:
+        """See `discreet.Session.records`."""
+        ...
+
+
+def resume(
+    checkpoint: str | Path,
+    session: Reads,
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    *,
+    processes: Processes | None = None,
+) -> Private:
+    """The training that wrote a checkpoint, with all its settings; its `batches` goes on from that file.
+
+    The query, the spend, the noise, the clip and all else that was asked are read from the checkpoint. The network and
+    the optimiser are code, which is in no checkpoint: give a network of the same architecture, whatever its weights
+    are, and an optimiser of the same settings. Costs nothing: a training that the session's ledger has not charged is
+    refused.
+
+    Raises `DataError` for a file that is no checkpoint, `ParameterError` for one of another network or optimiser, and
+    `LedgerError`, once batches are taken, for one that this ledger has not charged.
+    """
+    path = Path(checkpoint)
+    query, label, choices = choices_from(read_checkpoint(path).public)
+    return Private.of_checkpoint(path, net, optimizer, session.records(query, label), choices, processes)

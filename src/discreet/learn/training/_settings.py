@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
-from discreet.errors import ParameterError
+from discreet.errors import DiscreetError, ParameterError
 from discreet.learn.correlated import CorrelatedGaussian, Independent
 from discreet.learn.gradients import Clipping, Exact, Fixed, Float, Normalised, UnitGradients
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._mechanism import (
     mechanism_for,
+    mechanism_from_json,
     mechanism_of_multiplier,
     mechanism_to_json,
     sampling_for,
@@ -24,14 +26,17 @@ from discreet.learn.training._mechanism import (
 from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._rows import Tensors
 from discreet.learn.training._weights import architecture_digest, weights_digest
-from discreet.privacy import Loss
+from discreet.privacy import Loss, from_json
 from discreet.rational import Number
 from discreet.records import Records
 
-__all__ = ["COARSE", "Choices", "Settings", "settings_of"]
+__all__ = ["Choices", "Settings", "choices_from", "settings_of"]
 
-COARSE = 1 << 20
+_COARSE = 1 << 20
 """Steps of the grid where noise is correlated, which has entries that are larger than the sums."""
+_NUMBER = r"([0-9.e+-]{1,40})"
+_FIXED = re.compile(rf"Fixed\(bound={_NUMBER}\)")
+_NORMALISED = re.compile(rf"Normalised\(bound={_NUMBER}, stability={_NUMBER}\)")
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def settings_of(
     clipping = Fixed(float(clip)) if isinstance(clip, int | float) else clip
     if not isinstance(clipping, Fixed | Normalised):
         raise ParameterError(f"clip is a number, Fixed or Normalised, whose bounds are proved, not {clip!r}")
-    grid = COARSE if choices.noise == "auto" else Exact().steps
+    grid = _COARSE if choices.noise == "auto" else Exact().steps
     kinds: dict[str, Exact | Float] = {"exact": Exact(grid), "float": Float()}
     if choices.arithmetic not in kinds:
         raise ParameterError(f"arithmetic is 'exact' or 'float', not {choices.arithmetic!r}")
@@ -210,3 +215,47 @@ def _noise_of(choices: Choices, bound: int, size: int) -> tuple[CorrelatedGaussi
     taken = sampling_for(choices.steps, rate=choices.rate, epochs=choices.epochs)
     mechanism = mechanism_of_multiplier(choices.multiplier, taken, bound=bound, size=size)
     return mechanism, spend_of_noise(mechanism, choices.delta)
+
+
+def choices_from(public: Any) -> tuple[str, str | None, Choices]:
+    """The query, the label and the settings that a checkpoint states, which may be anybody's; see `settings_of`.
+
+    Raises `ParameterError` if it states none.
+    """
+    try:
+        return _stated(public)
+    except (DiscreetError, ValueError, OverflowError):
+        raise ParameterError("the checkpoint states no training that can be gone on with") from None
+
+
+def _stated(public: Any) -> tuple[str, str | None, Choices]:
+    match public:
+        case {
+            "query": str(query), "label": str() | None as label, "noise": noise, "loss": loss, "about": int(people),
+            "clipping": str(clipping), "arithmetic": "exact" | "float" as arithmetic, "places": int(places),
+            "average": bool(average), "name": str(name),
+        }:  # fmt: skip
+            mechanism, spend = mechanism_from_json(noise), from_json(loss)
+        case _:
+            raise ValueError
+    kind = _noise_of(mechanism, arithmetic)
+    clip = _clipping_of(clipping)
+    return query, label, Choices(
+        mechanism.sampling.steps, people, spend, None, None, None, None, clip, kind, arithmetic, places, average, name,
+        mechanism,
+    )  # fmt: skip
+
+
+def _noise_of(mechanism: CorrelatedGaussian, arithmetic: str) -> Literal["independent", "auto"]:
+    """Which of the two it was, by the grid: that of ``"auto"`` is the coarse one."""
+    slack = math.isqrt(mechanism.size) + 1 if arithmetic == "float" else 0
+    return "auto" if mechanism.bound - slack == _COARSE else "independent"
+
+
+def _clipping_of(text: str) -> Clipping:
+    fixed, normalised = _FIXED.fullmatch(text), _NORMALISED.fullmatch(text)
+    if fixed is not None:
+        return Fixed(float(fixed[1]))
+    if normalised is not None:
+        return Normalised(float(normalised[1]), float(normalised[2]))
+    raise ValueError(text)
