@@ -238,7 +238,7 @@ def _stated(public: Any) -> tuple[str, str | None, Choices]:
             mechanism, spend = mechanism_from_json(noise), from_json(loss)
         case _:
             raise ValueError
-    kind = _noise_of(mechanism, arithmetic)
+    kind = _kind_of(mechanism, arithmetic)
     clip = _clipping_of(clipping)
     return query, label, Choices(
         mechanism.sampling.steps, people, spend, None, None, None, None, clip, kind, arithmetic, places, average, name,
@@ -246,7 +246,7 @@ def _stated(public: Any) -> tuple[str, str | None, Choices]:
     )  # fmt: skip
 
 
-def _noise_of(mechanism: CorrelatedGaussian, arithmetic: str) -> Literal["independent", "auto"]:
+def _kind_of(mechanism: CorrelatedGaussian, arithmetic: str) -> Literal["independent", "auto"]:
     """Which of the two it was, by the grid: that of ``"auto"`` is the coarse one."""
     slack = math.isqrt(mechanism.size) + 1 if arithmetic == "float" else 0
     return "auto" if mechanism.bound - slack == _COARSE else "independent"
