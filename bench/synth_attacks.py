@@ -47,7 +47,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from attacks import (
+from attack_scores import (
     Neighbours,
     Rows,
     Scores,

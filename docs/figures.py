@@ -18,7 +18,7 @@ FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def main() -> None:
     os.chdir(Path(__file__).parent)
     Path("mechanisms.md").write_text(catalogue(), encoding="utf-8")
-    for page in sorted(Path().glob("*.md")):
+    for page in sorted(each for each in Path().glob("*.md") if not each.name.endswith(".zh.md")):
         page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")
         blocks = FENCE.findall(page.read_text(encoding="utf-8"))
         if any("images/" in block for block in blocks):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet import (
         advice,
+        anonymize,
+        attack,
         audit,
         datasets,
         explain,
@@ -78,7 +80,9 @@ __all__ = [
     "Suggestion",
     "Unit",
     "advice",
+    "anonymize",
     "approx",
+    "attack",
     "audit",
     "bounded_range",
     "connect",
@@ -142,8 +146,8 @@ _HOMES = {
     "session": ("Session", "connect"),
 }
 _MODULES = (
-    "advice", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise", "privacy", "release",
-    "sensitivity",
+    "advice", "anonymize", "attack", "audit", "datasets", "explain", "ledger", "local", "mechanisms", "noise",
+    "privacy", "release", "sensitivity",
 )  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

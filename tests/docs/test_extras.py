@@ -20,12 +20,18 @@ import pytest
 from pages import blocks
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("*.md") if ".zh." not in page.name)]
 RUN_PAGE = Path(__file__).with_name("pages.py")
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
 NEEDED_BY = {
+    "fakes": r"masking\.Fake",
+    "formats": r"masking\.EncryptFormat",
     "ibis": r"import ibis|(?:visits|session)\.table\(",
-    "learn": r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search)|model\.|often\.model|fitted",
+    "learn": (
+        r"learn\.(?:Naive|Logistic|Additive|Random|Decision|Ridge|PCA|KMeans|Search)|model\.|often\.model|fitted|"
+        r"sklearn|counted_in"
+    ),
+    "ortools": r"cp-sat",
     "plots": r"images/|\.plot\(",
     "postgres": r"RAND_URL",
     "shell": r"discreet shell",
@@ -33,7 +39,7 @@ NEEDED_BY = {
     "torch": r"torch|private\.|network|learn\.correlated|often\.net",
 }
 """What a block has in it if it needs the extra."""
-NOBODYS = r"import polars|rows_to_p"
+NOBODYS = r"import polars|rows_to_p|ratings|under_the_ledger"
 """What needs a package that is no extra's."""
 ALSO = {
     "postgres": """
@@ -72,7 +78,19 @@ assert local.add_frame(scheme.server(), spark.read.parquet("reports.parquet")).r
 }
 """What an extra brings that no page shows."""
 REFUSED = {
+    "fakes": (
+        "import pyarrow as pa; from discreet.anonymize import masking; "
+        "masking.Fake(b'0' * 16).apply(pa.chunked_array([['a']]))"
+    ),
+    "formats": (
+        "import pyarrow as pa; from discreet.anonymize import masking; "
+        "masking.EncryptFormat(b'0' * 16).apply(pa.chunked_array([['123456']]))"
+    ),
     "ibis": 'dp.connect({"visits": "rand/visits.csv"}, "rand/visits.toml").table("visits")',
+    "ortools": (
+        "import pyarrow as pa; from discreet import attack; "
+        "attack.microdata([pa.table({'sex': ['F'], 'n': [1]})], {'sex': ['F', 'M']}, solver='cp-sat')"
+    ),
     "plots": "from discreet import explain; explain.loss_chart(dp.pure(1))",
     "postgres": 'dp.connect("postgresql://analyst@db.example/health", "rand/visits.toml")',
     "shell": "from discreet.cli.shell._prompt import check_installed; check_installed()",

@@ -26,9 +26,10 @@ from discreet.datasets import rand
 
 ROOT = Path(__file__).parents[2]
 WARM = Path(__file__).with_name("warm.py")
-README, CHINESE = ROOT / "README.md", ROOT / "README.zh.md"
-PAGES = [README, CHINESE, *sorted((ROOT / "docs").glob("**/*.md"))]
-RUN = [page for page in PAGES if page != CHINESE]  # its blocks are those of README.md, as a test below says
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "README.zh.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+CHINESE = {page: page.with_name(page.name.replace(".zh.md", ".md")) for page in PAGES if page.name.endswith(".zh.md")}
+RUN = [page for page in PAGES if page not in CHINESE]  # their blocks are those of the English, as a test below says
 URL = "RAND_URL"
 
 
@@ -123,9 +124,14 @@ def test_the_readme_shows_the_policy_of_its_table() -> None:
     assert shown == rand.policy.read_text(encoding="utf-8")
 
 
-def test_the_chinese_readme_has_the_same_blocks() -> None:
+def test_chinese_pages() -> None:
+    assert [page.name for page in CHINESE] == ["README.zh.md", "why-dp.zh.md"]
+
+
+@pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
+def test_a_chinese_page_has_the_same_blocks(page: Path) -> None:
     """The same programs, commands and outputs; comments are in Chinese."""
-    english, chinese = blocks(README), blocks(CHINESE)
+    english, chinese = blocks(CHINESE[page]), blocks(page)
     assert [(block.language, block.flags) for block in chinese] == [(block.language, block.flags) for block in english]
     for ours, theirs in zip(english, chinese, strict=True):
         match ours.language:
@@ -137,12 +143,13 @@ def test_the_chinese_readme_has_the_same_blocks() -> None:
                 assert theirs.text == ours.text, theirs.line
 
 
-def test_the_chinese_readme_is_as_complete() -> None:
+@pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
+def test_a_chinese_page_is_as_complete(page: Path) -> None:
     """As many headings, rows of tables and items of lists, and the same links."""
-    english, chinese = (FENCE.sub("", page.read_text(encoding="utf-8")) for page in (README, CHINESE))
+    english, chinese = (FENCE.sub("", each.read_text(encoding="utf-8")) for each in (CHINESE[page], page))
     for pattern in (r"^#+ ", r"^\|", r"^- "):
         assert len(re.findall(pattern, chinese, re.MULTILINE)) == len(re.findall(pattern, english, re.MULTILINE)), (
             pattern
         )
     links = [sorted(re.findall(r"\]\(([^)\s]+)\)", text)) for text in (english, chinese)]
-    assert links[1] == sorted({"README.zh.md": "README.md"}.get(link, link) for link in links[0])
+    assert links[1] == sorted({page.name: CHINESE[page].name}.get(link, link) for link in links[0])

@@ -352,3 +352,32 @@ def test_tries_inside_a_pipeline_are_refused(session: dp.Session) -> None:
         learn.Pipeline([("fill", learn.Imputer()), ("model", search)], spend=dp.approx(1, "1e-6")).fit(
             session.records(QUERY, label="sick")
         )
+
+
+def _filled_with(value: Any) -> learn.Pipeline:
+    ages = learn.ColumnTransformer([("ages", learn.Imputer("constant", fill_value=value), ["age"])])
+    return learn.Pipeline([("fill", ages), ("model", learn.NaiveBayes())], spend=dp.pure(1))
+
+
+@pytest.mark.parametrize("value", [99.5, 99, np.float64(0.25), np.int64(7), "1/3"])
+def test_whatever_number_fills_is_in_the_signed_certificate(session: dp.Session, value: Any) -> None:
+    """A float in a certificate cannot be signed, which was found out after the charge."""
+    model = _filled_with(value).fit(session.records(QUERY, label="sick")).model_
+    assert learn.Model.from_bytes(model.to_bytes()).algorithm == model.algorithm
+    assert session.remaining == dp.approx(2, "1e-5")
+    verify_model_loss(model.certificate)
+
+
+def test_what_no_number_can_be_fills_none_and_costs_nothing(session: dp.Session) -> None:
+    for value in (float("inf"), float("nan"), 10**400, 10**5_000, 1e308, True, "x", b"1"):
+        with pytest.raises(ParameterError, match="fill"):
+            _filled_with(value).fit(session.records(QUERY, label="sick"))
+    assert session.remaining == WHOLE
+
+
+def test_a_part_of_a_pipeline_tries_no_random_number_of_times(session: dp.Session) -> None:
+    """It was ignored in silence: all candidates were paid for."""
+    steps = [("model", learn.Search(learn.NaiveBayes(), {"bins": [2, 4]}, tries=8))]
+    with pytest.raises(ParameterError, match="put the pipeline into the search"):
+        learn.Pipeline(steps, spend=dp.pure(1)).fit(session.records(QUERY, label="sick"))
+    assert session.remaining == WHOLE

@@ -240,3 +240,23 @@ def test_a_session_shows_no_progress_of_tries() -> None:
         assert again.model_.to_bytes() == fitted.model_.to_bytes() and session.spent == dp.pure(2)
     assert set(steps) == {(0, 100)}
     assert verify_loss(fitted.certificate) is None
+
+
+@pytest.mark.parametrize(
+    "grid", [{"bins": []}, {"bins": 4}, {"bins": "48"}, [("bins", [4, 8])], {"bins": range(10**12)}]
+)
+def test_what_is_no_grid_is_refused_at_once(grid: Any) -> None:
+    with pytest.raises(ParameterError, match=r"grid|candidates"):
+        learn.Search(learn.NaiveBayes(), grid, spend=dp.pure(1), bounds=(0, 1), classes=[0, 1]).fit(*rows(100))
+
+
+def test_a_grid_of_too_many_settings_is_counted_and_never_made() -> None:
+    many = {name: list(range(900)) for name in ("bins", "bounds", "classes", "spend")}
+    for estimator, grid in ((learn.NaiveBayes(), many), ([], {"bins": [2, 4]})):
+        with pytest.raises(ParameterError, match="1,000 different"):
+            learn.Search(estimator, grid, spend=dp.pure(1)).plan()
+
+
+def test_a_grid_may_have_numbers_of_numpy() -> None:
+    fitted = search(dp.pure(9), bins=np.array([2, 8])).fit(*rows(2_000))
+    assert fitted.best_params_ == {"bins": 8} and type(fitted.best_params_["bins"]) is int

@@ -8,6 +8,8 @@ import typer
 
 from discreet.cli import _account, _budget, _plan, _query, _suggest, _verify
 from discreet.cli._errors import careful
+from discreet.cli.anonymize import _anonymize, _risk
+from discreet.cli.attack import _app as _attack
 from discreet.cli.audit import _audit
 from discreet.cli.collect import _app as _collect
 from discreet.cli.demo import _demo
@@ -75,10 +77,13 @@ app.command(epilog=_audit.EXAMPLES)(careful(_audit.audit))
 app.command(epilog=_train.EXAMPLES)(careful(_train.train))
 app.command(epilog=_predict.EXAMPLES)(careful(_predict.predict))
 app.command(epilog=_evaluate.EXAMPLES)(careful(_evaluate.evaluate))
+app.command(epilog=_anonymize.EXAMPLES)(careful(_anonymize.anonymize))
+app.command(epilog=_risk.EXAMPLES)(careful(_risk.risk))
 
 app.add_typer(_policy.policies, name="policy")
 app.add_typer(_ledger.ledgers, name="ledger")
 app.add_typer(_collect.collecting, name="collect")
 app.add_typer(_synth.synthesizing, name="synth")
+app.add_typer(_attack.attacking, name="attack")
 
 app.command(epilog=_demo.EXAMPLES)(careful(_demo.demo))

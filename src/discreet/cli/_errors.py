@@ -98,6 +98,7 @@ _WORDS = {
     "key=…, or --key-file FILE on the command line": "--key-file FILE",
     ", dp.gaussian(noise)": "",  # a spend that has no option
     "Session.plan(query).explain()": "`discreet plan`",
+    "say by truth= which": "say by --row which",
 }
 """How the command line states other things."""
 

@@ -10,11 +10,12 @@ from discreet.learn.algorithms._naive_bayes import NaiveBayesAlgorithm
 from discreet.learn.algorithms._pca import PcaAlgorithm
 from discreet.learn.algorithms._registry import ALGORITHMS, algorithm_from_json
 from discreet.learn.algorithms._ridge import RidgeAlgorithm
-from discreet.learn.algorithms._search import SearchAlgorithm
+from discreet.learn.algorithms._search import MOST_CANDIDATES, SearchAlgorithm
 from discreet.learn.algorithms._tree import DecisionTreeAlgorithm
 
 __all__ = [
     "ALGORITHMS",
+    "MOST_CANDIDATES",
     "AdditiveAlgorithm",
     "Algorithm",
     "Bins",

@@ -29,7 +29,9 @@ Task = Literal["classification", "regression", "transformation", "clustering"]
 
 @dataclass(frozen=True)
 class Algorithm(ABC):
-    """One way to learn a model. A subclass is a frozen dataclass whose fields are whole numbers, floats, bools, texts.
+    """One way to learn a model. A subclass is a frozen dataclass whose fields are whole numbers, bools and texts.
+
+    A number that is not whole is a text: certificates hold no floats.
 
     Every field is public. `fit` asks a `Measurer` for noisy sums and computes the rest from them alone; the integers
     that a row adds to a sum depend on that row and on what was released before, never on other rows or on its place.
@@ -95,7 +97,7 @@ class Algorithm(ABC):
         fields = {each.name: each for each in dataclasses.fields(cls)}
         values = {name: value for name, value in data.items() if name != "name"}
         if set(values) != set(fields) or not all(
-            value is None or type(value) in (bool, int, float, str) for value in values.values()
+            value is None or type(value) in (bool, int, str) for value in values.values()
         ):
             raise ValueError
         return cls(**values)

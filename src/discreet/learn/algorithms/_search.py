@@ -23,9 +23,10 @@ from discreet.prices import Additive, Prices
 from discreet.privacy import Loss, from_json
 from discreet.rational import from_exact_text
 
-__all__ = ["SearchAlgorithm"]
+__all__ = ["MOST_CANDIDATES", "SearchAlgorithm"]
 
-_MOST = 1_000
+MOST_CANDIDATES = 1_000
+"""How many models a search is among at most."""
 _LONGEST = 1_000_000
 _LONGEST_PRICE = 100
 _WIDTH = 4
@@ -66,8 +67,8 @@ class SearchAlgorithm(Algorithm):
             algorithms = [algorithm_from_json(each) for each in listed]
         except (ValueError, KeyError, TypeError, RecursionError):
             raise ParameterError("candidates is a list of algorithms as JSON, each as its to_json gives it") from None
-        if not 2 <= len(algorithms) <= _MOST or len(set(algorithms)) < len(algorithms):
-            raise ParameterError(f"a search is among 2 to {_MOST:,} different candidates")
+        if not 2 <= len(algorithms) <= MOST_CANDIDATES or len(set(algorithms)) < len(algorithms):
+            raise ParameterError(f"a search is among 2 to {MOST_CANDIDATES:,} different candidates")
         if any(isinstance(each, SearchAlgorithm) for each in algorithms) or {each.task for each in algorithms} not in (
             {"classification"},
             {"regression"},

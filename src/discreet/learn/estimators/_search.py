@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from itertools import product
 from typing import Any, cast
 
@@ -14,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from discreet.errors import ParameterError
 from discreet.learn._examples import Examples
-from discreet.learn.algorithms import Algorithm, SearchAlgorithm
+from discreet.learn.algorithms import MOST_CANDIDATES, Algorithm, SearchAlgorithm
 from discreet.learn.estimators._base import Bounds, PrivateClassifier, PrivateEstimator, PrivateRegressor
 from discreet.learn.selection import SearchPlan, Way, plan_search
 from discreet.policy import Key
@@ -138,7 +139,9 @@ class Search(PrivateEstimator):
                 "a search takes private classifiers, or private regressions, as in "
                 "Search(learn.NaiveBayes(), {'bins': [4, 8]})"
             )
-        grid = {name: list(values) for name, values in (self.grid or {}).items()}
+        grid = _listed(self.grid)
+        if not 1 <= len(estimators) * math.prod(map(len, grid.values())) <= MOST_CANDIDATES:
+            raise ParameterError(f"a search is among 2 to {MOST_CANDIDATES:,} different candidates")
         settings: list[tuple[Any, dict[str, Any]]] = []
         for estimator in estimators:
             left = set(grid) - set(estimator.get_params())
@@ -156,7 +159,7 @@ class Search(PrivateEstimator):
 
     def _is_part(self) -> bool:
         """Whether it is a step of a pipeline, which spends for all of it: there every candidate is paid for."""
-        if self.spend is None and self.way == "random":
+        if self.spend is None and (self.way == "random" or self.tries is not None):
             raise ParameterError("tries at random are of all that is spent: put the pipeline into the search")
         return self.spend is None
 
@@ -166,3 +169,19 @@ class Search(PrivateEstimator):
         parameters = self.model_.parameters
         self.best_estimator_, self.best_params_ = self._settings()[int(parameters["chosen"][0])]
         self.best_score_ = float(parameters["score"][0]) if "score" in parameters else None
+
+
+def _listed(grid: object) -> dict[str, list[Any]]:
+    """Each parameter's values, numbers of numpy as Python has them. Raises `ParameterError` for what is no grid."""
+    if grid is None:
+        return {}
+    if not isinstance(grid, Mapping):
+        raise ParameterError("grid maps names of parameters to lists of values, as in {'bins': [4, 8]}")
+    listed: dict[str, list[Any]] = {}
+    for name, values in cast("Mapping[str, Any]", grid).items():
+        if isinstance(values, str) or not (isinstance(values, Iterable) and isinstance(values, Sized)):
+            raise ParameterError(f"grid has a list of values for each parameter, as in {{{name!r}: [4, 8]}}")
+        if len(values) > MOST_CANDIDATES:
+            raise ParameterError(f"a search is among 2 to {MOST_CANDIDATES:,} different candidates")
+        listed[name] = [each.item() if isinstance(each, np.generic) else each for each in cast("Iterable[Any]", values)]
+    return listed

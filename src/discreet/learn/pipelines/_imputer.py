@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from discreet.learn.estimators._base import Bounds
 from discreet.learn.pipelines._transformer import PrivateTransformer
 from discreet.learn.preparing import ImputerAlgorithm, Preparation
 from discreet.privacy import Loss
-from discreet.rational import Number
+from discreet.rational import Number, rational
 
 __all__ = ["Imputer"]
 
@@ -56,4 +58,13 @@ class Imputer(PrivateTransformer):
         self.bounds = bounds
 
     def _preparation(self, usual: Fraction) -> Preparation:  # noqa: ARG002
-        return ImputerAlgorithm(self.strategy, self.fill_value, self.add_indicator)
+        return ImputerAlgorithm(self.strategy, _written(self.fill_value), self.add_indicator)
+
+
+def _written(value: Any) -> Any:
+    """A value to fill in as a certificate states it: a number that is not whole as the text of its decimal."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, float):
+        return plain
+    exact = rational(plain, "fill_value")
+    return int(exact) if exact.denominator == 1 else repr(plain)

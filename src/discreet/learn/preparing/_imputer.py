@@ -17,11 +17,13 @@ from discreet.learn.algorithms._algorithm import Parameters
 from discreet.learn.preparing._distribution import distribution_norms, measure_distributions
 from discreet.learn.preparing._preparation import Preparation, check_features
 from discreet.learn.preparing._values import measure_values, value_norms
+from discreet.rational import rational
 
 __all__ = ["ImputerAlgorithm"]
 
 _STRATEGIES = ("middle", "constant", "mean", "median", "most_frequent")
 _HALF = Fraction(1, 2)
+_LONGEST = 100
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,12 @@ class ImputerAlgorithm(Preparation):
 
     `strategy` ``"middle"``: numbers, the middle of their bounds; free. ``"constant"``: all, `fill_value`; free.
     ``"mean"`` and ``"median"``: numbers; bought. ``"most_frequent"``: all; bought. `add_indicator` adds a number for
-    each column that is filled, 1 where it was missing and 0 elsewhere.
+    each column that is filled, 1 where it was missing and 0 elsewhere. A number that is not whole is a text, for a
+    certificate holds no floats.
     """
 
     strategy: str = "median"
-    fill_value: bool | float | str | None = None
+    fill_value: bool | int | str | None = None
     add_indicator: bool = False
     name: ClassVar[str] = "imputer"
 
@@ -151,14 +154,26 @@ class ImputerAlgorithm(Preparation):
 
     def _constants(self, inputs: Inputs) -> tuple[Places, Places]:
         value = self.fill_value
-        if inputs.numbers and (isinstance(value, bool) or not isinstance(value, int | float) or value != value):  # noqa: PLR0124
-            raise ParameterError(f"{inputs.numbers[0].name} is a number, and cannot be filled with {value!r}")
-        levels = [each.levels(np.array([value], np.float64))[0] for each in inputs.numbers]
+        if not isinstance(value, bool | int | str):
+            raise ParameterError(f"a column is filled with a whole number, a text or a truth value, not {value!r}")
+        levels = [each.levels(np.array([_number_of(value, each)]))[0] for each in inputs.numbers]
         places = [int(each.cells([value])[0]) for each in inputs.categories]
         for each, place in zip(inputs.categories, places, strict=True):
             if place == MISSING:
                 raise ParameterError(f"{value!r} is none of the values of {each.name}")
         return np.array(levels, np.int32), np.array(places, np.int32)
+
+
+def _number_of(value: bool | int | str, number: Input) -> float:  # noqa: FBT001 - any of the three
+    """The number that is written, within the bounds that it is moved to anyway. Raises `ParameterError` for none."""
+    try:
+        if len(str(value)) > _LONGEST:
+            raise ValueError
+        exact = rational(value, "fill_value")
+    except (ParameterError, ValueError):
+        shown = repr(value) if isinstance(value, str) and len(value) <= _LONGEST else "what is no number, or a long one"
+        raise ParameterError(f"{number.name} is a number, and cannot be filled with {shown}") from None
+    return float(max(min(exact, number.upper), number.lower))
 
 
 def _null_cell(category: Input) -> int:

@@ -35,8 +35,8 @@ class ScalerAlgorithm(Preparation):
     """
 
     by: str = "deviations"
-    lower: int | float | str = "-3"
-    upper: int | float | str = "3"
+    lower: int | str = "-3"
+    upper: int | str = "3"
     centred: bool = True
     name: ClassVar[str] = "scaler"
 
@@ -103,7 +103,7 @@ class ScalerAlgorithm(Preparation):
 
     def _ends(self) -> tuple[Fraction, Fraction]:
         for each in (self.lower, self.upper):
-            if isinstance(each, bool) or not isinstance(each, int | float | str) or len(str(each)) > _LONGEST:  # pyright: ignore[reportUnnecessaryIsInstance]
+            if isinstance(each, bool) or not isinstance(each, int | str) or len(str(each)) > _LONGEST:  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise ParameterError(f"an end of a scale is a number, not {each!r}")
         ends = rational(self.lower, "an end of a scale"), rational(self.upper, "an end of a scale")
         if not ends[0] < ends[1]:

@@ -1,0 +1,24 @@
+"""Ways to divide a table into classes of rows that look alike."""
+
+from __future__ import annotations
+
+from discreet.anonymize.algorithms._best_mondrian import best_mondrian
+from discreet.anonymize.algorithms._datafly import datafly
+from discreet.anonymize.algorithms._extents import Extent, extent_of
+from discreet.anonymize.algorithms._fast_mondrian import fast_mondrian
+from discreet.anonymize.algorithms._full_domain import full_domain
+from discreet.anonymize.algorithms._microaggregation import microaggregation
+from discreet.anonymize.algorithms._problem import Problem, Spread, classes_in_order
+
+__all__ = [
+    "Extent",
+    "Problem",
+    "Spread",
+    "best_mondrian",
+    "classes_in_order",
+    "datafly",
+    "extent_of",
+    "fast_mondrian",
+    "full_domain",
+    "microaggregation",
+]

@@ -1,0 +1,42 @@
+"""Attacks on releases: what an adversary learns of people, beside what the same guesser knows without the release.
+
+Every attack gives an `Outcome`, and every outcome has its control. An attack that shows no advantage proves nothing:
+another one may have one. Only the ledger bounds all of them.
+"""
+
+from __future__ import annotations
+
+from discreet.attack._outcome import Control, Outcome, proportion_interval
+from discreet.attack.anonymised import downcoding, homogeneity, intersection
+from discreet.attack.differencing import averaging, differencing, tracker
+from discreet.attack.linkage import histories, linkage
+from discreet.attack.membership import MembershipOutcome, Shadows, membership, membership_in_means
+from discreet.attack.reconstruction import Microdata, asker, microdata, reconstruct, reconstruction
+from discreet.attack.synthetic import closeness, inference, linkability, singling_out
+
+__all__ = [
+    "Control",
+    "MembershipOutcome",
+    "Microdata",
+    "Outcome",
+    "Shadows",
+    "asker",
+    "averaging",
+    "closeness",
+    "differencing",
+    "downcoding",
+    "histories",
+    "homogeneity",
+    "inference",
+    "intersection",
+    "linkability",
+    "linkage",
+    "membership",
+    "membership_in_means",
+    "microdata",
+    "proportion_interval",
+    "reconstruct",
+    "reconstruction",
+    "singling_out",
+    "tracker",
+]

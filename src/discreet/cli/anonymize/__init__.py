@@ -1,0 +1,1 @@
+"""`discreet anonymize` and `discreet risk`: tables outside the ledger."""

@@ -1,0 +1,1 @@
+"""`discreet attack`: attacks on tables in files, each with its control."""
