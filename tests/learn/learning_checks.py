@@ -479,6 +479,45 @@ def check_resume() -> None:
     assert begun[0] >= 8 and len(set(used)) == len(used) >= 6, "noise is used again"
 
 
+def check_restart() -> None:
+    """Who goes on with groups that are drawn anew begins a round of them, with noise of its own."""
+    taken_in, states = list[tuple[int, set[int]]](), list[Any]()
+    choose, resume = Sampler._chosen, CorrelatedNoise.resume
+
+    def chosen(self: Sampler, step: int) -> np.ndarray:
+        units = choose(self, step)
+        taken_in.append((step, set(units.tolist())))
+        return units
+
+    def resumed(self: CorrelatedNoise, strategy: Any, state: Any, begun: int) -> None:
+        states.append(state)
+        resume(self, strategy, state, begun)
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        dp.connect({"t": people([])}, {**POLICY, "budget": {"rho": 1}}) as session,
+        patch.object(Sampler, "_chosen", chosen),
+        patch.object(CorrelatedNoise, "resume", resumed),
+    ):
+        for most in (6, 1000):
+            torch.manual_seed(4)
+            net = nn.Linear(1, 2)
+            records = session.records("SELECT x, y FROM t", label="y")
+            settings = {"spend": dp.rho(1), "steps": 12, "epochs": 3, "noise": "auto", "about": 40, "places": 64}
+            private = learn.Private(net, torch.optim.SGD(net.parameters(), lr=0.1), records, **settings)
+            steps = 0
+            for batch in private.batches(Path(folder) / "net.ckpt", 2):
+                steps += not batch.rehearsal
+                if steps == most:
+                    break
+                private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+    assert [step for step, _ in taken_in] == [*range(1, 7), *range(9, 13)], "it goes on within a round"
+    assert states == [None, None], "new groups share noise with old ones"
+    for start in (1, 5, 9):
+        units = [unit for step, some in taken_in if start <= step < start + 4 for unit in some]
+        assert len(units) == len(set(units)), "a person takes part twice in a round"
+
+
 def check_fit(relation: str = "add_remove") -> None:
     """What a person moves a fit's sums by is within the loss that was charged."""
     pairs = [([], [(99, 8.0, True)] * 5), ([], [(99, 1e9, True), (99, -1e9, False)])]

@@ -20,6 +20,7 @@ import discreet as dp
 from discreet import learn, noise
 from discreet.learn import _fit, _steps
 from discreet.learn._inputs import LEVELS
+from discreet.learn.correlated import CorrelatedGaussian
 from discreet.learn.correlated._noise import CorrelatedNoise
 from discreet.learn.gradients import (
     Exact,
@@ -36,6 +37,7 @@ from discreet.learn.gradients import (
 from discreet.learn.gradients._pieces import Dense, Series, dense
 from discreet.learn.preparing import ScalerAlgorithm, _chain, _scaler
 from discreet.learn.training import _question, _settings, _training_run
+from discreet.learn.training._mechanism import mechanism_for
 from discreet.learn.training._private import Private
 from discreet.learn.training._rows import Sampler
 from discreet.learn.training._update import Update
@@ -138,6 +140,30 @@ def substituted() -> float:
 def _full_batch() -> float:
     """The noise of one step of everybody at the same spend."""
     return float(Gaussian.calibrate(checks.SPEND, 1).sigma)
+
+
+@cache
+def _run_in_groups() -> CorrelatedGaussian:
+    """The noise of the run of `learning_checks.check_restart`."""
+    return mechanism_for(dp.rho(1), 12, rate=None, epochs=3, noise="auto", bound=1 << 20, size=4)
+
+
+def in_groups(*shifts: tuple[int, ...]) -> Callable[[], float]:
+    """ε of that run for a person in the steps after these, a tuple for all that share noise: parts have 12 in all."""
+
+    def epsilon() -> float:
+        run = _run_in_groups()
+        column, places = run.strategy.column_above(12)
+        squared, start = 0.0, 0
+        for part, end in zip(shifts, [min(each) for each in shifts[1:]] + [12], strict=True):
+            moved = np.zeros(12)
+            for shift in part:
+                moved[shift:] += column[: 12 - shift].astype(float) / 2**places
+            squared += float((moved[start:end] ** 2).sum())
+            start = end
+        return float(dp.mu(math.sqrt(squared) * float(run.bound / run.sigma)).epsilon(_DELTA))
+
+    return epsilon
 
 
 def infinite() -> float:
@@ -334,6 +360,14 @@ def _moved_exactly(self: Any, exact: Any, added: Any, places: int) -> None:
     if self._count is not None:
         added = np.append(added[:-1], 0)
     _move(self, exact, added, places)
+
+
+_resume = CorrelatedGaussian.resume
+
+
+def _kept_always(self: Any, state: Any, begun: int) -> Any:
+    """Noise goes on from a state, also where the steps after it take other groups."""
+    return _resume(self, self.start().state() if state is None and begun else state, begun)
 
 
 def _none_if_empty(self: Any, exact: Any, added: Any, places: int) -> None:
@@ -534,6 +568,16 @@ MUTANTS = (
     Mutant(
         "noise before the counter", "Whoever dies and comes back draws a step twice.",
         ((CorrelatedNoise, "__init__", _drawn_early),), checks.check_resume, training(steps=checks.STEPS + 1),
+    ),
+    Mutant(
+        "groups drawn anew within a round", "Whoever was in the first half of an epoch may be in its second.",
+        ((_training_run, "goes_on_after", lambda sampling, begun: begun),), checks.check_restart,
+        in_groups((0, 4), (6, 10)), claimed=in_groups((0, 4, 8)),
+    ),
+    Mutant(
+        "new groups beside old noise", "A person is last before the restart and first after it: one band has both.",
+        ((CorrelatedGaussian, "resume", _kept_always),), checks.check_restart,
+        in_groups((3, 7, 8)), claimed=in_groups((0, 4, 8)),
     ),
     Mutant(
         "no noise on empty batches", "A step of zeros says that nobody was there.",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         Trainer,
         TrainingPlan,
         Worker,
+        resume,
     )
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "evaluate",
     "features",
     "load",
+    "resume",
 ]
 
 _LAZY = {
@@ -112,6 +114,7 @@ _LAZY = {
     ),
     "discreet.learn.training": (
         *("Batch", "DPAdam", "Network", "Private", "Processes", "Tensors", "Trainer", "TrainingPlan", "Worker"),
+        "resume",
     ),
 }
 

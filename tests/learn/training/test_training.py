@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,12 @@ from trainings import POLICY, QUERY, SPEND, network, training, visits
 import discreet as dp
 from discreet import learn
 from discreet.errors import BudgetExceeded, DataError, LedgerError, ParameterError
-from discreet.learn.training._checkpoint import read_checkpoint
+from discreet.learn.correlated import CyclicPoisson, Independent, MinimumSeparation
+from discreet.learn.gradients import Normalised
+from discreet.learn.training._checkpoint import read_checkpoint, write_checkpoint
+from discreet.learn.training._mechanism import goes_on_after
+from discreet.learn.training._rows import Sampler
+from discreet.privacy import to_json
 from discreet.release import load, verify_loss
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -97,13 +103,16 @@ def test_it_learns(session: dp.Session, table: pa.Table) -> None:
     assert right.sum() > 390
 
 
+BY_EPOCHS: dict[str, Any] = {"rate": None, "epochs": 3, "places": 256}
+
+
 class Stopped(Exception):
     """The process was killed."""
 
 
-def broken_off(session: dp.Session, path: Path, at: int, every: int = 4) -> None:
+def broken_off(session: dp.Session, path: Path, at: int, every: int = 4, **changes: Any) -> None:
     """A training that stops in the middle of a step, as one that is killed does."""
-    net, trainer = training(session)
+    net, trainer = training(session, **changes)
     taken = 0
     for batch in trainer._private.batches(path, every):
         taken += not batch.rehearsal
@@ -153,6 +162,74 @@ def test_dropout_costs_nothing_more_and_a_checkpoint_holds_no_masks(session: dp.
         training(session, network().insert(2, learn.Dropout("0.4")))[1].fit(path)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"average": True, "name": "a", "clip": Normalised(2.0)},
+        {**BY_EPOCHS, "noise": "auto", "spend": dp.approx(8, "1e-6")},
+        {"arithmetic": "float", "spend": None, "multiplier": "1.5", "delta": "1e-6"},
+    ],
+)
+def test_a_training_goes_on_from_its_checkpoint_alone(
+    session: dp.Session, tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    path = tmp_path / "net.ckpt"
+    broken_off(session, path, 6, 2, **changes)
+    paid, net = session.spent, network(3)
+    private = learn.resume(path, session, net, torch.optim.Adam(net.parameters(), lr=0.05))
+    assert private.plan() == training(session, **changes)[1].plan()
+    for batch in private.batches():
+        private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+    assert private.network is not None and verify_loss(private.network.certificate) is None
+    assert session.spent == paid and read_checkpoint(path).step == 12
+    assert training(session, **changes)[1].fit().to_bytes() == private.network.to_bytes()
+
+
+def test_what_is_no_checkpoint_of_this_network_is_not_gone_on_with(session: dp.Session, tmp_path: Path) -> None:
+    path = tmp_path / "net.ckpt"
+    broken_off(session, path, 6, 2)
+    net, other, whole = network(3), nn.Sequential(nn.Linear(4, 2)), read_checkpoint(path)
+    adam = torch.optim.Adam(net.parameters(), lr=0.05)
+    with pytest.raises(ParameterError, match="another network"):
+        learn.resume(path, session, other, torch.optim.Adam(other.parameters(), lr=0.05))
+    with pytest.raises(ParameterError, match="differs in optimizer"):
+        learn.resume(path, session, net, torch.optim.Adam(net.parameters(), lr=0.5))
+    noise = whole.public["noise"]
+    forged: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+        "less noise": ({"noise": {**noise, "sigma": str(2**33)}}, ParameterError, "another training"),
+        "more noise": ({"noise": {**noise, "sigma": str(2**40)}}, LedgerError, "no such run"),
+        "a larger spend": ({"loss": dp.approx(8, "1e-6")}, LedgerError, "no such run"),
+        "another clip": ({"clipping": "Fixed(bound=2.0)"}, LedgerError, "no such run"),
+        "code": ({"clipping": "Fixed(bound=exit())"}, ParameterError, "states no training"),
+        "nothing": ({"noise": None}, ParameterError, "states no training"),
+        "another column": ({"query": "SELECT age, site, age > 50 AS sick FROM visits"}, LedgerError, "no such run"),
+    }
+    for change, kind, words in forged.values():
+        public = {**whole.public, **{name: _plain(value) for name, value in change.items()}}
+        write_checkpoint(replace(whole, public=public), path)
+        with pytest.raises(kind, match=words):
+            next(iter(_taken(learn.resume(path, session, net, adam), net)), None)
+    write_checkpoint(whole, path)
+    private = learn.resume(path, session, net, adam)
+    with pytest.raises(ParameterError, match="name no other"):
+        next(private.batches(tmp_path / "other.ckpt"))
+    path.unlink()
+    with pytest.raises(DataError, match="cannot be read"):
+        next(private.batches())
+    assert session.spent == SPEND
+
+
+def _plain(value: Any) -> Any:
+    return to_json(value) if isinstance(value, dp.Loss) else value
+
+
+def _taken(private: learn.Private, net: nn.Module) -> Iterator[None]:
+    for batch in private.batches():
+        if not batch.rehearsal:
+            yield
+        private.step(nn.functional.cross_entropy(net(batch.x), batch.y, reduction="none"))
+
+
 def test_of_two_resumes_of_a_checkpoint_one_wins(session: dp.Session, tmp_path: Path) -> None:
     """The second goes on from where the first has moved the counter; the first may then begin no step."""
     path = tmp_path / "net.ckpt"
@@ -172,6 +249,80 @@ def test_of_two_resumes_of_a_checkpoint_one_wins(session: dp.Session, tmp_path: 
         list(first)
     list(second)
     assert training(session)[1].fit().loss == SPEND
+
+
+@pytest.mark.parametrize("noise", ["independent", "auto"])
+def test_a_training_in_groups_goes_on_where_a_round_of_them_begins(
+    session: dp.Session, tmp_path: Path, noise: str
+) -> None:
+    """Of 12 steps in 3 epochs the sixth is broken off: two more are lost, and nothing is paid twice."""
+    path, changes = tmp_path / "net.ckpt", {**BY_EPOCHS, "noise": noise, "spend": dp.approx(8, "1e-6")}
+    broken_off(session, path, 6, 2, **changes)
+    assert read_checkpoint(path).step == 4
+    _, trainer = training(session, **changes)
+    taken: list[int] = []
+    for batch in (batches := trainer._private.batches(path, 2)):
+        trainer._private.step(nn.functional.cross_entropy(trainer.net(batch.x), batch.y, reduction="none"))
+        taken.append(not batch.rehearsal)
+    assert sum(taken) == 4 and next(batches, None) is None
+    trained = training(session, **changes)[1].fit()
+    assert session.spent == dp.approx(8, "1e-6") and verify_loss(trained.certificate) is None
+    assert read_checkpoint(path).step == 12
+
+
+def test_of_one_epoch_that_was_broken_off_the_checkpoint_is_what_is_left(session: dp.Session, tmp_path: Path) -> None:
+    path, changes = tmp_path / "net.ckpt", {**BY_EPOCHS, "epochs": 1}
+    broken_off(session, path, 6, 2, **changes)
+    kept = read_checkpoint(path).weights
+    trained = training(session, **changes)[1].fit(path)
+    assert all((trained.weights[name] == each).all() for name, each in kept.items()) and session.spent == SPEND
+
+
+def test_auto_takes_secret_samples_from_groups_where_that_is_planned_to_err_least(session: dp.Session) -> None:
+    spend = dp.approx(1, "1e-6")
+    _, trainer = training(session, rate=None, epochs=2, noise="auto", steps=64, spend=spend, about=300)
+    plan = trainer.plan()
+    assert plan.mechanism.sampling == CyclicPoisson(64, "1/16", 2) and plan.mechanism.strategy != Independent()
+    assert "person of one of 2 groups in turn with probability 0.0625" in plan.explain()
+    _, apart = training(session, rate=None, epochs=2, steps=64, spend=spend, about=300)
+    assert plan.mechanism.prefix_std() / plan.divisor < apart.plan().mechanism.prefix_std() / apart.plan().divisor
+    assert plan.divisor * plan.grid == pytest.approx(300 / 32)  # a step takes as many people on average
+    trained = trainer.fit()
+    assert trained.certificate["noise"]["taken"]["groups"] == 2 and verify_loss(trained.certificate) is None
+    more = {**trained.certificate["noise"], "taken": {**trained.certificate["noise"]["taken"], "rate": "1/8"}}
+    with pytest.raises(LedgerError):
+        verify_loss({**trained.certificate, "noise": more})
+
+
+@pytest.mark.parametrize("sampling", [CyclicPoisson(60, "1/2", 3), CyclicPoisson(60, 1, 4)])
+def test_a_sample_from_groups_is_of_the_group_whose_turn_it_is(sampling: CyclicPoisson) -> None:
+    """False alarm below 1e-9: each of 200 people is in some step, and the coins of a group of 30 or more differ."""
+    sampler = Sampler(learn.Tensors(torch.zeros(200, 1), torch.zeros(200)), sampling, 64)
+    steps = [{int(row) for rows, _ in sampler.batches(step) for row in rows} for step in range(60)]
+    turns = [set().union(*steps[turn :: sampling.groups]) for turn in range(sampling.groups)]
+    assert sum(map(len, turns)) == len(set().union(*turns)) == 200
+    assert all(steps[i] == steps[i + sampling.groups] for i in range(10)) == (sampling.rate == 1)
+
+
+@pytest.mark.parametrize(
+    ("sampling", "begun", "after"),
+    [
+        (MinimumSeparation.epochs(12, 3), 5, 8),
+        (MinimumSeparation.epochs(12, 3), 8, 8),
+        (MinimumSeparation.epochs(14, 4), 13, 14),
+        (MinimumSeparation.epochs(12, 1), 1, 12),
+        (CyclicPoisson(12, "1/2", 4), 9, 12),
+        (CyclicPoisson(12, "1/2"), 9, 9),
+        (MinimumSeparation(9, 9, 1), 5, 5),
+    ],
+)
+def test_what_is_lost_ends_with_a_round(sampling: CyclicPoisson | MinimumSeparation, begun: int, after: int) -> None:
+    assert goes_on_after(sampling, begun) == after
+
+
+def test_groups_without_a_turn_in_each_round_are_not_drawn_anew() -> None:
+    with pytest.raises(ParameterError, match="each round"):
+        goes_on_after(MinimumSeparation(12, 2, 4), 5)
 
 
 @pytest.mark.parametrize("fuzzed", range(2))
@@ -244,7 +395,8 @@ def test_a_plan_is_free_and_says_what_it_costs(session: dp.Session) -> None:
     plan = training(session)[1].plan()
     assert plan.loss.fits(SPEND) and not (plan.loss + dp.pure("0.01")).fits(SPEND)
     assert "12 steps" in plan.explain() and "probability 0.2" in plan.explain()
-    assert "correlated" in training(session, rate=None, epochs=3, noise="auto")[1].plan().explain()
+    spend = dp.approx(8, "1e-6")
+    assert "correlated" in training(session, rate=None, epochs=3, noise="auto", spend=spend)[1].plan().explain()
     assert session.remaining == dp.approx(9, "1e-4")
 
 
@@ -327,4 +479,4 @@ def test_dp_adam_takes_the_noise_off_its_second_moments() -> None:
     assert optimizer.noise_variance == trainer.plan().noise ** 2 > 0
     trainer.fit()
     with pytest.raises(ParameterError, match="independent"):
-        learn.Trainer(net, optimizer, loss, rows, spend=SPEND, steps=12, epochs=3, about=50, noise="auto")
+        learn.Trainer(net, optimizer, loss, rows, spend=dp.mu(1), steps=12, epochs=3, about=50, noise="auto")

@@ -13,7 +13,7 @@ from discreet.learn.training._distributed import Processes, Worker
 from discreet.learn.training._loop import Batch
 from discreet.learn.training._network import NETWORK_KIND, Network
 from discreet.learn.training._plan import TrainingPlan
-from discreet.learn.training._private import Private
+from discreet.learn.training._private import Private, resume
 from discreet.learn.training._rows import Tensors
 from discreet.learn.training._trainer import Trainer
 
@@ -28,6 +28,7 @@ __all__ = [
     "Trainer",
     "TrainingPlan",
     "Worker",
+    "resume",
 ]
 
 del _safetensors, _torch

@@ -20,11 +20,14 @@ from discreet.privacy import ApproxLoss, Loss, budget_of
 from discreet.rational import Number, from_exact_text, rational
 
 __all__ = [
+    "goes_on_after",
+    "groups_of",
     "mechanism_for",
     "mechanism_from_json",
     "mechanism_of_multiplier",
     "mechanism_to_json",
     "sampling_for",
+    "share_of",
     "spend_of_noise",
 ]
 
@@ -44,7 +47,8 @@ def mechanism_for(  # noqa: PLR0913
     """The noise of a run of so many steps that a spend allows.
 
     `rate` takes each person by a coin in each step; 1 takes everybody. `epochs` takes everybody once in each epoch, in
-    groups. ``"auto"`` takes the least planned error of what is proved for them.
+    groups. ``"auto"`` takes the least planned error of what is proved for them: for (ε, δ) and epochs, that may be of
+    coins which take a person once in an epoch on average, in every step or in those of a group.
     Raises `ParameterError` for both or neither, a pure ε, and as `CorrelatedGaussian.calibrate` does.
     """
     kind, _ = budget_of(spend)
@@ -58,7 +62,7 @@ def mechanism_for(  # noqa: PLR0913
             f"in {kind} a secret sample costs as much as everybody: use rate=1, or epochs= with noise='auto'"
         )
     if isinstance(taken, MinimumSeparation) and noise == "auto":
-        return cheapest(spend, taken, bound=bound, size=size, secret_samples=False)
+        return cheapest(spend, taken, bound=bound, size=size, secret_samples=epochs is not None)
     return CorrelatedGaussian.calibrate(spend, Independent(), taken, bound=bound, size=size)
 
 
@@ -71,6 +75,34 @@ def sampling_for(steps: int, *, rate: Number | None, epochs: int | None) -> Cycl
     assert rate is not None
     exact = rational(rate, "rate")
     return MinimumSeparation(steps, steps, 1) if exact == 1 else CyclicPoisson(steps, exact)
+
+
+def groups_of(sampling: CyclicPoisson | MinimumSeparation) -> int:
+    """In how many groups people are: step t takes people of group t modulo that alone. With 1 there are no groups."""
+    return sampling.groups if isinstance(sampling, CyclicPoisson) else sampling.separation
+
+
+def share_of(sampling: CyclicPoisson | MinimumSeparation) -> Fraction:
+    """Which part of all people a step takes on average."""
+    rate = sampling.rate if isinstance(sampling, CyclicPoisson) else Fraction(1)
+    return rate / groups_of(sampling)
+
+
+def goes_on_after(sampling: CyclicPoisson | MinimumSeparation, begun: int) -> int:
+    """After which step another process may go on, which draws groups anew: where a round of all groups has ended.
+
+    The rest of a round that was begun is lost, and so is what noise is correlated with. Then the steps before and after
+    share no noise, and a person takes part in no more of them together than in a run without the restart.
+    Raises `ParameterError` for a separation without a participation in each round, of which that is not proved.
+    Source: ``proofs/correlated_noise.md``, "Restarts".
+
+    >>> goes_on_after(MinimumSeparation.epochs(steps=12, epochs=3), 5)
+    8
+    """
+    groups = groups_of(sampling)
+    if isinstance(sampling, MinimumSeparation) and sampling.participations < -(-sampling.steps // groups):
+        raise ParameterError("groups are drawn anew only where a person may take part in each round of them")
+    return min(-(-begun // groups) * groups, sampling.steps)
 
 
 def mechanism_of_multiplier(

@@ -55,7 +55,8 @@ class TrainingPlan:
         """The plan in words. Costs nothing."""
         sampling = self.mechanism.sampling
         if isinstance(sampling, CyclicPoisson):
-            how = f"takes each person with probability {float(sampling.rate):g}, by an exact coin"
+            whom = "person" if sampling.groups == 1 else f"person of one of {sampling.groups} groups in turn"
+            how = f"takes each {whom} with probability {float(sampling.rate):g}, by an exact coin"
         elif sampling.most == sampling.steps:
             how = "takes everybody"
         else:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +22,7 @@ from discreet.learn.training._loop import Batch, Exchange
 from discreet.learn.training._network import Network
 from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._rows import Sampler, Tensors, columns_of
-from discreet.learn.training._settings import Choices, settings_of
+from discreet.learn.training._settings import Choices, choices_from, settings_of
 from discreet.learn.training._sums import LocalSums, SharedSums, Sums
 from discreet.learn.training._training_run import TrainingRun, check_size, open_training
 from discreet.learn.training._trials import check_place, stepped_state
@@ -33,7 +33,7 @@ from discreet.privacy import Loss
 from discreet.rational import Number
 from discreet.records import Records
 
-__all__ = ["Private"]
+__all__ = ["Private", "resume"]
 
 _BLOCK = 100
 _LARGEST_BLOCK = 100_000
@@ -61,13 +61,14 @@ class Private:
     steps
         How many steps.
     rate, epochs
-        How people take part: by a coin of this probability in each step, or everybody once in each epoch.
+        How people take part: by a coin of this probability in each step, or everybody once in each epoch, in groups.
     about
         About how many people there are, a public number: sums are divided by what a step takes of it on average.
     clip
         The most that one person adds, as an L2 norm; a `Clipping`; or `Adaptive`, which finds it from noisy counts.
     noise
-        ``"independent"``, or ``"auto"``: the least planned error of noise that is correlated between steps.
+        ``"independent"``, or ``"auto"``: the least planned error of noise that is correlated between steps; for (ε, δ)
+        and epochs also of coins that take a person once in each epoch on average.
     arithmetic
         ``"exact"``: the loss is that of the numbers which the machine computed. ``"float"`` is faster, and its
         certificate says "in real-number arithmetic".
@@ -104,26 +105,55 @@ class Private:
         name: str = "",
         processes: Processes | None = None,
     ) -> None:
-        net = uncompiled(net)
-        check_bare(net)
         choices = Choices(
             steps, about, spend, multiplier, delta, rate, epochs, clip, noise, arithmetic, places, average, name
         )
+        self._set_up(net, optimizer, data, choices, processes)
+
+    @classmethod
+    def of_checkpoint(  # noqa: PLR0913, PLR0917
+        cls,
+        path: Path,
+        net: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        data: Records,
+        choices: Choices,
+        processes: Processes | None,
+    ) -> Private:
+        """The training that wrote a file, which `batches` goes on from if it is given no other: see `resume`."""
+        private = cls.__new__(cls)
+        private._set_up(net, optimizer, data, choices, processes, path)  # noqa: SLF001
+        return private
+
+    def _set_up(  # noqa: PLR0913, PLR0917
+        self,
+        net: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        data: Records | Tensors,
+        choices: Choices,
+        processes: Processes | None,
+        path: Path | None = None,
+    ) -> None:
+        net = uncompiled(net)
+        check_bare(net)
+        places = choices.places
+        self._path = path
         self._net, self._optimizer, self._data = net, optimizer, data
         self._settings = settings_of(net, optimizer, data, choices)
+        if path is not None:
+            self._settings.accept(read_checkpoint(path).public)
         self._gradients = self._settings.gradients
-        self._resumable = epochs is None
         count = self._settings.count
         if processes is not None and count is not None:
             raise ParameterError("a clip that moves is not for several processes: give clip a number, or Normalised")
-        self._processes = processes if processes is None else processes.accept(arithmetic)
+        self._processes = processes if processes is None else processes.accept(choices.arithmetic)
         self._exchange = Exchange(places)
         self._adder = Adder(
             self._gradients, self._exchange, places, self._settings.grid, by_unit=self._settings.by_unit,
             weight=0 if count is None else count.weight,
         )  # fmt: skip
         self._update = Update(self._gradients, optimizer, self._settings.divisor, count)
-        self._mean = WeightMean(self._gradients.parameters, self._settings.steps) if average else None
+        self._mean = WeightMean(self._gradients.parameters, self._settings.steps) if choices.average else None
         self._is_running = False
         self.network: Network | None = None
         """What was trained, once the loop has ended."""
@@ -141,8 +171,9 @@ class Private:
 
         First the loop is tried on made-up rows. Then training is charged, or goes on from the checkpoint's file, if
         there is one, which is written at the start and every so many steps: steps that were begun after it are lost,
-        and stay charged. Once all steps are taken, the network is stored in the ledger; the same training is then given
-        again, free. A loop or a loss is no part of what is compared: another one needs another name.
+        and stay charged; of people in groups, the rest of the round too. Once all steps are taken, the network is
+        stored in the ledger; the same training is then given again, free. A loop or a loss is no part of what is
+        compared: another one needs another name.
 
         Raises `ParameterError` for loops that mix rows, and checkpoints of another training; nothing is spent. Raises
         `BudgetExceeded`, `DataError` and `LedgerError` as `Session.answer`. To stop, leave the loop.
@@ -159,7 +190,7 @@ class Private:
             self._is_running = False
 
     def _batches(self, checkpoint: str | Path | None, every: int) -> Generator[Batch]:
-        path = None if checkpoint is None else Path(checkpoint)
+        path = self._path if checkpoint is None else Path(checkpoint)
         saved = self._saved(path, every)
         if self.network is not None and isinstance(self._data, Tensors):
             self.network.load_into(self._net)
@@ -181,9 +212,7 @@ class Private:
             if clip is None:
                 raise ParameterError("the checkpoint is of another training: it has no clip")
             self._update.set_clip(clip)
-        noise = self._settings.mechanism.resume(
-            None if saved is None else saved.noise, min(state.begun, self._settings.steps)
-        )
+        noise, state = training.noise_after(None if saved is None else saved.noise, state)
         still = StillTensors(self._net, self._gradients.parameters.values())
         yield from self._trained(training, noise, state, still, path, every)
         self._finish(training, still)
@@ -192,11 +221,11 @@ class Private:
         """The checkpoint that training goes on from, if there is one; refuses what does not fit together."""
         if isinstance(every, bool) or not isinstance(every, int) or not 1 <= every <= _LARGEST_BLOCK:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ParameterError(f"every is a number of steps, from 1 to {_LARGEST_BLOCK:,}, not {every!r}")
-        if path is not None and (isinstance(self._data, Tensors) or not self._resumable):
-            raise ParameterError(
-                "a checkpoint needs a durable counter, and groups that are drawn for life: train on records, with rate="
-            )
-        saved = read_checkpoint(path) if path is not None and path.exists() else None
+        if path is not None and isinstance(self._data, Tensors):
+            raise ParameterError("a checkpoint needs a durable counter: train on records of a session")
+        if self._path is not None and path != self._path:
+            raise ParameterError("a training that goes on from a checkpoint goes on from that file: name no other")
+        saved = read_checkpoint(path) if path is not None and (self._path is not None or path.exists()) else None
         if saved is not None:
             self._settings.accept(saved.public)
         elif self.network is None and weights_digest(self._net) != self._settings.compared["weights"]:
@@ -306,3 +335,34 @@ class Private:
         still.check()
         if self._processes is not None:
             self._processes.check_still()
+
+
+class Reads(Protocol):
+    """Where records are: a `discreet.Session`."""
+
+    def records(self, query: str, label: str | None = None) -> Records:
+        """See `discreet.Session.records`."""
+        ...
+
+
+def resume(
+    checkpoint: str | Path,
+    session: Reads,
+    net: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    *,
+    processes: Processes | None = None,
+) -> Private:
+    """The training that wrote a checkpoint, with all its settings; its `batches` goes on from that file.
+
+    The query, the spend, the noise, the clip and all else that was asked are read from the checkpoint. The network and
+    the optimiser are code, which is in no checkpoint: give a network of the same architecture, whatever its weights
+    are, and an optimiser of the same settings. Costs nothing: a training that the session's ledger has not charged is
+    refused.
+
+    Raises `DataError` for a file that is no checkpoint, `ParameterError` for one of another network or optimiser, and
+    `LedgerError`, once batches are taken, for one that this ledger has not charged.
+    """
+    path = Path(checkpoint)
+    query, label, choices = choices_from(read_checkpoint(path).public)
+    return Private.of_checkpoint(path, net, optimizer, session.records(query, label), choices, processes)

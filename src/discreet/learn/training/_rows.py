@@ -17,6 +17,7 @@ from discreet.learn._inputs import LEVELS, MISSING, Inputs, Places
 from discreet.learn.correlated import CyclicPoisson, MinimumSeparation
 from discreet.learn.gradients import Column
 from discreet.learn.training._loop import Microbatch
+from discreet.learn.training._mechanism import groups_of
 
 __all__ = ["Sampler", "Tensors", "columns_of", "laid_out", "microbatch", "tensor_of_rows", "tensors_of_examples"]
 
@@ -86,8 +87,9 @@ def _tensor(array: NDArray[np.float32] | Integers) -> Tensor:
 class Sampler:
     """Chooses whose rows a step takes, and lays them out in microbatches of one fixed number of places.
 
-    `CyclicPoisson` tosses an exact coin for each person in each step; `MinimumSeparation` takes everybody, or those of
-    the step's group, which was drawn for each person alone. Nothing here looks at a value of a row.
+    `CyclicPoisson` tosses an exact coin for each person in each step, or for those of the step's group;
+    `MinimumSeparation` takes everybody, or all of the step's group. Groups are drawn for each person alone, and are
+    those of this sampler: see `goes_on_after`. Nothing here looks at a value of a row.
     """
 
     def __init__(self, rows: Tensors, sampling: CyclicPoisson | MinimumSeparation, places: int) -> None:
@@ -103,8 +105,8 @@ class Sampler:
             raise ParameterError(f"a person has more rows than {rows.rows_per_unit}, the most that was said")
         self._starts: Integers = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self._single = rows.units is None
-        separation = sampling.separation if isinstance(sampling, MinimumSeparation) else sampling.groups
-        self._groups = noise.uniform_below(separation, self.units) if separation > 1 else None
+        groups = groups_of(sampling)
+        self._groups = noise.uniform_below(groups, self.units) if groups > 1 else None
 
     @property
     def units(self) -> int:
@@ -145,10 +147,7 @@ class Sampler:
     def _chosen(self, step: int) -> Integers:
         among: Integers | None = None
         if self._groups is not None:
-            groups = (
-                self._sampling.separation if isinstance(self._sampling, MinimumSeparation) else self._sampling.groups
-            )
-            among = np.flatnonzero(self._groups == step % groups)
+            among = np.flatnonzero(self._groups == step % groups_of(self._sampling))
         count = self.units if among is None else len(among)
         if isinstance(self._sampling, CyclicPoisson) and self._sampling.rate < 1:
             heads = np.flatnonzero(noise.bernoulli(self._sampling.rate, count))

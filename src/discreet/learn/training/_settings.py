@@ -3,39 +3,48 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 from torch import nn
 
-from discreet.errors import ParameterError
-from discreet.learn.correlated import CorrelatedGaussian, CyclicPoisson, Independent
+from discreet.errors import DiscreetError, ParameterError
+from discreet.learn.correlated import CorrelatedGaussian, Independent
 from discreet.learn.gradients import Adaptive, Clipping, Exact, Fixed, Float, LengthCount, Normalised, UnitGradients
 from discreet.learn.training._adam import DPAdam
 from discreet.learn.training._mechanism import (
     mechanism_for,
+    mechanism_from_json,
     mechanism_of_multiplier,
     mechanism_to_json,
     sampling_for,
+    share_of,
     spend_of_noise,
 )
 from discreet.learn.training._plan import TrainingPlan
 from discreet.learn.training._rows import Tensors
 from discreet.learn.training._weights import architecture_digest, weights_digest
-from discreet.privacy import Loss
+from discreet.privacy import Loss, from_json
 from discreet.rational import Number
 from discreet.records import Records
 
-__all__ = ["Choices", "Settings", "settings_of"]
+__all__ = ["Choices", "Settings", "choices_from", "settings_of"]
 
 _COARSE = 1 << 20
 """Steps of the grid where noise is correlated, which has entries that are larger than the sums."""
+_NUMBER = r"([0-9.e+-]{1,40})"
+_FIXED = re.compile(rf"Fixed\(bound={_NUMBER}\)")
+_NORMALISED = re.compile(rf"Normalised\(bound={_NUMBER}, stability={_NUMBER}\)")
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the caller of `Private` chose, as its parameters are; `people` is its ``about``."""
+    """What the caller of `Private` chose, as its parameters are; `people` is its ``about``.
+
+    Of a training that was begun before `mechanism` is its noise, in place of what would follow from the others.
+    """
 
     steps: int
     people: int
@@ -50,6 +59,7 @@ class Choices:
     places: int
     average: bool
     name: str
+    mechanism: CorrelatedGaussian | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,12 +151,11 @@ def settings_of(
         raise ParameterError(f"a person may have {rows} rows: give as many places or more")
     # A float sum is rounded to the grid, which moves it by less than one step more in each entry.
     bound = grid + (math.isqrt(gradients.size) + 1 if choices.arithmetic == "float" else 0)
-    taken = sampling_for(choices.steps, rate=choices.rate, epochs=choices.epochs)
-    share = float(taken.rate) if isinstance(taken, CyclicPoisson) else 1 / taken.separation
-    people = share * choices.people
-    count = LengthCount.on_grid(asked, grid, people) if isinstance(asked, Adaptive) else None
+    count = LengthCount.on_grid(asked, grid, choices.people) if isinstance(asked, Adaptive) else None
     size = gradients.size + (0 if count is None else 1)
     mechanism, spend = _noise_of(choices, bound if count is None else count.bound(bound), size)
+    people = float(share_of(mechanism.sampling)) * choices.people
+    count = count if count is None else replace(count, people=people)
     divisor = people * (grid / float(clipping.bound))
     compared: dict[str, Any] = {
         "network": architecture_digest(net),
@@ -210,6 +219,11 @@ def _rows_per_unit(data: Records | Tensors) -> int:
 
 
 def _noise_of(choices: Choices, bound: int, size: int) -> tuple[CorrelatedGaussian, Loss]:
+    if choices.mechanism is not None and choices.spend is not None:
+        begun = choices.mechanism
+        if begun.bound != bound or begun.size != size or not begun.loss.fits(choices.spend):
+            raise ParameterError("the checkpoint is of another training: its noise is for another network or clip")
+        return begun, choices.spend
     if choices.spend is not None:
         mechanism = mechanism_for(
             choices.spend, choices.steps, rate=choices.rate, epochs=choices.epochs, noise=choices.noise, bound=bound,
@@ -220,3 +234,47 @@ def _noise_of(choices: Choices, bound: int, size: int) -> tuple[CorrelatedGaussi
     taken = sampling_for(choices.steps, rate=choices.rate, epochs=choices.epochs)
     mechanism = mechanism_of_multiplier(choices.multiplier, taken, bound=bound, size=size)
     return mechanism, spend_of_noise(mechanism, choices.delta)
+
+
+def choices_from(public: Any) -> tuple[str, str | None, Choices]:
+    """The query, the label and the settings that a checkpoint states, which may be anybody's; see `settings_of`.
+
+    Raises `ParameterError` if it states none.
+    """
+    try:
+        return _stated(public)
+    except (DiscreetError, ValueError, OverflowError):
+        raise ParameterError("the checkpoint states no training that can be gone on with") from None
+
+
+def _stated(public: Any) -> tuple[str, str | None, Choices]:
+    match public:
+        case {
+            "query": str(query), "label": str() | None as label, "noise": noise, "loss": loss, "about": int(people),
+            "clipping": str(clipping), "arithmetic": "exact" | "float" as arithmetic, "places": int(places),
+            "average": bool(average), "name": str(name),
+        }:  # fmt: skip
+            mechanism, spend = mechanism_from_json(noise), from_json(loss)
+        case _:
+            raise ValueError
+    kind = _kind_of(mechanism, arithmetic)
+    clip = _clipping_of(clipping)
+    return query, label, Choices(
+        mechanism.sampling.steps, people, spend, None, None, None, None, clip, kind, arithmetic, places, average, name,
+        mechanism,
+    )  # fmt: skip
+
+
+def _kind_of(mechanism: CorrelatedGaussian, arithmetic: str) -> Literal["independent", "auto"]:
+    """Which of the two it was, by the grid: that of ``"auto"`` is the coarse one."""
+    slack = math.isqrt(mechanism.size) + 1 if arithmetic == "float" else 0
+    return "auto" if mechanism.bound - slack == _COARSE else "independent"
+
+
+def _clipping_of(text: str) -> Clipping:
+    fixed, normalised = _FIXED.fullmatch(text), _NORMALISED.fullmatch(text)
+    if fixed is not None:
+        return Fixed(float(fixed[1]))
+    if normalised is not None:
+        return Normalised(float(normalised[1]), float(normalised[2]))
+    raise ValueError(text)

@@ -17,7 +17,8 @@ from discreet.elapsed import report_step
 from discreet.errors import LedgerError, ParameterError
 from discreet.learn._examples import examples_of_records, inputs_of_plan
 from discreet.learn._inputs import Inputs
-from discreet.learn.training._mechanism import mechanism_to_json
+from discreet.learn.correlated import CorrelatedNoise, NoiseState
+from discreet.learn.training._mechanism import goes_on_after, groups_of, mechanism_to_json
 from discreet.learn.training._network import Network
 from discreet.learn.training._question import PreparedTraining, Training
 from discreet.learn.training._rows import Tensors, tensors_of_examples
@@ -33,6 +34,8 @@ __all__ = ["TrainingRun", "check_size", "open_training"]
 
 _FINISHING = 16
 """Steps of the run beside those that draw noise: as many attempts to store the network."""
+_MOST_LOST = 100_000
+"""Steps that the counter moves on by at once, at most."""
 _ROOM = 1 << 16
 """Bytes for what is stored beside the weights, but for names of inputs and of tensors."""
 
@@ -90,6 +93,23 @@ class TrainingRun:
                 f"this training has begun {state.begun:,} steps, and was charged for all: go on from its checkpoint, "
                 "or give it another name= and pay anew"
             )
+
+    def noise_after(self, saved: NoiseState | None, state: RunState) -> tuple[CorrelatedNoise, RunState]:
+        """The noise of the steps that are left, and the counter where they begin.
+
+        Where people are in groups, this process draws them anew: the rest of the round that was begun is lost, by the
+        counter too, and so is what was kept of earlier noise. Raises `LedgerError` as `Run.begin`.
+        """
+        mechanism = self._settings.mechanism
+        sampling, begun = mechanism.sampling, min(state.begun, self._settings.steps)
+        if not begun or groups_of(sampling) == 1:
+            return mechanism.resume(saved, begun), state
+        after = goes_on_after(sampling, begun)
+        while begun < after:
+            lost = self.run.begin(min(after - begun, _MOST_LOST), after=state)
+            begun = lost[-1]
+            state = RunState(begun, state.stored, None)
+        return mechanism.resume(None, begun), state
 
     def finish(self, net: nn.Module, state: RunState) -> Network:
         """The network as a release, stored in the ledger before anybody has it from there."""
