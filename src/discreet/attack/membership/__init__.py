@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.attack.membership._aggregates import membership_in_means
-from discreet.attack.membership._models import Method, membership, membership_by_shadows
+from discreet.attack.membership._models import Method, membership, membership_by_shadows, membership_in_means
 from discreet.attack.membership._outcome import MembershipOutcome, membership_outcome
 from discreet.attack.membership._shadows import Shadows, confidences, train_shadows
 
