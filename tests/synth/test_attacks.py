@@ -1,4 +1,4 @@
-"""The arithmetic of the attacks in bench/attacks.py: an attack that cannot see proves less than none."""
+"""The arithmetic of the attacks in bench/attack_scores.py: an attack that cannot see proves less than none."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from discreet import synth
 
 
 def load_attacks() -> Any:
-    path = Path(__file__).parents[2] / "bench" / "attacks.py"
-    spec = importlib.util.spec_from_file_location("bench_attacks", path)
+    path = Path(__file__).parents[2] / "bench" / "attack_scores.py"
+    spec = importlib.util.spec_from_file_location("bench_attack_scores", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["bench_attacks"] = module  # dataclasses look their module up
+    sys.modules["bench_attack_scores"] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 

@@ -76,7 +76,7 @@ class Tries:
         Raises `ParameterError` for a mean that is no whole number from 2 to 256.
 
         >>> Tries.of_mean(Fraction(1), 16)
-        Tries(shape=Fraction(1, 1), stop=Fraction(2915, 65536), most=64)
+        Tries(shape=Fraction(1, 1), stop=Fraction(935, 16384), most=64)
         """
         if type(mean) is not int or not 2 <= mean <= _MOST // _LONGER:
             raise ParameterError(f"tries must be a whole number from 2 to {_MOST // _LONGER}, on average, got {mean!r}")
