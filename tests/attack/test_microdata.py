@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
@@ -222,3 +223,23 @@ def test_the_truth_has_values_that_people_can_have() -> None:
     for truth in (pa.table({"sex": ["X"]}), pa.table({"age": [3]})):
         with pytest.raises(ParameterError, match="truth"):
             result.against(truth, pa.table({"sex": ["F"]}))
+
+
+INTERRUPTED = """
+import os, signal, time
+import pyarrow as pa
+from discreet import attack
+
+attack.microdata([pa.table({"sex": ["F"], "n": [2]})], {"sex": ["F", "M"]}, solver="cp-sat")
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_control_c_is_python_s_after_a_solve() -> None:
+    pytest.importorskip("ortools")
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n")

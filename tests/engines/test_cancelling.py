@@ -126,8 +126,10 @@ def _when_busy(place: Place, session: Session, act: Callable[[], object]) -> Ite
 
     thread = threading.Thread(target=wait)
     thread.start()
-    yield acted
-    thread.join()
+    try:
+        yield acted
+    finally:
+        thread.join()
 
 
 @contextmanager

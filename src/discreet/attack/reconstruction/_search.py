@@ -105,6 +105,8 @@ def search_by_solver(part: Part, limit: int, seconds: float) -> tuple[list[tuple
     solver = solvers.CpSolver()
     solver.parameters.enumerate_all_solutions = True
     solver.parameters.num_workers = 1
+    # It would give the signal back to the system: Ctrl-C after a solve would then end Python without a word.
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model, _Collect())
     is_complete = status in {solvers.OPTIMAL, solvers.INFEASIBLE} and len(solutions) <= limit
