@@ -21,8 +21,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from discreet.anonymize import KAnonymity, intervals, load_taxonomy, read_columns, read_frame, verify
+from discreet.anonymize._losses import losses_of
 from discreet.anonymize.algorithms import Problem, full_domain
-from discreet.anonymize.losses import losses_of
 from discreet.attack import homogeneity
 from goals import QUASI, Goals, complete_adult, timed
 from peering import HERE, asked, install, python_of

@@ -7,6 +7,7 @@ the ledger has counted.
 from __future__ import annotations
 
 from discreet.anonymize._anonymized import LIMITS, Anonymized
+from discreet.anonymize._losses import Losses
 from discreet.anonymize._models import DeltaPresence, KAnonymity, KMap, Model
 from discreet.anonymize.conditions import Condition, LDiversity, TCloseness
 from discreet.anonymize.hierarchies import (
@@ -19,7 +20,6 @@ from discreet.anonymize.hierarchies import (
     taxonomy,
     text_of,
 )
-from discreet.anonymize.losses import Losses
 from discreet.anonymize.risks import Disclosure, Fact, Population, Reidentification, Risk, risk
 from discreet.anonymize.tables import Frame, read_columns, read_frame
 from discreet.anonymize.verification import Spread, Verdict, verify

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.anonymize._cells import cell_texts
+from discreet.anonymize._losses import Losses, losses_of
 from discreet.anonymize.algorithms import Problem
 from discreet.anonymize.hierarchies import text_of
-from discreet.anonymize.losses import Losses, losses_of
 from discreet.anonymize.tables import Codes, Column, Frame
 from discreet.anonymize.verification import Verdict, verify
 from discreet.errors import ParameterError

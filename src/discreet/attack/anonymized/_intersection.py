@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.anonymised._classes import Published, published
+from discreet.attack.anonymized._classes import Published, published
 from discreet.errors import ParameterError
 from discreet.noise import fresh_draws
 

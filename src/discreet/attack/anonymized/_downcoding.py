@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.anonymize import Hierarchy, read_frame
 from discreet.attack._bags import bag, shared
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.anonymised._classes import published, values_of
+from discreet.attack.anonymized._classes import published, values_of
 from discreet.attack.linkage import compatible
 from discreet.errors import ParameterError
 

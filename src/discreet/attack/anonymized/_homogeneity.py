@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.anonymised._classes import published
+from discreet.attack.anonymized._classes import published
 
 __all__ = ["homogeneity"]
 
