@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.attack._outcome import Control, Outcome
 from discreet.attack.anonymized._classes import Published, published
 from discreet.errors import ParameterError
-from discreet.noise import fresh_draws
+from discreet.noise import permutation
 
 __all__ = ["intersection"]
 
@@ -70,7 +70,7 @@ def intersection(  # noqa: PLR0913
     in_second = float(((there[classes].sum(axis=1) == 1) & (there[classes] & own[seen]).any(axis=1)).sum()) / len(codes)
     usual, lucky = 0.0, 0.0
     for _ in range(_DEALS):
-        dealt = classes[np.argsort(fresh_draws().below(1 << 62, len(classes)), kind="stable")]
+        dealt = classes[permutation(len(classes))]
         by_chance, apart = _keep(left, seen, there[dealt])
         usual += apart / _DEALS
         lucky += float(((by_chance.sum(axis=1) == 1) & (by_chance & own).any(axis=1)).mean()) / _DEALS
