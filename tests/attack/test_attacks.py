@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -84,6 +86,36 @@ def test_the_register_join_reads_generalised_cells() -> None:
         fits = outcome.evidence["rows that fit"].to_numpy()
         sizes = [out.table.select(QUASI).to_pylist().count(row) for row in out.table.select(QUASI).to_pylist()]
         assert (fits >= np.array(sizes)).all()
+
+
+def test_the_register_join_is_the_same_in_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(16)
+    table = people(draws, 300)
+    tree = {"town": Hierarchy("town", {f"t{i}": (f"t{i}", "ab"[i % 2], "*") for i in range(6)})}
+    wide = KAnonymity(2, QUASI, ["illness"]).fit_transform(table)
+    mixed: list[Any] = [{"t1": "a", "t2": "*", "t3": "{t3, t4}"}.get(each, each) for each in table["town"].to_pylist()]
+    cases: list[tuple[pa.Table, Any]] = [
+        (wide.table, None),
+        (table.set_column(1, "town", pa.array(mixed)), tree),
+        (table.set_column(1, "town", pa.array(["ab"[int(each[1]) % 2] for each in table["town"].to_pylist()])), tree),
+    ]
+    for release, hierarchies in cases:
+        outcome = attack.linkage(release, table, QUASI, hierarchies=hierarchies)
+        with monkeypatch.context() as patched:
+            patched.setattr(sys.modules["discreet.attack.linkage._register"], "_BLOCK", 1000)
+            again = attack.linkage(release, table, QUASI, hierarchies=hierarchies)
+        assert again.evidence.equals(outcome.evidence)
+
+
+def test_the_register_join_of_many_different_values_takes_little_memory() -> None:
+    identifiers = pa.array(np.random.default_rng(17).permutation(100_000)[:20_000], pa.int64())
+    table = pa.table([identifiers], ["id"])
+    tracemalloc.start()
+    try:
+        assert attack.linkage(table, table, ["id"]).claims == 20_000
+        assert tracemalloc.get_traced_memory()[1] < 50_000_000  # each value against each cell would be 400 MB
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_register_join_on_other_people_is_chance() -> None:
@@ -290,6 +322,8 @@ def test_downcoding_with_cells_of_everything_is_the_prior() -> None:
     [
         lambda t: attack.linkage(t, t, ["county"]),
         lambda t: attack.linkage(t, t, []),
+        lambda t: attack.linkage(t.slice(0, 0), t.slice(0, 0), QUASI),
+        lambda t: attack.homogeneity(t.slice(0, 0), QUASI, "illness"),
         lambda t: attack.linkage(t, t.slice(1), QUASI),
         lambda t: attack.linkage(t, t, QUASI, truth=[1, 2]),
         lambda t: attack.homogeneity(t, QUASI, "county"),

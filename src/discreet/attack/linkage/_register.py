@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.anonymize import Hierarchy, read_frame
 from discreet.attack._classes import Classes, checked_truth, classes_of, codes_of, joined_codes
 from discreet.attack._outcome import Control, Outcome
-from discreet.attack.linkage._cells import compatible, is_generalised
+from discreet.attack.linkage._cells import Readings, is_generalised
 from discreet.errors import ParameterError
 
 __all__ = ["linkage"]
@@ -62,6 +65,8 @@ def linkage(
         for table, called in ((published, "release"), (known, "register")):
             if name not in table.column_names:
                 raise ParameterError(f"the {called} has no column {name}, on which both are to be joined")
+    if not published.num_rows or not known.num_rows:
+        raise ParameterError("the release and the register have rows each: there is nobody to find")
     if not on:
         raise ParameterError("name the columns that both tables have: on=['zip', 'born', 'sex']")
     row_of = checked_truth(truth, known.num_rows, published.num_rows, ("register", "release"))
@@ -85,6 +90,41 @@ def linkage(
     )
 
 
+@dataclass(frozen=True)
+class _Column:
+    """One column of both tables: the cells and the values, and which of them each different row and person has."""
+
+    cells: list[Any]
+    readings: Readings
+    of_row: _Ints
+    of_person: _Ints
+    values: int
+
+    @cached_property
+    def table(self) -> NDArray[np.bool_] | None:
+        """Which cell fits which value, unless that would take much memory."""
+        return self.readings.table(self.cells) if len(self.cells) * self.values <= _BLOCK else None
+
+    def fits(self, rows: slice) -> NDArray[np.bool_]:
+        """Whether each of some different rows, a line each, fits each different person."""
+        if self.table is not None:
+            return self.table[self.of_row[rows]][:, self.of_person]
+        different, which = np.unique(self.of_row[rows], return_inverse=True)
+        return self.readings.table([self.cells[each] for each in different])[which][:, self.of_person]
+
+    def cell_of_value(self) -> _Ints | None:
+        """The only cell that each value fits, −1 for none; None if a cell is generalised or a value fits several."""
+        if any(map(is_generalised, self.cells)):
+            return None
+        only = np.full(self.values, -1)
+        for i, cell in enumerate(self.cells):
+            places = self.readings.places(cell)
+            if (only[places] >= 0).any():
+                return None
+            only[places] = i
+        return only
+
+
 def _join(  # noqa: PLR0913, PLR0917
     published: pa.Table,
     known: pa.Table,
@@ -93,42 +133,45 @@ def _join(  # noqa: PLR0913, PLR0917
     rows: Classes,
     people: Classes,
 ) -> tuple[_Ints, _Ints, _Ints]:
-    """Of each different person how many rows fit, and one of them; of each different row how many people fit."""
-    tables: list[tuple[NDArray[np.bool_], _Ints, _Ints]] = []
-    is_exact = True
+    """Of each different person how many rows fit, and one of them; of each different row how many people fit.
+
+    Memory grows with the tables, and not with their product; time does, unless each value fits one cell at most.
+    """
+    columns: list[_Column] = []
     for name in on:
         cell_codes, cells = codes_of(published, name)
         value_codes, values = codes_of(known, name)
-        fits = compatible(cells, values, hierarchies.get(name))
-        is_exact = is_exact and not any(map(is_generalised, cells)) and int(fits.sum(axis=0).max()) <= 1
-        tables.append((fits, cell_codes[rows.first], value_codes[people.first]))
-    if is_exact:
-        return _exact_join(tables, rows, people)
+        readings = Readings(values, hierarchies.get(name))
+        columns.append(_Column(cells, readings, cell_codes[rows.first], value_codes[people.first], len(values)))
+    exact = _exact_join(columns, rows, people)
+    if exact is not None:
+        return exact
     fitting_rows = np.zeros(len(people.first), np.int64)
     one = np.zeros(len(people.first), np.int64)
     fitting_people = np.zeros(len(rows.first), np.int64)
     step = max(_BLOCK // len(people.first), 1)
     for first in range(0, len(rows.first), step):
         part = slice(first, first + step)
-        fits = np.ones((len(rows.first[part]), len(people.first)), bool)
-        for table, cells, values in tables:
-            fits &= table[cells[part]][:, values]
+        fits = columns[0].fits(part)
+        for column in columns[1:]:
+            fits &= column.fits(part)
         fitting_rows += rows.sizes[part] @ fits
         fitting_people[part] = fits @ people.sizes
         one = np.where(fits.any(axis=0), first + fits.argmax(axis=0), one)
     return fitting_rows, one, fitting_people
 
 
-def _exact_join(
-    tables: Sequence[tuple[NDArray[np.bool_], _Ints, _Ints]], rows: Classes, people: Classes
-) -> tuple[_Ints, _Ints, _Ints]:
-    """The same where each value fits one cell at most: both are looked up by the cells."""
+def _exact_join(columns: Sequence[_Column], rows: Classes, people: Classes) -> tuple[_Ints, _Ints, _Ints] | None:
+    """The same where each value fits one cell at most: both are looked up by the cells. None where one fits several."""
     keys = np.zeros(len(rows.first) + len(people.first), np.int64)
     there = np.ones(len(people.first), bool)
-    for table, cells, values in tables:
-        cell_of_value = np.where(table.any(axis=0), table.argmax(axis=0), -1)[values]
-        there &= cell_of_value >= 0
-        keys = joined_codes(keys, np.r_[cells, np.maximum(cell_of_value, 0)])
+    for column in columns:
+        only = column.cell_of_value()
+        if only is None:
+            return None
+        cell = only[column.of_person]
+        there &= cell >= 0
+        keys = joined_codes(keys, np.r_[column.of_row, np.maximum(cell, 0)])
     row_keys, person_keys = keys[: len(rows.first)], keys[len(rows.first) :]
     row_of_key = np.full(int(keys.max()) + 1, -1)
     row_of_key[row_keys] = np.arange(len(rows.first))
