@@ -1,0 +1,5 @@
+"""Nested areas as a tree, least squares on it in two passes, and non-negative integers near its estimates."""
+
+from discreet.marginals.trees._tree import Tree
+
+__all__ = ["Tree"]
