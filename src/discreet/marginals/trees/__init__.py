@@ -1,5 +1,6 @@
 """Nested areas as a tree, least squares on it in two passes, and non-negative integers near its estimates."""
 
+from discreet.marginals.trees._least_squares import LeastSquares
 from discreet.marginals.trees._tree import Tree
 
-__all__ = ["Tree"]
+__all__ = ["LeastSquares", "Tree"]

@@ -45,8 +45,8 @@ class Tree:
             steps = np.diff(parents, prepend=-1)
             if not len(parents) or parents[-1] != above - 1 or steps.min() < 0 or steps.max() > 1:
                 raise ParameterError(
-                    f"level {level + 1} of a tree names {len(parents)} parents that are not the {above} areas above it, "
-                    "in order and each with a child"
+                    f"level {level + 1} of a tree names {len(parents)} parents that are not the {above} areas above "
+                    "it, in order and each with a child"
                 )
             above = len(parents)
 
