@@ -1,0 +1,168 @@
+"""The least-squares estimate of every table at every level from all measurements, with exact variances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.census._components import Columns
+from discreet.census._layout import Layout, Measure
+from discreet.errors import QueryError
+from discreet.marginals.trees import LeastSquares, Tree
+
+__all__ = ["Errors", "Estimate"]
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """The variances of a publication: public, and known before anything is paid.
+
+    Attributes
+    ----------
+    layout
+        What is measured where.
+    noise
+        The variance of the noise of each measurement.
+    """
+
+    layout: Layout
+    noise: Mapping[Measure, float]
+
+    @cached_property
+    def squares(self) -> Mapping[Columns, LeastSquares]:
+        """For each component least squares on the tree, down to the last level at which it is measured."""
+        return {
+            generator: LeastSquares(Tree(self.layout.tree.parents[: len(variances) - 1]), variances)
+            for generator in self.layout.components.generators
+            if (variances := self._variances(generator))
+        }
+
+    def by_columns(self, level: int) -> dict[Columns, float]:
+        """The variance of the noise of each table at a level; 0 for totals that are held."""
+        noise = {self.layout.tables[name]: each for (at, name), each in self.noise.items() if at == level}
+        if self.layout.held is not None and self.layout.held[0] == level:
+            noise[()] = 0.0
+        return noise
+
+    def _variances(self, generator: Columns) -> tuple[float, ...]:
+        components = self.layout.components
+        every = [components.variances(generator, self.by_columns(level)) for level in range(self.layout.tree.levels)]
+        last = max((level for level, each in enumerate(every) if math.isfinite(each)), default=-1)
+        return tuple(every[: last + 1])
+
+    def is_published(self, level: int, table: Columns) -> bool:
+        """Whether every part of a table is measured at a level, or below."""
+        return all(each in self.squares and self.squares[each].tree.levels > level for each in self._parts(table))
+
+    def _parts(self, table: Columns) -> list[Columns]:
+        """The components that a table is a sum of, those of which it needs no cell left out."""
+        return [each for each in self.layout.components.generators if self._share(each, table) > 0]
+
+    def _share(self, generator: Columns, table: Columns) -> float:
+        shared = tuple(column for column in generator if column in table)
+        one = np.zeros(tuple(self.layout.sizes[column] for column in shared))
+        one.flat[0] = 1.0
+        return self.layout.components.functional(generator, shared, one)
+
+    def check_published(self, level: int, table: Columns) -> None:
+        """Raise `QueryError` for a table that is not measured at a level, nor below."""
+        known = any(set(table) <= set(each) for each in self.layout.tables.values())
+        if not known or not self.is_published(level, table):
+            name = self.layout.spec.geography.levels[level]
+            columns = ", ".join(self.layout.columns[column].name for column in table) or "the total"
+            raise QueryError(f"{columns}: no table measures this at level {name} or below; give one a share there")
+
+    def cell_variance(self, level: int, table: Columns) -> Numbers:
+        """The variance of each cell of a table, area by area."""
+        self.check_published(level, table)
+        one = np.zeros(tuple(self.layout.sizes[column] for column in table))
+        one.flat[0] = 1.0
+        return self.variance(level, table, one)
+
+    def variance(self, level: int, table: Columns, weights: Numbers) -> Numbers:
+        """The variance of a weighted sum of a table's cells, for each area of a level."""
+        self.check_published(level, table)
+        total = np.zeros(self.layout.tree.sizes[level])
+        for generator, squares in self.squares.items():
+            share = self.layout.components.functional(generator, table, weights)
+            if share and level < squares.tree.levels:
+                total += share * squares.posterior[level]
+        return total
+
+    def variance_of_sum(self, areas: list[Numbers | None], table: Columns, weights: Numbers) -> float:
+        """The variance of a weighted sum of a table's cells, over a weighted sum of areas of any levels."""
+        last = max(level for level, each in enumerate(areas) if each is not None)
+        self.check_published(last, table)
+        total = 0.0
+        for generator, squares in self.squares.items():
+            share = self.layout.components.functional(generator, table, weights)
+            if share:
+                total += share * squares.variance([*areas, *[None] * squares.tree.levels][: squares.tree.levels])
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What all measurements say together.
+
+    Attributes
+    ----------
+    errors
+        Their variances.
+    measured
+        What each measured: an array of areas by cells.
+    """
+
+    errors: Errors
+    measured: Mapping[Measure, NDArray[np.int64]]
+
+    @property
+    def layout(self) -> Layout:
+        """What is measured where."""
+        return self.errors.layout
+
+    @cached_property
+    def components(self) -> Mapping[Columns, list[Numbers]]:
+        """The estimate of each component at each level at which it is measured, or below which it is."""
+        return {generator: self._component(generator, squares) for generator, squares in self.errors.squares.items()}
+
+    def _component(self, generator: Columns, squares: LeastSquares) -> list[Numbers]:
+        given: list[NDArray[Any] | None] = []
+        for level, variance in enumerate(squares.variances):
+            if math.isinf(variance):
+                given.append(None)
+                continue
+            given.append(
+                self.layout.components.combined(generator, self.errors.by_columns(level), self._by_columns(level))
+            )
+        return squares.estimate(given)
+
+    def _by_columns(self, level: int) -> dict[Columns, NDArray[Any]]:
+        arrays: dict[Columns, NDArray[Any]] = {}
+        for (at, name), counts in self.measured.items():
+            if at == level:
+                columns = self.layout.tables[name]
+                arrays[columns] = counts.reshape(-1, *(self.layout.sizes[column] for column in columns))
+        if self.layout.held is not None and self.layout.held[0] == level:
+            arrays[()] = self.layout.held[1]
+        return arrays
+
+    def table(self, level: int, table: Columns) -> Numbers:
+        """The estimate of each cell of a table, area by area."""
+        self.errors.check_published(level, table)
+        return self.cells(level, table)
+
+    def cells(self, level: int, table: Columns) -> Numbers:
+        """The least estimate of cells of any columns: what nothing measured is spread over cells alike."""
+        components = {each: arrays[level] for each, arrays in self.components.items() if level < len(arrays)}
+        if not components:
+            raise QueryError(f"nothing is measured at level {self.layout.spec.geography.levels[level]} or below")
+        return self.layout.components.total(components, table)
