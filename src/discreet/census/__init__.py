@@ -1,1 +1,37 @@
-"""Statistical tables of nested areas: integers that add up, beside each the unbiased number and its interval."""
+"""Statistical tables of nested areas: integers that add up, beside each the unbiased number and its interval.
+
+A specification lists areas, tables and shares of the budget, all of them public. Every table is measured with noise at
+every level that has a share; least squares over all measurements gives the unbiased numbers with exact variances, known
+before anything is paid; and integers that are never negative and add up are made of these.
+"""
+
+from discreet.census._estimate import Errors, Estimate
+from discreet.census._geography import Geography
+from discreet.census._kind import KIND
+from discreet.census._layout import Layout
+from discreet.census._plan import CensusPlan
+from discreet.census._publication import Publication, Total
+from discreet.census._publish import load, plan, plan_question, publish
+from discreet.census._question import PreparedPublication, Publish
+from discreet.census._report import Report, ReportRow
+from discreet.census._spec import Spec
+
+__all__ = [
+    "KIND",
+    "CensusPlan",
+    "Errors",
+    "Estimate",
+    "Geography",
+    "Layout",
+    "PreparedPublication",
+    "Publication",
+    "Publish",
+    "Report",
+    "ReportRow",
+    "Spec",
+    "Total",
+    "load",
+    "plan",
+    "plan_question",
+    "publish",
+]

@@ -102,11 +102,25 @@ class Geography:
         """The smallest areas that some areas hold, rising. Raises `ParameterError` for two that overlap."""
         inside = np.zeros(self.tree.sizes[-1], np.int64)
         for area in areas:
-            level, place = self.place(area[1], area[0]) if isinstance(area, tuple) else self.place(area)  # pyright: ignore[reportUnknownArgumentType]
+            level, place = self._named(area)
             inside[slice(*self.span(level, place))] += 1
         if not len(areas) or inside.max() > 1:
             raise ParameterError(f"the areas of {called} must be one or more, and none may lie in another")
         return np.flatnonzero(inside)
+
+    def weights(self, areas: Sequence[Any], called: str) -> list[NDArray[np.float64] | None]:
+        """For each level 1 at the areas that are given, None where there are none. Raises as `leaves`."""
+        self.leaves(areas, called)
+        weights: list[NDArray[np.float64] | None] = [None] * len(self.levels)
+        for area in areas:
+            level, place = self._named(area)
+            row = weights[level]
+            row = weights[level] = np.zeros(self.tree.sizes[level]) if row is None else row
+            row[place] = 1.0
+        return weights
+
+    def _named(self, area: Any) -> tuple[int, int]:
+        return self.place(area[1], area[0]) if isinstance(area, tuple) else self.place(area)  # pyright: ignore[reportUnknownArgumentType]
 
     def span(self, level: int, place: int) -> tuple[int, int]:
         """Where the smallest areas of an area begin, and end."""

@@ -1,0 +1,168 @@
+"""What a publication would measure and how wrong it would be: known before any data, and free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.census._estimate import Errors
+from discreet.census._intervals import half_widths
+from discreet.census._layout import Measure
+from discreet.census._question import PreparedPublication
+from discreet.errors import QueryError, printable
+from discreet.mechanisms import DiscreteLaplace
+from discreet.prices import Additive, additive_to_json
+from discreet.privacy import Loss, in_words, to_json
+from discreet.rational import decimal_text
+from discreet.release import ShownTable
+
+__all__ = ["CensusPlan", "plan_of"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CensusPlan(ShownTable):
+    """What a publication would be. Made by `plan`: it costs nothing and touches no data.
+
+    Attributes
+    ----------
+    errors
+        The variance of everything that would be published.
+    mechanisms
+        The noise of each measurement, by level and table.
+    shares
+        The part of the spend that each has.
+    loss
+        What it would cost.
+    unit, rows_per_unit
+        Whom it protects: the column that names a person, or ``"rows"``; how many rows of one person count.
+    """
+
+    errors: Errors
+    mechanisms: Mapping[Measure, Additive]
+    shares: Mapping[Measure, float]
+    loss: Loss
+    unit: str
+    rows_per_unit: int
+
+    def error(self, name: str, level: str | None = None, area: object = None, confidence: float = 0.95) -> float:
+        """How far a cell of a table will be from the truth at most, with a probability of about `confidence`.
+
+        `level` is one of the tree, the last by default; of the areas of it the worst is meant where none is named.
+        Raises `QueryError` for a table that would not be published there, `ParameterError` for no such level or area.
+        """
+        geography = self.errors.layout.spec.geography
+        place = len(geography.levels) - 1 if level is None else geography.level(level)
+        variances = self.errors.cell_variance(place, self.errors.layout.columns_of(name))
+        if area is not None:
+            _, at = geography.place(area, geography.levels[place])
+            variances = variances[at : at + 1]
+        return float(half_widths(variances, confidence, heavy=self.heavy).max())
+
+    def total_error(self, name: str, areas: Sequence[Any], where: str | None = None, confidence: float = 0.95) -> float:
+        """How far the total of some areas and cells will be off at most, with a probability of about `confidence`."""
+        layout = self.errors.layout
+        columns = layout.columns_of(name)
+        weights = layout.weights(where, columns)
+        over = layout.spec.geography.weights(areas, "the total")
+        variance = self.errors.variance_of_sum(over, columns, weights)
+        return float(half_widths(np.array([variance]), confidence, heavy=self.heavy)[0])
+
+    @property
+    def heavy(self) -> bool:
+        """Whether the noise is discrete Laplace."""
+        return any(isinstance(each, DiscreteLaplace) for each in self.mechanisms.values())
+
+    def explain(self, confidence: float = 0.95) -> str:
+        """What would be published and how wrong it would be, in words."""
+        spec = self.errors.layout.spec
+        people = "every row is another person" if self.unit == "rows" else f"a person is a value of {self.unit}"
+        lines = [
+            f"Tables of {spec.table} for {sum(spec.geography.tree.sizes):,} areas at {len(spec.geography.levels)} "
+            "levels.",
+            "",
+            f"Protected: {people}; at most {self.rows_per_unit:,} rows of one count.",
+            "",
+            f"Half-widths of one cell at {100 * confidence:.10g} %, in the worst area:",
+        ]
+        lines += [f"  {row[0]}, {row[1]}: ± {row[5]}" for row in self._rows(confidence)]
+        lines += ["", f"Cost: {in_words(self.loss)}, once; totals, districts and microdata are free."]
+        return "\n".join(map(printable, lines))
+
+    def to_dict(self, level: float = 0.95) -> dict[str, Any]:
+        """The plan as plain JSON."""
+        levels = self.errors.layout.spec.geography.levels
+        return {
+            "levels": list(levels),
+            "areas": list(self.errors.layout.tree.sizes),
+            "measured": [
+                {"level": levels[at], "table": name, "share": self.shares[at, name], **additive_to_json(mechanism)}
+                for (at, name), mechanism in self.mechanisms.items()
+            ],
+            "errors": [
+                {"level": levels[at], "table": name, "half_width": half} for at, name, half in self._half_widths(level)
+            ],
+            "confidence": level,
+            "loss": to_json(self.loss),
+        }
+
+    def _half_widths(self, confidence: float) -> list[tuple[int, str, float]]:
+        rows: list[tuple[int, str, float]] = []
+        for at, level in enumerate(self.errors.layout.spec.geography.levels):
+            for name in self.errors.layout.tables:
+                try:
+                    rows.append((at, name, self.error(name, level, confidence=confidence)))
+                except QueryError:
+                    continue
+        return rows
+
+    def header(self) -> list[tuple[str, bool]]:
+        """What is measured where, and the errors."""
+        numbers = ("areas", "cells", "share", "noise", "half-width")
+        return [("level", False), ("table", False), *((name, name != "noise") for name in numbers[1:])]
+
+    def _rows(self, confidence: float) -> list[list[str]]:
+        layout, rows = self.errors.layout, list[list[str]]()
+        for at, name, half in self._half_widths(confidence):
+            mechanism = self.mechanisms.get((at, name))
+            rows.append([
+                layout.spec.geography.levels[at],
+                name,
+                f"{layout.tree.sizes[at] * layout.components.cells(layout.tables[name]):,}",
+                f"{self.shares.get((at, name), 0):.1%}",
+                "none" if mechanism is None else _noise(mechanism),
+                f"{half:,.1f}",
+            ])  # fmt: skip
+        return rows
+
+    def cells(self, level: float = 0.95, first: int | None = None) -> list[list[str]]:
+        """The rows as text."""
+        return self._rows(level)[:first]
+
+    def note(self, level: float = 0.95) -> str:
+        """What the half-widths are."""
+        return f"half-width of one cell in the worst area at {100 * level:.10g} %"
+
+    def _cost(self) -> str:
+        return in_words(self.loss)
+
+
+def plan_of(prepared: PreparedPublication) -> CensusPlan:
+    """The plan of a question that was checked."""
+    table = prepared.layout.spec.table
+    return CensusPlan(
+        errors=prepared.errors,
+        mechanisms=prepared.mechanisms,
+        shares={each: float(share) for each, share in prepared.shares.items()},
+        loss=prepared.loss,
+        unit=prepared.policy.unit(table).name or "rows",
+        rows_per_unit=prepared.policy.tables[table].rows_per_unit,
+    )
+
+
+def _noise(mechanism: Additive) -> str:
+    if isinstance(mechanism, DiscreteLaplace):
+        return f"Laplace, scale {decimal_text(mechanism.scale)}"
+    return f"Gaussian, sigma {float(mechanism.sigma):.4g}"

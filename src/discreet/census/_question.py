@@ -1,0 +1,158 @@
+"""A publication as a question: checked under public terms, charged once, then counted and measured with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet import noise
+from discreet.census._estimate import Errors, Estimate
+from discreet.census._integers import published_integers
+from discreet.census._layout import Layout, Measure
+from discreet.census._publication import Publication
+from discreet.census._shares import planned_shares
+from discreet.census._spec import Spec
+from discreet.errors import ParameterError
+from discreet.policy import Policy
+from discreet.prices import Additive, Prices, Purse, additive_to_json, check_spend
+from discreet.privacy import Loss
+from discreet.query import BoundedAggregate, Count, Marginals, measure_norms
+from discreet.release import PreparedQuestion, ReleaseContext, Terms
+
+__all__ = ["PreparedPublication", "Publish"]
+
+_AT_ONCE = 2**20
+_MOST_DEVIATION = 2.0**48
+
+
+@dataclass(frozen=True)
+class Publish:
+    """Statistical tables of a private table; see `discreet.census.publish`."""
+
+    spec: Spec
+    spend: Loss
+
+    def prepare(self, terms: Terms) -> PreparedPublication:
+        """Check it under public terms. Raises `QueryError` and `ParameterError` for what cannot be published."""
+        check_spend(self.spend)
+        layout = Layout.of_policy(self.spec, terms.policy)
+        rows = layout.rows(terms.policy)
+        terms.accept(rows)
+        prices = Prices.of_spend(self.spend, measure_norms(Count(None), rows, terms.policy.relation))
+        shares = planned_shares(layout, prices)
+        prepared = PreparedPublication(layout, rows, prices, shares, self.spend, terms.policy)
+        prepared.request()
+        prepared.check()
+        return prepared
+
+
+@dataclass(frozen=True)
+class PreparedPublication(PreparedQuestion):
+    """A publication that was checked; see `discreet.release.Prepared`."""
+
+    kind = "census"
+
+    layout: Layout
+    bounded: BoundedAggregate
+    prices: Prices
+    shares: Mapping[Measure, Fraction]
+    loss: Loss
+    policy: Policy
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is asked, in plain JSON."""
+        return {
+            "spec": self.layout.spec.to_json(),
+            "cells": [column.to_json() for column in self.layout.columns],
+            "shares": [[level, table, str(share)] for (level, table), share in self.shares.items()],
+        }
+
+    @cached_property
+    def mechanisms(self) -> Mapping[Measure, Additive]:
+        """The noise of each measurement."""
+        return {each: self.prices.measurement(self.prices.total * share) for each, share in self.shares.items()}
+
+    @property
+    def errors(self) -> Errors:
+        """The variances of what would be published."""
+        return Errors(self.layout, {each: mechanism.std**2 for each, mechanism in self.mechanisms.items()})
+
+    def check(self) -> None:
+        """Raise `ParameterError` where the spend is too small for any noise, or nothing measures a table at all."""
+        try:
+            _ = self.mechanisms
+        except ParameterError as error:
+            raise ParameterError(
+                f"the spend is too small for {len(self.shares):,} measurements: {error}; spend more, or measure "
+                "fewer levels and tables"
+            ) from None
+        if max(mechanism.std for mechanism in self.mechanisms.values()) > _MOST_DEVIATION:
+            raise ParameterError("the spend is so small that noise would hide any country; spend more")
+        for table in self.layout.tables.values():
+            self.errors.check_published(0, table)
+
+    def request(self) -> Marginals:
+        """What is counted: each table that is measured, by smallest areas. Raises `QueryError` for too many cells."""
+        tables = dict.fromkeys(self.layout.tables[name] for _, name in self.shares)
+        return Marginals(self.bounded, tuple((0, *(column + 1 for column in table)) for table in tables))
+
+    def answer(self, context: ReleaseContext) -> Publication:
+        """Count, and add noise. Its loss is charged."""
+        steps = len(self.shares) + 2
+        context.step(0, steps)
+        names = dict.fromkeys(self.layout.tables[name] for _, name in self.shares)
+        counted = dict(zip(names, context.count_marginals(self.request(), noise.secret(16)), strict=True))
+        by_level = {table: self.layout.tree.sums(counts) for table, counts in counted.items()}
+        purse = Purse(self.prices)
+        measured: dict[Measure, NDArray[np.int64]] = {}
+        for place, (each, mechanism) in enumerate(self.mechanisms.items(), 1):
+            context.step(place, steps)
+            purse.pay(mechanism.loss(self.prices.norms))
+            level, name = each
+            exact = by_level[self.layout.tables[name]][level].reshape(self.layout.tree.sizes[level], -1)
+            measured[each] = _noisy(exact, mechanism)
+        context.step(steps - 1, steps)
+        estimate = Estimate(self.errors, measured)
+        bare = Publication(self.layout, self.mechanisms, measured, published_integers(estimate), self.loss, {})
+        statement = {
+            **self.stated,
+            "unit": self.policy.unit(self.layout.spec.table).name or "rows",
+            "rows_per_unit": self.policy.tables[self.layout.spec.table].rows_per_unit,
+            "spec": self._spec(),
+            "currency": self.prices.currency,
+            "measured": [
+                {"level": self.layout.spec.geography.levels[level], "table": name, **additive_to_json(mechanism)}
+                for (level, name), mechanism in self.mechanisms.items()
+            ],
+            "answer": bare.digest(),
+        }
+        return bare.certified(context.certify(statement))
+
+    def _spec(self) -> dict[str, Any]:
+        """The specification, with digests of its long lists."""
+        spec = self.layout.spec
+        return {
+            **spec.to_json(),
+            "geography": {"levels": list(spec.geography.levels), "digest": spec.geography.digest},
+            "districts": {kind: len(areas) for kind, areas in spec.districts.items()},
+            "held": {level: len(totals) for level, totals in spec.held.items()},
+        }
+
+    def read(self, payload: bytes) -> Publication:
+        """Restore a stored publication. Raises `LedgerError` if the bytes are none."""
+        return Publication.from_bytes(payload)
+
+
+def _noisy(exact: NDArray[np.int64], mechanism: Additive) -> NDArray[np.int64]:
+    """Each count with noise, some at a time: a release has them as Python's integers of any size."""
+    flat, noisy = exact.ravel(), np.empty(exact.size, np.int64)
+    for begin in range(0, exact.size, _AT_ONCE):
+        noisy[begin : begin + _AT_ONCE] = mechanism.release(flat[begin : begin + _AT_ONCE])
+    return noisy.reshape(exact.shape)
